@@ -148,6 +148,25 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     expect(before).toMatchObject({ data: [], total: { closing_balance_usd: '0' } });
   });
 
+  it('have the same figures page by page, and those in all on each page', async () => {
+    const { data, total } = await gateway.call('showBooks', { month: MONTH });
+    const pages: (typeof data)[] = [];
+    let cursor: string | null = '';
+    do {
+      const page: Awaited<ReturnType<typeof gateway.call<'showBooks'>>> = await gateway.call(
+        'showBooks',
+        { month: MONTH, limit: 1, ...(cursor === '' ? {} : { cursor }) },
+      );
+      expect(page.total).toEqual(total);
+      expect(page.has_more).toBe(page.next_cursor !== null);
+      pages.push(page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    // A page may be shorter than its limit: one account has neither a balance nor a movement.
+    expect(pages.map(({ length }) => length).toSorted()).toEqual([0, 1, 1]);
+    expect(pages.flat()).toEqual(data);
+  });
+
   it('are refused for an invalid month', async () => {
     for (const month of ['2026-13', '2026', '']) {
       await expect(gateway.call('showBooks', { month })).rejects.toThrow('month: must be a month');

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listCsv } from '../src/cli/list-csv.js';
+import { listCsv, pageCsv } from '../src/cli/list-csv.js';
+import { createJsonPages } from '../src/cli/json-pages.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { gatewayCommand } from './support/gateway-process.js';
@@ -39,6 +40,28 @@ describe('a list of the command line', () => {
       expect(second).toContain('│');
       expect(second).not.toBe(first);
     }
+  });
+});
+
+describe('a list in pages', () => {
+  it('is printed as one JSON object with the items of all pages, some of them empty', () => {
+    const write = createJsonPages();
+    const total = { a: 1 };
+    const text = [
+      write({ total, data: [], next_cursor: '1' } as never),
+      write({ total, data: [{ n: 1 }, { n: 2 }], next_cursor: '2' } as never),
+      write({ total, data: [], next_cursor: '3' } as never),
+      write({ total, data: [{ n: 3 }], next_cursor: null } as never),
+    ].join('');
+    const data = [{ n: 1 }, { n: 2 }, { n: 3 }];
+    expect(JSON.parse(text)).toEqual({ total, has_more: false, next_cursor: null, data });
+  });
+
+  it('has one header in CSV', async () => {
+    const { data } = await gateway.call('listModels', {});
+    const [first = {}, ...others] = data;
+    const csv = pageCsv('listModels', [first], true) + pageCsv('listModels', others, false);
+    expect(csv).toBe(listCsv('listModels', data));
   });
 });
 

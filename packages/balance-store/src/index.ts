@@ -93,4 +93,5 @@ export type {
 } from './store.js';
 export type { TrailEntry, TrailFilter } from './trail.js';
 export { USAGE_DIMENSIONS } from './usage.js';
+export type { BookPage, BookQuery, BookSum } from './books.js';
 export type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from './usage.js';

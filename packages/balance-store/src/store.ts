@@ -20,6 +20,7 @@ import type {
   UnspentCredit,
 } from './account.js';
 import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
+import type { BookPage, BookQuery } from './books.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventState, NewEvent, StoredEvent } from './event.js';
 import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, PresentedKey, RotationOutcome } from './key.js';
@@ -342,6 +343,8 @@ export interface BalanceStore {
    * @throws {RangeError} The query has more sums than its `maxSums`.
    */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /** Sums of entries before and within a range of time, by account, page by page, and in all. */
+  readBooks(query: BookQuery): Promise<BookPage>;
   /**
    * The balance of an account before the first entry at or after this time.
    *

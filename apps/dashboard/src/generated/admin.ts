@@ -1008,6 +1008,8 @@ export interface components {
                 readonly closing_balance_usd: components["schemas"]["Usd"];
                 readonly written_off_usd: components["schemas"]["Usd"];
             }[];
+            readonly has_more: boolean;
+            readonly next_cursor: string | null;
         };
         readonly ChargeEntry: {
             /** @constant */
@@ -3093,6 +3095,8 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 readonly month: string;
+                readonly limit?: number;
+                readonly cursor?: string;
             };
             readonly header?: never;
             readonly path?: never;

@@ -24,6 +24,12 @@ export function listCsv(name: ListName, data: readonly object[]): string {
   return csvOf([...new Set([...columns, ...rows.flatMap((row) => Object.keys(row))])], rows);
 }
 
+/** A page of a list whose items have no records. Only the first page has a header. */
+export function pageCsv(name: ListName, data: readonly object[], isFirst: boolean): string {
+  const csv = listCsv(name, data);
+  return isFirst ? csv : csv.slice(csv.indexOf('\r\n') + 2);
+}
+
 /** The columns of all values that a schema allows. */
 function columnsOf(schema: unknown, name = ''): readonly string[] {
   if (schema instanceof z.ZodObject) {

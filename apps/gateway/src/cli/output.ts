@@ -3,6 +3,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { CallOperation, OperationInput, OperationOutput } from '../operations/operations.js';
+import { createJsonPages } from './json-pages.js';
 import type { ListName } from './list-csv.js';
 import { withOperations } from './operations-access.js';
 
@@ -36,6 +37,37 @@ export async function runList<Name extends ListName>(
   } else {
     show(options, result, print);
   }
+}
+
+/** The operations with pages that {@link runPages} prints. */
+type PagedName = {
+  [Name in ListName]: OperationOutput<Name> extends { readonly next_cursor: string | null }
+    ? 'cursor' extends keyof OperationInput<Name>
+      ? Name
+      : never
+    : never;
+}[ListName];
+
+/** Runs an operation once for each page of its result, and prints each page before the next. */
+export async function runPages<Name extends PagedName>(
+  { csv = false, json = false }: FormatOptions,
+  list: { readonly name: Name; readonly input: OperationInput<Name> },
+  print: (page: OperationOutput<Name>) => string,
+): Promise<void> {
+  const { pageCsv } = await import('./list-csv.js');
+  const pageJson = createJsonPages();
+  await withOperations(async (call) => {
+    let cursor: string | null = null;
+    let isFirst = true;
+    do {
+      const input: OperationInput<Name> = cursor === null ? list.input : { ...list.input, cursor };
+      const page: OperationOutput<Name> = await call(list.name, input);
+      cursor = page.next_cursor;
+      if (json) process.stdout.write(pageJson(page));
+      else process.stdout.write(csv ? pageCsv(list.name, page.data, isFirst) : `${print(page)}\n`);
+      isFirst = false;
+    } while (cursor !== null);
+  });
 }
 
 export function show<Result>(

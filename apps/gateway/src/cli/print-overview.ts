@@ -39,7 +39,8 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
 
 type Figures = OperationOutput<'showBooks'>['total'];
 
-export function printBooks({ month, total, data }: OperationOutput<'showBooks'>): string {
+/** One page. The figures in all end the last one. */
+export function printBooks({ month, total, data, has_more }: OperationOutput<'showBooks'>): string {
   const rowOf = (name: string, figures: Figures) => [
     name,
     figures.opening_balance_usd,
@@ -55,7 +56,7 @@ export function printBooks({ month, total, data }: OperationOutput<'showBooks'>)
   const rows = data.map((account) =>
     rowOf(account.external_id ?? (account.name || account.account_id), account),
   );
-  return table(headings, [...rows, rowOf('in all', total)]);
+  return table(headings, has_more ? rows : [...rows, rowOf('in all', total)]);
 }
 
 export function printAudits({ data }: OperationOutput<'listAudits'>): string {

@@ -17,7 +17,7 @@ import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { integer, run, runList, show, time, withFormats, withJson } from './output.js';
+import { integer, run, runList, runPages, show, time, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
 import {
@@ -168,7 +168,7 @@ function addReports(program: Command): void {
       .argument('<month>', 'such as 2026-11')
       .description('credits, adjustments, charges and balances of a month, by account and in all'),
   ).action((month: string, options: FormatOptions) =>
-    runList(options, { name: 'showBooks', input: { month } }, printBooks),
+    runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
   withJson(program.command('today').description('spend, balances and requests at a glance')).action(
     (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),

@@ -286,6 +286,8 @@ export const books = z
         ...bookFigures.shape,
       }),
     ),
+    has_more: z.boolean(),
+    next_cursor: orNull(text),
   })
   .meta({ id: 'Books' });
 

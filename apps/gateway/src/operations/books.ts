@@ -2,24 +2,37 @@
  * The books of a month, for each account and in all: the opening balance, credits, adjustments,
  * expired credit, charges and the closing balance. Every figure is an exact sum of ledger entries
  * or, for charges, of sums of usage, so they add up to the last digit.
+ *
+ * Books are read page by page. All figures of a page, with those in all, are of one moment. No entry
+ * is ever added to a month that is over, so its pages fit together, whenever each is read. During
+ * the current month, charges between two pages show only in the later one.
  */
 
 import { z } from 'zod';
-import { listCursorOf } from '@gateway/balance-store';
-import type { AccountRecord, BalanceStore, LedgerEntry } from '@gateway/balance-store';
+import type { BookPage, BookSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { entriesOf } from '../ledger-entries.js';
-import { month } from './fields.js';
+import { after, month } from './fields.js';
 import type { Month } from './fields.js';
 import { operation } from './operation.js';
+
+/** Writing this many takes a part of a second of the event loop. */
+const MAX_ACCOUNTS = 1_000;
 
 export const booksOperations = {
   showBooks: operation({
     method: 'GET',
     path: '/admin/books',
     right: 'read',
-    input: z.strictObject({ month }),
-    run: async ({ month: of }, { store }) => booksView(of, await readBooks(store, of)),
+    input: z.strictObject({
+      month,
+      /** The most accounts of a page. Those without a balance or a movement are left out of it. */
+      limit: z.coerce.number().int().min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
+      cursor: after.optional(),
+    }),
+    async run({ month: of, limit, cursor }, { store }) {
+      const { from, until } = of;
+      return booksView(of, await store.readBooks({ from, until, after: cursor, limit }));
+    },
   }),
 } as const;
 
@@ -41,73 +54,36 @@ const NOTHING = {
 type Movements = typeof NOTHING;
 type Movement = keyof Movements;
 
-interface AccountBooks {
-  readonly accountId: string;
-  readonly name: string;
-  readonly externalId: string | null;
+interface Books {
   /** The balance before the first entry of the month. */
-  readonly opening: bigint;
+  opening: bigint;
   readonly movements: Movements;
 }
 
-type BooksStore = Pick<BalanceStore, 'listAccounts' | 'listEntries' | 'readUsage'>;
-
-const ACCOUNTS_PER_PAGE = 1_000;
-
-/**
- * Opening balances are the sums of everything before the month. They are not read from the
- * accounts, because those change while the books are read.
- *
- * @returns the books of all accounts that have a balance or a movement, ordered by id
- */
-async function readBooks(
-  store: BooksStore,
-  { from, until }: Month,
-): Promise<readonly AccountBooks[]> {
-  const [before, within, accounts] = await Promise.all([
-    readMovements(store, { from: new Date(0), until: from }),
-    readMovements(store, { from, until }),
-    readAccounts(store),
-  ]);
-  const ids = [...new Set([...before.keys(), ...within.keys()])].toSorted();
-  return ids
-    .map((accountId) => ({
-      accountId,
-      name: accounts.get(accountId)?.name ?? '',
-      externalId: accounts.get(accountId)?.externalId ?? null,
-      opening: changeOf(before.get(accountId) ?? NOTHING),
-      movements: within.get(accountId) ?? NOTHING,
-    }))
-    .filter(({ opening, movements }) => opening !== 0n || movements !== NOTHING);
+/** @returns the books of all accounts that have a balance or a movement, by account */
+function booksOf(sums: readonly BookSum[]): ReadonlyMap<string, Books> {
+  const books = new Map<string, Books>();
+  for (const sum of sums) {
+    const { accountId, amount, writtenOff } = sum;
+    const of = books.get(accountId) ?? { opening: 0n, movements: { ...NOTHING } };
+    books.set(accountId, of);
+    if (sum.isBefore) {
+      of.opening += amount;
+    } else {
+      of.movements[movementOf(sum)] += amount;
+      of.movements.writtenOff += writtenOff;
+    }
+  }
+  const ofMonth = new Set(sums.filter(({ isBefore }) => !isBefore).map((sum) => sum.accountId));
+  return new Map([...books].filter(([id, { opening }]) => opening !== 0n || ofMonth.has(id)));
 }
 
-async function readMovements(
-  store: BooksStore,
-  range: { readonly from: Date; readonly until: Date },
-): Promise<ReadonlyMap<string, Movements>> {
-  const books = new Map<string, Movements>();
-  const add = (accountId: string, movement: Movement, amount: bigint) => {
-    const movements = books.get(accountId) ?? { ...NOTHING };
-    movements[movement] += amount;
-    books.set(accountId, movements);
-  };
-  for await (const entry of entriesOf(store, { ...range, withoutCharges: true })) {
-    add(entry.accountId, movementOf(entry), entry.delta);
-  }
-  for (const sum of await store.readUsage({ by: ['account'], ...range })) {
-    const accountId = sum.accountId ?? '';
-    add(accountId, 'charged', sum.writtenOff - sum.listPrice);
-    add(accountId, 'writtenOff', sum.writtenOff);
-  }
-  return books;
-}
-
-function movementOf(entry: LedgerEntry): Movement {
-  switch (entry.kind) {
+function movementOf({ kind, source, reason }: BookSum): Movement {
+  switch (kind) {
     case 'top_up':
-      return entry.source === 'promotional' ? 'promotional' : 'paid';
+      return source === 'promotional' ? 'promotional' : 'paid';
     case 'adjustment':
-      return entry.reason;
+      return reason ?? 'correction';
     case 'expiry':
       return 'expired';
     case 'charge':
@@ -115,53 +91,32 @@ function movementOf(entry: LedgerEntry): Movement {
   }
 }
 
-async function readAccounts(store: BooksStore): Promise<ReadonlyMap<string, AccountRecord>> {
-  const accounts = new Map<string, AccountRecord>();
-  let after: string | undefined;
-  do {
-    const page = await store.listAccounts({
-      limit: ACCOUNTS_PER_PAGE,
-      ...(after === undefined ? {} : { after }),
-    });
-    for (const account of page) accounts.set(account.id, account);
-    const last = page.at(-1);
-    after =
-      last === undefined || page.length < ACCOUNTS_PER_PAGE
-        ? undefined
-        : listCursorOf('newest', last);
-  } while (after !== undefined);
-  return accounts;
-}
-
 function changeOf({ writtenOff: _borne, ...movements }: Movements): bigint {
   return Object.values(movements).reduce((sum, amount) => sum + amount, 0n);
 }
 
-function booksView(month: Month, books: readonly AccountBooks[]) {
-  const total = { opening: 0n, movements: { ...NOTHING } };
-  for (const { opening, movements } of books) {
-    total.opening += opening;
-    for (const name of Object.keys(NOTHING) as Movement[]) {
-      total.movements[name] += movements[name];
-    }
-  }
+function booksView(month: Month, { accounts, sums, totals, next }: BookPage) {
+  const books = booksOf(sums);
+  const [total] = booksOf(totals).values();
   return {
     object: 'books' as const,
     month: month.month,
     from: month.from.toISOString(),
     until: month.until.toISOString(),
-    total: figuresOf(total),
-    data: books.map((account) => ({
-      account_id: account.accountId,
-      name: account.name,
-      external_id: account.externalId,
-      ...figuresOf(account),
-    })),
+    /** Of the whole ledger, on every page. */
+    total: figuresOf(total ?? { opening: 0n, movements: NOTHING }),
+    data: accounts.flatMap(({ id, name, externalId }) => {
+      const of = books.get(id);
+      if (of === undefined) return [];
+      return [{ account_id: id, name, external_id: externalId, ...figuresOf(of) }];
+    }),
+    has_more: next !== undefined,
+    next_cursor: next ?? null,
   };
 }
 
 /** Negative amounts are money that left the balance. */
-function figuresOf({ opening, movements }: Pick<AccountBooks, 'opening' | 'movements'>) {
+function figuresOf({ opening, movements }: Books) {
   return {
     opening_balance_usd: formatUsd(opening),
     paid_usd: formatUsd(movements.paid),

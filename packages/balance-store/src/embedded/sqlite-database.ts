@@ -25,6 +25,8 @@ import type { LedgerThread } from './threads/thread-client.js';
  */
 const WRITE_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 30_000;
+/** The background thread has the lowest priority, and reads far more at once. */
+const BACKGROUND_TIMEOUT_MS = 600_000;
 const ACCOUNTS_PER_PAGE = 1_000;
 
 export interface SqliteDatabaseParts {
@@ -110,7 +112,10 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
     readUsage: (query) =>
-      (isOfAllOwners(query) ? background : reading).call('readUsage', [query], READ_TIMEOUT_MS),
+      isOfAllOwners(query)
+        ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
+        : read('readUsage', query),
+    readBooks: (query) => background.call('readBooks', [query], BACKGROUND_TIMEOUT_MS),
     rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
@@ -142,7 +147,9 @@ function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
   const page =
     <Name extends keyof AuditSource>(name: Name) =>
     (...args: Parameters<AuditSource[Name]>) =>
-      thread.call('readSource', [name, args], READ_TIMEOUT_MS) as ReturnType<AuditSource[Name]>;
+      thread.call('readSource', [name, args], BACKGROUND_TIMEOUT_MS) as ReturnType<
+        AuditSource[Name]
+      >;
   return {
     head: page('head'),
     accountsAfter: page('accountsAfter'),

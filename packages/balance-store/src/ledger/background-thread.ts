@@ -13,9 +13,10 @@ import { BackgroundWorkError } from '../errors.js';
  */
 export const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
-const NICENESS = 10;
+/** The share of the CPU that the thread then gets beside a busy one: a quarter. */
+const NICENESS = 5;
 
-/** Lets every other thread of the machine that wants the CPU run first. Call it in the thread. */
+/** Gives other threads that want the CPU a larger share of it. Call it in the thread. */
 export function yieldToOtherThreads(): void {
   // Only Linux gives each thread a priority of its own; elsewhere this would slow the process.
   if (process.platform === 'linux') setPriority(NICENESS);

@@ -153,6 +153,11 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       assertTime('until', query.until);
       return database.readUsage(query);
     },
+    async readBooks(query) {
+      assertTime('from', query.from);
+      assertTime('until', query.until);
+      return database.readBooks(query);
+    },
     async readBalanceAt(accountId, time) {
       assertTime('time', time);
       return database.accounts.readBalanceAt(accountId, time);

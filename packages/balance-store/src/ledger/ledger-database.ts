@@ -9,6 +9,7 @@
 
 import type { AccountFilter, AccountRecord } from '../account.js';
 import type { AuditOptions, AuditReport, SealHead } from '../audit.js';
+import type { BookPage, BookQuery } from '../books.js';
 import type { DocumentFilter, StoredDocument } from '../document.js';
 import type { EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
@@ -46,6 +47,7 @@ export interface LedgerDatabase {
   /** Runs one of `books` in a transaction. */
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  readBooks(query: BookQuery): Promise<BookPage>;
   /**
    * Adds at most `limit` hourly totals of usage to the daily totals.
    *

@@ -30,7 +30,18 @@ interface HourRange {
   readonly until: number;
 }
 
-export function usageSourceOf(query: UsageQuery): UsageSource {
+/** Accounts whose id is greater than `after` and at most `last`. */
+export interface AccountRange {
+  readonly after: string;
+  readonly last: string;
+}
+
+/** A query for the usage of some accounts. */
+export interface SourceQuery extends UsageQuery {
+  readonly accounts?: AccountRange | undefined;
+}
+
+export function usageSourceOf(query: SourceQuery): UsageSource {
   const range = {
     from: Math.floor(query.from.getTime() / HOUR_MS),
     until: Math.floor(query.until.getTime() / HOUR_MS),
@@ -66,27 +77,31 @@ export function usageSourceOf(query: UsageQuery): UsageSource {
   };
 }
 
-type Filter = Pick<UsageQuery, 'accountId' | 'keyId' | 'model'>;
+type Filter = Pick<SourceQuery, 'accountId' | 'accounts' | 'keyId' | 'model'>;
 
 const ROLLED_UP: Condition = ['rolled_up = TRUE'];
 const SELECT_HOURS = `SELECT hour, account_id, key_id, ${SUM_COLUMNS} FROM usage_hour`;
 const SELECT_DAYS = `SELECT day * ${String(HOURS_PER_DAY)} AS hour, account_id, key_id, ${SUM_COLUMNS}`;
 
 function hours(
-  { accountId, keyId, model }: Filter,
+  { accountId, accounts, keyId, model }: Filter,
   { from, until }: HourRange,
   ...conditions: readonly Condition[]
 ): UsageSource {
   // Always true. It makes the index on `rolled_up` and `hour` usable, which begins with
   // `rolled_up`.
   const isAny: readonly Condition[] =
-    accountId === undefined && conditions.length === 0 ? [['rolled_up IN (FALSE, TRUE)']] : [];
+    (accountId ?? accounts) === undefined && conditions.length === 0
+      ? [['rolled_up IN (FALSE, TRUE)']]
+      : [];
   const { where, values } = matching(
     ...isAny,
     ...conditions,
     ['hour >= ?', from],
     ['hour < ?', until],
     ['account_id = ?', accountId],
+    ['account_id > ?', accounts?.after],
+    ['account_id <= ?', accounts?.last],
     ['key_id = ?', keyId],
     ['model = ?', model],
   );
@@ -108,7 +123,7 @@ function openHours(filter: Filter, range: HourRange): UsageSource {
 
 /** @param until - Exclusive. */
 function days(
-  query: UsageQuery,
+  query: SourceQuery,
   from: number,
   until: number,
   ...conditions: readonly Condition[]
@@ -130,14 +145,18 @@ function days(
 }
 
 /** Whose daily totals answer the query: those of keys, of accounts, or of the whole ledger. */
-function ownersOf({ by, accountId, keyId }: UsageQuery): UsageSource {
+function ownersOf({ by, accountId, accounts, keyId }: SourceQuery): UsageSource {
   if (by.includes('key') || keyId !== undefined) {
     const { where, values } = matching(['account_id = ?', accountId], ['id = ?', keyId]);
     const columns = 'account_id AS owner_account_id, id AS owner_key_id';
     return { sql: `SELECT ${columns} FROM api_key ${where}`, values };
   }
   if (by.includes('account') || accountId !== undefined) {
-    const { where, values } = matching(['id = ?', accountId]);
+    const { where, values } = matching(
+      ['id = ?', accountId],
+      ['id > ?', accounts?.after],
+      ['id <= ?', accounts?.last],
+    );
     return {
       sql: `SELECT id AS owner_account_id, '' AS owner_key_id FROM account ${where}`,
       values,

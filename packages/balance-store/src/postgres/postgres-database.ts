@@ -8,6 +8,7 @@ import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { createAccountTable } from './accounts.js';
+import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
 import type { Auditor } from './audit-beside.js';
 import { createAuditSource } from './audit-source.js';
@@ -57,6 +58,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     readStanding: createStandingReader(hot),
     book: createBookRunner(hot),
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
+    readBooks: (query) => reachingDatabase(() => readBooks(admin, query)),
     rollUpUsage: (before, limit) => reachingDatabase(() => rollUpUsage(admin, before, limit)),
     listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),

@@ -45,7 +45,8 @@ const CHARGED =
   '(cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate + ' +
   'cache_creation_1h_input_tokens * cache_write_1h_rate - written_off)';
 
-async function readSums(
+/** @param sql - Selects the rows to sum, as `usageSourceOf` returns it. */
+export async function readSums(
   { rows }: TransactionQueries,
   { sql, values }: UsageSource,
   query: UsageQuery,

@@ -46,6 +46,8 @@ export interface Connection {
   withoutPatience(work: () => void): void;
   /** Runs `work`, all of whose reads see the same state of the ledger. */
   read<Result>(work: () => Result): Result;
+  /** Like {@link Connection.read}, for work that returns a promise, as `writeAsync` is. */
+  readAsync<Result>(work: () => Promise<Result>): Promise<Result>;
   close(): void;
 }
 
@@ -153,6 +155,14 @@ function connectionOf(database: Database, file: string): Connection {
       prepare('BEGIN').run();
       try {
         return work();
+      } finally {
+        rollBack();
+      }
+    },
+    async readAsync(work) {
+      prepare('BEGIN').run();
+      try {
+        return await work();
       } finally {
         rollBack();
       }

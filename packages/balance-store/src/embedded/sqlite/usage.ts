@@ -48,7 +48,7 @@ const CHARGED =
   'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off)';
 
 /** Call it within `connection.read`. */
-function readSums(
+export function readSums(
   connection: Connection,
   { sql, values }: UsageSource,
   query: UsageQuery,

@@ -9,6 +9,7 @@ import type { AuditSource } from '../../ledger/audit-source.js';
 import { callBook } from '../../ledger/books/index.js';
 import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
+import { readBooks } from '../sqlite/books.js';
 import { deleteCharges } from '../sqlite/archives.js';
 import { createAuditSource, readHead } from '../sqlite/audit-source.js';
 import type { Connection } from '../sqlite/connection.js';
@@ -105,6 +106,7 @@ export function createReadOperations(connection: Connection) {
     readBalanceAt: on(connection, readBalanceAt),
     listKeys: on(connection, listKeys),
     readUsage: on(connection, readUsage),
+    readBooks: on(connection, readBooks),
     listEvents: on(connection, listEvents),
     getDocument: on(connection, getDocument),
     listDocuments: on(connection, listDocuments),

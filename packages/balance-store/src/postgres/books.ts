@@ -1,0 +1,30 @@
+/** Reads books in one snapshot. */
+
+import type { Pool } from 'pg';
+import type { BookPage, BookQuery } from '../books.js';
+import { entrySums, readBookPage } from '../ledger/monthly-books.js';
+import type { EntrySum } from '../ledger/monthly-books.js';
+import { unitsFromNumeric } from '../numeric.js';
+import { inTransaction, numbered } from './query.js';
+import { readSums } from './usage.js';
+
+export function readBooks(pool: Pool, query: BookQuery): Promise<BookPage> {
+  return inTransaction(pool, 'snapshot', (queries) =>
+    readBookPage(query, {
+      accounts: (after, limit) =>
+        queries.rows(
+          'SELECT id, name, external_id AS "externalId" FROM account WHERE id > $1 ' +
+            'ORDER BY id LIMIT $2',
+          [after, limit],
+        ),
+      async entries(range) {
+        const sums = await queries.rows<Omit<EntrySum, 'amount'> & { readonly amount: string }>(
+          numbered(entrySums(range, 'sum(delta)')),
+          [query.from, query.until, ...(range === undefined ? [] : [range.after, range.last])],
+        );
+        return sums.map((sum) => ({ ...sum, amount: unitsFromNumeric(sum.amount) }));
+      },
+      usage: (source, of) => readSums(queries, source, of),
+    }),
+  );
+}
