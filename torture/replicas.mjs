@@ -58,7 +58,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
   async function untilReady() {
     for (let tries = 0; tries < 600; tries += 1) {
       if (!isRunning()) throw new Error(`${name} ended:\n${output}`);
-      if (await isReady(port)) return;
+      if ((await isReady(port)) && (await isReady(adminPort))) return;
       await sleep(50);
     }
     throw new Error(`${name} did not become ready:\n${output}`);

@@ -1,10 +1,17 @@
 /** A whole system for the torture: databases, upstream, links that can break, gateways, keys. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { openEmbeddedStore } from '../packages/balance-store/dist/embedded/index.js';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { freePort } from '../scripts/free-port.cjs';
 import { startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
+import { query } from './plain-sql.mjs';
 import { createReplica } from './replicas.mjs';
 import { startUpstreams } from './upstreams.mjs';
 
@@ -13,39 +20,56 @@ export const PEPPER = 'torture-pepper-torture-pepper';
 
 /**
  * @param {object} options
- * @param {number} options.replicaCount
+ * @param {number} options.replicaCount - the embedded ledger has one
+ * @param {'embedded' | 'PostgreSQL'} [options.ledger]
+ * @param {boolean} [options.redis] - whether the gateways share their limits through Redis
+ * @param {1 | 2} [options.workers] - processes of each gateway
  * @param {Readonly<Record<string, string>>} [options.env] - configuration that all gateways share
  * @param {readonly string[]} [options.nodeFlags] - flags of Node for all gateways
  * @param {{ readonly processes: string }} [options.memoryLimit] - memory limit of all gateways
  *   together, see `memory-limit.mjs`
  * @param {number} [options.upstreamAccounts] - 0: one upstream without `UPSTREAMS`
- * @param {number} options.journalEntries - number of responses that the upstream's journal keeps
+ * @param {number} [options.journalEntries] - number of responses that the upstream's journal keeps
+ * @param {Readonly<Record<string, string>>} [options.upstreamEnv] - the variables of an upstream
+ *   that the part has started itself, in place of simulators
  */
 export async function startSystem({
   replicaCount,
+  ledger = 'PostgreSQL',
+  redis: hasRedis = true,
+  workers = 1,
   env = {},
   nodeFlags,
   memoryLimit,
   upstreamAccounts = 0,
-  journalEntries,
+  journalEntries = 1,
+  upstreamEnv,
 }) {
-  const postgres = await startPostgres();
-  const redis = await startRedis();
-  const upstreams = await startUpstreams({ accounts: upstreamAccounts, journalEntries });
+  const isEmbedded = ledger === 'embedded';
+  const postgres = isEmbedded ? undefined : await startPostgres();
+  const redis = hasRedis ? await startRedis() : undefined;
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-data-'));
+  const upstreams =
+    upstreamEnv === undefined
+      ? await startUpstreams({ accounts: upstreamAccounts, journalEntries })
+      : undefined;
   const links = {
-    postgres: await startFaultProxy(addressOf(postgres.url)),
-    redis: await startFaultProxy(addressOf(redis.url)),
-    ...Object.fromEntries(upstreams.members.map(({ name, link }) => [name, link])),
+    ...(postgres && { postgres: await startFaultProxy(addressOf(postgres.url)) }),
+    ...(redis && { redis: await startFaultProxy(addressOf(redis.url)) }),
+    ...Object.fromEntries(upstreams?.members.map(({ name, link }) => [name, link]) ?? []),
   };
   const replicas = [];
   for (let i = 0; i < replicaCount; i += 1) {
     const shared = {
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${links.postgres.port}/postgres`,
-      REDIS_URL: `redis://127.0.0.1:${links.redis.port}`,
-      ...upstreams.env,
+      ...(links.postgres === undefined
+        ? { DATA_DIR: dataDir }
+        : { DATABASE_URL: `postgres://postgres@127.0.0.1:${links.postgres.port}/postgres` }),
+      ...(links.redis && { REDIS_URL: `redis://127.0.0.1:${links.redis.port}` }),
+      ...(upstreamEnv ?? upstreams?.env),
       KEY_PEPPER: PEPPER,
       ADMIN_TOKEN,
       REPLICAS: String(replicaCount),
+      WORKERS: String(workers),
       ...env,
     };
     const ports = { port: await freePort(), adminPort: await freePort() };
@@ -59,28 +83,82 @@ export async function startSystem({
     );
   }
   // Connects without the proxies, so that faults of links do not affect these calls.
-  const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });
+  const store =
+    postgres && (await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER }));
   await Promise.all(replicas.map((replica) => replica.start()));
 
   return {
-    postgres,
-    redis,
-    upstreams,
-    links,
     replicas,
-    store,
+    links,
+    get postgres() {
+      return present(postgres);
+    },
+    get redis() {
+      return present(redis);
+    },
+    get upstreams() {
+      return present(upstreams);
+    },
+    /** Only with PostgreSQL: the gateway alone has the embedded ledger open. */
+    get store() {
+      return present(store);
+    },
+    /**
+     * Calls the admin API of the first gateway.
+     *
+     * @param {'GET' | 'POST' | 'PATCH'} method
+     * @param {string} path - below `/admin/`
+     * @param {object} [body]
+     * @returns {Promise<any>} the answer
+     * @throws {Error} its status is not 200
+     */
+    async callAdmin(method, path, body) {
+      const { statusCode, body: answer } = await request(`${replicas[0].adminUrl}/admin/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      const text = await answer.text();
+      if (statusCode !== 200) throw new Error(`${method} ${path}: ${statusCode} ${text}`);
+      return JSON.parse(text);
+    },
+    /**
+     * Reads either ledger with plain SQL, without the code under test, also while gateways run.
+     * Amounts are exact decimals of USD.
+     *
+     * @returns {Promise<any[]>} the rows
+     */
+    async read(sql) {
+      if (postgres !== undefined) return query(postgres.url, sql);
+      const database = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true });
+      try {
+        return database.prepare(sql).all();
+      } finally {
+        database.close();
+      }
+    },
+    /** Call this only after `drain`, when no gateway has the ledger open. */
+    async audit() {
+      if (store !== undefined) return store.audit();
+      const embedded = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+      try {
+        return await embedded.audit();
+      } finally {
+        await embedded.close();
+      }
+    },
     /**
      * @param {string} name
      * @param {{ credit: bigint, concurrency: number, expiresAt?: Date | null }} key
      */
     async createKey(name, { credit, concurrency, expiresAt = null }) {
-      const { record, credential } = await store.createKey({
+      const { record, credential } = await present(store).createKey({
         name,
         limits: { concurrency, burst: 100_000, requestsPerMinute: 1_000_000 },
         expiresAt,
       });
       if (credit > 0n)
-        await store.topUp({
+        await present(store).topUp({
           topUpId: `credit-${record.id}`,
           to: { keyId: record.id },
           amount: credit,
@@ -91,19 +169,30 @@ export async function startSystem({
     /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
     async drain() {
       for (const link of Object.values(links)) link.set('none');
-      upstreams.heal();
+      upstreams?.heal();
       await Promise.all(replicas.map((replica) => replica.untilReady()));
       const exits = await Promise.all(replicas.map((replica) => replica.stop()));
       return exits.filter((code) => code !== 0).length;
     },
     async stop() {
-      await store.close();
+      await store?.close();
       for (const link of Object.values(links)) link.stop();
-      await upstreams.stop();
-      postgres.stop();
-      redis.stop();
+      await upstreams?.stop();
+      postgres?.stop();
+      redis?.stop();
+      rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * @template Part
+ * @param {Part | undefined} part
+ * @returns {Part}
+ */
+function present(part) {
+  if (part === undefined) throw new Error('this set-up of the torture has no such part');
+  return part;
 }
 
 /**
