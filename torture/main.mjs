@@ -5,14 +5,18 @@
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
  *   npm run torture -- --only race      one part: store, power, http, upstreams, teams, teams-zero,
- *                                       race, zero, attack, payments, payments-embedded or timing
+ *                                       race, zero, attack, holders, answers, changes, payments,
+ *                                       payments-embedded or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
 
 import { parseArgs } from 'node:util';
 import { step } from '../scripts/setup.mjs';
+import { tortureAnswers } from './answers.mjs';
 import { tortureAttack } from './attack.mjs';
+import { tortureChanges } from './changes.mjs';
+import { tortureHolders } from './holders.mjs';
 import { tortureHttp } from './http.mjs';
 import { torturePayments } from './payments.mjs';
 import { torturePower } from './power.mjs';
@@ -126,6 +130,24 @@ const PARTS = {
     run: tortureAttack,
     short: { bodies: 400, sizes: [1_000_000], seconds: 5 },
     gate: { bodies: 10_000, sizes: [1_000_000, 8_000_000, 32_000_000], seconds: 60 },
+  },
+  holders: {
+    title: 'random sequences of key operations by holders, against the bounds of their accounts',
+    run: tortureHolders,
+    short: { setups: 2, operations: 800 },
+    gate: { setups: 16, operations: 64_000 },
+  },
+  answers: {
+    title: 'random answers of the upstream to one customer, while others watch their service',
+    run: tortureAnswers,
+    short: { setups: 2, operations: 600 },
+    gate: { setups: 16, operations: 20_000 },
+  },
+  changes: {
+    title: 'values of a key that its holder changes at every moment of a request',
+    run: tortureChanges,
+    short: { setups: 2, operations: 300 },
+    gate: { setups: 16, operations: 16_000 },
   },
   payments: {
     title: 'payments, refunds and disputes, whose notifications are lost, repeated and disordered',
