@@ -3,6 +3,7 @@
 import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { clearTimeout, setTimeout } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { callHeaders } from './headers.mjs';
 
@@ -21,6 +22,9 @@ export function askIn({ format, model, text, maxTokens, stream }) {
     body: JSON.stringify({ model, stream, ...format.ask(text, maxTokens) }),
   };
 }
+
+/** A gateway that refuses a declared body usually does so in this time. */
+const ANSWERED_MS = 60;
 
 /** Calls to one gateway. The caller's address is in `X-Forwarded-For`. */
 export function createCalls(url) {
@@ -69,23 +73,30 @@ export function createCalls(url) {
      * @param {number} call.declaredBytes
      * @param {string} call.sent - the bytes that are sent
      * @param {number} call.closeAfterMs
+     * @returns {Promise<boolean>} whether the gateway waits for the rest, and has not answered
      */
-    beSilent({ path, credential, address, declaredBytes, sent, closeAfterMs }) {
+    async beSilent({ path, credential, address, declaredBytes, sent, closeAfterMs }) {
       const socket = connect({ host: hostname, port: Number(port) });
       sockets.add(socket);
+      let isOpen = true;
       const timer = setTimeout(() => socket.destroy(), closeAfterMs);
       socket.on('error', () => {});
+      socket.on('data', () => {
+        isOpen = false;
+        socket.destroy();
+      });
       socket.on('close', () => {
         clearTimeout(timer);
         sockets.delete(socket);
       });
-      socket.resume();
       const headers = {
         ...{ host: hostname, 'x-forwarded-for': address, 'content-length': declaredBytes },
         ...callHeaders(credential),
       };
       const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       socket.write(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${sent}`);
+      await sleep(ANSWERED_MS);
+      return isOpen;
     },
     silentCount: () => sockets.size,
     async stop() {

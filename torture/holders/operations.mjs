@@ -16,8 +16,8 @@ const MOST_OUTPUT = 2_000;
 const MOST_IN_BACKGROUND = 60;
 const MOST_SILENT = 180;
 const MOST_SILENT_AT_ONCE = 24;
-/** A little less than a quarter of the memory for bodies. */
-const LARGEST_BODY = 30 * 1024 * 1024;
+const LARGEST_BODY = 32 * 1024 * 1024;
+const SMALLEST_BODY = 300;
 const MOST_SURGING = 20;
 const DEAREST_MODEL = 'claude-opus-5-5';
 /** @type {Partial<Order>} */
@@ -158,20 +158,22 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
       await revoke(key);
     },
     /**
-     * Opens a connection with each key, declares a body and is silent. The later ones declare less,
-     * so that they fit into the memory that the earlier ones left.
+     * Opens a connection with each key, declares a body and is silent. What is refused is tried
+     * again with half the size, so that the declared bodies fill all memory that the gateway gives.
      */
     async beSilent() {
-      const silent = random.shuffle([...managing, ...keys]).slice(0, MOST_SILENT_AT_ONCE);
-      const ratio = random.pick([0.5, 0.55, 0.6, 0.75]);
-      for (const [index, key] of silent.entries()) {
-        if (calls.silentCount() >= MOST_SILENT) return;
-        calls.beSilent({
-          ...{ path: '/v1/messages', credential: key.credential, address: anyAddress() },
-          declaredBytes: Math.max(300, Math.floor(LARGEST_BODY * ratio ** index)),
-          sent: random.pick(['', '{"model":"claude-haiku-4-5",', '{"messages":[']),
-          closeAfterMs: 5_000 + random.below(15_000),
-        });
+      let declaredBytes = LARGEST_BODY;
+      for (const key of random.shuffle([...managing, ...keys]).slice(0, MOST_SILENT_AT_ONCE)) {
+        let isOpen = false;
+        while (!isOpen && declaredBytes > SMALLEST_BODY && calls.silentCount() < MOST_SILENT) {
+          isOpen = await calls.beSilent({
+            ...{ path: '/v1/messages', credential: key.credential, address: anyAddress() },
+            declaredBytes,
+            sent: random.pick(['', '{"model":"claude-haiku-4-5",', '{"messages":[']),
+            closeAfterMs: 8_000 + random.below(12_000),
+          });
+          if (!isOpen) declaredBytes = Math.floor(declaredBytes / 2);
+        }
       }
     },
     /** Begins as many of the dearest requests as possible, and lets all end at once. */
@@ -286,7 +288,7 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   }
 
   return {
-    ...{ who, account, statuses, graceAnswers },
+    ...{ who, account, statuses, graceAnswers, operations: OPERATIONS },
     /** One random operation. @returns its name */
     async act() {
       const name = random.pick(CHOICES);
