@@ -23,9 +23,6 @@ export function askIn({ format, model, text, maxTokens, stream }) {
   };
 }
 
-/** A gateway that refuses a declared body usually does so in this time. */
-const ANSWERED_MS = 60;
-
 /** Calls to one gateway. The caller's address is in `X-Forwarded-For`. */
 export function createCalls(url) {
   const agent = new Agent({ bodyTimeout: 120_000, headersTimeout: 120_000 });
@@ -73,9 +70,10 @@ export function createCalls(url) {
      * @param {number} call.declaredBytes
      * @param {string} call.sent - the bytes that are sent
      * @param {number} call.closeAfterMs
+     * @param {number} call.waitMs - for an answer
      * @returns {Promise<boolean>} whether the gateway waits for the rest, and has not answered
      */
-    async beSilent({ path, credential, address, declaredBytes, sent, closeAfterMs }) {
+    async beSilent({ path, credential, address, declaredBytes, sent, waitMs, closeAfterMs }) {
       const socket = connect({ host: hostname, port: Number(port) });
       sockets.add(socket);
       let isOpen = true;
@@ -95,7 +93,7 @@ export function createCalls(url) {
       };
       const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       socket.write(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${sent}`);
-      await sleep(ANSWERED_MS);
+      await sleep(waitMs);
       return isOpen;
     },
     silentCount: () => sockets.size,

@@ -257,7 +257,7 @@ export async function startOrderedUpstream(apiKeys = ['ordered-upstream-key']) {
 }
 
 /** The price of what was served, independent of the product. 0 for models of no known price. */
-export function priceOf({ model, usage }) {
+function priceOf({ model, usage }) {
   if (!MODELS.some(({ id }) => id === model)) return 0n;
   const count = (value) => (Number.isSafeInteger(value) && value > 0 ? value : 0);
   return chargeOf({

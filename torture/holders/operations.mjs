@@ -18,6 +18,7 @@ const MOST_SILENT = 180;
 const MOST_SILENT_AT_ONCE = 24;
 const LARGEST_BODY = 32 * 1024 * 1024;
 const SMALLEST_BODY = 300;
+const MOST_WAIT_MS = 500;
 const MOST_SURGING = 20;
 const DEAREST_MODEL = 'claude-opus-5-5';
 /** @type {Partial<Order>} */
@@ -163,6 +164,10 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
      */
     async beSilent() {
       let declaredBytes = LARGEST_BODY;
+      const startedAt = Date.now();
+      await withManaging('prices', { method: 'GET' });
+      // A refusal takes about as long as another answer does at the moment.
+      const waitMs = Math.min(MOST_WAIT_MS, 40 + 2 * (Date.now() - startedAt));
       for (const key of random.shuffle([...managing, ...keys]).slice(0, MOST_SILENT_AT_ONCE)) {
         let isOpen = false;
         while (!isOpen && declaredBytes > SMALLEST_BODY && calls.silentCount() < MOST_SILENT) {
@@ -170,7 +175,7 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
             ...{ path: '/v1/messages', credential: key.credential, address: anyAddress() },
             declaredBytes,
             sent: random.pick(['', '{"model":"claude-haiku-4-5",', '{"messages":[']),
-            closeAfterMs: 8_000 + random.below(12_000),
+            ...{ waitMs, closeAfterMs: 8_000 + random.below(12_000) },
           });
           if (!isOpen) declaredBytes = Math.floor(declaredBytes / 2);
         }
@@ -275,7 +280,7 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   };
   /** How often each operation is chosen, relative to the others. */
   const WEIGHTS = {
-    ...{ begin: 12, count: 1, gzip: 1, burn: 3, beSilent: 2, read: 2, create: 2, revoke: 1 },
+    ...{ begin: 12, count: 1, gzip: 1, burn: 3, beSilent: 3, read: 2, create: 2, revoke: 1 },
     ...{ rotate: 1, suspend: 1, change: 2, link: 0.5, rotateItself: 0.5, useGrace: 1.5 },
     ...{ surge: 1, open: 1.5, topUp: 0.5 },
   };
@@ -288,7 +293,7 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   }
 
   return {
-    ...{ who, account, statuses, graceAnswers, operations: OPERATIONS },
+    ...{ who, account, statuses, graceAnswers },
     /** One random operation. @returns its name */
     async act() {
       const name = random.pick(CHOICES);
