@@ -84,7 +84,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   const violations = Object.fromEntries(
     Object.keys(INVARIANTS).map((name) => [name, /** @type {unknown[]} */ ([])]),
   );
-  const counts = { operations: 0, watched: 0 };
+  /** @type {Record<string, any>} */
+  const counts = { operations: 0, watched: 0, created: 0 };
 
   const watchedAccounts = [];
   for (const [n, { id: model }] of MODELS.entries()) {
@@ -145,7 +146,7 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   const others = [
     actEvery(400, async () => {
       const { live, created } = await hoarder.hoard();
-      counts.created = (counts.created ?? 0) + created;
+      counts.created += created;
       if (live > MOST_LIVE_KEYS) violations.B4.push({ hoarded: live });
     }),
     actEvery(60, () => contest.act()),
@@ -165,6 +166,7 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   await Promise.all(others);
   isOver = true;
   await reading;
+  if (counts.created === 0) violations.B4.push('no key was created at the limit');
   await watchers.stop();
   await Promise.all(holders.map((holder) => holder.settle()));
   await calls.stop();
