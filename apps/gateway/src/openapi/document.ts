@@ -78,8 +78,6 @@ export function openApiDocument(port: Port) {
   };
 }
 
-const NOT_CONTROL = '[^\\u0000-\\u001f\\u007f-\\u009f]';
-
 /** A named schema at the top level would be inlined and lose its name; in a union it keeps it. */
 function wrapped(schema: z.ZodType): z.ZodType {
   return schema.meta()?.id === undefined ? schema : z.union([schema]);
@@ -92,10 +90,6 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     override: ({ jsonSchema }) => {
       // The format says the same as the pattern and is easier to read.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
-      // Many tools do not support classes of Unicode. This range contains the same characters.
-      if (jsonSchema.pattern !== undefined) {
-        jsonSchema.pattern = jsonSchema.pattern.replaceAll('\\P{Cc}', NOT_CONTROL);
-      }
       delete jsonSchema.id;
     },
   });

@@ -3,14 +3,21 @@
 import { z } from 'zod';
 
 /**
- * PostgreSQL cannot store NUL. An unpaired surrogate would be stored as another character. Other
- * control characters would break lines of logs and tables.
+ * Characters that are not shown, for the inside of a character class: control characters (Cc),
+ * zero-width ones, line and paragraph separators, and those that change the direction of a text.
+ * Two names that look alike must not differ in them, and a name must not turn the text after it
+ * around. As ranges, because in Python, as in many readers of OpenAPI documents, patterns have no
+ * `\p{Cc}`.
+ */
+export const UNSEEN = String.raw`\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb`;
+
+/**
+ * A text in one line. PostgreSQL cannot store NUL. An unpaired surrogate would be stored as another
+ * character. Other control characters would break lines of logs and tables.
  */
 export const line = z
   .string()
-  // In Python, as in many readers of OpenAPI documents, patterns have no `\P{Cc}`.
-  // eslint-disable-next-line no-control-regex
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters')
+  .regex(new RegExp(`^[^${UNSEEN}]*$`), 'must not contain control characters or invisible ones')
   .refine((text) => !/\p{Cs}/u.test(text), 'must not contain half of a surrogate pair');
 
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
