@@ -134,6 +134,8 @@ export interface KeyFilter {
    * than the current one. Without that pepper the credential finds no key.
    */
   readonly pepper?: 'previous' | undefined;
+  /** Only keys that are not revoked. The number of revoked ones does not slow the list down. */
+  readonly withoutRevoked?: true | undefined;
 }
 
 export type RotationOutcome =

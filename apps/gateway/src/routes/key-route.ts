@@ -27,6 +27,14 @@ export type ReadAnswer =
     }
   | { readonly refusal: Refusal };
 
+/**
+ * How many times the limit of an address a key and an account have. One person's addresses do not
+ * reach the limit of a key, and many customers behind keys of one account do not reach that of the
+ * account; but with these, the work that a holder can cause does not grow with the number of
+ * addresses or keys.
+ */
+const TIMES = { address: 1, key: 4, account: 20 } as const;
+
 /** Contains the cursor of the next page if the body cannot contain it. */
 const NEXT_CURSOR = 'x-gateway-next-cursor';
 
@@ -34,7 +42,10 @@ export function keyRoute(
   route: {
     readonly endpoint: Endpoint;
     readonly accepted: AcceptedCredential;
-    /** Limit of requests per address, applied before the credential is checked. */
+    /**
+     * Limit of requests per address, applied before the credential is checked. A key and an account
+     * may send {@link TIMES} as many, from all addresses.
+     */
     readonly limit: LogPolicy | undefined;
   },
   services: Services,
@@ -91,20 +102,31 @@ export function keyRoute(
   }
 
   async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
-    if (route.limit !== undefined) {
-      // One endpoint can have routes with different limits. These are counted separately.
-      const { limit } = route.limit;
-      const subject = `${route.endpoint}:${String(limit)}:${addressGroup(req.ip)}`;
-      const decision = await services.limiter.record(subject, route.limit);
-      if (decision.outcome === 'denied') {
-        const what = `this endpoint takes ${String(limit)} requests per minute from one address`;
-        return { refusal: rateLimited(what, decision.retryAfterMs) };
-      }
-    }
+    const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
+    if (tooMany !== undefined) return { refusal: tooMany };
     const authentication = await authenticate(req, services, route.accepted);
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
+    const { key } = authentication;
+    const refusal =
+      (await refusalOfTooMany('key', key.id)) ?? (await refusalOfTooMany('account', key.accountId));
+    if (refusal !== undefined) return { refusal };
     if (authentication.presented !== 'current' && !isRead(req)) return { refusal: onlyReads() };
-    return read(authentication.key, req);
+    return read(key, req);
+  }
+
+  async function refusalOfTooMany(
+    whose: keyof typeof TIMES,
+    id: string,
+  ): Promise<Refusal | undefined> {
+    if (route.limit === undefined) return undefined;
+    const { windowMs } = route.limit;
+    const limit = route.limit.limit * TIMES[whose];
+    // One endpoint can have routes with different limits. These are counted separately.
+    const subject = `${route.endpoint}:${String(route.limit.limit)}:${id}`;
+    const decision = await services.limiter.record(subject, { limit, windowMs });
+    if (decision.outcome === 'allowed') return undefined;
+    const what = `this endpoint takes ${String(limit)} requests per minute from one ${whose}`;
+    return rateLimited(what, decision.retryAfterMs);
   }
 }
 

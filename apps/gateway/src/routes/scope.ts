@@ -34,22 +34,14 @@ export async function refusalOfStopped(
   return { ...needsManage(param), message: `${param}: this key is ${standing}` };
 }
 
-const KEYS_PER_PAGE = 100;
-
 /** How many keys of an account are not revoked. Counts no further than `most`. */
 export async function countKeys(
   store: Pick<Services['store'], 'listKeys'>,
   accountId: string,
   most: number,
 ): Promise<number> {
-  let count = 0;
-  let after: string | undefined;
-  do {
-    const page = await store.listKeys({ accountId, limit: KEYS_PER_PAGE, after });
-    count += page.filter(({ state }) => state !== 'revoked').length;
-    after = page.length < KEYS_PER_PAGE ? undefined : page.at(-1)?.id;
-  } while (after !== undefined && count < most);
-  return Math.min(count, most);
+  const keys = await store.listKeys({ accountId, limit: most, withoutRevoked: true });
+  return keys.length;
 }
 
 export function unknownKeyOfAccount(): Refusal {

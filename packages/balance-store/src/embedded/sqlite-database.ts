@@ -18,6 +18,7 @@ import type { Connection } from './sqlite/connection.js';
 import { findKey, getKey, readStanding } from './sqlite/keys.js';
 import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
 import type { ReadOperations, WriteOperations } from './threads/operations.js';
+import { decodeSums } from './threads/sums-codec.js';
 import type { LedgerThread } from './threads/thread-client.js';
 
 /**
@@ -111,10 +112,12 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
-    readUsage: (query) =>
-      isOfAllOwners(query)
-        ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
-        : read('readUsage', query),
+    readUsage: async (query) =>
+      decodeSums(
+        await (isOfAllOwners(query)
+          ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
+          : read('readUsage', query)),
+      ),
     readBooks: (query) => background.call('readBooks', [query], BACKGROUND_TIMEOUT_MS),
     rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),

@@ -78,7 +78,7 @@ export function limitOf({ maxSums }: Pick<UsageQuery, 'maxSums'>): string {
 
 /** @throws {RangeError} */
 export function assertNotTooMany(
-  rows: readonly unknown[],
+  rows: { readonly length: number },
   { maxSums }: Pick<UsageQuery, 'maxSums'>,
 ): void {
   if (maxSums === undefined || rows.length <= maxSums) return;
@@ -97,7 +97,14 @@ export function usageSumsOf(
     const id = JSON.stringify([...names, byRates ? rateTextsOf(row.rates).units : []]);
     sums.set(id, added(sums.get(id), row, { by, byRates }));
   }
-  return [...sums.values()].sort(
+  return inOrder([...sums.values()], { by, sort });
+}
+
+function inOrder(
+  sums: readonly UsageSum[],
+  { by, sort }: Pick<UsageQuery, 'by' | 'sort'>,
+): readonly UsageSum[] {
+  return sums.toSorted(
     (a, b) =>
       (sort === undefined ? 0 : compare(figureOf(b, sort), figureOf(a, sort))) ||
       compareSums(a, b, by),
@@ -128,14 +135,7 @@ function added(
   const { rates, usage } = row;
   const total = sum?.usage;
   return {
-    ...(by.includes('day') || by.includes('hour')
-      ? { start: new Date((row.hour ?? 0) * HOUR_MS) }
-      : {}),
-    ...(row.model === undefined ? {} : { model: row.model }),
-    ...(row.accountId === undefined ? {} : { accountId: row.accountId }),
-    ...(row.keyId === undefined ? {} : { keyId: row.keyId }),
-    ...(row.endpoint === undefined ? {} : { endpoint: row.endpoint }),
-    ...(row.upstreamAccount === undefined ? {} : { upstreamAccount: row.upstreamAccount }),
+    ...dimensionsOf(row, by),
     ...(byRates ? { rates } : {}),
     requests: (sum?.requests ?? 0) + row.requests,
     usage: {
@@ -149,6 +149,34 @@ function added(
     },
     listPrice: (sum?.listPrice ?? 0n) + listPriceOf(usage, rates),
     writtenOff: (sum?.writtenOff ?? 0n) + row.writtenOff,
+  };
+}
+
+/** @param rows - One for each sum, whose rates the database has already applied. */
+export function usageSumsInOrder(
+  rows: readonly (Omit<StoredSum, 'rates'> & Pick<UsageSum, 'listPrice'>)[],
+  query: Pick<UsageQuery, 'by' | 'sort'>,
+): readonly UsageSum[] {
+  const sums = rows.map((row): UsageSum => ({
+    ...dimensionsOf(row, query.by),
+    requests: row.requests,
+    usage: row.usage,
+    listPrice: row.listPrice,
+    writtenOff: row.writtenOff,
+  }));
+  return inOrder(sums, query);
+}
+
+function dimensionsOf(row: Omit<StoredSum, 'rates'>, by: readonly UsageDimension[]) {
+  return {
+    ...(by.includes('day') || by.includes('hour')
+      ? { start: new Date((row.hour ?? 0) * HOUR_MS) }
+      : {}),
+    ...(row.model === undefined ? {} : { model: row.model }),
+    ...(row.accountId === undefined ? {} : { accountId: row.accountId }),
+    ...(row.keyId === undefined ? {} : { keyId: row.keyId }),
+    ...(row.endpoint === undefined ? {} : { endpoint: row.endpoint }),
+    ...(row.upstreamAccount === undefined ? {} : { upstreamAccount: row.upstreamAccount }),
   };
 }
 

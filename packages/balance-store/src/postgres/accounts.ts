@@ -2,7 +2,6 @@
 
 import type { Pool } from 'pg';
 import type { CreditSource } from '../account.js';
-import type { Prisma, PrismaClient } from '../generated/client.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
@@ -10,20 +9,28 @@ import { containing } from '../ledger/search.js';
 import { accountRecordOf } from '../ledger/stored-account.js';
 import type { StoredAccount } from '../ledger/stored-account.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { unitsFromDecimal } from './decimal.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
-import { throughPrisma } from './prisma-faults.js';
-import { WRITE_TIMEOUT_MS, inTransaction, queryRows, reachingDatabase } from './query.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  inTransaction,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readUsage } from './usage.js';
 
-export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTable {
+export function createAccountTable(pool: Pool): AccountTable {
   return {
     async get(id) {
-      const row = await throughPrisma(() =>
-        prisma.account.findUnique({ where: { id }, include: countOfUsableKeys(new Date()) }),
+      const [row] = await reachingDatabase(() =>
+        queryRows<StoredAccount<string>>(pool, {
+          text: `${ACCOUNTS.select} WHERE id = $1`,
+          values: [id],
+          timeoutMs: READ_TIMEOUT_MS,
+        }),
       );
-      return row === null ? undefined : recordOf(row);
+      return row === undefined ? undefined : accountRecordOf(row, unitsFromNumeric);
     },
 
     async list({ name, externalId, metadata, ...page }) {
@@ -128,24 +135,6 @@ const ACCOUNTS = sourceOf({
 const BOOKED_BEFORE =
   'SELECT coalesce(sum(delta), 0)::text AS booked FROM ledger ' +
   "WHERE account_id = $1 AND kind <> 'charge' AND created_at < $2::timestamptz";
-
-function countOfUsableKeys(now: Date) {
-  return {
-    _count: {
-      select: {
-        keys: {
-          where: { state: 'active', OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
-        },
-      },
-    },
-  } satisfies Prisma.AccountInclude;
-}
-
-type AccountRow = Prisma.AccountGetPayload<{ include: ReturnType<typeof countOfUsableKeys> }>;
-
-function recordOf({ _count, ...row }: AccountRow) {
-  return accountRecordOf({ ...row, usableKeys: _count.keys }, unitsFromDecimal);
-}
 
 /** The account's lots with an unused part, in the order in which charges use them. */
 export async function lotsOf(

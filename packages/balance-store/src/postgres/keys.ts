@@ -23,7 +23,10 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
       return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
     },
 
-    async list({ accountId, name, externalId, metadata, pepper, ...page }, pepperId) {
+    async list(
+      { accountId, name, externalId, metadata, pepper, withoutRevoked, ...page },
+      pepperId,
+    ) {
       const pattern = containing(name);
       const previous = pepper === undefined ? undefined : pepperId;
       const rows = await readList<StoredKey<string>>(admin, KEYS, page, [
@@ -31,6 +34,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
         ['(name ILIKE ? OR hint ILIKE ?)', pattern, pattern],
         ['external_id = ?', externalId],
         [UNDER_PREVIOUS_PEPPER, previous, previous],
+        ...(withoutRevoked === true ? [["state <> 'revoked'"] as const] : []),
         ...metadataConditions(metadata),
       ]);
       return rows.map((row) => keyRecordOf(row, unitsFromNumeric, new Date()));

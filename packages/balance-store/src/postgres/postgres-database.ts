@@ -42,7 +42,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
   const { hot, admin, auditor } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
-    accounts: createAccountTable(prisma, admin),
+    accounts: createAccountTable(admin),
     keys: createKeyTable(hot, admin),
     holds: createHoldTable(hot, admin),
     entries: createEntryTable(prisma),

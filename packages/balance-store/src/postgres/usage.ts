@@ -7,6 +7,7 @@ import {
   assertNotTooMany,
   limitOf,
   topRowsOf,
+  usageSumsInOrder,
   usageSumsOf,
 } from '../ledger/stored-usage.js';
 import type { StoredSum } from '../ledger/stored-usage.js';
@@ -36,14 +37,74 @@ export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly
   const read: TransactionQueries = {
     rows: (text, values = []) => queryRows(pool, { text, values, timeoutMs: LONG_TIMEOUT_MS }),
   };
-  return usageSumsOf(await readSums(read, usageSourceOf(query), query), query);
+  const source = usageSourceOf(query);
+  if (query.byRates === true) return usageSumsOf(await readSums(read, source, query), query);
+  return addedSums(read, source, query);
 }
 
-const CHARGED =
-  'sum(input_tokens * input_rate + output_tokens * output_rate + ' +
+/**
+ * The sums over all rates. PostgreSQL adds them up, because a holder can make thousands of them and
+ * this thread serves requests.
+ */
+async function addedSums(
+  { rows }: TransactionQueries,
+  { sql, values }: UsageSource,
+  query: UsageQuery,
+): Promise<readonly UsageSum[]> {
+  const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
+  const names = columns.map(([, name]) => `"${name}"`);
+  const groups = names.length === 0 ? '' : `GROUP BY ${names.join(', ')}`;
+  const found = await rows<AddedRow>(
+    `SELECT ${names.map((name) => `${name}, `).join('')}${COUNTS}, ` +
+      'sum(list_price)::text AS "listPrice", count(*)::int4 AS parts FROM (' +
+      `SELECT ${columns.map(([column, name]) => `${column} AS "${name}", `).join('')}` +
+      `${COUNTED.map((column) => `sum(${column}) AS ${column}`).join(', ')}, ` +
+      `sum(${LIST_PRICE}) AS list_price FROM ${numbered(topRowsOf(sql, query, CHARGED))} ` +
+      `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}${limitOf(query)}` +
+      `) parts ${groups} HAVING count(*) > 0`,
+    values,
+  );
+  const parts = found.reduce((sum, row) => sum + row.parts, 0);
+  assertNotTooMany({ length: parts }, query);
+  return usageSumsInOrder(
+    found.map(({ listPrice, parts: _parts, ...row }) => ({
+      ...countsOf(row),
+      listPrice: unitsFromNumeric(listPrice),
+    })),
+    query,
+  );
+}
+
+type AddedRow = Omit<SumRow, `${string}Rate`> & {
+  readonly listPrice: string;
+  readonly parts: number;
+};
+
+const COUNTED = [
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation_1h_input_tokens',
+  'written_off',
+] as const;
+
+const COUNTS =
+  'sum(requests)::text AS requests, sum(input_tokens)::text AS input, ' +
+  'sum(output_tokens)::text AS output, sum(cache_read_input_tokens)::text AS "cacheRead", ' +
+  'sum(cache_creation_input_tokens)::text AS "cacheWrite", ' +
+  'sum(cache_creation_1h_input_tokens)::text AS "cacheWrite1h", ' +
+  'sum(written_off)::text AS "writtenOff"';
+
+/** `listPriceOf` of `stored-usage.ts` in SQL. */
+const LIST_PRICE =
+  'input_tokens * input_rate + output_tokens * output_rate + ' +
   'cache_read_input_tokens * cache_read_rate + ' +
   '(cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate + ' +
-  'cache_creation_1h_input_tokens * cache_write_1h_rate - written_off)';
+  'cache_creation_1h_input_tokens * cache_write_1h_rate';
+
+const CHARGED = `sum(${LIST_PRICE} - written_off)`;
 
 /** @param sql - Selects the rows to sum, as `usageSourceOf` returns it. */
 export async function readSums(
@@ -54,15 +115,12 @@ export async function readSums(
   const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const found = await rows<SumRow>(
     `SELECT ${columns.map(([column, name]) => `${column} AS "${name}", `).join('')}` +
-      'sum(requests)::text AS requests, sum(input_tokens)::text AS input, ' +
-      'sum(output_tokens)::text AS output, sum(cache_read_input_tokens)::text AS "cacheRead", ' +
-      'sum(cache_creation_input_tokens)::text AS "cacheWrite", ' +
-      'sum(cache_creation_1h_input_tokens)::text AS "cacheWrite1h", ' +
+      `${COUNTS}, ` +
       'min(input_rate)::text AS "inputRate", min(output_rate)::text AS "outputRate", ' +
       'min(cache_read_rate)::text AS "cacheReadRate", ' +
       'min(cache_write_5m_rate)::text AS "cacheWrite5mRate", ' +
-      'min(cache_write_1h_rate)::text AS "cacheWrite1hRate", ' +
-      `sum(written_off)::text AS "writtenOff" FROM ${numbered(topRowsOf(sql, query, CHARGED))} ` +
+      'min(cache_write_1h_rate)::text AS "cacheWrite1hRate" ' +
+      `FROM ${numbered(topRowsOf(sql, query, CHARGED))} ` +
       `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}${limitOf(query)}`,
     values,
   );
@@ -80,11 +138,6 @@ export async function rollUpUsage(pool: Pool, before: number, limit: number): Pr
 }
 
 function storedSum({
-  input,
-  output,
-  cacheRead,
-  cacheWrite,
-  cacheWrite1h,
   inputRate,
   outputRate,
   cacheReadRate,
@@ -93,12 +146,25 @@ function storedSum({
   ...row
 }: SumRow): StoredSum {
   return {
-    ...row,
-    requests: Number(row.requests),
+    ...countsOf(row),
     rates: ratesOf(
       { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate },
       unitsFromNumeric,
     ),
+  };
+}
+
+function countsOf({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+  cacheWrite1h,
+  ...row
+}: Omit<SumRow, `${string}Rate`>): Omit<StoredSum, 'rates'> {
+  return {
+    ...row,
+    requests: Number(row.requests),
     usage: {
       inputTokens: BigInt(input),
       outputTokens: BigInt(output),

@@ -9,6 +9,7 @@ import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
 import { containing } from '../../ledger/search.js';
 import type { Connection } from './connection.js';
+import { NOT_REVOKED } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { dateOf } from './time.js';
@@ -29,7 +30,8 @@ const SELECT_ACCOUNT =
   'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +
   'created_at AS createdAt, last_charged_at AS lastChargedAt, ' +
   '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
-  "AND state = 'active' AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account";
+  `AND ${NOT_REVOKED} AND state = 'active' ` +
+  'AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account';
 
 export function getAccount(connection: Connection, accountId: string): AccountRecord | undefined {
   const row = connection.get<AccountRow>(`${SELECT_ACCOUNT} WHERE id = ?`, Date.now(), accountId);

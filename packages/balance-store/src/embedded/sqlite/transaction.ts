@@ -16,7 +16,7 @@ import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
-import { getKey } from './keys.js';
+import { NOT_REVOKED, getKey } from './keys.js';
 import { ZERO, textOf, unitsOf } from './money.js';
 import { heldBy } from './settle.js';
 
@@ -309,8 +309,10 @@ function readAccount(connection: Connection, id: string): AccountState | undefin
   };
 }
 
+/** The first two conditions are those of the indexes. */
 const IS_EXPIRING =
-  "state = 'active' AND expires_at > ? AND expires_at <= ? AND expiry_told_at IS NOT expires_at";
+  `${NOT_REVOKED} AND state = 'active' AND expires_at > ? AND expires_at <= ? ` +
+  'AND expiry_told_at IS NOT expires_at';
 
 const INSERT_ENTRY =
   'INSERT INTO ledger (id, account_id, seq, kind, delta, balance_after, input_hash, ' +

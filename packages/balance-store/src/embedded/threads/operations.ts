@@ -27,7 +27,9 @@ import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
 import { createTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
+import type { UsageQuery } from '../../usage.js';
 import { decodeBatch, encodeOutcomes } from './batch-codec.js';
+import { encodeSums } from './sums-codec.js';
 
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
 export type ReadOperations = ReturnType<typeof createReadOperations>;
@@ -105,7 +107,7 @@ export function createReadOperations(connection: Connection) {
     readLots: on(connection, readLots),
     readBalanceAt: on(connection, readBalanceAt),
     listKeys: on(connection, listKeys),
-    readUsage: on(connection, readUsage),
+    readUsage: (query: UsageQuery) => encodeSums(readUsage(connection, query)),
     readBooks: on(connection, readBooks),
     listEvents: on(connection, listEvents),
     getDocument: on(connection, getDocument),

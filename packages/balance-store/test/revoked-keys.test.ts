@@ -1,0 +1,204 @@
+/**
+ * A holder creates and revokes keys without end, and none is ever deleted. These tests count the
+ * work of what lives, not its time: which indexes SQLite chooses, and how many rows PostgreSQL
+ * reads.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SQLInputValue } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Pool } from 'pg';
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { getAccount } from '../src/embedded/sqlite/accounts.js';
+import { openWriter } from '../src/embedded/sqlite/connection.js';
+import type { Connection } from '../src/embedded/sqlite/connection.js';
+import { listKeys } from '../src/embedded/sqlite/keys.js';
+import { listTrail } from '../src/embedded/sqlite/trail.js';
+import { createTransaction } from '../src/embedded/sqlite/transaction.js';
+import type { BalanceStore } from '../src/index.js';
+import { createAccountTable } from '../src/postgres/accounts.js';
+import { openPostgresStore } from '../src/postgres/index.js';
+import { createKeyTable } from '../src/postgres/keys.js';
+import { sampleLimits } from '../src/testing/index.js';
+import { querySql, usePostgresServer } from './postgres-server.js';
+import type { PostgresServer } from './postgres-server.js';
+
+const PEPPER = 'pepper of the tests';
+const REVOKED = 3_000;
+const SOON = new Date(Date.now() + 86_400_000);
+const BY = { name: 'tests' };
+
+/** An account with two keys that live, one of which expires soon. */
+async function createAccount(store: BalanceStore): Promise<string> {
+  const created = await store.create({
+    account: { name: 'customer' },
+    key: { name: 'a', limits: sampleLimits, expiresAt: null },
+    by: BY,
+  });
+  if (created.outcome !== 'created') throw new Error(created.outcome);
+  const { id } = created.account;
+  const key = { name: 'b', limits: sampleLimits, expiresAt: SOON };
+  await store.create({ account: { id }, key, by: BY });
+  return id;
+}
+
+const COLUMNS =
+  'id, account_id, name, hint, credential_hmac, pepper_id, state, expires_at, concurrency, ' +
+  'burst, requests_per_minute, created_at';
+
+describe('with many revoked keys, SQLite', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'balance-store-'));
+  let connection: Connection;
+  let accountId: string;
+  beforeAll(async () => {
+    const store = await openEmbeddedStore({ dataDir: directory, pepper: PEPPER });
+    accountId = await createAccount(store);
+    await store.close();
+    connection = openWriter(join(directory, 'ledger.db'), { checkpoints: true });
+    connection.run(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${String(REVOKED)}) ` +
+        `INSERT INTO api_key (${COLUMNS}) SELECT 'key_gone' || i, ?, 'gone', 'gone', ` +
+        "randomblob(32), 'p', 'revoked', NULL, 1, 1, 1, 0 FROM n",
+      accountId,
+    );
+    connection.exec('ANALYZE');
+  });
+  afterAll(() => {
+    connection.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** How SQLite finds the rows of the statements that `work` runs. */
+  async function plansOf(work: (recording: Connection) => unknown): Promise<readonly string[]> {
+    const plans: string[] = [];
+    const plan = (sql: string, values: readonly SQLInputValue[]) => {
+      const steps = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+      plans.push(...steps.map(({ detail }) => detail));
+    };
+    await work({
+      ...connection,
+      get(sql, ...values) {
+        plan(sql, values);
+        return connection.get(sql, ...values);
+      },
+      all(sql, ...values) {
+        plan(sql, values);
+        return connection.all(sql, ...values);
+      },
+      run(sql, ...values) {
+        plan(sql, values);
+        return connection.run(sql, ...values);
+      },
+    });
+    return plans.filter((step) => /^(SCAN|SEARCH) (api_key|trail|t)\b/.test(step));
+  }
+
+  it.each([
+    [
+      'finds the keys that live',
+      (on: Connection) => {
+        const found = listKeys(on, { accountId, limit: 100, withoutRevoked: true }, 'p');
+        expect(found).toHaveLength(2);
+      },
+    ],
+    [
+      'counts the usable keys of an account',
+      (on: Connection) => {
+        expect(getAccount(on, accountId)?.usableKeys).toBe(2);
+      },
+    ],
+    [
+      'finds the accounts whose keys expire soon',
+      async (on: Connection) => {
+        const found = createTransaction(on).accountsWithExpiringKeys('', new Date(+SOON + 1), 10);
+        expect(await found).toEqual([accountId]);
+      },
+    ],
+    [
+      'takes the keys of an account that expire soon',
+      async (on: Connection) => {
+        const before = new Date(+SOON + 1);
+        expect(await createTransaction(on).takeExpiringKeys([accountId], before)).toHaveLength(1);
+      },
+    ],
+  ])('%s without reading the revoked ones', async (_, work) => {
+    const plans = await plansOf(work);
+    expect(plans.length).toBeGreaterThan(0);
+    for (const step of plans) {
+      expect(step).toMatch(
+        /^SEARCH api_key USING (COVERING )?(INDEX api_key_(not_revoked|expiry)_idx|PRIMARY KEY) \(/,
+      );
+    }
+  });
+
+  it.each(['accountId', 'keyId'] as const)('reads the trail of one %s by an index', async (of) => {
+    const plans = await plansOf((on) => listTrail(on, { [of]: accountId, limit: 10 }));
+    expect(plans).toEqual([expect.stringMatching(/^SEARCH t USING INDEX trail_\w+_id_idx \(/)]);
+  });
+});
+
+describe('with many revoked keys, PostgreSQL', () => {
+  let server: PostgresServer;
+  let connectionString: string;
+  let accountId: string;
+  beforeAll(async () => {
+    server = await usePostgresServer();
+    connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    accountId = await createAccount(store);
+    await store.close();
+    await querySql(
+      connectionString,
+      `INSERT INTO api_key (${COLUMNS}) SELECT 'key_gone' || i, $1, 'gone', 'gone', ` +
+        "sha256(i::text::bytea), 'p', 'revoked', NULL, 1, 1, 1, now() " +
+        `FROM generate_series(1, ${String(REVOKED)}) i`,
+      [accountId],
+    );
+    await querySql(connectionString, 'ANALYZE');
+  });
+  afterAll(() => server.stop());
+
+  it('reads only the keys that live', async () => {
+    const statements: { readonly text: string; readonly values: string[] }[] = [];
+    const pool = new Pool({ connectionString });
+    pool.on('connect', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      Object.assign(client, {
+        query: (statement: { readonly text: string; readonly values?: string[] }) => {
+          statements.push({ text: statement.text, values: statement.values ?? [] });
+          return query(statement);
+        },
+      });
+    });
+    const filter = { accountId, limit: 100, withoutRevoked: true } as const;
+    expect(await createKeyTable(pool, pool).list(filter, 'p')).toHaveLength(2);
+    expect((await createAccountTable(pool).get(accountId))?.usableKeys).toBe(2);
+    await pool.end();
+    expect(statements.length).toBeGreaterThanOrEqual(2);
+    for (const { text, values } of statements) {
+      const [row] = await querySql(
+        connectionString,
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        values,
+      );
+      const plan = row!['QUERY PLAN'] as readonly { readonly Plan: PlanNode }[];
+      expect(plan.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)).toBeLessThan(50);
+    }
+  });
+});
+
+interface PlanNode {
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function rowsRead(node: PlanNode): number {
+  const own = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
+  const inner = (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0);
+  return own * node['Actual Loops'] + inner;
+}
