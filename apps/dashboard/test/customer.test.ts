@@ -457,6 +457,36 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  it('shows what the operator set, and offers nothing that only the operator can undo', async () => {
+    const { id } = await gateway.call('createAccount', { name: 'bounded', balance_usd: '2' });
+    const lead = { name: 'lead', account_id: id, scope: 'manage' } as const;
+    const { api_key: manages } = await gateway.call('createKey', lead);
+    const member = { name: 'member', account_id: id, cap_day_usd: '2.5' };
+    const { id: key_id } = await gateway.call('createKey', member);
+    await gateway.call('suspendKey', { key_id });
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manages ?? '');
+    await openPart(page, 'keys');
+    await page.getByText('by your operator, who can resume it').waitFor();
+    expect(await page.getByRole('button', { name: 'Resume: member' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Caps: member' }).click();
+    await page.getByText('Your operator allows at most 2.5 USD per day.').waitFor();
+    await page.keyboard.press('Escape');
+    // What the person suspended, the person can resume.
+    await gateway.call('resumeKey', { key_id });
+    await page.reload();
+    await signIn(page, manages ?? '');
+    await openPart(page, 'keys');
+    await page.getByRole('button', { name: 'Suspend: member' }).click();
+    await page.getByRole('button', { name: 'Suspend the key' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const resume = page.getByRole('button', { name: 'Resume: member' });
+    await resume.waitFor();
+    expect(await resume.isDisabled()).toBe(false);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('rotates the key of the person, shows the new credential, and goes on with it', async () => {
     const { id } = await gateway.call('createAccount', { name: 'rotating', balance_usd: '2' });
     const given = { name: 'own', account_id: id, scope: 'manage' } as const;

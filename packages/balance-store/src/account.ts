@@ -53,6 +53,8 @@ export interface Actor {
   readonly name: string;
   /** The address or network from which the change was requested, if known. */
   readonly address?: string | undefined;
+  /** The holder of a key. What an operator decided about a key binds holders. */
+  readonly isHolder?: boolean | undefined;
 }
 
 export type CreditSource = 'paid' | 'promotional';
@@ -63,13 +65,13 @@ export interface Creation {
   readonly creationId?: string | undefined;
   readonly account: NewAccount | { readonly id: string };
   readonly key?: NewKey | undefined;
-  readonly credit?:
-    | {
   /**
    * The most keys that the account may have, this one included. Revoked keys do not count. Counted
    * in the transaction that creates the key, so creations at once cannot exceed it.
    */
   readonly maxKeys?: number | undefined;
+  readonly credit?:
+    | {
         readonly amount: bigint;
         readonly source: CreditSource;
         readonly expiresAt?: Date | undefined;
@@ -95,10 +97,10 @@ export type CreationOutcome =
   /** The id was used before for something else. */
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'unknown_account' }
-  | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
-
   /** The account has `maxKeys` keys already. */
   | { readonly outcome: 'too_many_keys' }
+  | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
+
 export interface AccountFilter {
   readonly limit: number;
   /** `newest` when absent. */

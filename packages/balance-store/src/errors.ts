@@ -3,12 +3,27 @@
  * database are a `StoreUnavailableError` instead.
  */
 
+import type { BoundField } from './operator-bounds.js';
+
 /**
  * The operator's id for an account or a key already belongs to another account or key. Nothing was
  * changed.
  */
 export class ExternalIdTakenError extends Error {
   override readonly name = 'ExternalIdTakenError';
+}
+
+/**
+ * A holder's change would undo or exceed what an operator decided about the key. Nothing was
+ * changed.
+ */
+export class SetByOperatorError extends Error {
+  override readonly name = 'SetByOperatorError';
+  readonly field: BoundField;
+  constructor(field: BoundField) {
+    super(`${field} was set by an operator`);
+    this.field = field;
+  }
 }
 
 /** Another live process owns the embedded ledger: a gateway has it open. */

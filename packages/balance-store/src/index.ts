@@ -39,6 +39,7 @@ export {
   SchemaMismatchError,
   SchemaTooNewError,
   SchemaTooOldError,
+  SetByOperatorError,
 } from './errors.js';
 export type {
   DocumentData,
@@ -76,6 +77,8 @@ export type {
 } from './ledger-entry.js';
 export { listCursorOf } from './list-order.js';
 export type { ListOrder } from './list-order.js';
+export { OPERATOR_BOUNDS, operatorBoundsOf } from './operator-bounds.js';
+export type { BoundField, OperatorBounds } from './operator-bounds.js';
 export { StoreUnavailableError } from './store.js';
 export type {
   BalanceAfter,

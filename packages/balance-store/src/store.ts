@@ -23,7 +23,15 @@ import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } 
 import type { BookPage, BookQuery } from './books.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventState, NewEvent, StoredEvent } from './event.js';
-import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, PresentedKey, RotationOutcome } from './key.js';
+import type {
+  CapUse,
+  KeyChange,
+  KeyFilter,
+  KeyRecord,
+  NewKey,
+  PresentedKey,
+  RotationOutcome,
+} from './key.js';
 import type {
   EntryFilter,
   EntryPage,
@@ -225,12 +233,21 @@ export interface BalanceStore {
   getKey(keyId: string): Promise<KeyRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
+  /** If an operator suspends a key, or one that is suspended already, only operators resume it. */
   suspendKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
-  /** Lifts a suspension. A revoked key stays revoked. */
+  /**
+   * Lifts a suspension. A revoked key stays revoked.
+   *
+   * @throws {SetByOperatorError} A holder resumes a key that an operator suspended.
+   */
   resumeKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Disables the key permanently. Its account keeps its money. */
   revokeKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
-  /** @throws {ExternalIdTakenError} */
+  /**
+   * @throws {ExternalIdTakenError}
+   * @throws {SetByOperatorError} A holder exceeds a cap, a limit, an expiry or the models that an
+   * operator set. See {@link OperatorBounds}.
+   */
   updateKey(keyId: string, change: KeyChange, by?: Actor): Promise<KeyRecord | undefined>;
   /**
    * Gives a key a new credential. Its id, account, limits and history stay.

@@ -598,6 +598,20 @@ export interface components {
             readonly previous_credential_until: components["schemas"]["Time"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
+            /** @description what the operator set: keys with the scope manage may make it stricter, but not looser */
+            readonly operator_bounds: {
+                /** @description only the operator can resume the key */
+                readonly suspended: boolean;
+                readonly cap_day_usd: components["schemas"]["Usd"] | null;
+                readonly cap_week_usd: components["schemas"]["Usd"] | null;
+                readonly cap_month_usd: components["schemas"]["Usd"] | null;
+                readonly cap_total_usd: components["schemas"]["Usd"] | null;
+                readonly concurrency: number | null;
+                readonly burst: number | null;
+                readonly requests_per_minute: number | null;
+                readonly expires_at: components["schemas"]["Time"] | null;
+                readonly models: readonly string[] | null;
+            } | null;
         };
         readonly Link: {
             /** @constant */
@@ -682,6 +696,20 @@ export interface components {
             readonly previous_credential_until: components["schemas"]["Time"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
+            /** @description what the operator set: keys with the scope manage may make it stricter, but not looser */
+            readonly operator_bounds: {
+                /** @description only the operator can resume the key */
+                readonly suspended: boolean;
+                readonly cap_day_usd: components["schemas"]["Usd"] | null;
+                readonly cap_week_usd: components["schemas"]["Usd"] | null;
+                readonly cap_month_usd: components["schemas"]["Usd"] | null;
+                readonly cap_total_usd: components["schemas"]["Usd"] | null;
+                readonly concurrency: number | null;
+                readonly burst: number | null;
+                readonly requests_per_minute: number | null;
+                readonly expires_at: components["schemas"]["Time"] | null;
+                readonly models: readonly string[] | null;
+            } | null;
             readonly api_key: string | null;
         };
         readonly Payment: {
@@ -786,6 +814,20 @@ export interface components {
             readonly previous_credential_until: components["schemas"]["Time"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
+            /** @description what the operator set: keys with the scope manage may make it stricter, but not looser */
+            readonly operator_bounds: {
+                /** @description only the operator can resume the key */
+                readonly suspended: boolean;
+                readonly cap_day_usd: components["schemas"]["Usd"] | null;
+                readonly cap_week_usd: components["schemas"]["Usd"] | null;
+                readonly cap_month_usd: components["schemas"]["Usd"] | null;
+                readonly cap_total_usd: components["schemas"]["Usd"] | null;
+                readonly concurrency: number | null;
+                readonly burst: number | null;
+                readonly requests_per_minute: number | null;
+                readonly expires_at: components["schemas"]["Time"] | null;
+                readonly models: readonly string[] | null;
+            } | null;
             readonly replayed: boolean;
             readonly api_key: string | null;
         };

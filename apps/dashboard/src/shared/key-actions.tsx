@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from './actions.js';
 import type { DialogCallbacks } from './actions.js';
 import type { Answer } from './api.js';
-import { capChanges, capText, readCaps, useCapFields } from './key-parts.js';
+import { boundText, capChanges, capText, readCaps, useCapFields } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
 import { Choice, CodeBlock, TextField } from './parts.js';
 
@@ -177,10 +177,16 @@ export function ChangeCaps({
 }: KeyDialogProps & { readonly of: KeyFacts }) {
   const { texts, fields, problem } = useCapFields(of.caps);
   const isUnchanged = capChanges(of.caps, texts).length === 0;
+  const most = boundText(of);
   return (
     <ActionDialog<KeyFacts>
       title={`Caps of "${of.name}"`}
-      fields={fields}
+      fields={
+        <>
+          {most !== '' && <p class="quiet">Your operator allows at most {most}.</p>}
+          {fields}
+        </>
+      }
       problem={problem ?? (isUnchanged ? 'Nothing is changed yet.' : undefined)}
       changes={() => capChanges(of.caps, texts)}
       confirm="Change the caps"

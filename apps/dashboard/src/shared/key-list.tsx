@@ -49,6 +49,7 @@ export function KeyRow<Key extends KeyFacts>(props: {
       </td>
       <td>
         <KeyState of={of} />
+        {isSuspendedByOperator(of) && <span class="when">by your operator, who can resume it</span>}
         {of.scope === 'manage' && <span class="when">may manage</span>}
       </td>
       <td class="n">
@@ -68,6 +69,7 @@ export function KeyRow<Key extends KeyFacts>(props: {
                 key={action}
                 type="button"
                 class={`small ${action === 'revoke' ? 'danger' : ''}`}
+                disabled={action === 'resume' && isSuspendedByOperator(of)}
                 aria-label={`${LABELS[action]}: ${of.name}`}
                 onClick={() => {
                   act({ action, key: of });
@@ -81,6 +83,10 @@ export function KeyRow<Key extends KeyFacts>(props: {
       )}
     </tr>
   );
+}
+
+function isSuspendedByOperator({ state, operator_bounds: bounds }: KeyFacts): boolean {
+  return state === 'suspended' && bounds?.suspended === true;
 }
 
 function actionsOn({ state }: KeyFacts, more: readonly KeyAction[]): readonly KeyAction[] {

@@ -8,7 +8,11 @@ import { Badge, Money, TextField } from './parts.js';
 import { commaProblem, readTypedUsd } from './usd.js';
 
 /** The members of a key that the customer's page and the console receive. */
-export type KeyFacts = components['schemas']['HolderKey'];
+type HolderKey = components['schemas']['HolderKey'];
+/** A key of either page. Only the customer's page knows the bounds, because they bind customers. */
+export type KeyFacts = Omit<HolderKey, 'operator_bounds'> & {
+  readonly operator_bounds?: HolderKey['operator_bounds'];
+};
 export type Caps = KeyFacts['caps'];
 
 const PERIODS = ['day', 'week', 'month', 'total'] as const;
@@ -30,6 +34,15 @@ export function KeyState({ of }: { readonly of: KeyFacts }) {
   if (isActive) return <Badge tone="good">active</Badge>;
   const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
   return <Badge tone={isExpired ? 'warning' : 'bad'}>{isExpired ? 'expired' : 'used up'}</Badge>;
+}
+
+/** The caps that an operator set, which the holder may lower but not raise. Empty without any. */
+export function boundText({ operator_bounds: bounds }: KeyFacts): string {
+  if (bounds === undefined || bounds === null) return '';
+  return PERIODS.flatMap((period) => {
+    const most = bounds[`cap_${period}_usd`];
+    return most === null ? [] : [`${most} USD ${NAMES[period]}`];
+  }).join(', ');
 }
 
 export function KeyCaps({ caps }: { readonly caps: Caps }) {

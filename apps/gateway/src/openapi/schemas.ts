@@ -66,7 +66,28 @@ const keyMembers = {
 };
 
 /** A key as its holder sees it: without the operator's own id for it. */
-export const holderKey = z.strictObject(keyMembers).meta({ id: 'HolderKey' });
+export const holderKey = z
+  .strictObject({
+    ...keyMembers,
+    operator_bounds: orNull(
+      z.strictObject({
+        suspended: z.boolean().meta({ description: 'only the operator can resume the key' }),
+        cap_day_usd: orNull(usd),
+        cap_week_usd: orNull(usd),
+        cap_month_usd: orNull(usd),
+        cap_total_usd: orNull(usd),
+        concurrency: orNull(count),
+        burst: orNull(count),
+        requests_per_minute: orNull(count),
+        expires_at: orNull(time),
+        models: orNull(z.array(text)),
+      }),
+    ).meta({
+      description:
+        'what the operator set: keys with the scope manage may make it stricter, but not looser',
+    }),
+  })
+  .meta({ id: 'HolderKey' });
 export const newHolderKey = holderKey
   .extend({ api_key: orNull(text) })
   .meta({ id: 'NewHolderKey', description: 'api_key: shown only once' });

@@ -9,6 +9,7 @@ import type {
   HoldRecord,
   KeyRecord,
   LedgerEntry,
+  OperatorBounds,
   SealHead,
   SettledRates,
   StoredEvent,
@@ -55,6 +56,28 @@ export function keyView(key: KeyRecord) {
     previous_credential_until: key.previousUntil?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
     last_charged_at: key.lastChargedAt?.toISOString() ?? null,
+  };
+}
+
+export function operatorBoundsView({
+  isSuspended,
+  caps,
+  limits,
+  expiresAt,
+  models,
+}: OperatorBounds) {
+  const capOf = (cap: bigint | undefined) => (cap === undefined ? null : formatUsd(cap));
+  return {
+    suspended: isSuspended,
+    cap_day_usd: capOf(caps.day),
+    cap_week_usd: capOf(caps.week),
+    cap_month_usd: capOf(caps.month),
+    cap_total_usd: capOf(caps.total),
+    concurrency: limits.concurrency ?? null,
+    burst: limits.burst ?? null,
+    requests_per_minute: limits.requestsPerMinute ?? null,
+    expires_at: expiresAt?.toISOString() ?? null,
+    models,
   };
 }
 

@@ -5,7 +5,8 @@
 
 import type { Express, Request, RequestHandler } from 'express';
 import { z } from 'zod';
-import type { Actor, KeyRecord } from '@gateway/balance-store';
+import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/balance-store';
+import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
 import { addressGroup } from '../client-address.js';
 import {
   capsOf,
@@ -19,11 +20,11 @@ import {
 } from '../operations/fields.js';
 import { REVOKED, createdOf, rotated } from '../operations/keys.js';
 import { OperationError, conflict } from '../operations/operation.js';
-import { keyView } from '../operations/views.js';
+import { keyView, operatorBoundsView } from '../operations/views.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
-import type { Services } from '../services.js';
 import { holdersId } from '../repeat-ids.js';
+import type { Services } from '../services.js';
 import { readJson } from './json-body.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -85,7 +86,7 @@ export function addKeyManagement(app: Express, services: Services): void {
       if (target.id === key.id) return { refusal: ownKey() };
       const changed = await store[act](target.id, by);
       if (act === 'resumeKey' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
-      return shown(changed);
+      return shown(services, changed);
     });
 
   app.get(
@@ -99,7 +100,7 @@ export function addKeyManagement(app: Express, services: Services): void {
       return {
         json: {
           object: 'list',
-          data: keys.map(holderView),
+          data: await holderViews(services, keys, key.accountId),
           has_more: next !== undefined,
           next_cursor: next ?? null,
         },
@@ -118,9 +119,9 @@ export function addKeyManagement(app: Express, services: Services): void {
       const created = await store.create({
         creationId: repeated.id,
         account: { id: accountId },
+        maxKeys: MAX_KEYS_PER_ACCOUNT,
         key: {
           name: given.name,
-        maxKeys: MAX_KEYS_PER_ACCOUNT,
           // The limits are never higher than those of the key that creates it.
           limits: limitsWithin(key, limitsOf(given)),
           expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
@@ -133,14 +134,14 @@ export function addKeyManagement(app: Express, services: Services): void {
       const { key: record } = createdOf(created, 'account_external_id');
       if (record === undefined) throw new Error('the key was not created');
       const credential = created.outcome === 'created' ? created.credential : undefined;
-      return { json: { ...holderView(record), api_key: credential ?? null } };
+      return { json: { ...(await holderView(services, record)), api_key: credential ?? null } };
     }),
   );
   app.get(
     '/v1/dashboard/keys/:key_id',
     managed(async ({ key, req }) => {
       const target = await targetOf(services, key, req);
-      return 'refusal' in target ? target : { json: holderView(target) };
+      return 'refusal' in target ? target : shown(services, target);
     }),
   );
   app.patch(
@@ -164,7 +165,7 @@ export function addKeyManagement(app: Express, services: Services): void {
         },
         by,
       );
-      return shown(changed);
+      return shown(services, changed);
     }),
   );
   app.post(
@@ -180,11 +181,11 @@ export function addKeyManagement(app: Express, services: Services): void {
       if ('refusal' in repeated) return repeated;
       const graceMs = input.data.grace_seconds * 1_000;
       const options = { graceMs, rotationId: repeated.id };
-      const { external_id: _externalId, ...json } = await rotated(target.id, options, {
+      const { external_id: _externalId, ...view } = await rotated(target.id, options, {
         store,
         by,
       });
-      return { json };
+      return { json: { ...view, operator_bounds: await boundsView(services, target.id) } };
     }),
   );
   app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
@@ -203,8 +204,10 @@ function manageRoute(
     const unreadable = req.method === 'GET' ? undefined : await readJson(req);
     if (unreadable !== undefined) return { refusal: unreadable };
     try {
-      return await work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } });
+      const by = { name: key.id, address: addressGroup(req.ip), isHolder: true };
+      return await work({ key, req, by });
     } catch (error) {
+      if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };
       if (!(error instanceof OperationError)) throw error;
       const { status, type, message } = error;
       return { refusal: { status, type, message, param: message.split(':')[0] ?? null } };
@@ -250,15 +253,70 @@ function needsMoreRights(field: ExceededRight): Refusal {
   };
 }
 
-function shown(key: KeyRecord | undefined): ReadAnswer {
+/** The field of a request that a bound refuses. */
+const BOUND_FIELDS = {
+  state: 'key_id',
+  models: 'models',
+  expiresAt: 'expires_at',
+  concurrency: 'concurrency',
+  burst: 'burst',
+  requestsPerMinute: 'requests_per_minute',
+  cap_day: 'cap_day_usd',
+  cap_week: 'cap_week_usd',
+  cap_month: 'cap_month_usd',
+  cap_total: 'cap_total_usd',
+} as const satisfies Record<BoundField, string>;
+
+function setByOperator(field: BoundField): Refusal {
+  const param = BOUND_FIELDS[field];
+  const problem =
+    field === 'state'
+      ? 'your operator suspended this key, and only your operator can resume it'
+      : 'your operator set this for the key; you may make it stricter, but not looser';
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `${param}: ${problem}`,
+    param,
+    code: 'set_by_operator',
+  };
+}
+
+async function shown(services: Services, key: KeyRecord | undefined): Promise<ReadAnswer> {
   if (key === undefined) throw new Error('a key of the account has no record');
-  return { json: holderView(key) };
+  return { json: await holderView(services, key) };
 }
 
 /** A key as its holder may see it, without the operator's own id. */
-function holderView(key: KeyRecord) {
+async function holderView(services: Services, key: KeyRecord) {
   const { external_id: _externalId, ...view } = keyView(key);
-  return view;
+  return { ...view, operator_bounds: await boundsView(services, key.id) };
+}
+
+async function holderViews({ store }: Services, keys: readonly KeyRecord[], accountId: string) {
+  const bounds = new Map<string, ReturnType<typeof boundsOf>>();
+  let before: bigint | undefined;
+  do {
+    const page = { kind: OPERATOR_BOUNDS, accountId, before, limit: BOUNDS_PER_PAGE };
+    const found = await store.listDocuments(page);
+    for (const document of found) bounds.set(document.id, boundsOf(document));
+    before = found.length < BOUNDS_PER_PAGE ? undefined : found.at(-1)?.seq;
+  } while (before !== undefined);
+  return keys.map((key) => {
+    const { external_id: _externalId, ...view } = keyView(key);
+    return { ...view, operator_bounds: bounds.get(key.id) ?? null };
+  });
+}
+
+const BOUNDS_PER_PAGE = 1_000;
+
+/** What the holder may only tighten; `null` if no operator decided anything about the key. */
+async function boundsView({ store }: Services, id: string) {
+  return boundsOf(await store.getDocument(OPERATOR_BOUNDS, id));
+}
+
+function boundsOf(document: StoredDocument | undefined) {
+  return document === undefined ? null : operatorBoundsView(operatorBoundsOf(document.data));
 }
 
 function limitsWithin(

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Actor, Creation, CreationOutcome } from '../account.js';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../credential.js';
-import { ExternalIdTakenError } from '../errors.js';
+import { ExternalIdTakenError, SetByOperatorError } from '../errors.js';
 import type { KeyRecord, KeyState } from '../key.js';
 import type { BalanceStore } from '../store.js';
 import {
@@ -16,6 +16,7 @@ import {
   assertId,
   assertKey,
 } from './argument-checks.js';
+import type { Bound } from './books/bounds.js';
 import type { KeyCredential } from './books/transaction.js';
 import type { LedgerDatabase } from './ledger-database.js';
 
@@ -93,7 +94,7 @@ export function createAdministration({
     assertActor(by);
     const record = await book('setKeyState', keyId, change, by);
     onKeyChange(keyId);
-    return record;
+    return unlessBound(record);
   }
 
   return {
@@ -119,7 +120,7 @@ export function createAdministration({
       assertActor(by);
       const record = await book('updateKey', keyId, change, by);
       onKeyChange(keyId);
-      return unlessTaken(record);
+      return unlessTaken(unlessBound(record));
     },
 
     async rotateKey(keyId, { graceMs = 0, rotationId, by }) {
@@ -165,6 +166,14 @@ function unlessTaken<Record extends object>(
 ): Record | undefined {
   if (record !== 'external_id_taken') return record;
   throw new ExternalIdTakenError('this external id already belongs to another account or key');
+}
+
+/** @throws {SetByOperatorError} */
+function unlessBound<Result>(result: Result | Bound): Exclude<Result, Bound> {
+  if (typeof result === 'object' && result !== null && 'bound' in result) {
+    throw new SetByOperatorError(result.bound);
+  }
+  return result as Exclude<Result, Bound>;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { Pool } from 'pg';
 import { randomUUID } from 'node:crypto';
+import type { StoredDocument } from '../document.js';
 import { accountRecordOf } from '../ledger/stored-account.js';
 import type { StoredAccount } from '../ledger/stored-account.js';
 import { callBook } from '../ledger/books/index.js';
@@ -115,7 +116,6 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       return row?.count ?? 0;
     },
 
-    async findEntry(id) {
     async countKeys(accountId) {
       const [row] = await rows<{ count: number }>(
         'SELECT count(*)::int4 AS count FROM api_key ' +
@@ -125,6 +125,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       return row?.count ?? 0;
     },
 
+    async findEntry(id) {
       const [row] = await rows<{ accountId: string; hash: string; balanceAfter: string }>(
         'SELECT account_id AS "accountId", encode(input_hash, \'hex\') AS hash, ' +
           'balance_after::text AS "balanceAfter" FROM ledger WHERE id = $1',
@@ -287,6 +288,13 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
           'ON CONFLICT (id) DO NOTHING',
         [id ?? `evt_${randomUUID()}`, type, accountId, keyId ?? null, JSON.stringify(data)],
       ),
+    async getDocument(kind, id) {
+      const [row] = await rows<Pick<StoredDocument, 'version' | 'data'>>(
+        'SELECT version, data FROM document WHERE kind = $1 AND id = $2',
+        [kind, id],
+      );
+      return row;
+    },
     async writeDocument({ kind, id, accountId, version, data, balanceBelow }) {
       const below = balanceBelow == null ? null : numericFromUnits(balanceBelow);
       const written =

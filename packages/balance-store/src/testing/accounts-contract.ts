@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Creation } from '../account.js';
-import { ExternalIdTakenError } from '../errors.js';
+import { ExternalIdTakenError, SetByOperatorError } from '../errors.js';
 import type { KeyChange, NewKey } from '../key.js';
+import { OPERATOR_BOUNDS, operatorBoundsOf } from '../operator-bounds.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -194,6 +195,56 @@ export function accountsContract(part: ContractPart): void {
       assert.equal((await last(refused)).outcome, 'created');
       assert.equal((await last(randomUUID())).outcome, 'too_many_keys');
       await assert.rejects(create({ account: { id }, key: KEY, maxKeys: 0 }), RangeError);
+    });
+
+    it('holders neither resume a key that an operator suspended nor exceed what an operator set', async () => {
+      const { store } = subject();
+      const { accountId: id } = await newAccount(0n);
+      const holder = { name: 'key_holder', isHolder: true };
+      const expiresAt = new Date('2100-01-01T00:00:00.000Z');
+      const given = { ...KEY, caps: { day: 5n * USD }, models: ['a', 'b'], expiresAt };
+      const created = await create({ account: { id }, key: given });
+      assert.ok(created.outcome === 'created' && created.key !== undefined);
+      const { id: keyId } = created.key;
+      const change = (parts: KeyChange) => store.updateKey(keyId, parts, holder);
+      const isBound = (field: string) => (error: unknown) =>
+        error instanceof SetByOperatorError && error.field === field;
+      await assert.rejects(change({ caps: { day: null } }), isBound('cap_day'));
+      await assert.rejects(change({ caps: { day: 5n * USD + 1n } }), isBound('cap_day'));
+      await assert.rejects(change({ models: null }), isBound('models'));
+      await assert.rejects(change({ expiresAt: null }), isBound('expiresAt'));
+      assert.deepEqual(await store.getKey(keyId), created.key);
+      const lower = await change({ caps: { day: USD, week: USD }, models: ['b'] });
+      assert.deepEqual([lower?.caps.day, lower?.caps.week, lower?.models], [USD, USD, ['b']]);
+      const back = await change({ caps: { day: 5n * USD, week: null }, models: ['a', 'b'] });
+      assert.deepEqual(back, created.key);
+      await store.updateKey(keyId, { caps: { day: null, total: 0n }, limits: { burst: 1 } }, TESTS);
+      assert.equal((await change({ caps: { day: 9n * USD } }))?.caps.day, 9n * USD);
+      await assert.rejects(change({ caps: { total: 1n } }), isBound('cap_total'));
+      await assert.rejects(change({ limits: { burst: 2 } }), isBound('burst'));
+
+      await store.suspendKey(keyId, holder);
+      assert.equal((await store.resumeKey(keyId, holder))?.state, 'active');
+      await store.suspendKey(keyId, holder);
+      // An operator suspends it too, although it is suspended.
+      await store.suspendKey(keyId, TESTS);
+      await assert.rejects(store.resumeKey(keyId, holder), isBound('state'));
+      assert.equal((await store.getKey(keyId))?.state, 'suspended');
+      assert.equal((await store.resumeKey(keyId, TESTS))?.state, 'active');
+      await store.suspendKey(keyId, holder);
+      assert.equal((await store.resumeKey(keyId, holder))?.state, 'active');
+      const [bounds] = await store.listDocuments({
+        kind: OPERATOR_BOUNDS,
+        accountId: id,
+        limit: 10,
+      });
+      assert.deepEqual(operatorBoundsOf(bounds?.data ?? {}), {
+        isSuspended: false,
+        caps: { total: 0n },
+        limits: { burst: 1 },
+        expiresAt,
+        models: ['a', 'b'],
+      });
     });
 
     it('an external id belongs to one account and one key, until it is removed', async () => {

@@ -14,7 +14,7 @@ import type {
 import { getAccount, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
-import { writeDocument } from './documents.js';
+import { getDocument, writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
 import { NOT_REVOKED, getKey } from './keys.js';
 import { ZERO, textOf, unitsOf } from './money.js';
@@ -240,6 +240,7 @@ export function createTransaction(connection: Connection): LedgerTransaction {
       insertEvent(connection, event, now);
       return Promise.resolve();
     },
+    getDocument: (kind, id) => Promise.resolve(getDocument(connection, kind, id)),
     writeDocument: (write) => Promise.resolve(writeDocument(connection, write, now)),
     lastArchive() {
       const row = connection.get<{ readonly last: number | null }>(

@@ -7,8 +7,11 @@ import { randomBytes } from 'node:crypto';
 import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
+import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { credit } from './bookings.js';
+import { readBounds, writeBounds } from './bounds.js';
+import type { Bound } from './bounds.js';
 import { recordChange } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
@@ -48,13 +51,13 @@ export async function create(
     if (known.hash !== hash) return { outcome: 'conflict' };
     return { outcome: 'replayed', ...(await recordsOf(transaction, known)) };
   }
-  const taken = await takenExternalId(transaction, creation);
-  if (taken !== undefined) return { outcome: 'external_id_taken', of: taken };
-  const at = await transaction.now();
   // After the look-up above, so that repeating the creation of the last key is a replay.
   if (key !== undefined && maxKeys !== undefined) {
     if ((await transaction.countKeys(accountId)) >= maxKeys) return { outcome: 'too_many_keys' };
   }
+  const taken = await takenExternalId(transaction, creation);
+  if (taken !== undefined) return { outcome: 'external_id_taken', of: taken };
+  const at = await transaction.now();
   if (isNew) {
     await transaction.insertAccount({
       id: accountId,
@@ -81,6 +84,17 @@ export async function create(
       caps: { day: null, week: null, month: null, total: null, ...key.caps },
       createdAt: at,
     });
+  }
+  if (key !== undefined && creation.by.isHolder !== true) {
+    // The limits of a creation may be defaults, which nobody decided for this key.
+    const { caps, expiresAt, models } = key;
+    const bounds = boundsAfter(NO_BOUNDS, { caps, expiresAt, models });
+    await writeBounds(
+      transaction,
+      { id: keyId ?? '', accountId },
+      { bounds: NO_BOUNDS, version: 0 },
+      bounds,
+    );
   }
   if (creation.credit !== undefined) {
     await creditFirst(transaction, creation, { accountId, at });
@@ -198,9 +212,14 @@ export async function updateKey(
   keyId: string,
   change: KeyChange,
   by: Actor,
-): Promise<KeyRecord | typeof TAKEN | undefined> {
+): Promise<KeyRecord | typeof TAKEN | Bound | undefined> {
   const before = await lockKey(transaction, keyId);
   if (before === undefined) return undefined;
+  const known = await readBounds(transaction, keyId);
+  if (by.isHolder === true) {
+    const bound = exceededBound(known.bounds, change);
+    if (bound !== undefined) return { bound };
+  }
   if (await isTaken(transaction, 'api_key', change.externalId, keyId)) return TAKEN;
   const { name, externalId, metadata, limits, caps, ...others } = change;
   await transaction.updateKey(keyId, {
@@ -211,6 +230,9 @@ export async function updateKey(
     ...(metadata === undefined ? {} : { metadata }),
     ...(caps === undefined ? {} : { caps }),
   });
+  if (by.isHolder !== true) {
+    await writeBounds(transaction, before, known, boundsAfter(known.bounds, change));
+  }
   await recordChange(transaction, {
     action: 'key.update',
     accountId: before.accountId,
@@ -238,9 +260,19 @@ export async function setKeyState(
   keyId: string,
   { state, onlyInState }: { readonly state: KeyState; readonly onlyInState?: KeyState | undefined },
   by: Actor,
-): Promise<KeyRecord | undefined> {
+): Promise<KeyRecord | Bound | undefined> {
   const before = await lockKey(transaction, keyId);
   if (before === undefined) return undefined;
+  if (before.state !== 'revoked' && state !== 'revoked') {
+    const known = await readBounds(transaction, keyId);
+    if (by.isHolder !== true) {
+      // Also if the holder suspended the key before: from now on, only an operator may resume it.
+      const bounds = { ...known.bounds, isSuspended: state === 'suspended' };
+      await writeBounds(transaction, before, known, bounds);
+    } else if (state === 'active' && known.bounds.isSuspended) {
+      return { bound: 'state' };
+    }
+  }
   if (before.state === state) return before;
   if (onlyInState !== undefined && before.state !== onlyInState) return before;
   await transaction.updateKey(keyId, { state });

@@ -6,7 +6,7 @@
 import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { Metadata } from '../../metadata.js';
-import type { DocumentWrite } from '../../document.js';
+import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
 import type { CarryRow } from '../archive/carry-row.js';
@@ -66,6 +66,10 @@ export interface LedgerTransaction {
 
   /** If an event with this id exists already, it is not changed. */
   insertEvent(event: NewEvent): Promise<void>;
+  getDocument(
+    kind: string,
+    id: string,
+  ): Promise<Pick<StoredDocument, 'version' | 'data'> | undefined>;
   /**
    * @returns whether it was written; false if the document no longer has the version that was read.
    */
