@@ -3,9 +3,9 @@
  * expired credit, charges and the closing balance. Every figure is an exact sum of ledger entries
  * or, for charges, of sums of usage, so they add up to the last digit.
  *
- * Books are read page by page. All figures of a page, with those in all, are of one moment. No entry
- * is ever added to a month that is over, so its pages fit together, whenever each is read. During
- * the current month, charges between two pages show only in the later one.
+ * Books are read page by page. All figures of a page, with those in all, are of one moment. No
+ * entry is ever added to a month that is over, so its pages fit together, whenever each is read.
+ * During the current month, charges between two pages show only in the later one.
  */
 
 import { z } from 'zod';
