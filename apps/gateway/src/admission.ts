@@ -112,6 +112,17 @@ export async function checkStanding(
 }
 
 /**
+ * Looks, without waiting, at what is known of the ledger. Called last before a request is sent,
+ * because its body may have taken long.
+ *
+ * @returns the refusal, if the request could not be charged at the moment
+ */
+export function checkCharging({ store }: Pick<Services, 'store'>): RefusedAdmission | undefined {
+  const { fault } = store.charging();
+  return fault === undefined ? undefined : refusedAs(storeUnavailable(fault));
+}
+
+/**
  * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards
  * the request must be settled, or its hold released.
  *

@@ -13,6 +13,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -35,6 +36,9 @@ export interface DataDir {
   secret(name: 'key-pepper' | 'admin-token'): string;
   readDemoKey(): string | undefined;
   writeDemoKey(credential: string): void;
+  /** When a backup of the ledger was last finished; `undefined` if never. */
+  lastBackupAt(): Date | undefined;
+  recordBackup(): void;
 }
 
 export function openDataDir(path: string): DataDir {
@@ -83,6 +87,10 @@ export function openDataDir(path: string): DataDir {
     readDemoKey: () => read('demo-key') || undefined,
     writeDemoKey(credential) {
       writeFileSync(file('demo-key'), `${credential}\n`, { mode: PRIVATE_FILE });
+    },
+    lastBackupAt: () => statSync(file('last-backup'), { throwIfNoEntry: false })?.mtime,
+    recordBackup() {
+      writeFileSync(file('last-backup'), `${new Date().toISOString()}\n`, { mode: PRIVATE_FILE });
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import {
   BackgroundWorkError,
+  DatabaseUnsuitableError,
   EmbeddedStoreLockedError,
   LedgerArchiveError,
   LedgerFileError,
@@ -34,6 +35,7 @@ export function exitCodeOf(error: unknown): number {
   if (
     error instanceof StoreUnavailableError ||
     error instanceof BackgroundWorkError ||
+    error instanceof DatabaseUnsuitableError ||
     error instanceof EmbeddedStoreLockedError ||
     error instanceof LedgerFileError ||
     error instanceof LedgerMovedError ||

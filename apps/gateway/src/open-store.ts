@@ -3,15 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { BalanceStore } from '@gateway/balance-store';
+import type { BalanceStore, ChargingState } from '@gateway/balance-store';
 import { ConfigError } from './config.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import type { PAYMENT_LEDGER } from './payments/payment-ledger.js';
 
-/** The reads that the endpoints for the holder of a key make, and `ping` for `/readyz`. */
-type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 'ping';
+/** The reads that the endpoints for the holder of a key make. */
+type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt';
 
 /** The operations of a key with the scope `manage` on the keys of its account. */
 type KeyManagement =
@@ -33,7 +33,6 @@ export const FORWARDED = [
   'listEntries',
   'readUsage',
   'readBalanceAt',
-  'ping',
   'listKeys',
   'create',
   'updateKey',
@@ -69,7 +68,10 @@ export type RequestLedger = Pick<
   | LedgerRead
   | KeyManagement
   | 'pendingSettlements'
->;
+> & {
+  /** Whether charges can be recorded at the moment, as far as this process knows. */
+  charging(): Pick<ChargingState, 'fault'>;
+};
 
 const DATABASE_PATIENCE_MS = 60_000;
 const DATABASE_RETRY_MS = 1_000;
@@ -90,16 +92,23 @@ export async function openStore(
   user: LedgerUser,
 ): Promise<BalanceStore> {
   const migrate = user !== 'command';
+  const watchCharging = user === 'gateway';
   if (dataDir !== undefined) {
     const { openEmbeddedStore } = await import('@gateway/balance-store/embedded');
     const access = user === 'command' ? 'guest' : 'owner';
-    return openEmbeddedStore({ ...embeddedLedger(config, dataDir), access, migrate });
+    return openEmbeddedStore({
+      ...embeddedLedger(config, dataDir),
+      access,
+      migrate,
+      watchCharging,
+    });
   }
   const { openPostgresStore } = await import('@gateway/balance-store/postgres');
   return openPostgresStore({
     connectionString: config.databaseUrl ?? '',
     ...peppersOf(config),
     migrate,
+    watchCharging,
   });
 }
 

@@ -125,6 +125,8 @@ async function openPartsOf(
         () => true,
         () => false,
       ),
+    charging: () => store.charging(),
+    dataDir,
   });
   const notifications = await startNotifications(config, {
     store,

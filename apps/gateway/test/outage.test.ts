@@ -29,9 +29,17 @@ afterAll(async () => {
   await link.stop();
   await postgres.stop();
 });
-beforeEach(() => {
+beforeEach(async () => {
   gateway.simulator.reset();
+  await untilChargeable(true);
 });
+
+async function untilChargeable(isChargeable: boolean): Promise<void> {
+  const { store } = gateway.running.services;
+  while ((store.charging().fault === undefined) !== isChargeable) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
 
 /** The charge of everything that the upstream has served so far. */
 function servedCharge(): bigint {
@@ -88,7 +96,10 @@ describe('a database that cannot be reached', () => {
     for (const wrong of ['gw_', `${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}`]) {
       expect((await postMessages(gateway, wrong, userMessage('Hello'))).status).toBe(401);
     }
-    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+    // Every replica is in the same state, and a balancer must not take all of them away.
+    await untilChargeable(false);
+    const readiness = await fetch(`${gateway.url}/readyz`);
+    expect([readiness.status, await readiness.json()]).toEqual([200, { status: 'degraded' }]);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 
     // Until the upstream has served all streams, and each client has received a keep-alive event.
@@ -104,6 +115,7 @@ describe('a database that cannot be reached', () => {
       expect(text).toMatch(index % 2 === 0 ? /event: message_stop\n/ : /data: \[DONE\]\n/);
     });
     await expectChargedExactly(id);
+    await untilChargeable(true);
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
@@ -155,24 +167,19 @@ describe('a database that refuses writes', () => {
       await response.text();
       return response.status;
     };
+    const readiness = async () =>
+      ((await (await fetch(`${gateway.url}/readyz`)).json()) as { status: string }).status;
+    expect(await readiness()).toBe('ready');
     await postgres.setReadOnly(link.url, 'on');
-    // This ends the gateway's connections. After the gateway has connected again, its reads succeed
-    // and only its writes fail.
-    const readiness = async () => (await fetch(`${gateway.url}/readyz`)).status;
-    while ((await readiness()) !== 200) await new Promise((resolve) => setTimeout(resolve, 10));
-    // The gateway therefore notices only by charges that fail: those of the streams, and of
-    // requests before the 503.
-    const statuses: number[] = [];
-    const later: Promise<unknown>[] = [];
-    while (!statuses.includes(503)) {
-      later.push(statusOf().then((status) => statuses.push(status)));
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-    expect(statuses).toEqual([503]);
-    expect(await readiness()).toBe(200);
-    while (gateway.simulator.journal.usages().length < streams.length + later.length - 1) {
+    await untilChargeable(false);
+    expect(await readiness()).toBe('degraded');
+    // No request is sent upstream to find out whether it can be charged.
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await statusOf()).toBe(503);
+    while (gateway.simulator.journal.usages().length < streams.length) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
+    expect(await statusOf()).toBe(503);
+    expect(gateway.simulator.journal.usages()).toHaveLength(streams.length);
     for (const { text } of streams) {
       expect(text).not.toMatch(/message_stop|message_delta|\[DONE\]|"usage":\{"prompt/);
     }
@@ -181,13 +188,29 @@ describe('a database that refuses writes', () => {
     streams.forEach(({ text }, index) => {
       expect(text).toMatch(index % 2 === 0 ? /event: message_stop\n/ : /data: \[DONE\]\n/);
     });
-    await Promise.all(later);
-    expect(statuses).toEqual([503, ...Array<number>(later.length - 1).fill(200)]);
     while (gateway.running.services.store.pendingSettlements() > 0) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await expectChargedExactly(id);
+    await untilChargeable(true);
+    expect(await readiness()).toBe('ready');
     expect(await statusOf()).toBe(200);
+  });
+
+  it('is noticed without any request: the first one is refused, and not sent upstream', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    await postgres.setReadOnly(link.url, 'on');
+    await untilChargeable(false);
+    const refused = await postMessages(gateway, apiKey, userMessage('Hello'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(gateway.simulator.journal.usages()).toEqual([]);
+    const metrics = await fetch(`${gateway.adminUrl}/metrics`, {
+      headers: { authorization: 'Bearer admin-token-of-the-tests' },
+    });
+    expect(await metrics.text()).toMatch(/\ngateway_ledger_chargeable 0\n/);
+    await postgres.setReadOnly(link.url, 'off');
+    await untilChargeable(true);
+    await expectChargedExactly(id);
   });
 });
 

@@ -81,6 +81,14 @@ export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';
 }
 
+/**
+ * The database server cannot keep a ledger: it is too old, is reached through a pooler in
+ * transaction mode, or lacks locks or rights that the ledger needs. The message says what to do.
+ */
+export class DatabaseUnsuitableError extends Error {
+  override readonly name = 'DatabaseUnsuitableError';
+}
+
 /** An archive cannot be made, or its file is not sound. The message says why. */
 export class LedgerArchiveError extends Error {
   override readonly name = 'LedgerArchiveError';

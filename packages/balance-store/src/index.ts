@@ -29,6 +29,7 @@ export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './aud
 export { isWellFormedCredential } from './credential.js';
 export {
   BackgroundWorkError,
+  DatabaseUnsuitableError,
   EmbeddedStoreLockedError,
   ExternalIdTakenError,
   LedgerArchiveError,
@@ -84,6 +85,7 @@ export type {
   BalanceAfter,
   BalanceStore,
   Charged,
+  ChargingState,
   LedgerSummary,
   QuarantineFilter,
   QuarantineRecord,

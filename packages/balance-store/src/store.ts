@@ -201,6 +201,14 @@ export interface LedgerSummary {
   readonly lastSealAt: Date | undefined;
 }
 
+/** See {@link BalanceStore.charging}. */
+export interface ChargingState {
+  /** Why no charge can be recorded. While it is set, requests are refused. */
+  readonly fault: StoreUnavailableError | undefined;
+  /** How far the database's clock is ahead of this process's; `undefined` if not known. */
+  readonly clockSkewMs: number | undefined;
+}
+
 export interface BalanceStore {
   /**
    * Creates an account with a first key and a first credit, or a key of an account that exists.
@@ -296,8 +304,8 @@ export interface BalanceStore {
   /**
    * The authoritative admission read. On PostgreSQL, reads of one event-loop tick share one query.
    *
-   * Also throws {@link StoreUnavailableError} while settlements have been failing for more than
-   * two seconds, because a request that starts then could not be charged.
+   * Also throws {@link StoreUnavailableError} while charges cannot be recorded, because a request
+   * that starts then could not be charged: see {@link BalanceStore.charging}.
    */
   readStanding(keyId: string): Promise<Standing>;
 
@@ -475,6 +483,20 @@ export interface BalanceStore {
 
   /** Resolves when the database answers; throws {@link StoreUnavailableError} otherwise. */
   ping(): Promise<void>;
+  /**
+   * Whether charges can be recorded at the moment, without waiting. A fault ends by itself within
+   * about a second after the database's: a probe is repeated until it succeeds.
+   *
+   * If the store was opened with `watchCharging`, faults are also found while nothing is charged,
+   * within about a second. Otherwise only by charges that fail.
+   */
+  charging(): ChargingState;
+  /**
+   * Records a charge as far as that is possible without leaving a trace.
+   *
+   * @throws {StoreUnavailableError} A charge cannot be recorded now.
+   */
+  probeCharging(): Promise<void>;
   /** Settlements accepted but not yet durable. */
   pendingSettlements(): number;
   /** Waits for pending settlements, then closes. */

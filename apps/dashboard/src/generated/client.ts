@@ -59,7 +59,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Whether the gateway can take requests */
+        /** Whether the gateway takes requests: 503 only while it stops; degraded: they are refused */
         readonly get: operations["isReady"];
         readonly put?: never;
         readonly post?: never;

@@ -2,11 +2,13 @@
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { SchemaTooOldError } from '@gateway/balance-store';
 import { parsePriceSchedule } from '@gateway/billing';
 import { memoryLimit, memoryProblem } from '../body-memory.js';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
-import { peppersOf } from '../open-store.js';
+import { openDataDir } from '../data-dir.js';
+import { openStore, peppersOf } from '../open-store.js';
 import { readPriceTable } from '../settings/settings.js';
 import { readUpstreams } from '../settings/upstreams-file.js';
 
@@ -37,6 +39,35 @@ export function checkConfig(): string {
     `  Prices:    ${next === Infinity ? 'no change scheduled' : `change at ${new Date(next).toISOString()}`}`,
     `  Traces:    ${tracesOf(config)}`,
   ].join('\n');
+}
+
+/**
+ * Tries to record a charge, without leaving a trace. Creates and migrates nothing.
+ *
+ * @returns a line for a person
+ * @throws {DatabaseUnsuitableError} if the database can keep no ledger
+ * @throws {StoreUnavailableError} if a charge cannot be recorded now
+ */
+export async function tryLedger(): Promise<string> {
+  const config = readConfig(process.env);
+  const { databaseUrl } = config;
+  if (databaseUrl !== undefined) {
+    const { checkPostgresServer } = await import('@gateway/balance-store/postgres');
+    await checkPostgresServer(databaseUrl);
+  }
+  try {
+    const dataDir = databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
+    const store = await openStore(config, dataDir, 'command');
+    try {
+      await store.probeCharging();
+    } finally {
+      await store.close();
+    }
+    return 'A charge can be recorded in the ledger.';
+  } catch (error) {
+    if (!(error instanceof SchemaTooOldError)) throw error;
+    return `There is no ledger of this version yet (${error.message}): gateway serve makes it.`;
+  }
 }
 
 /** Leaves out the path of the address, which may be a secret. */

@@ -15,7 +15,7 @@ import { embeddedLedger, openStore } from '../open-store.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
-import { checkConfig } from './check-config.js';
+import { checkConfig, tryLedger } from './check-config.js';
 import { addKeys } from './key-commands.js';
 import { integer, run, runList, runPages, show, time, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
@@ -57,8 +57,10 @@ export function createProgram(): Command {
   program
     .command('check-config')
     .description('check the configuration and the files that it names, without starting')
-    .action(() => {
+    .option('--ledger', 'then try whether the ledger can be used and a charge be recorded')
+    .action(async ({ ledger }: { readonly ledger?: true }) => {
       process.stdout.write(`${checkConfig()}\n`);
+      if (ledger === true) process.stdout.write(`${await tryLedger()}\n`);
     });
   program
     .command('reload')
@@ -381,6 +383,7 @@ async function backUpLedger(to: string): Promise<string> {
   const dataDir = embeddedDataDir(config, 'back up');
   const { backUpEmbeddedLedger } = await import('@gateway/balance-store/embedded');
   await backUpEmbeddedLedger({ dataDir: dataDir.path, to, onProgress: showShare });
+  dataDir.recordBackup();
   return printBackup(to, config.dataDir);
 }
 

@@ -95,7 +95,8 @@ const health: readonly Endpoint[] = [
   },
   {
     ...{ method: 'get', path: '/readyz', id: 'isReady', credential: 'none', result: status },
-    summary: 'Whether the gateway can take requests',
+    summary:
+      'Whether the gateway takes requests: 503 only while it stops; degraded: they are refused',
   },
 ];
 

@@ -6,7 +6,7 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
-import { admitKey, checkModels, checkStanding, placeHold } from '../admission.js';
+import { admitKey, checkCharging, checkModels, checkStanding, placeHold } from '../admission.js';
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
@@ -187,11 +187,12 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
   const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
   const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
   const refused =
-    hold !== undefined
+    checkCharging(services) ??
+    (hold !== undefined
       ? await placeHold(key, hold, services)
       : isLate
         ? await checkStanding(key, services)
-        : undefined;
+        : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
   let call = callTo(exchange, key, preparation);

@@ -3,7 +3,6 @@
  */
 
 import type { RequestHandler } from 'express';
-import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Services } from '../services.js';
 
 export function livenessRoute(): RequestHandler {
@@ -12,21 +11,20 @@ export function livenessRoute(): RequestHandler {
   };
 }
 
+/**
+ * The only 503 is that of a replica that stops. While the ledger cannot record charges, every
+ * replica is `degraded`. It still takes requests, because its own refusals tell clients more than
+ * those of a balancer without replicas would (decision 0049).
+ */
 export function readinessRoute(services: {
-  readonly store: Pick<Services['store'], 'ping'>;
+  readonly store: Pick<Services['store'], 'charging'>;
   readonly activity: Pick<Services['activity'], 'isStopping'>;
 }): RequestHandler {
-  return async (_req, res) => {
+  return (_req, res) => {
     if (services.activity.isStopping) {
       res.status(503).json({ status: 'draining' });
       return;
     }
-    try {
-      await services.store.ping();
-      res.json({ status: 'ready' });
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      res.status(503).json({ status: 'ledger unavailable' });
-    }
+    res.json({ status: services.store.charging().fault === undefined ? 'ready' : 'degraded' });
   };
 }

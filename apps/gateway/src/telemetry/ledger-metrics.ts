@@ -1,8 +1,10 @@
 /** Metrics of the ledger as a whole. All processes of a gateway share one ledger. */
 
+import { statfs } from 'node:fs/promises';
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { LedgerSummary } from '@gateway/balance-store';
+import type { ChargingState, LedgerSummary } from '@gateway/balance-store';
+import type { DataDir } from '../data-dir.js';
 import { addGauge, approximateUsd } from './registry.js';
 
 export interface LedgerFigures {
@@ -10,6 +12,9 @@ export interface LedgerFigures {
   readonly summary: () => LedgerSummary | undefined;
   /** Whether the ledger's database responds. */
   readonly isReachable: () => Promise<boolean>;
+  readonly charging: () => ChargingState;
+  /** The directory of the embedded ledger; `undefined` with PostgreSQL. */
+  readonly dataDir: DataDir | undefined;
 }
 
 export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): void {
@@ -60,6 +65,22 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
     'Whether the database of the ledger answers, asked at each scrape',
     async () => Number(await figures.isReachable()),
   );
+  addGauge(
+    registry,
+    'gateway_ledger_chargeable',
+    'Whether charges can be recorded; while 0, requests are refused with 503',
+    () => Number(figures.charging().fault === undefined),
+  );
+  addGauge(
+    registry,
+    'gateway_ledger_clock_skew_seconds',
+    "How far the clock of the ledger's database is ahead of this process's; only with PostgreSQL",
+    () => {
+      const { clockSkewMs } = figures.charging();
+      return clockSkewMs === undefined ? undefined : clockSkewMs / 1000;
+    },
+  );
+  if (figures.dataDir !== undefined) addDiskMetrics(registry, figures.dataDir);
   new Gauge({
     name: 'gateway_keys',
     help: 'Keys by standing',
@@ -71,4 +92,29 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
       }
     },
   });
+}
+
+function addDiskMetrics(registry: Registry, dataDir: DataDir): void {
+  addGauge(
+    registry,
+    'gateway_data_dir_free_bytes',
+    'Room on the disk of DATA_DIR for the user of the gateway',
+    async () => {
+      const { bavail, bsize } = await statfs(dataDir.path);
+      return bavail * bsize;
+    },
+  );
+  addGauge(registry, 'gateway_data_dir_size_bytes', 'Size of the disk of DATA_DIR', async () => {
+    const { blocks, bsize } = await statfs(dataDir.path);
+    return blocks * bsize;
+  });
+  addGauge(
+    registry,
+    'gateway_ledger_last_backup_timestamp_seconds',
+    'When `gateway ledger backup` last finished; absent before the first time',
+    () => {
+      const at = dataDir.lastBackupAt();
+      return at === undefined ? undefined : at.getTime() / 1000;
+    },
+  );
 }

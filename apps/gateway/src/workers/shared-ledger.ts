@@ -39,6 +39,8 @@ export function shareLedger(store: BalanceStore) {
           (...args: readonly unknown[]) =>
             callOf(store, name)(...args),
       ),
+      /** @returns why charges cannot be recorded; `undefined` while they can */
+      chargingFault: () => store.charging().fault?.message,
       /** Finding a key that is stored under the previous pepper stores it under the current one. */
       async renewHash(credential: string) {
         await store.findKeyByCredential(credential);
@@ -70,18 +72,51 @@ export function shareLedger(store: BalanceStore) {
 /** A worker refuses new requests once a charge of its own has waited for this long. */
 const SETTLE_PATIENCE_MS = 4_000;
 
+/** How often a worker asks the primary whether charges can be recorded. */
+const ASK_MS = 250;
+
 /** The worker's side of the shared ledger. */
-export function remoteLedger(rpc: RpcTo<LedgerCalls>, reader: EmbeddedReader): RequestLedger {
+export function remoteLedger(
+  rpc: RpcTo<LedgerCalls>,
+  reader: EmbeddedReader,
+): RequestLedger & { close(): void } {
   /** When each charge that is not durable yet was sent, the oldest first. */
   const pending = new Map<string, number>();
+  let told: StoreUnavailableError | undefined;
+  let isAsking = false;
+
+  async function ask(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const reason = await reach(rpc, () => rpc.chargingFault());
+      told = reason === undefined ? undefined : new StoreUnavailableError(reason);
+    } catch (error) {
+      told = new StoreUnavailableError('the process that owns the ledger has ended', {
+        cause: error,
+      });
+    }
+    isAsking = false;
+  }
+  const asking = setInterval(() => void ask(), ASK_MS).unref();
+
+  function fault(): StoreUnavailableError | undefined {
+    const [oldest] = pending.values();
+    if (oldest === undefined || performance.now() - oldest <= SETTLE_PATIENCE_MS) return told;
+    return new StoreUnavailableError('the ledger cannot record charges at the moment');
+  }
 
   function assertSettling(): void {
-    const [oldest] = pending.values();
-    if (oldest === undefined || performance.now() - oldest <= SETTLE_PATIENCE_MS) return;
-    throw new StoreUnavailableError('the ledger cannot record charges at the moment');
+    const known = fault();
+    if (known !== undefined) throw known;
   }
 
   return {
+    charging: () => ({ fault: fault() }),
+    close() {
+      clearInterval(asking);
+      reader.close();
+    },
     findKeyByCredential: (credential) => reader.findKeyByCredential(credential),
     recallKey: (credential) => reader.recallKey(credential),
     getKey: (keyId) => reader.getKey(keyId),

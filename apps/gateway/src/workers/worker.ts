@@ -145,10 +145,6 @@ async function openLedger(
     ...embeddedLedger(config, openDataDir(config.dataDir)),
     renew: (credential) => reach(primary, () => primary.renewHash(credential)),
   });
-  return {
-    store: remoteLedger(primary, reader),
-    close: () => {
-      reader.close();
-    },
-  };
+  const store = remoteLedger(primary, reader);
+  return { store, close: store.close };
 }

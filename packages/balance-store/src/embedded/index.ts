@@ -20,7 +20,7 @@ export type { EmbeddedReader, EmbeddedReaderOptions } from './reader.js';
  *
  * @throws {EmbeddedStoreLockedError} when another process owns the ledger.
  * @throws {LedgerFileError} when the file cannot be used.
- * @throws {StoreUnavailableError} when the file cannot be read or written now.
+ * @throws {StoreUnavailableError} when the file cannot be read or written now, or its disk is full.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
  * @throws {SchemaTooOldError} when there is no ledger or a migration is missing, and `migrate` is
  * false. Nothing is created then.

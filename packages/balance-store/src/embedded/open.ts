@@ -42,6 +42,8 @@ export interface EmbeddedStoreOptions {
   readonly access?: 'owner' | 'guest';
   /** Whether to create the ledger and to apply missing migrations; true when absent. */
   readonly migrate?: boolean;
+  /** Checks twice a second that charges can be recorded. */
+  readonly watchCharging?: boolean;
 }
 
 /**
@@ -93,12 +95,14 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       background,
       onClosed: () => lock?.release(),
     });
+    if (isOwner) await database.charging.probe();
     return createBalanceStore({
       database,
       peppers,
       lanes: LANES,
       maxBatchRows: MAX_BATCH_ROWS,
       holdLifetimeMs,
+      watchCharging: options.watchCharging,
     });
   } catch (error) {
     reader?.close();

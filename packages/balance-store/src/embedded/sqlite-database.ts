@@ -11,6 +11,7 @@ import { pagesOf } from '../ledger/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
 import type { UsageQuery } from '../usage.js';
 import { takeArchiveLock } from './archive-lock.js';
+import { checkCharging } from './charging.js';
 import { keepLogSmall } from './keep-log-small.js';
 import { readHere } from './read-here.js';
 import { getAccount } from './sqlite/accounts.js';
@@ -108,6 +109,13 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
       classify: (error) => (error instanceof RangeError ? 'refused' : 'retry'),
+    },
+    charging: {
+      check: () => checkCharging(dataDir),
+      async probe() {
+        await checkCharging(dataDir);
+        await write('probeCharging');
+      },
     },
     readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
     book: (name, ...args) =>

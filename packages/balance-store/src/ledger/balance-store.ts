@@ -1,6 +1,5 @@
 /** The only implementation of {@link BalanceStore}, over any {@link LedgerDatabase}. */
 
-import { types } from 'node:util';
 import type { SealHead } from '../audit.js';
 import { pepperIdOf } from '../credential.js';
 import type { EntryFilter, EntryPage } from '../ledger-entry.js';
@@ -17,8 +16,8 @@ import {
 } from './argument-checks.js';
 import type { ExpiryProgress } from './books/bookings.js';
 import { unspentOf } from './books/lots.js';
-import { StoreUnavailableError } from '../store.js';
-import type { BalanceStore } from '../store.js';
+import type { BalanceStore, StoreUnavailableError } from '../store.js';
+import { chargingFaultOf, createChargeWatch } from './charge-watch.js';
 import { Committer } from './committer.js';
 import { cursorOf, positionOf } from './entry-cursor.js';
 import { createHoldKeeper } from './hold-keeper.js';
@@ -35,11 +34,13 @@ export interface BalanceStoreOptions {
   readonly lanes: number;
   readonly maxBatchRows?: number;
   readonly holdLifetimeMs?: number | undefined;
+  /** Whether to check all the time that charges can be recorded; see {@link BalanceStore.charging}. */
+  readonly watchCharging?: boolean | undefined;
 }
 
 /**
- * After settling has failed for this long, new requests are refused, because they could not be
- * charged.
+ * After settling has failed for this long, new requests are refused even if a probe succeeds,
+ * because they could not be charged.
  */
 const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
@@ -53,7 +54,15 @@ const SUMS_PER_ROLL_UP = 500;
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const { database, peppers, lanes, maxBatchRows, holdLifetimeMs } = options;
   const pepperId = pepperIdOf(peppers.pepper);
-  const committer = new Committer({ driver: database.settling, lanes, maxBatchRows });
+  const watch = createChargeWatch(database.charging, {
+    isPeriodic: options.watchCharging === true,
+  });
+  const committer = new Committer({
+    driver: database.settling,
+    lanes,
+    maxBatchRows,
+    onFault: watch.suspect,
+  });
   const finder = createKeyFinder({
     keys: database.keys,
     peppers,
@@ -73,14 +82,16 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   } = createHoldKeeper(database.holds, holdLifetimeMs);
   let closing: Promise<void> | undefined;
 
+  function chargingFault(): StoreUnavailableError | undefined {
+    if (watch.fault !== undefined) return watch.fault;
+    return committer.failingForMs <= SETTLE_GRACE_MS
+      ? undefined
+      : chargingFaultOf(committer.lastFault);
+  }
+
   function assertSettling(): void {
-    if (committer.failingForMs <= SETTLE_GRACE_MS) return;
-    const { lastFault } = committer;
-    const reason = types.isNativeError(lastFault) ? lastFault.message : String(lastFault);
-    throw new StoreUnavailableError(
-      `the ledger's database cannot record charges at the moment: ${reason}`,
-      { cause: lastFault },
-    );
+    const fault = chargingFault();
+    if (fault !== undefined) throw fault;
   }
 
   return {
@@ -219,10 +230,13 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     summarize: () => database.summarize(pepperId),
     audit: (auditOptions = {}) => database.audit(auditOptions),
     ping: () => database.ping(),
+    charging: () => ({ fault: chargingFault(), clockSkewMs: watch.clockSkewMs }),
+    probeCharging: () => database.charging.probe(),
     pendingSettlements: () => committer.pending,
     close() {
       closing ??= committer
         .close()
+        .then(watch.stop)
         .then(closeHolds)
         .then(() => database.close());
       return closing;

@@ -35,6 +35,8 @@ export interface CommitterOptions {
   readonly maxBatchRows?: number | undefined;
   /** The longest queue of waiting settlements. If it is reached, `settle` rejects at once. */
   readonly maxWaiting?: number;
+  /** Called when an attempt has failed and may be repeated. */
+  readonly onFault?: () => void;
   readonly random?: () => number;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -65,6 +67,7 @@ export class Committer {
   readonly #lanes: number;
   readonly #maxBatchRows: number;
   readonly #maxWaiting: number;
+  readonly #onFault: () => void;
   readonly #random: () => number;
   readonly #now: () => number;
   #queue: Waiting[] = [];
@@ -96,6 +99,7 @@ export class Committer {
     this.#lanes = options.lanes;
     this.#maxBatchRows = options.maxBatchRows ?? 500;
     this.#maxWaiting = options.maxWaiting ?? 50_000;
+    this.#onFault = options.onFault ?? (() => undefined);
     this.#random = options.random ?? Math.random;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -251,6 +255,7 @@ export class Committer {
         if (fault === 'retry' && this.#pendingCount > 0) {
           this.#failingSince ??= this.#now();
           this.#lastFault = error;
+          this.#onFault();
         }
         await this.#backoff(attempt);
       }

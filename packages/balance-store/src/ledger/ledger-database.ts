@@ -27,6 +27,7 @@ import type { UsageQuery, UsageSum } from '../usage.js';
 import type { AuditSource } from './audit-source.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
+import type { ChargingChecks } from './charge-watch.js';
 import type { SettleDriver } from './committer.js';
 import type { EntryPosition } from './entry-cursor.js';
 import type { CredentialHashes } from './pepper.js';
@@ -41,6 +42,7 @@ export interface LedgerDatabase {
   readonly seals: SealTable;
   readonly archives: ArchiveTables;
   readonly settling: SettleDriver;
+  readonly charging: ChargingChecks;
 
   /** Reads a key's standing from committed rows. Never cached. */
   readStanding(keyId: string): Promise<Standing>;

@@ -12,6 +12,8 @@ export const ADVISORY_LOCKS = {
   rollUp: 72_707_371,
   /** Held while a trail entry gets its number. */
   trail: 72_707_372,
+  /** With a random second number, which is another space of numbers: see `charging.ts`. */
+  probe: 72_707_373,
   /** Held while an archive is made. */
   archive: 72_707_379,
 } as const;

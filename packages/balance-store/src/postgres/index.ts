@@ -7,6 +7,7 @@ import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.j
 import type { PepperUse } from '../ledger/pepper.js';
 import type { BalanceStore } from '../store.js';
 import { createAuditor } from './audit-beside.js';
+import { assertServerFits } from './charging.js';
 import { assertMigrated, migrate } from './migrate.js';
 import { createPostgresDatabase } from './postgres-database.js';
 import { CONNECT_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
@@ -28,8 +29,14 @@ export interface PostgresStoreOptions {
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
   /** How long a hold lives after its last renewal if its process dies; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
-  /** Whether to apply missing migrations; true when absent. */
+  /**
+   * Whether to apply missing migrations, and to check that the server can keep a ledger and that
+   * charges can be recorded; true when absent. False for a process that only reads, which may use a
+   * standby.
+   */
   readonly migrate?: boolean;
+  /** Checks twice a second that charges can be recorded, on a connection of its own. */
+  readonly watchCharging?: boolean;
 }
 
 const MIN_ADMIN_CONNECTIONS = 2;
@@ -41,11 +48,13 @@ const LANES = 2;
 /**
  * Opens the store. Applies missing migrations first, safely from several processes at once.
  *
- * @throws {StoreUnavailableError} when the database cannot be reached.
+ * @throws {StoreUnavailableError} when the database cannot be reached, or charges cannot be recorded.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
  * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
  * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  * @throws {PepperMismatchError} when all its keys were issued under other peppers.
+ * @throws {DatabaseUnsuitableError} when the server cannot keep a ledger, or the role may not create
+ * its tables.
  * @throws {RangeError} when the pool for operators is too small.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
@@ -70,24 +79,49 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     max: adminConnections,
     query_timeout: ADMIN_TIMEOUT_MS,
   });
-  for (const pool of [hot, admin]) {
+  const watch = new Pool({ ...common, max: 2 });
+  const pools = [hot, admin, watch];
+  for (const pool of pools) {
     // A broken connection emits `error`, which ends the process if there is no listener. The
     // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
     // connection.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
   }
+  const charges = options.migrate !== false;
+  const auditor = createAuditor(connectionString);
+  const database = createPostgresDatabase({ hot, admin, watch, auditor });
   try {
     await reachingDatabase(async () => {
-      await (options.migrate === false ? assertMigrated(admin) : migrate(admin));
+      if (charges) await assertServerFits(watch);
+      await (charges ? migrate(admin) : assertMigrated(admin));
       assertPepperFits(await readPepperUse(admin, pepperIdsOf(peppers)));
     });
+    if (charges) await database.charging.probe();
   } catch (error) {
-    await Promise.all([hot.end(), admin.end()]);
+    await database.close();
     throw error;
   }
-  const database = createPostgresDatabase({ hot, admin, auditor: createAuditor(connectionString) });
-  return createBalanceStore({ database, peppers, lanes: LANES, holdLifetimeMs });
+  const { watchCharging } = options;
+  return createBalanceStore({ database, peppers, lanes: LANES, holdLifetimeMs, watchCharging });
+}
+
+/**
+ * Checks, without a ledger, that a server can keep one.
+ *
+ * @throws {DatabaseUnsuitableError} when it cannot.
+ * @throws {StoreUnavailableError} when it cannot be reached.
+ */
+export async function checkPostgresServer(connectionString: string): Promise<void> {
+  const connectionTimeoutMillis = CONNECT_TIMEOUT_MS;
+  const pool = new Pool({ connectionString, connectionTimeoutMillis, max: 2 });
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  try {
+    await reachingDatabase(() => assertServerFits(pool));
+  } finally {
+    await pool.end();
+  }
 }
 
 async function readPepperUse(pool: Pool, pepperIds: readonly string[]): Promise<PepperUse> {

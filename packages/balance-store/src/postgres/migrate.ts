@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Pool, PoolClient } from 'pg';
-import { SchemaMismatchError } from '../errors.js';
+import { DatabaseUnsuitableError, SchemaMismatchError } from '../errors.js';
 import { assertNoneMissing, missingMigrations, readMigrations } from '../ledger/migrations.js';
 import type { AppliedMigration, Migration } from '../ledger/migrations.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
@@ -34,8 +34,21 @@ export async function migrate(pool: Pool): Promise<void> {
   } catch (error) {
     // Closing the connection releases the lock and rolls back the open transaction.
     client.release(true);
-    throw error;
+    throw lacksRight(error) ?? error;
   }
+}
+
+/** PostgreSQL's code for a right that the role does not have. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+function lacksRight(error: unknown): DatabaseUnsuitableError | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (error.code !== INSUFFICIENT_PRIVILEGE) return undefined;
+  return new DatabaseUnsuitableError(
+    `the role of DATABASE_URL lacks a right to migrate the ledger (${error.message}): let it own the ` +
+      'database or its schema',
+    { cause: error },
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
 import type { Auditor } from './audit-beside.js';
 import { createAuditSource } from './audit-source.js';
+import { checkCharging, probeCharging } from './charging.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
 import { createEventTable } from './events.js';
@@ -35,11 +36,13 @@ export interface PostgresDatabaseParts {
    * read.
    */
   readonly admin: Pool;
+  /** The pool for checks of the server, which must not wait for the others' connections. */
+  readonly watch: Pool;
   readonly auditor: Auditor;
 }
 
 export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
-  const { hot, admin, auditor } = parts;
+  const { hot, admin, watch, auditor } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(admin),
@@ -55,6 +58,10 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     settling: createSettleDriver(hot),
+    charging: {
+      check: () => reachingDatabase(() => checkCharging(watch)),
+      probe: () => reachingDatabase(() => probeCharging(watch)),
+    },
     readStanding: createStandingReader(hot),
     book: createBookRunner(hot),
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
@@ -72,7 +79,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     async close() {
       await auditor.close();
       await prisma.$disconnect();
-      await Promise.all([hot.end(), admin.end()]);
+      await Promise.all([hot.end(), admin.end(), watch.end()]);
     },
   };
 }

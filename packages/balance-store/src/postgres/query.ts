@@ -83,13 +83,14 @@ const SAFE_WRITES =
  * changed.
  *
  * @param isolation - `snapshot`: all reads see the same state, and nothing is written.
+ * @param timeoutMs - For the whole transaction.
  */
 export function inTransaction<Result>(
   pool: Pool,
   isolation: 'write' | 'snapshot',
   work: (queries: TransactionQueries) => Promise<Result>,
+  timeoutMs = LONG_TIMEOUT_MS,
 ): Promise<Result> {
-  const timeoutMs = LONG_TIMEOUT_MS;
   return onConnection(pool, { text: '', timeoutMs }, async (client) => {
     await client.query(
       isolation === 'write' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',

@@ -53,14 +53,16 @@ export function createSettleDriver(pool: Pool): SettleDriver {
   };
 }
 
+/** The call of `settle_batch` with its arguments. */
+export function settleQueryOf(batch: readonly Settlement[]) {
+  return { ...SETTLE_BATCH, values: argumentsOf(batch) };
+}
+
 async function settleBatch(
   pool: Pool,
   batch: readonly Settlement[],
 ): Promise<readonly SettleOutcome[]> {
-  const [row] = await queryArrays<[answer: string]>(pool, {
-    ...SETTLE_BATCH,
-    values: argumentsOf(batch),
-  });
+  const [row] = await queryArrays<[answer: string]>(pool, settleQueryOf(batch));
   const rows = JSON.parse(row?.[0] ?? '[]') as readonly SettleRow[];
   const outcomes: SettleOutcome[] = [];
   for (const [ordinal, outcome, balance, isActive, writtenOff] of rows) {

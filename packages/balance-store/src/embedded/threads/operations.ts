@@ -12,6 +12,7 @@ import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
 import { readBooks } from '../sqlite/books.js';
 import { deleteCharges } from '../sqlite/archives.js';
 import { createAuditSource, readHead } from '../sqlite/audit-source.js';
+import { APPLICATION_ID } from '../sqlite/connection.js';
 import type { Connection } from '../sqlite/connection.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
@@ -93,6 +94,15 @@ export function createWriteOperations(
     rollUpUsage: on(guarded, rollUpUsage),
     deleteCharges: on(guarded, deleteCharges),
     emptyLog: on(connection, emptyLog),
+    /**
+     * Writes a page as it is, so that the log needs room on the disk as for a charge. Nothing is
+     * changed.
+     */
+    probeCharging(): void {
+      guarded.write(() => {
+        connection.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}`);
+      });
+    },
     ping(): void {
       assertInPlace();
       connection.get('SELECT 1');

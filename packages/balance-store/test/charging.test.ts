@@ -1,0 +1,255 @@
+/**
+ * Databases that answer but cannot record charges: found when the store opens, and while it is open
+ * before a customer's charge fails.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../scripts/free-port.cjs';
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { DatabaseUnsuitableError, StoreUnavailableError } from '../src/index.js';
+import type { BalanceStore } from '../src/index.js';
+import { createChargeWatch } from '../src/ledger/charge-watch.js';
+import { checkPostgresServer, openPostgresStore } from '../src/postgres/index.js';
+import { sampleLimits, settlement } from '../src/testing/index.js';
+import { querySql, startPostgresServer } from './postgres-server.js';
+import type { OwnPostgresServer } from './postgres-server.js';
+
+const PEPPER = 'pepper of the tests';
+const DEADLINE = { deadlineMs: 60_000 };
+
+let server: OwnPostgresServer;
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.stop());
+
+async function newKey(store: BalanceStore): Promise<string> {
+  const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+  await store.topUp({
+    topUpId: record.id,
+    to: { keyId: record.id },
+    amount: 10n ** 14n,
+    by: { name: 'tests' },
+  });
+  return record.id;
+}
+
+async function untilFault(store: BalanceStore, isFault: boolean): Promise<string | undefined> {
+  while ((store.charging().fault !== undefined) !== isFault) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return store.charging().fault?.message;
+}
+
+/** Functions in `public` hide those of the same name and arguments in `pg_catalog`. */
+async function databaseWith(sql: string): Promise<string> {
+  const url = await server.createDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await querySql(url, sql);
+  await querySql(url, `ALTER DATABASE ${name} SET search_path = public, pg_catalog`);
+  return url;
+}
+
+describe('a database that cannot keep a ledger', () => {
+  it.each([
+    [
+      'is too old',
+      `CREATE FUNCTION public.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+        SELECT CASE name WHEN 'server_version_num' THEN '120022' ELSE '12.22' END $$`,
+      /needs PostgreSQL 13 or newer, and the server has version 12\.22/,
+    ],
+    [
+      'has locks of sessions that keep nobody out',
+      `CREATE FUNCTION public.pg_try_advisory_lock(a int, b int) RETURNS bool LANGUAGE sql
+        AS 'SELECT true'`,
+      /advisory lock of the database does not keep other sessions out/,
+    ],
+    [
+      'has locks of transactions that keep nobody out',
+      `CREATE FUNCTION public.pg_try_advisory_xact_lock(a int, b int) RETURNS bool LANGUAGE sql
+        AS 'SELECT true'`,
+      /advisory lock of the database does not keep other sessions out/,
+    ],
+  ])('is refused if it %s, and nothing is created', async (_how, sql, message) => {
+    const connectionString = await databaseWith(sql);
+    const opening = openPostgresStore({ connectionString, pepper: PEPPER });
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(DatabaseUnsuitableError);
+    await expect(checkPostgresServer(connectionString)).rejects.toThrow(message);
+    const tables = await querySql(
+      connectionString,
+      "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'public'",
+    );
+    expect(tables).toEqual([]);
+  });
+
+  it('is refused if a pooler in transaction mode is in between', async () => {
+    const { error } = spawnSync('pgbouncer', ['--version']);
+    if (error !== undefined) {
+      process.stdout.write('NOT RUN: there is no pgbouncer on this machine\n');
+      return;
+    }
+    const url = new URL(await server.createDatabase());
+    const folder = mkdtempSync(join(tmpdir(), 'pooler-'));
+    const port = await freePort();
+    const file = join(folder, 'pgbouncer.ini');
+    writeFileSync(join(folder, 'users'), '"postgres" ""\n');
+    writeFileSync(
+      file,
+      `[databases]\n* = host=127.0.0.1 port=${url.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +
+        `listen_port = ${String(port)}\nauth_type = trust\nauth_file = ${join(folder, 'users')}\n` +
+        'unix_socket_dir =\npool_mode = transaction\n',
+    );
+    spawnSync('chmod', ['-R', 'a+rX', folder]);
+    const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const pooler = spawn('pgbouncer', [file], { stdio: 'ignore', ...asNobody });
+    url.port = String(port);
+    try {
+      while (
+        await checkPostgresServer(url.href).then(
+          () => false,
+          (fault: unknown) => fault instanceof StoreUnavailableError,
+        )
+      ) {
+        if (pooler.exitCode !== null) throw new Error('pgbouncer ended');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      const opening = openPostgresStore({ connectionString: url.href, pepper: PEPPER });
+      await expect(opening).rejects.toThrow(/through a pooler in transaction mode/);
+    } finally {
+      pooler.kill('SIGKILL');
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('is refused, with what to do, if the role may not create tables', async () => {
+    const url = new URL(await server.createDatabase());
+    await querySql(url.href, 'CREATE ROLE powerless LOGIN');
+    await querySql(url.href, 'REVOKE CREATE ON SCHEMA public FROM PUBLIC');
+    url.username = 'powerless';
+    const opening = openPostgresStore({ connectionString: url.href, pepper: PEPPER });
+    await expect(opening).rejects.toThrow(/let it own the database or its schema/);
+    await expect(opening).rejects.toThrow(DatabaseUnsuitableError);
+  });
+});
+
+describe('a database that becomes read-only', () => {
+  it('is noticed while nothing is charged, refuses requests, and recovers by itself', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({
+      connectionString,
+      pepper: PEPPER,
+      watchCharging: true,
+    });
+    const keyId = await newKey(store);
+    await store.settle(settlement(keyId), DEADLINE);
+    const before = await rowsOf(connectionString);
+    await store.probeCharging();
+    expect(await rowsOf(connectionString)).toEqual(before);
+
+    await server.setReadOnly(connectionString, 'on');
+    expect(await untilFault(store, true)).toMatch(/cannot record charges at the moment: .*/);
+    await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
+    while (!/read-only/.test((await untilFault(store, true)) ?? '')) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await expect(store.probeCharging()).rejects.toThrow(/read-only/);
+    await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
+      StoreUnavailableError,
+    );
+    const guest = await openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
+    await expect(guest.summarize()).resolves.toMatchObject({ accounts: 1 });
+    await guest.close();
+
+    await server.setReadOnly(connectionString, 'off');
+    await untilFault(store, false);
+    expect(await store.readStanding(keyId)).toMatchObject({ standing: 'active' });
+    expect(Math.abs(store.charging().clockSkewMs ?? Infinity)).toBeLessThan(60_000);
+    expect(await store.audit()).toMatchObject({ isSound: true });
+    await store.close();
+  });
+});
+
+async function rowsOf(connectionString: string): Promise<unknown> {
+  return querySql(
+    connectionString,
+    'SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM api_key) AS keys, ' +
+      '(SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM usage_hour) AS sums, ' +
+      '(SELECT count(*) FROM event) AS events',
+  );
+}
+
+describe('an embedded ledger whose disk is full', () => {
+  const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
+  it('is noticed before a charge fails, refuses requests, charges those in progress, and recovers', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'full-disk-'));
+    const mounted = isRoot
+      ? spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dataDir]).status
+      : 1;
+    if (mounted !== 0) {
+      process.stdout.write('NOT RUN: only root can mount a small file system\n');
+      return;
+    }
+    try {
+      const store = await openEmbeddedStore({ dataDir, pepper: PEPPER, watchCharging: true });
+      const keyId = await newKey(store);
+      // Leaves less than the reserve, and room for the charges of requests in progress.
+      const filler = join(dataDir, 'filler');
+      const filled = spawnSync('fallocate', ['-l', '20M', filler]).status;
+      expect(filled).toBe(0);
+      expect(await untilFault(store, true)).toMatch(/MiB are free on the disk/);
+      await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
+      await expect(store.probeCharging()).rejects.toThrow(StoreUnavailableError);
+      expect(await store.settle(settlement(keyId), DEADLINE)).toMatchObject({ outcome: 'settled' });
+      await expect(openEmbeddedStoreIn(dataDir)).rejects.toThrow();
+      rmSync(filler);
+      await untilFault(store, false);
+      expect(await store.readStanding(keyId)).toMatchObject({ standing: 'active' });
+
+      // Nothing is left: a charge waits until there is room.
+      spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']);
+      const charges = Array.from({ length: 20 }, () => store.settle(settlement(keyId), DEADLINE));
+      await untilFault(store, true);
+      rmSync(filler);
+      for (const charge of charges) expect((await charge).outcome).toBe('settled');
+      await untilFault(store, false);
+      expect(await store.audit()).toMatchObject({ isSound: true });
+      await store.close();
+    } finally {
+      spawnSync('umount', [dataDir]);
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+});
+
+function openEmbeddedStoreIn(dataDir: string): Promise<BalanceStore> {
+  return openEmbeddedStore({ dataDir, pepper: PEPPER });
+}
+
+describe('the watch over charging', () => {
+  it('probes when a charge failed, and has no fault if the probe succeeds', async () => {
+    const asked: string[] = [];
+    const watch = createChargeWatch(
+      {
+        check: () => Promise.reject(new Error('not asked')),
+        probe: () => {
+          asked.push('probe');
+          return asked.length === 1 ? Promise.resolve() : Promise.reject(new Error('disk full'));
+        },
+      },
+      { isPeriodic: false },
+    );
+    watch.suspect();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([asked, watch.fault]).toEqual([['probe'], undefined]);
+    watch.suspect();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toEqual(['probe', 'probe']);
+    expect(watch.fault?.message).toContain('disk full');
+    watch.stop();
+  });
+});
