@@ -235,6 +235,7 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     async rotateItself() {
       const key = random.pick(managing);
       const { credential } = key;
+      graces.delete(key);
       const { value } = await manage(`keys/${key.id}/rotate`, {
         ...{ credential, method: 'POST', body: { grace_seconds: GRACE_SECONDS } },
       });
