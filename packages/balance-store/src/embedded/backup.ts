@@ -2,27 +2,26 @@
 
 import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { LedgerFileError } from '../errors.js';
 import { newMark } from './generation.js';
 import { ledgerFile } from './open.js';
-import { DatabaseSync, backup } from './sqlite/node-sqlite.js';
+import { DatabaseSync } from './sqlite/node-sqlite.js';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
 
 export interface LedgerBackup {
   readonly dataDir: string;
   /** The file to write. Must not exist. */
   readonly to: string;
-  /** Called from time to time with the finished part of the work, from 0 to 1. */
+  /** Called with the finished part of the work, 0 at the beginning and 1 at the end. */
   readonly onProgress?: (done: number) => void;
 }
 
-/** Pages per step. Between two steps this process can do other work. */
-const PAGES_PER_STEP = 2_000;
-
 /**
  * Writes one file with the state of the ledger at the moment of the call. The gateway continues to
- * charge meanwhile. To restore the backup, stop the gateway, remove `ledger.db-wal` and
- * `ledger.db-shm`, and copy the file over `ledger.db`.
+ * charge meanwhile, but this process can do no other work. The file has none of the texts
+ * that were erased before, because its unused parts are empty. To restore it, stop the gateway, remove
+ * `ledger.db-wal` and `ledger.db-shm`, and copy the file over `ledger.db`.
  *
  * @throws {LedgerFileError} when there is no ledger, the file to write exists, or the check of the
  * copy finds damage. If SQLite cannot read the ledger at all, its own error.
@@ -39,17 +38,14 @@ export async function backUpEmbeddedLedger({
   rmSync(unfinished, { force: true });
   // Only this user may read the file.
   closeSync(openSync(unfinished, 'wx', 0o600));
+  onProgress?.(0);
+  // Lets the caller show it.
+  await setImmediate();
   const source = new DatabaseSync(file, { readOnly: true });
   try {
-    // Reads from a snapshot. Without it, each charge would make the copy start again.
-    source.exec('BEGIN');
-    source.prepare('SELECT 1 FROM sqlite_schema').get();
-    await backup(source, unfinished, {
-      rate: PAGES_PER_STEP,
-      progress: ({ totalPages, remainingPages }) => {
-        onProgress?.((totalPages - remainingPages) / totalPages);
-      },
-    });
+    // Reads from a snapshot, and writes only what the ledger contains: a copy of the pages would
+    // also have what their unused parts contain, such as erased texts.
+    source.prepare('VACUUM INTO ?').run(unfinished);
   } finally {
     source.close();
   }

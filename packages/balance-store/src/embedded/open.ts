@@ -8,6 +8,7 @@ import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.j
 import type { Peppers } from '../ledger/pepper.js';
 import { unavailable } from '../ledger/reaching-database.js';
 import type { BalanceStore } from '../store.js';
+import { rewriteErased } from './erasure.js';
 import { assertLocalFileSystem } from './file-system.js';
 import { assertLogBelongsToFile, markFile } from './generation.js';
 import { assertNotMoved } from './moved.js';
@@ -149,7 +150,10 @@ function prepareFile(
     if (migrates) migrate(connection);
     else assertMigrated(connection);
     assertPepperFits(readPepperUse(connection, pepperIdsOf(peppers)));
-    if (lock !== undefined) markFile(connection, lock);
+    if (lock !== undefined) {
+      markFile(connection, lock);
+      rewriteErased(connection, file);
+    }
     // A power cut can lose a new file whose contents are on disk but whose directory entry is not.
     syncToDisk(dirname(file));
     return openReader(file);

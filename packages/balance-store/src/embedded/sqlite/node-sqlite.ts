@@ -4,7 +4,7 @@
  * in all of them.
  */
 
-export const { DatabaseSync, backup } = withoutWarnings(() =>
+export const { DatabaseSync } = withoutWarnings(() =>
   process.getBuiltinModule('node:sqlite'),
 );
 

@@ -8,6 +8,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { yieldToOtherThreads } from '../../ledger/background-thread.js';
+import { markErasure, rewriteErased } from '../erasure.js';
 import { assertNotMoved } from '../moved.js';
 import { openReader, openWriter } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
@@ -48,6 +49,12 @@ const operations = (
         assertNotMoved() {
           assertNotMoved(dirname(file));
         },
+        beforeErasure() {
+          markErasure(file);
+        },
+        afterErasure() {
+          if (checkpoints) emptyLog(connection);
+        },
       })
     : createReadOperations(connection)
 ) as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
@@ -71,6 +78,7 @@ async function answer({ id, operation, args, reportsProgress }: Request): Promis
 
 port.on('message', (message: Request | typeof STOP) => {
   if (message === STOP) {
+    if (role === 'write' && checkpoints) rewriteErased(connection, file);
     connection.close();
     port.close();
     return;

@@ -54,11 +54,14 @@ export interface WriteChecks {
    * therefore find the mark only after it has begun, so this is called within each transaction.
    */
   readonly assertNotMoved: () => void;
+  /** Called before the transaction of an erasure, and after it. */
+  readonly beforeErasure: () => void;
+  readonly afterErasure: () => void;
 }
 
 export function createWriteOperations(
   connection: Connection,
-  { assertInPlace, assertNotMoved }: WriteChecks,
+  { assertInPlace, assertNotMoved, beforeErasure, afterErasure }: WriteChecks,
 ) {
   const guarded: Connection = {
     ...connection,
@@ -81,8 +84,14 @@ export function createWriteOperations(
     settleBatch: (batch: string) => encodeOutcomes(settleBatch(guarded, decodeBatch(batch))),
     quarantineSettlement: on(guarded, quarantineSettlement),
     insertQuarantine: on(guarded, insertQuarantine),
-    book: <Name extends BookName>(name: Name, ...args: BookArgs<Name>) =>
-      guarded.writeAsync(() => callBook(createTransaction(guarded), name, args)),
+    async book<Name extends BookName>(name: Name, ...args: BookArgs<Name>) {
+      if (name === 'eraseAccount') beforeErasure();
+      const result = await guarded.writeAsync(() =>
+        callBook(createTransaction(guarded), name, args),
+      );
+      if (name === 'eraseAccount') afterErasure();
+      return result;
+    },
     renewHash: on(guarded, renewHash),
     takeDueEvents: on(guarded, takeDueEvents),
     finishEvent: on(guarded, finishEvent),

@@ -1,0 +1,63 @@
+/**
+ * Removes erased texts from the ledger's file. What a statement deletes is overwritten at once
+ * (`secure_delete`), but a page that SQLite split or joined may still have an old copy of a row in
+ * its unused part, and so may pages that versions without `secure_delete` freed. Only rewriting the
+ * whole file removes these. Charges would wait meanwhile, so it is done when the ledger is closed,
+ * or opened the next time. A mark in the directory remembers it, also if the process is killed.
+ */
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from '../ledger/sync-to-disk.js';
+import type { Connection } from './sqlite/connection.js';
+import { isUnavailable } from './sqlite/faults.js';
+
+const MARK = 'erased-texts-remain';
+
+/** A larger file is rewritten by way of a temporary file instead of memory. */
+const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
+
+/** Call it before an erasure begins. The mark is on disk when it returns. */
+export function markErasure(file: string): void {
+  const mark = markOf(file);
+  if (existsSync(mark)) return;
+  writeFileSync(
+    mark,
+    'Names or notes were erased from this ledger. The file ledger.db may still have copies of them\n' +
+      'in its unused parts, until the gateway has rewritten it: when it stops, or starts again.\n' +
+      'This needs as much free space as three times ledger.db.\n',
+    { mode: 0o600 },
+  );
+  syncToDisk(mark);
+  syncToDisk(dirname(mark));
+}
+
+/**
+ * Rewrites the file if there was an erasure since it was last rewritten. If it cannot be done now,
+ * because the disk is full or another process reads the ledger, the mark stays. Only for the owner
+ * of the ledger: see `WriterOptions`.
+ */
+export function rewriteErased(connection: Connection, file: string): void {
+  const mark = markOf(file);
+  if (!existsSync(mark)) return;
+  try {
+    const size = connection.get<{ readonly bytes: number }>(
+      'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+    );
+    const isLarge = (size?.bytes ?? 0) > MAX_BYTES_IN_MEMORY;
+    // SQLite writes the new contents to its log first, so a kill at any moment leaves the ledger
+    // as it was or as it will be.
+    connection.exec(`PRAGMA temp_store = ${isLarge ? 'FILE' : 'MEMORY'}; VACUUM`);
+    connection.exec('PRAGMA temp_store = MEMORY');
+    const emptied = connection.get<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (emptied?.busy !== 0) return;
+  } catch (error) {
+    if (isUnavailable(error)) return;
+    throw error;
+  }
+  rmSync(mark);
+}
+
+function markOf(file: string): string {
+  return join(dirname(file), MARK);
+}
