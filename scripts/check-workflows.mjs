@@ -16,10 +16,14 @@ import { root } from './setup.mjs';
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
 /**
- * Commands that only install tools, or that install packages without running their scripts. A job
- * with write permission or a secret may run them.
+ * Commands that only install tools whose digests are in a lockfile, or that install packages
+ * without running their scripts. A job with write permission or a secret may run them.
  */
-const INSTALLS = [/^npm install --global \S+@[\d.]+$/, /^pnpm install .*--ignore-scripts$/];
+const INSTALLS = [
+  /^npm ci --prefix \S+$/,
+  /^echo "\$GITHUB_WORKSPACE\/\S+\/node_modules\/\.bin" >> "\$GITHUB_PATH"$/,
+  /^pnpm install .*--ignore-scripts$/,
+];
 
 const directory = join(root, '.github/workflows');
 const problems = readdirSync(directory).flatMap((name) => {

@@ -3,7 +3,7 @@
  * repository, and files that exist.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestGateway } from './support/gateway.js';
@@ -54,7 +54,7 @@ describe('the files that start a gateway', () => {
     ['deploy/helm/gateway/templates/deployment.yaml'],
   ])('set only variables that the gateway reads: %s', (file) => {
     const known = new Set(read('.env.example').match(/^[A-Z_]+(?==)/gm));
-    const others = /^(NODE_|POSTGRES_|SITE$|WORKERS$)/;
+    const others = /^(NODE_|POSTGRES_|SITE$|SQLITE_TMPDIR$|WORKERS$)/;
     const set = [
       ...read(file).matchAll(/^ *(?:ENV )?([A-Z][A-Z_]+)[:=]/gm),
       ...read(file).matchAll(/\bname: ([A-Z][A-Z_]+)\b/g),
@@ -80,6 +80,44 @@ describe('the files that start a gateway', () => {
     expect(dockerfile).toContain(`NODE_IMAGE=node:${devDependencies['node']!}-`);
     const pnpm = /PNPM = '(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
     expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
+  });
+
+  it.each([['deploy/compose.yaml'], ['deploy/compose.replicas.yaml']])(
+    'pass on every setting of a file, and set only those that belong to the containers: %s',
+    (file) => {
+      const [gateway = ''] = /^( *)environment:\n(?:\1 .*\n)+/m.exec(read(file)) ?? [];
+      expect(read(file)).toMatch(/^ +env_file: gateway\.env$/m);
+      const set = [...gateway.matchAll(/^ +([A-Z_]+): (.*)$/gm)];
+      expect(set.map(([, name]) => name)).toEqual(expect.arrayContaining(['HOST', 'PORT']));
+      // A variable with a default here would hide the value of the file.
+      expect(set.filter(([, , value]) => value!.includes(':-'))).toEqual([]);
+    },
+  );
+
+  it('build an image without package managers', () => {
+    const [, image = ''] = read('deploy/Dockerfile').split(/^FROM \$\{NODE_IMAGE\}$/m);
+    for (const path of ['lib/node_modules', 'bin/npm', 'bin/npx', 'bin/corepack']) {
+      expect(image).toContain(`/usr/local/${path}`);
+    }
+  });
+
+  it('have a network policy for the pods of each workload of the chart', () => {
+    const folder = 'deploy/helm/gateway/templates';
+    const templates = readdirSync(join(ROOT, folder)).map((name) => read(`${folder}/${name}`));
+    const policies = templates.filter((text) => text.includes('kind: NetworkPolicy')).join();
+    const workloads = templates.filter((text) =>
+      /^kind: (Deployment|Job|CronJob|StatefulSet)$/m.test(text),
+    );
+    expect(workloads).toHaveLength(2);
+    for (const workload of workloads) {
+      const [, labels = ''] =
+        /\n {2}template:[^]*?\n {6}labels:([^]*?)\n {4}\S/.exec(workload) ?? [];
+      const selected = ['gateway.selector', '{{ .Chart.Name }}-migrate'].filter((name) =>
+        labels.replace('gateway.labels', 'gateway.selector').includes(name),
+      );
+      expect([labels, selected.length]).toEqual([labels, 1]);
+      expect(policies).toContain(selected[0]);
+    }
   });
 
   it('copy only files that exist into the image', () => {
