@@ -19,8 +19,8 @@ export interface LedgerBackup {
 
 /**
  * Writes one file with the state of the ledger at the moment of the call. The gateway continues to
- * charge meanwhile, but this process can do no other work. The file has none of the texts
- * that were erased before, because its unused parts are empty. To restore it, stop the gateway, remove
+ * charge meanwhile, but this process can do no other work. The file has none of the texts that
+ * were erased before, because its unused parts are empty. To restore it, stop the gateway, remove
  * `ledger.db-wal` and `ledger.db-shm`, and copy the file over `ledger.db`.
  *
  * @throws {LedgerFileError} when there is no ledger, the file to write exists, or the check of the
