@@ -1,11 +1,13 @@
 /**
- * Admission: one concurrency lease and one burst permit, both or neither.
+ * Admission: one concurrency lease and one burst permit of each limit, all or none.
  *
- * This function over plain data is the specification of `Limiter.admit`. The memory backend calls
- * it; the Redis backend is the same function in Lua.
+ * These functions over plain data are the specification of `Limiter.admit`. The memory backend
+ * calls them; the Redis backend is the same function in Lua.
  */
 
 import { takePermit } from './gcra.js';
+import type { Admission, Group } from './limiter.js';
+import { assertPolicy } from './policy.js';
 import type { Policy } from './policy.js';
 
 export interface SubjectState {
@@ -15,23 +17,74 @@ export interface SubjectState {
   readonly tatUs: number | undefined;
 }
 
-export type AdmissionDecision =
-  | { readonly outcome: 'admitted'; readonly state: SubjectState }
-  | { readonly outcome: 'denied'; readonly limit: 'concurrency' }
-  | { readonly outcome: 'denied'; readonly limit: 'rate'; readonly waitUs: number };
+/** A limit that an admission asks for. */
+export interface AskedLimit {
+  readonly subject: string;
+  readonly policy: Policy;
+}
 
-/** A denial leaves the state as it is: it takes no lease and spends no permit. */
+export type AdmissionDecision =
+  { readonly outcome: 'admitted'; readonly states: readonly SubjectState[] } | LimitDenial;
+
+export type LimitDenial = {
+  readonly outcome: 'denied';
+  /** Index of the limit that denies. */
+  readonly index: number;
+} & ({ readonly limit: 'concurrency' } | { readonly limit: 'rate'; readonly waitUs: number });
+
+/**
+ * A denial leaves the states as they are: it takes no lease and spends no permit of any limit.
+ *
+ * @param limits - The limit of the subject, then that of its group, if any. The first that is
+ * reached denies.
+ * @returns once admitted, the state of each limit
+ */
 export function decideAdmission(
-  state: SubjectState,
+  limits: readonly { readonly state: SubjectState; readonly policy: Policy }[],
   nowUs: number,
-  policy: Policy,
 ): AdmissionDecision {
-  if (state.leases >= policy.concurrency) return { outcome: 'denied', limit: 'concurrency' };
-  const permit = takePermit(state.tatUs, nowUs, policy);
-  if (permit.outcome === 'denied') {
-    return { outcome: 'denied', limit: 'rate', waitUs: permit.waitUs };
+  const states: SubjectState[] = [];
+  for (const [index, { state, policy }] of limits.entries()) {
+    if (state.leases >= policy.concurrency) {
+      return { outcome: 'denied', index, limit: 'concurrency' };
+    }
+    const permit = takePermit(state.tatUs, nowUs, policy);
+    if (permit.outcome === 'denied') {
+      return { outcome: 'denied', index, limit: 'rate', waitUs: permit.waitUs };
+    }
+    states.push({ leases: state.leases + 1, tatUs: permit.tatUs });
   }
-  return { outcome: 'admitted', state: { leases: state.leases + 1, tatUs: permit.tatUs } };
+  return { outcome: 'admitted', states };
+}
+
+/**
+ * The limits of an admission, the subject's first.
+ *
+ * @throws {RangeError} when a policy makes no sense.
+ */
+export function limitsOf(
+  subject: string,
+  policy: Policy,
+  group: Group | undefined,
+): readonly AskedLimit[] {
+  assertPolicy(policy);
+  if (group === undefined) return [{ subject, policy }];
+  assertPolicy(group.policy);
+  return [{ subject, policy }, group];
+}
+
+/** @param random - Uniform in [0, 1). */
+export function denialOf(
+  denial: LimitDenial,
+  random: () => number,
+): Extract<Admission, { readonly outcome: 'denied' }> {
+  return {
+    outcome: 'denied',
+    of: denial.index === 0 ? 'subject' : 'group',
+    limit: denial.limit,
+    retryAfterMs:
+      denial.limit === 'rate' ? Math.ceil(denial.waitUs / 1_000) : leaseRetryAfterMs(random),
+  };
 }
 
 /**
@@ -41,6 +94,6 @@ export function decideAdmission(
  *
  * @param random - Uniform in [0, 1).
  */
-export function leaseRetryAfterMs(random: () => number): number {
+function leaseRetryAfterMs(random: () => number): number {
   return 1_000 + Math.floor(random() * 1_001);
 }

@@ -1,11 +1,12 @@
 /** The limiter of one process: the pure functions of this package and three maps. */
 
-import { decideAdmission, leaseRetryAfterMs } from './admission.js';
+import { decideAdmission, denialOf, limitsOf } from './admission.js';
+import type { AskedLimit } from './admission.js';
 import type { Decision } from './decision.js';
 import { createExpiringMap } from './expiring-map.js';
-import type { Admission, Lease, Limiter } from './limiter.js';
+import type { Admission, Group, Lease, Limiter } from './limiter.js';
 import type { LogPolicy, Policy } from './policy.js';
-import { assertLogPolicy, assertPolicy } from './policy.js';
+import { assertLogPolicy } from './policy.js';
 import { takeSlot } from './sliding-log.js';
 
 export interface MemoryLimiterOptions {
@@ -25,9 +26,9 @@ export interface MemoryLimiterOptions {
 
 /** A {@link Limiter} that answers at once. */
 export interface MemoryLimiter extends Limiter {
-  admit(subject: string, policy: Policy): Admission;
+  admit(subject: string, policy: Policy, group?: Group): Admission;
   record(subject: string, policy: LogPolicy): Decision;
-  leases(subject: string): number;
+  leases(subject: string, group?: string): number;
   close(): void;
   /** Subjects and logs held in memory, for tests and metrics. */
   size(): number;
@@ -67,15 +68,17 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
 
   const nowUs = (): number => Math.floor(now() * 1_000);
 
-  function grant(subject: string, state: BusySubject): Lease {
-    busy.set(subject, state);
-    resting.delete(subject);
+  function stateOf(subject: string, time: number): BusySubject {
+    return busy.get(subject) ?? { leases: 0, tatUs: resting.get(subject, time) };
+  }
+
+  function leaseOf(limits: readonly AskedLimit[]): Lease {
     let isHeld = true;
     return {
       release() {
         if (!isHeld) return;
         isHeld = false;
-        giveBack(subject);
+        for (const { subject } of limits) giveBack(subject);
       },
     };
   }
@@ -91,20 +94,20 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
   }
 
   return {
-    admit(subject, policy) {
-      assertPolicy(policy);
+    admit(subject, policy, group) {
+      const limits = limitsOf(subject, policy, group);
       const time = nowUs();
-      const current = busy.get(subject);
-      const state = current ?? { leases: 0, tatUs: resting.get(subject, time) };
-      const decision = decideAdmission(state, time, policy);
-      if (decision.outcome === 'admitted') {
-        state.leases = decision.state.leases;
-        state.tatUs = decision.state.tatUs;
-        return { outcome: 'admitted', lease: grant(subject, state) };
-      }
-      const retryAfterMs =
-        decision.limit === 'rate' ? Math.ceil(decision.waitUs / 1_000) : leaseRetryAfterMs(random);
-      return { outcome: 'denied', limit: decision.limit, retryAfterMs };
+      const asked = limits.map((limit) => ({
+        ...limit,
+        state: stateOf(limit.subject, time),
+      }));
+      const decision = decideAdmission(asked, time);
+      if (decision.outcome === 'denied') return denialOf(decision, random);
+      asked.forEach(({ subject: name, state }, index) => {
+        busy.set(name, Object.assign(state, decision.states[index]));
+        resting.delete(name);
+      });
+      return { outcome: 'admitted', lease: leaseOf(limits) };
     },
 
     record(subject, policy) {

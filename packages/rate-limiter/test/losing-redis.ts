@@ -73,7 +73,8 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       const retryAfterMs = replicas * INTERVAL_MS;
       for (let n = 0; n < 3; n += 1) {
         expect(await passing(20, admit)).toBe(0);
-        expect(await admit()).toEqual({ outcome: 'denied', limit: 'rate', retryAfterMs });
+        const denial = { outcome: 'denied', of: 'subject', limit: 'rate', retryAfterMs };
+        expect(await admit()).toEqual(denial);
         clock.advance(retryAfterMs - 1);
         expect(await passing(20, admit)).toBe(0);
         clock.advance(1);

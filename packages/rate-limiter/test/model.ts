@@ -5,9 +5,9 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { SubjectState } from '../src/admission.js';
-import { decideAdmission } from '../src/admission.js';
-import type { Lease } from '../src/limiter.js';
+import type { AskedLimit, LimitDenial, SubjectState } from '../src/admission.js';
+import { decideAdmission, limitsOf } from '../src/admission.js';
+import type { Group, Lease } from '../src/limiter.js';
 import type { OwnEvents, OwnPermits } from '../src/local.js';
 import {
   admitLocally,
@@ -39,7 +39,8 @@ export interface LosableHarness extends LimiterHarness {
 export const PROBE_AFTER_MS = 2_000;
 
 interface HeldLease {
-  readonly subject: string;
+  /** The subject and its group, if any. */
+  readonly subjects: readonly string[];
   /** Granted locally, and not in the shared state yet. */
   isOwn: boolean;
 }
@@ -69,43 +70,77 @@ interface Real {
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-type Expected =
-  | { readonly outcome: 'admitted' }
-  | { readonly outcome: 'denied'; readonly limit: 'concurrency' }
-  | { readonly outcome: 'denied'; readonly limit: 'rate'; readonly waitUs: number };
+type Expected = { readonly outcome: 'admitted' } | LimitDenial;
+
+const MEMBERS: ReadonlySet<string> = new Set(['b', 'c']);
+
+function groupOf(subject: string, policy: Policy): Group | undefined {
+  return MEMBERS.has(subject) ? { subject: 'group', policy } : undefined;
+}
 
 const FREE: SubjectState = { leases: 0, tatUs: undefined };
 const NONE: OwnPermits = { tatUs: -Infinity, isAhead: false, pending: 0, pendingUs: 0 };
 
 function heldOf(model: Model, subject: string): number {
-  return model.leases.filter((lease) => lease?.subject === subject).length;
+  return model.leases.filter((lease) => lease?.subjects.includes(subject)).length;
 }
 
-function decideAdmissionOf(model: Model, subject: string, policy: Policy): Expected {
+function decideAdmissionOf(model: Model, asked: readonly AskedLimit[]): Expected {
+  return model.isLost ? admitInModelLocally(model, asked) : admitInModel(model, asked);
+}
+
+/** Without the shared state: every limit has to admit. */
+function admitInModelLocally(model: Model, asked: readonly AskedLimit[]): Expected {
   const { nowUs } = model;
-  const limits = { whole: policy, share: shareOfPolicy(policy, model.replicas) };
-  let own = model.ownPermits.get(subject) ?? NONE;
-  if (model.isLost || own.isAhead) {
-    own = { ...own, tatUs: boundTatUs(own.tatUs, nowUs, limits) };
-    // The bounded TAT (see `OwnPermits`) is stored even if the request is then denied: after the
-    // limits were lowered, the old TAT may be later than the lower limits allow.
-    model.ownPermits.set(subject, own);
+  const granted: (() => void)[] = [];
+  for (const [index, { subject, policy }] of asked.entries()) {
+    const own = boundOwn(model, subject, policy);
+    const leases = heldOf(model, subject);
+    const decision = admitLocally(own, { leases, nowUs }, sharesOf(model, policy));
+    if (decision.outcome === 'denied') return { ...decision, index };
+    const { tatUs } = decision;
+    granted.push(() => model.ownPermits.set(subject, { ...own, tatUs, isAhead: true }));
   }
-  if (model.isLost) {
-    const decision = admitLocally(own, { leases: heldOf(model, subject), nowUs }, limits);
-    if (decision.outcome === 'denied') return decision;
-    model.ownPermits.set(subject, { ...own, tatUs: decision.tatUs, isAhead: true });
-    return decision;
+  for (const grant of granted) grant();
+  return { outcome: 'admitted' };
+}
+
+function admitInModel(model: Model, asked: readonly AskedLimit[]): Expected {
+  const { nowUs } = model;
+  for (const [index, { subject, policy }] of asked.entries()) {
+    const own = model.ownPermits.get(subject) ?? NONE;
+    if (!own.isAhead) continue;
+    const bound = boundOwn(model, subject, policy);
+    const waitUs = waitBeforeAskingUs(bound, nowUs, sharesOf(model, policy));
+    if (waitUs > 0) return { outcome: 'denied', index, limit: 'rate', waitUs };
   }
-  const waitUs = waitBeforeAskingUs(own, nowUs, limits);
-  if (waitUs > 0) return { outcome: 'denied', limit: 'rate', waitUs };
-  const state = model.subjects.get(subject) ?? FREE;
-  const decision = decideAdmission(state, nowUs, policy);
+  const decision = decideAdmission(
+    asked.map(({ subject, policy }) => ({ state: model.subjects.get(subject) ?? FREE, policy })),
+    nowUs,
+  );
   if (decision.outcome === 'denied') return decision;
-  model.subjects.set(subject, decision.state);
-  const tatUs = tatAfterGrantUs(own.tatUs, nowUs, policy);
-  model.ownPermits.set(subject, { ...own, tatUs, isAhead: isStillAhead(own, nowUs) });
-  return decision;
+  asked.forEach(({ subject, policy }, index) => {
+    model.subjects.set(subject, decision.states[index] ?? FREE);
+    const own = model.ownPermits.get(subject) ?? NONE;
+    const tatUs = tatAfterGrantUs(own.tatUs, nowUs, policy);
+    model.ownPermits.set(subject, { ...own, tatUs, isAhead: isStillAhead(own, nowUs) });
+  });
+  return { outcome: 'admitted' };
+}
+
+function sharesOf(model: Model, policy: Policy) {
+  return { whole: policy, share: shareOfPolicy(policy, model.replicas) };
+}
+
+/**
+ * The bounded TAT (see `OwnPermits`) is stored even if the request is then denied: after the limits
+ * were lowered, the old TAT may be later than the lower limits allow.
+ */
+function boundOwn(model: Model, subject: string, policy: Policy): OwnPermits {
+  const own = model.ownPermits.get(subject) ?? NONE;
+  const tatUs = boundTatUs(own.tatUs, model.nowUs, sharesOf(model, policy));
+  model.ownPermits.set(subject, { ...own, tatUs });
+  return { ...own, tatUs };
 }
 
 function decideEventOf(model: Model, subject: string, policy: LogPolicy) {
@@ -128,25 +163,30 @@ function decideEventOf(model: Model, subject: string, policy: LogPolicy) {
   return decision;
 }
 
-function admit(subject: string, policy: Policy): Command {
+function admit(subject: string, policy: Policy, groupPolicy: Policy): Command {
+  const group = groupOf(subject, groupPolicy);
   return {
     check: () => true,
     async run(model, real) {
-      const expected = decideAdmissionOf(model, subject, policy);
-      const actual = await real.harness.limiter.admit(subject, policy);
-      if (expected.outcome === 'admitted') {
-        expect(actual.outcome).toBe('admitted');
-        if (actual.outcome === 'denied') return;
-        model.leases.push({ subject, isOwn: model.isLost });
+      const asked = limitsOf(subject, policy, group);
+      const expected = decideAdmissionOf(model, asked);
+      const actual = await real.harness.limiter.admit(subject, policy, group);
+      expect(actual.outcome).toBe(expected.outcome);
+      if (actual.outcome === 'admitted') {
+        const subjects = asked.map((limit) => limit.subject);
+        model.leases.push({ subjects, isOwn: model.isLost });
         real.leases.push(actual.lease);
-      } else if (expected.limit === 'rate') {
-        const retryAfterMs = Math.ceil(expected.waitUs / 1_000);
-        expect(actual).toEqual({ outcome: 'denied', limit: 'rate', retryAfterMs });
-      } else {
-        expect(actual).toMatchObject({ outcome: 'denied', limit: 'concurrency' });
+      } else if (expected.outcome === 'denied') {
+        expect(actual).toMatchObject({
+          of: expected.index === 0 ? 'subject' : 'group',
+          limit: expected.limit,
+          ...(expected.limit === 'rate'
+            ? { retryAfterMs: Math.ceil(expected.waitUs / 1_000) }
+            : {}),
+        });
       }
     },
-    toString: () => `admit(${subject}, ${JSON.stringify(policy)})`,
+    toString: () => `admit(${subject}, ${JSON.stringify({ policy, group })})`,
   };
 }
 
@@ -162,7 +202,7 @@ function release(pick: number): Command {
       // In an outage the release does not reach the shared state, and a lease with `isOwn` has not
       // reached it yet.
       if (lease === undefined || lease.isOwn || model.isLost) return;
-      addShared(model, lease.subject, -1);
+      for (const subject of lease.subjects) addShared(model, subject, -1);
     },
     toString: () => `release(${pick})`,
   };
@@ -208,7 +248,8 @@ function countLeases(subject: string): Command {
       const expected = model.isLost
         ? heldOf(model, subject)
         : (model.subjects.get(subject)?.leases ?? 0);
-      expect(await real.harness.limiter.leases(subject)).toBe(expected);
+      const group = MEMBERS.has(subject) ? 'group' : undefined;
+      expect(await real.harness.limiter.leases(subject, group)).toBe(expected);
     },
     toString: () => `leases(${subject})`,
   };
@@ -233,13 +274,14 @@ const find: Command = {
     for (const lease of model.leases) {
       if (lease?.isOwn !== true) continue;
       lease.isOwn = false;
-      addShared(model, lease.subject, 1);
+      for (const subject of lease.subjects) addShared(model, subject, 1);
     }
   },
   toString: () => 'find()',
 };
 
-const subjects = fc.constantFrom('a', 'b');
+/** `a` has no group; `b` and `c` share one. */
+const subjects = fc.constantFrom('a', 'b', 'c');
 /** Policies change from call to call, as an operator may change a key's limits at any time. */
 const policies = fc.constantFrom<Policy>(
   { concurrency: 3, burst: 2, requestsPerMinute: 7 },
@@ -254,13 +296,17 @@ const logPolicies = fc
   .integer({ min: 1, max: 4 })
   .map((limit): LogPolicy => ({ limit, windowMs: 20_000 }));
 
+const admissions = fc
+  .tuple(subjects, policies, policies)
+  .map(([subject, policy, groupPolicy]) => admit(subject, policy, groupPolicy));
+
 const calls = [
-  fc.tuple(subjects, policies).map(([subject, policy]) => admit(subject, policy)),
-  fc.tuple(subjects, policies).map(([subject, policy]) => admit(subject, policy)),
+  admissions,
+  admissions,
   fc.nat(1_000).map(release),
   fc.tuple(subjects, logPolicies).map(([subject, policy]) => record(subject, policy)),
   fc.oneof(fc.integer({ min: 1, max: 70_000 }), fc.constant(20_000)).map(advance),
-  subjects.map(countLeases),
+  fc.oneof(subjects, fc.constant('group')).map(countLeases),
 ];
 
 export interface LimiterModelOptions {

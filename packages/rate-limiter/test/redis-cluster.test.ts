@@ -30,19 +30,38 @@ it('limits many subjects at once, on every node of a cluster', async () => {
   });
   const subjects = Array.from({ length: 40 }, (_, n) => `key-${n}`);
   const policy = { concurrency: 3, burst: 100, requestsPerMinute: 1 / 60 };
+  // Every second subject has a group, in which it comes first.
+  const groupOf = (subject: string) =>
+    Number(subject.slice(4)) % 2 === 0
+      ? { subject: `${subject}'s group`, policy: { ...policy, concurrency: 4 } }
+      : undefined;
   const admissions = await Promise.all(
     subjects.flatMap((subject) =>
-      Array.from({ length: 5 }, async () => limiter.admit(subject, policy)),
+      Array.from({ length: 5 }, async () => limiter.admit(subject, policy, groupOf(subject))),
     ),
   );
   expect(admissions.map(({ outcome }) => outcome)).toEqual(
     subjects.flatMap(() => ['admitted', 'admitted', 'admitted', 'denied', 'denied']),
   );
-  for (const subject of subjects) expect(await limiter.leases(subject)).toBe(3);
+  const leases = async (subject: string) => limiter.leases(subject, groupOf(subject)?.subject);
+  for (const subject of subjects) {
+    expect(await leases(subject)).toBe(3);
+    const group = groupOf(subject);
+    if (group === undefined) continue;
+    const others = [1, 2].map(async (n) => limiter.admit(`other-${n}`, policy, group));
+    const outcomes = (await Promise.all(others)).map((other) => {
+      if (other.outcome === 'admitted') other.lease.release();
+      return other.outcome;
+    });
+    expect(outcomes).toEqual(['admitted', 'denied']);
+  }
   for (const admission of admissions) {
     if (admission.outcome === 'admitted') admission.lease.release();
   }
-  for (const subject of subjects) expect(await limiter.leases(subject)).toBe(0);
+  for (const subject of subjects) {
+    expect(await leases(subject)).toBe(0);
+    expect(await limiter.leases(groupOf(subject)?.subject ?? '')).toBe(0);
+  }
   // Both nodes took part.
   for (const url of servers.urls) {
     const node = new Redis(url);

@@ -364,7 +364,8 @@ describe('Redis limiter: without Redis', () => {
     expect(leasesOf(others)).toHaveLength(3);
     const denied = others.find(({ outcome }) => outcome === 'denied');
     // 6 a minute for three replicas are 2 a minute for this one.
-    expect(denied).toEqual({ outcome: 'denied', limit: 'rate', retryAfterMs: 30_000 });
+    const denial = { outcome: 'denied', of: 'subject', limit: 'rate', retryAfterMs: 30_000 };
+    expect(denied).toEqual(denial);
     for (let n = 0; n < 10; n += 1) {
       expect(await limiter.record('ip', { limit: 30, windowMs: 60_000 })).toEqual({
         outcome: 'allowed',

@@ -184,6 +184,10 @@ describe('Redis limiter: several replicas', () => {
 
 describe('Redis limiter: the keys that it writes', () => {
   const POLICY = { concurrency: 2, burst: 3, requestsPerMinute: 60 };
+const GROUP = {
+  subject: 'group',
+  policy: { concurrency: 100, burst: 100, requestsPerMinute: 60 },
+};
 
   async function keysOf(prefix: string): Promise<string[]> {
     const found: string[] = [];
@@ -193,7 +197,7 @@ describe('Redis limiter: the keys that it writes', () => {
     return found.sort();
   }
 
-  it('gives every key a time to live, and one hash tag per subject', async () => {
+  it('gives every key a time to live, and one hash tag per subject or group', async () => {
     const prefix = newPrefix();
     const leases = { leaseTtlMs: HOUR_MS, heartbeatMs: HOUR_MS / 2 };
     const limiter = createRedisLimiter({ ...leases, redis, prefix, timeoutMs: PATIENT_MS });
@@ -201,11 +205,12 @@ describe('Redis limiter: the keys that it writes', () => {
     for (let n = 0; n < 50; n += 1) {
       await limiter.admit(`key-${n}`, slow);
       await limiter.record(`ip-${n}`, { limit: 30, windowMs: HOUR_MS });
+      await limiter.admit(`member-${n}`, slow, GROUP);
     }
     const keys = await keysOf(prefix);
-    expect(keys).toHaveLength(150);
+    expect(keys).toHaveLength(150 + 100 + 2);
     for (const key of keys) {
-      expect(key).toMatch(/^[^{}]*\{k:[^{}]+\}:[lgr]$/);
+      expect(key).toMatch(/^[^{}]*(\{k:[^{}]+\}|5\{k:group\}:member-\d+):[lgr]$/);
       const ttlMs = await redis.pttl(key);
       expect(ttlMs).toBeGreaterThan(0);
       expect(ttlMs).toBeLessThanOrEqual(HOUR_MS);
@@ -294,7 +299,7 @@ describe('Redis limiter: the keys that it writes', () => {
     });
     const leases: Lease[] = [];
     for (let n = 0; n < 3; n += 1) {
-      const admission = await limiter.admit(`key-${n}`, POLICY);
+      const admission = await limiter.admit(`key-${n}`, POLICY, GROUP);
       if (admission.outcome === 'admitted') leases.push(admission.lease);
     }
     expect(leases).toHaveLength(3);

@@ -3,11 +3,12 @@
  *
  * Those of one event-loop tick share one call of a script. Those that arrive while a call is
  * pending wait and share the next one, unless the pending call takes long. A call has a limited
- * number of steps and, in a cluster, only one subject. A busy process thus makes one round trip per
- * batch, and an idle process does not wait for a batch.
+ * number of steps. In a cluster it has only the subjects of one group, or one subject without a
+ * group. A busy process thus makes one round trip per batch, and an idle process does not wait for
+ * a batch.
  */
 
-import type { Policy } from '../policy.js';
+import type { AskedLimit } from '../admission.js';
 import { permitIntervalUs } from '../policy.js';
 import { RedisTimeoutError, asNumbers, runScript, withTimeout } from './client.js';
 import type { RedisClient } from './client.js';
@@ -19,17 +20,19 @@ export interface AdmissionCallsOptions {
   readonly leaseTtlMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** The keys of the subject's leases and of its TAT. */
+  /** The keys of the subject's leases and of its TAT. Those of a group share its hash slot. */
   readonly keysOf: (subject: string) => readonly [string, string];
   /** Leases of `subject` that this process holds. */
   readonly heldOf: (subject: string) => number;
   /** Called when the response to an admission arrives after its timeout. */
-  readonly onLateAnswer: (subject: string, id: string) => void;
+  readonly onLateAnswer: (subjects: readonly string[], id: string) => void;
 }
 
 export interface AdmissionReply {
   /** One of `ADMIT_REPLY`. */
   readonly outcome: number;
+  /** Index of the limit that denies. */
+  readonly index: number;
   readonly waitUs: number;
   /** Redis has fewer leases than this process holds. */
   readonly hasLostLeases: boolean;
@@ -37,12 +40,17 @@ export interface AdmissionReply {
 
 export interface AdmissionCalls {
   /**
+   * @param limits - As `limitsOf` returns them.
    * @throws {RedisTimeoutError} after `timeoutMs`. Other errors are the Redis client's own, or tell
    * that the script's reply is malformed.
    */
-  admit(subject: string, policy: Policy, id: string): Promise<AdmissionReply>;
-  /** Sends a release, in order behind earlier admissions. If it gets lost, the lease expires. */
-  release(subject: string, id: string): void;
+  admit(limits: readonly AskedLimit[], id: string): Promise<AdmissionReply>;
+  /**
+   * Sends a release, in order behind earlier admissions. If it gets lost, the lease expires.
+   *
+   * @param subjects - The subject and its group, if any.
+   */
+  release(subjects: readonly string[], id: string): void;
   /** Sends the waiting batch. On one connection, later calls are executed after it. */
   flush(): void;
 }
@@ -51,20 +59,21 @@ export interface AdmissionCalls {
  * A step that is added this long after the last batch was sent does not wait for a pending call.
  */
 const PROMPT_MS = 5;
-/** The most steps per call. A step takes some 10 µs, and Redis executes nothing else meanwhile. */
+/** The most steps per call. A step takes some 20 µs, and Redis executes nothing else meanwhile. */
 const MAX_STEPS = 200;
 
 interface Admission {
   readonly kind: 'admit';
-  readonly subject: string;
+  /** The subject and its group, if any. */
+  readonly subjects: readonly string[];
+  readonly limits: readonly AskedLimit[];
   readonly id: string;
-  readonly policy: Policy;
   readonly resolve: (reply: AdmissionReply) => void;
   readonly reject: (error: unknown) => void;
 }
 interface Release {
   readonly kind: 'release';
-  readonly subject: string;
+  readonly subjects: readonly string[];
   readonly id: string;
 }
 type Step = Admission | Release;
@@ -98,9 +107,9 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
     for (const batch of batches(steps)) start(batch);
   }
 
-  /** In a cluster, subjects are on different nodes, so a call may contain only one. */
+  /** In a cluster, groups are on different nodes, so a call may contain only one. */
   function* batches(steps: readonly Step[]): Generator<readonly Step[]> {
-    for (const group of redis.isCluster === true ? bySubject(steps) : [steps]) {
+    for (const group of redis.isCluster === true ? bySlot(steps) : [steps]) {
       for (let at = 0; at < group.length; at += MAX_STEPS) yield group.slice(at, at + MAX_STEPS);
     }
   }
@@ -115,30 +124,34 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
 
   async function call(steps: readonly Step[]): Promise<void> {
     const numbers = new Map<string, number>();
-    for (const { subject } of steps) {
-      if (!numbers.has(subject)) numbers.set(subject, numbers.size);
+    for (const { subjects } of steps) {
+      for (const subject of subjects) {
+        if (!numbers.has(subject)) numbers.set(subject, numbers.size);
+      }
     }
     const subjects = [...numbers.keys()];
     const admissions = steps.filter((step) => step.kind === 'admit');
-    let held: readonly number[] = [];
     const reply = runScript(redis, ADMIT, () => {
-      held = subjects.map(heldOf);
       const asked = steps.map((step) => stepOf(step, numbers));
       return {
         keys: subjects.flatMap(keysOf),
         // Two long arguments cost the Redis client far less than a hundred short ones.
-        args: [leaseTtlMs, JSON.stringify(held), JSON.stringify(asked)],
+        args: [leaseTtlMs, JSON.stringify(subjects.map(heldOf)), JSON.stringify(asked)],
       };
     });
     try {
       const answers = asNumbers(await withTimeout(reply, timeoutMs));
-      admissions.forEach(({ subject, resolve }, index) => {
-        const [outcome, waitUs, found] = [0, 1, 2].map((part) => answers[3 * index + part]);
-        if (outcome === undefined || waitUs === undefined || found === undefined) {
+      admissions.forEach(({ resolve }, number) => {
+        const [outcome, index, waitUs, lost] = answers.slice(4 * number, 4 * number + 4);
+        if (
+          outcome === undefined ||
+          index === undefined ||
+          waitUs === undefined ||
+          lost === undefined
+        ) {
           throw new TypeError('the limiter script returned too few results');
         }
-        const hasLostLeases = found < (held[numbers.get(subject) ?? -1] ?? 0);
-        resolve({ outcome, waitUs, hasLostLeases });
+        resolve({ outcome, index, waitUs, hasLostLeases: lost === 1 });
       });
     } catch (error) {
       for (const { reject } of admissions) reject(error);
@@ -148,7 +161,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
       waiting = waiting.filter((step) => step.kind === 'release');
       reply.then(
         () => {
-          for (const { subject, id } of admissions) onLateAnswer(subject, id);
+          for (const { subjects, id } of admissions) onLateAnswer(subjects, id);
         },
         () => {},
       );
@@ -156,32 +169,40 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
   }
 
   return {
-    admit(subject, policy, id) {
+    admit(limits, id) {
+      const subjects = limits.map(({ subject }) => subject);
       return new Promise((resolve, reject) => {
-        add({ kind: 'admit', subject, id, policy, resolve, reject });
+        add({ kind: 'admit', subjects, limits, id, resolve, reject });
       });
     },
-    release(subject, id) {
-      add({ kind: 'release', subject, id });
+    release(subjects, id) {
+      add({ kind: 'release', subjects, id });
     },
     flush,
   };
 }
 
-function bySubject(steps: readonly Step[]): Iterable<readonly Step[]> {
-  const groups = new Map<string, Step[]>();
+/** Steps of one group, or of a subject without a group, are in one slot. */
+function bySlot(steps: readonly Step[]): Iterable<readonly Step[]> {
+  const slots = new Map<string | undefined, Step[]>();
   for (const step of steps) {
-    const group = groups.get(step.subject);
-    if (group === undefined) groups.set(step.subject, [step]);
-    else group.push(step);
+    const name = step.subjects.at(-1);
+    const slot = slots.get(name);
+    if (slot === undefined) slots.set(name, [step]);
+    else slot.push(step);
   }
-  return groups.values();
+  return slots.values();
 }
 
 /** @param numbers - The number of each subject, from 0. Lua counts from 1. */
 function stepOf(step: Step, numbers: ReadonlyMap<string, number>): readonly (string | number)[] {
-  const number = 1 + (numbers.get(step.subject) ?? NaN);
-  if (step.kind === 'release') return [number, step.id];
-  const { concurrency, burst } = step.policy;
-  return [number, concurrency, burst, permitIntervalUs(step.policy), step.id];
+  const numberOf = (subject: string): number => 1 + (numbers.get(subject) ?? NaN);
+  if (step.kind === 'release') return [step.id, ...step.subjects.map(numberOf)];
+  const asked = step.limits.flatMap(({ subject, policy }) => [
+    numberOf(subject),
+    policy.concurrency,
+    policy.burst,
+    permitIntervalUs(policy),
+  ]);
+  return [step.id, ...asked];
 }

@@ -4,10 +4,9 @@
  * as long as its own permits use up the whole limit.
  */
 
-import { leaseRetryAfterMs } from '../admission.js';
-import type { Admission, Limiter } from '../limiter.js';
-import type { Policy } from '../policy.js';
-import { assertPolicy } from '../policy.js';
+import { denialOf } from '../admission.js';
+import type { AskedLimit } from '../admission.js';
+import type { Admission } from '../limiter.js';
 import type { AdmissionCalls, AdmissionReply } from './admission-calls.js';
 import type { Breaker } from './breaker.js';
 import type { LeaseRegistry } from './lease-registry.js';
@@ -27,59 +26,62 @@ export interface AdmissionsOptions {
   readonly onLostLeases: () => void;
 }
 
-export function createAdmit(options: AdmissionsOptions): Limiter['admit'] {
+/** @returns a function that takes the limits as `limitsOf` returns them */
+export function createAdmit(
+  options: AdmissionsOptions,
+): (limits: readonly AskedLimit[]) => Admission | Promise<Admission> {
   const { calls, local, registry, breaker, newId, random, onLostLeases } = options;
 
-  function grant(subject: string, id: string): Admission {
-    registry.add(subject, id);
+  function grant(limits: readonly AskedLimit[], id: string): Admission {
+    const subjects = limits.map(({ subject }) => subject);
+    registry.add(subjects, id);
     return {
       outcome: 'admitted',
       lease: {
         release() {
-          if (!registry.has(subject, id)) return;
-          registry.remove(subject, id);
-          calls.release(subject, id);
+          if (registry.remove(subjects, id)) calls.release(subjects, id);
         },
       },
     };
   }
 
-  function admitLocally(subject: string, policy: Policy, id: string): Admission {
-    const decision = local.admit(subject, policy);
-    return decision.outcome === 'admitted' ? grant(subject, id) : decision;
+  function admitLocally(limits: readonly AskedLimit[], id: string): Admission {
+    const decision = local.admit(limits);
+    return decision.outcome === 'admitted' ? grant(limits, id) : decision;
   }
 
   async function admitThroughRedis(
-    subject: string,
-    policy: Policy,
+    limits: readonly AskedLimit[],
     pending: PendingAdmission,
   ): Promise<Admission> {
     const id = newId();
     let reply: AdmissionReply;
     try {
-      reply = await calls.admit(subject, policy, id);
+      reply = await calls.admit(limits, id);
     } catch (error) {
       pending.notGranted();
       breaker.failed(error);
-      return admitLocally(subject, policy, id);
+      return admitLocally(limits, id);
     }
     breaker.succeeded();
-    const { outcome, waitUs, hasLostLeases } = reply;
+    const { outcome, index, waitUs, hasLostLeases } = reply;
     if (hasLostLeases) onLostLeases();
     if (outcome === ADMIT_REPLY.admitted) {
       pending.granted();
-      return grant(subject, id);
+      return grant(limits, id);
     }
     pending.notGranted();
-    return outcome === ADMIT_REPLY.deniedRate
-      ? { outcome: 'denied', limit: 'rate', retryAfterMs: Math.ceil(waitUs / 1_000) }
-      : { outcome: 'denied', limit: 'concurrency', retryAfterMs: leaseRetryAfterMs(random) };
+    return denialOf(
+      outcome === ADMIT_REPLY.deniedRate
+        ? { outcome: 'denied', index, limit: 'rate', waitUs }
+        : { outcome: 'denied', index, limit: 'concurrency' },
+      random,
+    );
   }
 
-  return (subject, policy) => {
-    assertPolicy(policy);
-    if (!breaker.isClosed()) return admitLocally(subject, policy, newId());
-    const asked = local.ask(subject, policy);
-    return asked.outcome === 'denied' ? asked : admitThroughRedis(subject, policy, asked);
+  return (limits) => {
+    if (!breaker.isClosed()) return admitLocally(limits, newId());
+    const asked = local.ask(limits);
+    return asked.outcome === 'denied' ? asked : admitThroughRedis(limits, asked);
   };
 }

@@ -7,6 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { limitsOf } from '../admission.js';
 import type { Limiter } from '../limiter.js';
 import { createAdmissionCalls } from './admission-calls.js';
 import { createAdmit } from './admissions.js';
@@ -74,17 +75,21 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const registry = createLeaseRegistry();
   const newId = createIds();
   const nowUs = (): number => Math.floor(now() * 1_000);
-  // `k:` keeps the hash tag from being empty for an empty subject.
-  const keyOf = (subject: string, kind: 'l' | 'g' | 'r'): string =>
-    `${settings.prefix}{k:${subject}}:${kind}`;
-  const leasesKeyOf = (subject: string): string => keyOf(subject, 'l');
+  // Below, a subject or group has the name that its keys begin with, which is unique: the same
+  // subject in another group has another name. The number tells where the group's name ends. `k:`
+  // keeps the hash tag from being empty for an empty subject.
+  const nameOf = (subject: string, group?: string): string =>
+    group === undefined
+      ? `${settings.prefix}{k:${subject}}`
+      : `${settings.prefix}${group.length}{k:${group}}:${subject}`;
+  const leasesKeyOf = (name: string): string => `${name}:l`;
   // The local limits. They count all that this process has granted, through Redis or locally.
   const localAdmissions = createLocalAdmissions({
     nowUs,
     random,
     replicas,
     maxSubjects,
-    leasesOf: (subject) => registry.count(subject),
+    leasesOf: (name) => registry.count(name),
   });
   const localEvents = createLocalEvents({ nowUs, replicas, maxSubjects });
   const renewLeases = createLeaseRenewal({
@@ -102,21 +107,21 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     timeoutMs,
     leaseTtlMs,
     now,
-    keysOf: (subject) => [leasesKeyOf(subject), keyOf(subject, 'g')],
-    heldOf: (subject) => registry.count(subject),
-    onLateAnswer(subject, id) {
+    keysOf: (name) => [leasesKeyOf(name), `${name}:g`],
+    heldOf: (name) => registry.count(name),
+    onLateAnswer(names, id) {
       // The admission may have left a lease in Redis that nobody holds.
-      if (!registry.has(subject, id)) calls.release(subject, id);
+      if (!names.some((name) => registry.has(name, id))) calls.release(names, id);
     },
   });
 
   const heartbeat = startHeartbeat({ renewLeases, breaker, everyMs: heartbeatMs });
 
-  async function countLeases(subject: string): Promise<number> {
-    if (!breaker.isClosed()) return registry.count(subject);
+  async function countLeases(name: string): Promise<number> {
+    if (!breaker.isClosed()) return registry.count(name);
     calls.flush();
     try {
-      const call = { keys: [leasesKeyOf(subject)], args: [] };
+      const call = { keys: [leasesKeyOf(name)], args: [] };
       return Number(
         await withTimeout(
           runScript(redis, COUNT_LEASES, () => call),
@@ -125,38 +130,42 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       );
     } catch (error) {
       breaker.failed(error);
-      return registry.count(subject);
+      return registry.count(name);
     }
   }
 
+  const admit = createAdmit({
+    calls,
+    local: localAdmissions,
+    registry,
+    breaker,
+    newId,
+    random,
+    // After a flush or a failover: puts the leases back without waiting for the heartbeat.
+    onLostLeases: heartbeat.beat,
+  });
+
   return {
-    admit: createAdmit({
-      calls,
-      local: localAdmissions,
-      registry,
-      breaker,
-      newId,
-      random,
-      // After a flush or a failover: puts the leases back without waiting for the heartbeat.
-      onLostLeases: heartbeat.beat,
-    }),
+    admit(subject, policy, group) {
+      const shared = group && { subject: nameOf(group.subject), policy: group.policy };
+      return admit(limitsOf(nameOf(subject, group?.subject), policy, shared));
+    },
     record: createRecord({
       redis,
       timeoutMs,
       local: localEvents,
       breaker,
       newId,
-      keyOf: (subject) => keyOf(subject, 'r'),
+      keyOf: (subject) => `${nameOf(subject)}:r`,
     }),
-    leases: countLeases,
+    leases: (subject, group) => countLeases(nameOf(subject, group)),
     async close() {
       heartbeat.stop();
       calls.flush();
-      const given = registry.subjects().map((subject) => {
-        const ids = registry.ids(subject);
-        for (const id of ids) registry.remove(subject, id);
-        return redis.zrem(leasesKeyOf(subject), ...ids);
-      });
+      const given = registry
+        .subjects()
+        .map((name) => redis.zrem(leasesKeyOf(name), ...registry.ids(name)));
+      registry.clear();
       localAdmissions.clear();
       localEvents.clear();
       // If Redis does not get a release, the lease expires.

@@ -6,7 +6,8 @@
  * was granted.
  */
 
-import { leaseRetryAfterMs } from '../admission.js';
+import { denialOf } from '../admission.js';
+import type { AskedLimit } from '../admission.js';
 import { createExpiringMap } from '../expiring-map.js';
 import type { Admission } from '../limiter.js';
 import {
@@ -31,9 +32,9 @@ export interface LocalAdmissionsOptions {
 
 export interface LocalAdmissions {
   /** Call this before Redis is asked for an admission. After a denial, do not ask Redis. */
-  ask(subject: string, policy: Policy): PendingAdmission | Denial;
+  ask(limits: readonly AskedLimit[]): PendingAdmission | Denial;
   /** Decides by the share of this process. */
-  admit(subject: string, policy: Policy): { readonly outcome: 'admitted' } | Denial;
+  admit(limits: readonly AskedLimit[]): { readonly outcome: 'admitted' } | Denial;
   clear(): void;
 }
 
@@ -73,58 +74,72 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
     pendingUs: 0,
   });
 
-  const denial = (waitUs: number): Denial => ({
-    outcome: 'denied',
-    limit: 'rate',
-    retryAfterMs: Math.ceil(waitUs / 1_000),
-  });
+  /** Counts one permit as granted until Redis has answered. */
+  function addPending({ subject, policy }: AskedLimit, time: number) {
+    const known = subjects.get(subject, time);
+    const own = known ?? newSubject(time);
+    const intervalUs = permitIntervalUs(policy);
+    own.isAhead = isStillAhead(own, time);
+    own.pending += 1;
+    own.pendingUs += intervalUs;
+    if (known === undefined) subjects.put(subject, own, time);
+
+    function notGranted(): void {
+      own.pending -= 1;
+      own.pendingUs -= intervalUs;
+    }
+
+    return {
+      granted() {
+        notGranted();
+        own.tatUs = tatAfterGrantUs(own.tatUs, nowUs(), policy);
+      },
+      notGranted,
+    };
+  }
 
   return {
-    ask(name, policy) {
+    ask(asked) {
       const time = nowUs();
-      const known = subjects.get(name, time);
-      if (known?.isAhead === true) {
+      for (const [index, { subject, policy }] of asked.entries()) {
+        const known = subjects.get(subject, time);
+        if (known?.isAhead !== true) continue;
         const limits = limitsOf(policy);
         known.tatUs = boundTatUs(known.tatUs, time, limits);
         const waitUs = waitBeforeAskingUs(known, time, limits);
-        if (waitUs > 0) return denial(waitUs);
-        known.isAhead = isStillAhead(known, time);
+        if (waitUs > 0) {
+          return denialOf({ outcome: 'denied', index, limit: 'rate', waitUs }, random);
+        }
       }
-      const intervalUs = permitIntervalUs(policy);
-      const own = known ?? newSubject(time);
-      own.pending += 1;
-      own.pendingUs += intervalUs;
-      if (known === undefined) subjects.put(name, own, time);
-
-      function notGranted(): void {
-        own.pending -= 1;
-        own.pendingUs -= intervalUs;
-      }
-
+      const pending = asked.map((limit) => addPending(limit, time));
       return {
         outcome: 'pending',
         granted() {
-          notGranted();
-          own.tatUs = tatAfterGrantUs(own.tatUs, nowUs(), policy);
+          for (const each of pending) each.granted();
         },
-        notGranted,
+        notGranted() {
+          for (const each of pending) each.notGranted();
+        },
       };
     },
 
-    admit(name, policy) {
+    admit(asked) {
       const time = nowUs();
-      const limits = limitsOf(policy);
-      const own = subjects.get(name, time) ?? newSubject(time);
-      own.tatUs = boundTatUs(own.tatUs, time, limits);
-      const decision = admitLocally(own, { leases: leasesOf(name), nowUs: time }, limits);
-      if (decision.outcome === 'denied') {
-        if (decision.limit === 'rate') return denial(decision.waitUs);
-        return { ...decision, retryAfterMs: leaseRetryAfterMs(random) };
+      const granted: { subject: string; own: Subject; tatUs: number }[] = [];
+      for (const [index, { subject, policy }] of asked.entries()) {
+        const limits = limitsOf(policy);
+        const own = subjects.get(subject, time) ?? newSubject(time);
+        own.tatUs = boundTatUs(own.tatUs, time, limits);
+        const decision = admitLocally(own, { leases: leasesOf(subject), nowUs: time }, limits);
+        if (decision.outcome === 'denied') return denialOf({ ...decision, index }, random);
+        granted.push({ subject, own, tatUs: decision.tatUs });
       }
-      own.tatUs = decision.tatUs;
-      own.isAhead = true;
-      subjects.put(name, own, time);
-      return decision;
+      for (const { subject, own, tatUs } of granted) {
+        own.tatUs = tatUs;
+        own.isAhead = true;
+        subjects.put(subject, own, time);
+      }
+      return { outcome: 'admitted' };
     },
 
     clear() {

@@ -5,10 +5,11 @@
  * Numbers in Lua are doubles: exact to 2^53, but `tostring` prints 14 digits only, hence `%.0f`.
  * Denials write nothing.
  *
- * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
- * `…:l`, a sorted set of lease ids by the time they expire; `…:g`, the TAT of the burst limit;
- * `…:r`, a sorted set of the events of the sliding log. Each key expires as soon as its contents no
- * longer have an effect.
+ * Per subject there are three keys: `…:l`, a sorted set of lease ids by the time they expire;
+ * `…:g`, the TAT of the burst limit; `…:r`, a sorted set of the events of the sliding log. Each key
+ * expires as soon as its contents no longer have an effect. The keys of a subject, of its group and
+ * of all other subjects of the group have one hash tag, so that they share a slot of a Redis
+ * Cluster.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,55 +29,65 @@ local now = time[1] * 1000000 + time[2]
 local function text(number) return string.format('%.0f', number) end
 `;
 
-/** The first of the three numbers that {@link ADMIT} returns for each admission. */
+/** The first of the four numbers that {@link ADMIT} returns for each admission. */
 export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } as const;
 
 /**
  * Runs admissions and releases of any number of subjects in the given order.
  *
  * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; a JSON list with the
- * number of leases that the caller itself holds of each subject; JSON of the steps, `[subject,
- * concurrency, burst, permit interval in microseconds, lease id]` for an admission and `[subject,
- * lease id]` for a release. Subjects are numbered from 1.
+ * number of leases that the caller itself holds of each subject; JSON of the steps. A release is
+ * `[lease id, subject]`, or `[lease id, subject, group]`. An admission is a lease id, followed by
+ * four numbers for the subject and four for its group, if any: subject, concurrency, burst, permit
+ * interval in microseconds. Subjects and groups are numbered together, from 1.
  *
- * Returns for each admission: outcome, wait in microseconds, number of leases found. If Redis found
- * fewer leases than the caller holds, it has lost some. The caller's own count is then used until
- * the leases are put back.
+ * Returns for each admission: outcome, index of the limit that denies, wait in microseconds, and 1
+ * if Redis found fewer leases than the caller holds, otherwise 0. In that case Redis has lost some,
+ * and the caller's own count is used until the leases are put back.
  */
 export const ADMIT = script(`${NOW}
 local ttl = tonumber(ARGV[1])
 local held = cjson.decode(ARGV[2])
 
-local function admit(i, concurrency, burst, interval, id)
-  local leases, tatKey = KEYS[2 * i - 1], KEYS[2 * i]
-  local found = redis.call('ZCOUNT', leases, '(' .. text(now), '+inf')
-  if math.max(found, held[i]) >= concurrency then return 1, 0, found end
+local function admit(step)
+  local lost, tats = 0, {}
+  for at = 2, #step, 4 do
+    local i, concurrency, burst, interval = step[at], step[at + 1], step[at + 2], step[at + 3]
+    local index = (at - 2) / 4
+    local found = redis.call('ZCOUNT', KEYS[2 * i - 1], '(' .. text(now), '+inf')
+    if found < held[i] then lost = 1 end
+    if math.max(found, held[i]) >= concurrency then return 1, index, 0, lost end
 
-  local span = burst * interval
-  local tat = tonumber(redis.call('GET', tatKey) or now)
-  local start = math.max(tat, now)
-  local after = start + interval
-  if start > now + span then
-    after = now + span
-  elseif after > now + span then
-    return 2, after - now - span, found
+    local span = burst * interval
+    local start = math.max(tonumber(redis.call('GET', KEYS[2 * i]) or now), now)
+    local after = start + interval
+    if start > now + span then
+      after = now + span
+    elseif after > now + span then
+      return 2, index, after - now - span, lost
+    end
+    tats[at] = after
   end
 
-  redis.call('SET', tatKey, text(after), 'PX', math.ceil((after - now) / 1000) + 1)
-  redis.call('ZREMRANGEBYSCORE', leases, '-inf', text(now))
-  redis.call('ZADD', leases, text(now + ttl * 1000), id)
-  redis.call('PEXPIRE', leases, ttl)
-  held[i] = held[i] + 1
-  return 0, 0, found
+  for at = 2, #step, 4 do
+    local i = step[at]
+    local leases = KEYS[2 * i - 1]
+    redis.call('SET', KEYS[2 * i], text(tats[at]), 'PX', math.ceil((tats[at] - now) / 1000) + 1)
+    redis.call('ZREMRANGEBYSCORE', leases, '-inf', text(now))
+    redis.call('ZADD', leases, text(now + ttl * 1000), step[1])
+    redis.call('PEXPIRE', leases, ttl)
+    held[i] = held[i] + 1
+  end
+  return 0, 0, 0, lost
 end
 
 local reply = {}
 for _, step in ipairs(cjson.decode(ARGV[3])) do
-  if #step == 2 then
-    redis.call('ZREM', KEYS[2 * step[1] - 1], step[2])
+  if #step < 5 then
+    for at = 2, #step do redis.call('ZREM', KEYS[2 * step[at] - 1], step[1]) end
   else
     local n = #reply
-    reply[n + 1], reply[n + 2], reply[n + 3] = admit(step[1], step[2], step[3], step[4], step[5])
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = admit(step)
   end
 end
 return reply

@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Admission, Lease, Limiter } from '../limiter.js';
+import type { Admission, Group, Lease, Limiter } from '../limiter.js';
 import type { Policy } from '../policy.js';
 
 /** One limiter under test, and its clock. */
@@ -191,6 +191,107 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
     });
   });
 
+  describe(`${name}: groups`, () => {
+    const groupOf = (policy: Policy): Group => ({ subject: 'group', policy });
+
+    fact('admits exactly the concurrency of the group', async ({ limiter }) => {
+      const group = groupOf({ ...TWO_LEASES, concurrency: 5 });
+      const subjects = ['a', 'b', 'c', 'd'].flatMap((subject) => [subject, subject, subject]);
+      const admissions = await Promise.all(
+        subjects.map(async (subject) => limiter.admit(subject, TWO_LEASES, group)),
+      );
+      assert.equal(admittedOf(admissions).length, 5);
+      assert.equal(await limiter.leases('group'), 5);
+      for (const subject of ['a', 'b', 'c', 'd']) {
+        assert.ok((await limiter.leases(subject, 'group')) <= 2);
+      }
+    });
+
+    fact('a denial names whose limit was reached', async ({ limiter }) => {
+      const group = groupOf({ ...TWO_LEASES, concurrency: 3 });
+      await take(limiter, 'a', TWO_LEASES, 2, group);
+      await assertDenied(limiter, 'a', TWO_LEASES, 'concurrency', undefined, group);
+      await take(limiter, 'b', TWO_LEASES, 1, group);
+      const denial = await limiter.admit('b', TWO_LEASES, group);
+      assert.ok(denial.outcome === 'denied');
+      assert.deepEqual([denial.of, denial.limit], ['group', 'concurrency']);
+      assert.ok(denial.retryAfterMs >= 1_000 && denial.retryAfterMs <= 2_000);
+    });
+
+    fact('a lease is given back to the subject and to the group', async ({ limiter }) => {
+      const group = groupOf({ ...TWO_LEASES, concurrency: 3 });
+      const [first] = await take(limiter, 'a', TWO_LEASES, 2, group);
+      await take(limiter, 'b', TWO_LEASES, 1, group);
+      first?.release();
+      first?.release();
+      assert.equal(await limiter.leases('group'), 2);
+      assert.equal(await limiter.leases('a', 'group'), 1);
+      await take(limiter, 'c', TWO_LEASES, 1, group);
+      await assertDenied(limiter, 'd', TWO_LEASES, 'concurrency', undefined, group);
+    });
+
+    fact('a denial by the group takes nothing of the subject', async ({ limiter, advance }) => {
+      const group = groupOf({ ...SECONDLY, burst: 1 });
+      await take(limiter, 'a', SECONDLY, 1, group);
+      for (let attempt = 0; attempt < 10; attempt += 1) {
+        await assertDenied(limiter, 'b', SECONDLY, 'rate', 1_000, group);
+      }
+      assert.equal(await limiter.leases('b', 'group'), 0);
+      const wide = groupOf(TWO_LEASES);
+      await advance(1_000);
+      await take(limiter, 'b', SECONDLY, 1, wide);
+      await assertDenied(
+        limiter,
+        'b',
+        { ...SECONDLY, concurrency: 1 },
+        'concurrency',
+        undefined,
+        wide,
+      );
+    });
+
+    fact('a denial by the subject takes nothing of the group', async ({ limiter }) => {
+      const group = groupOf(SECONDLY);
+      await take(limiter, 'a', { ...SECONDLY, burst: 1 }, 1, group);
+      for (let attempt = 0; attempt < 10; attempt += 1) {
+        await assertDenied(limiter, 'a', { ...SECONDLY, burst: 1 }, 'rate', 1_000, group);
+      }
+      assert.equal(await limiter.leases('group'), 1);
+      await take(limiter, 'b', SECONDLY, 2, group);
+      await assertDenied(limiter, 'c', SECONDLY, 'rate', 1_000, group);
+    });
+
+    fact('new subjects gain no permits of the group', async ({ limiter, advance }) => {
+      const group = groupOf(SECONDLY);
+      let admitted = 0;
+      for (let second = 0; second < 5; second += 1) {
+        for (let n = 0; n < 10; n += 1) {
+          const admission = await limiter.admit(`${second}:${n}`, SECONDLY, group);
+          if (admission.outcome === 'denied') continue;
+          admission.lease.release();
+          admitted += 1;
+        }
+        await advance(1_000);
+      }
+      assert.equal(admitted, 3 + 4);
+    });
+
+    fact('groups do not share limits, whatever their names', async ({ limiter }) => {
+      const odd = ['g', '', '}', '{', 'g}:l', 'g}:l:a', '1{k:g', 'ä'];
+      for (const subject of odd) {
+        const group = { subject, policy: SECONDLY };
+        await take(limiter, `a:${subject}`, SECONDLY, 3, group);
+        await assertDenied(limiter, `b:${subject}`, SECONDLY, 'rate', 1_000, group);
+        assert.equal(await limiter.leases(subject), 3);
+      }
+    });
+
+    fact('an invalid policy of a group throws a RangeError', async ({ limiter }) => {
+      const group = groupOf({ ...SECONDLY, burst: 0 });
+      await assert.rejects(async () => limiter.admit('a', SECONDLY, group), RangeError);
+    });
+  });
+
   describe(`${name}: subjects and policies`, () => {
     fact('subjects do not share limits, whatever their names', async ({ limiter }) => {
       const odd = ['a', 'A', 'a ', '', '}', '{', '{a}', 'a}:g', 'ä', '\u0000', 'a:b', '10.0.0.1'];
@@ -326,10 +427,11 @@ async function take(
   subject: string,
   policy: Policy,
   count: number,
+  group?: Group,
 ): Promise<Lease[]> {
   const leases: Lease[] = [];
   for (let taken = 0; taken < count; taken += 1) {
-    const admission = await limiter.admit(subject, policy);
+    const admission = await limiter.admit(subject, policy, group);
     if (admission.outcome === 'denied') {
       assert.fail(`denied by ${admission.limit} after ${taken} of ${count}`);
     }
@@ -344,8 +446,9 @@ async function assertDenied(
   policy: Policy,
   limit: 'concurrency' | 'rate',
   retryAfterMs?: number,
+  group?: Group,
 ): Promise<void> {
-  const admission = await limiter.admit(subject, policy);
+  const admission = await limiter.admit(subject, policy, group);
   if (admission.outcome === 'admitted') assert.fail(`admitted, not denied by ${limit}`);
   assert.equal(admission.limit, limit);
   if (retryAfterMs !== undefined) assert.equal(admission.retryAfterMs, retryAfterMs);
