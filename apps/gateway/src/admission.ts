@@ -1,16 +1,19 @@
 /**
- * Decides whether a key may make a request now. Its limits and its standing are checked before the
- * body is read. With `OVERDRAFT=none` the highest possible charge is held after the body was read.
+ * Decides whether a key may make a request now. Its limits, those of its account and its standing
+ * are checked before the body is read. With `OVERDRAFT=none` the highest possible charge is held
+ * after the body was read.
  *
  * The order bounds the overdraft: a lease is taken before the balance is read and given back only
- * after the charge is durable. Of each key of the account, at most as many requests as the key has
- * leases can therefore take the balance below zero.
+ * after the charge is durable. The lease is also one of the account, so at most as many requests as
+ * the account has leases (`ACCOUNT_CONCURRENCY`) can take the balance below zero, each by its own
+ * charge. A holder cannot raise this bound: it creates and revokes keys, but the lease of a request
+ * counts until the request ends, whatever happens to its key (docs/decisions/0038).
  */
 
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
 import type { CapUse, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import type { Lease } from '@gateway/rate-limiter';
+import type { Group, Lease, Policy } from '@gateway/rate-limiter';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { NamedModel } from './preparation/inspect-native-request.js';
 import { rateLimited, storeUnavailable, unauthorized } from './refusal.js';
@@ -33,27 +36,34 @@ export type KeyAdmission =
 export type LimitedWork = 'paid' | 'count_tokens';
 
 /**
- * The limits of `count_tokens` are the limits of the key times this factor, because Claude Code
- * sends 19 such requests at once.
+ * The limits of `count_tokens` are the limits of the key and of its account times this factor,
+ * because Claude Code sends 19 such requests at once.
  */
 const COUNT_TOKENS_FACTOR = 4;
 
-/** Takes a lease and a permit of a key, and checks its standing and its caps. */
+type AdmissionServices = Pick<Services, 'store' | 'limiter' | 'accountLimits'>;
+
+/** Takes a lease and a permit of a key and of its account, and checks its standing and its caps. */
 export async function admitKey(
   key: KeyRecord,
   work: LimitedWork,
-  services: Pick<Services, 'store' | 'limiter'>,
+  services: AdmissionServices,
 ): Promise<KeyAdmission> {
-  const { subject, limits } = limitsOf(key, work);
-  const admission = await admitWithin(subject, limits, services);
+  const asked = limitsOf(key, work, services.accountLimits);
+  const admission = await admitWithin(asked, services);
   if (admission.outcome === 'refused') return admission;
   if (admission.outcome === 'denied') {
+    const { of, limit, retryAfterMs } = admission;
+    const [who, whose, limits] =
+      of === 'subject'
+        ? (['this key', '', asked.limits] as const)
+        : (['this account', 'account_', asked.account.policy] as const);
     const what =
-      admission.limit === 'concurrency'
-        ? `this key already has ${String(limits.concurrency)} requests in flight, its limit`
-        : `this key exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
-    const refusal = rateLimited(what, admission.retryAfterMs);
-    return { outcome: 'refused', refusal, limit: admission.limit };
+      limit === 'concurrency'
+        ? `${who} already has ${String(limits.concurrency)} requests in flight, its limit`
+        : `${who} exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
+    const refusal = rateLimited(what, retryAfterMs);
+    return { outcome: 'refused', refusal, limit: `${whose}${limit}` };
   }
   try {
     const refused = await checkStanding(key, services);
@@ -66,29 +76,54 @@ export async function admitKey(
   }
 }
 
+interface AskedLimits {
+  readonly subject: string;
+  readonly limits: Policy;
+  readonly account: Group;
+}
+
 /** Without Redis, the limits of all workers are counted by the primary, which may have ended. */
 async function admitWithin(
-  subject: string,
-  limits: KeyRecord['limits'],
+  { subject, limits, account }: AskedLimits,
   { limiter }: Pick<Services, 'limiter'>,
 ) {
   try {
-    return await limiter.admit(subject, limits);
+    return await limiter.admit(subject, limits, account);
   } catch (error) {
     return unavailable(error);
   }
 }
 
-function limitsOf(key: KeyRecord, work: LimitedWork) {
-  if (work === 'paid') return { subject: key.id, limits: key.limits };
-  const { concurrency, burst, requestsPerMinute } = key.limits;
+function limitsOf(key: KeyRecord, work: LimitedWork, accountLimits: Policy): AskedLimits {
+  const { id, accountId, limits } = key;
+  const shared = accountPolicy(accountLimits, limits);
+  if (work === 'paid') {
+    return { subject: id, limits, account: { subject: accountId, policy: shared } };
+  }
   return {
-    subject: `count_tokens:${key.id}`,
-    limits: {
-      concurrency: concurrency * COUNT_TOKENS_FACTOR,
-      burst: burst * COUNT_TOKENS_FACTOR,
-      requestsPerMinute: requestsPerMinute * COUNT_TOKENS_FACTOR,
-    },
+    subject: `count_tokens:${id}`,
+    limits: manyTimes(limits),
+    account: { subject: `count_tokens:${accountId}`, policy: manyTimes(shared) },
+  };
+}
+
+/**
+ * Never below the limits of the key that asks. Its limits come from the operator: a key that a
+ * holder creates has at most the limits of the key that created it.
+ */
+function accountPolicy(account: Policy, key: Policy): Policy {
+  return {
+    concurrency: Math.max(account.concurrency, key.concurrency),
+    burst: Math.max(account.burst, key.burst),
+    requestsPerMinute: Math.max(account.requestsPerMinute, key.requestsPerMinute),
+  };
+}
+
+function manyTimes({ concurrency, burst, requestsPerMinute }: Policy): Policy {
+  return {
+    concurrency: concurrency * COUNT_TOKENS_FACTOR,
+    burst: burst * COUNT_TOKENS_FACTOR,
+    requestsPerMinute: requestsPerMinute * COUNT_TOKENS_FACTOR,
   };
 }
 

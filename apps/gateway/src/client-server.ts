@@ -130,6 +130,7 @@ export async function startClientServer(
   const services: { -readonly [Name in keyof Services]: Services[Name] } = {
     store,
     limiter,
+    accountLimits: settings.accountLimits,
     prices,
     pricesUntil: schedule.nextChange(Date.now()),
     changePrices(now) {
@@ -191,6 +192,7 @@ export async function startClientServer(
         schedule = parsePriceSchedule(next.priceTable);
         services.changePrices(Date.now());
       }
+      services.accountLimits = next.accountLimits;
       settings = next;
     },
     announceStop() {

@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
+import type { Policy } from '@gateway/rate-limiter';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { BODIES_AT_ONCE, defaultBodyMemory, leastBodyMemory, memoryLimit } from './body-memory.js';
@@ -20,6 +21,9 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const MAX_CENTS = 99_999_999;
 const positive = z.coerce.number().int().min(1);
 const text = z.string().trim().min(1);
+
+/** An account's limits are by default those of this many keys. */
+const KEYS_PER_ACCOUNT = 5;
 
 const PROVIDER_URL = 'https://api.anthropic.com';
 
@@ -197,6 +201,9 @@ const environment = z.object({
   KEY_CONCURRENCY: positive.max(100_000).default(20),
   KEY_BURST: positive.max(1_000_000).default(60),
   KEY_REQUESTS_PER_MINUTE: positive.max(10_000_000).default(600),
+  ACCOUNT_CONCURRENCY: positive.max(1_000_000).optional(),
+  ACCOUNT_BURST: positive.max(10_000_000).optional(),
+  ACCOUNT_REQUESTS_PER_MINUTE: positive.max(100_000_000).optional(),
   LOW_BALANCE_USD: usd.optional(),
   CHAT_JSON_SCHEMA: z.enum(['ignored', 'native']).default('ignored'),
   CHAT_REASONING: z.enum(['none', 'thinking_blocks', 'reasoning_content']).default('none'),
@@ -290,11 +297,10 @@ export interface Config {
   /** The address at which customers buy credit. Their page links to it. */
   readonly topUpUrl: string | undefined;
   readonly logLevel: string;
-  readonly keyLimits: {
-    readonly concurrency: number;
-    readonly burst: number;
-    readonly requestsPerMinute: number;
-  };
+  /** The limits of a key that is created without limits of its own. */
+  readonly keyLimits: Policy;
+  /** The limits that the keys of an account share, however many there are. */
+  readonly accountLimits: Policy;
   /** Threshold of the event `balance.low` for new accounts, in units of 10^-14 USD. */
   readonly lowBalance: bigint | undefined;
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
@@ -458,6 +464,12 @@ export function readConfig(env: Environment): Config {
       concurrency: v.KEY_CONCURRENCY,
       burst: v.KEY_BURST,
       requestsPerMinute: v.KEY_REQUESTS_PER_MINUTE,
+    },
+    accountLimits: {
+      concurrency: v.ACCOUNT_CONCURRENCY ?? KEYS_PER_ACCOUNT * v.KEY_CONCURRENCY,
+      burst: v.ACCOUNT_BURST ?? KEYS_PER_ACCOUNT * v.KEY_BURST,
+      requestsPerMinute:
+        v.ACCOUNT_REQUESTS_PER_MINUTE ?? KEYS_PER_ACCOUNT * v.KEY_REQUESTS_PER_MINUTE,
     },
     lowBalance: v.LOW_BALANCE_USD,
     allowedFeatures: new Set(v.ALLOW_FEATURES),

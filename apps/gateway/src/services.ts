@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { PriceTable } from '@gateway/billing';
-import type { Limiter } from '@gateway/rate-limiter';
+import type { Limiter, Policy } from '@gateway/rate-limiter';
 import type { Activity } from './activity.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Config } from './config.js';
@@ -21,6 +21,8 @@ import type { RefusalWitness } from './upstream/refusal-witness.js';
 export interface Services {
   readonly store: RequestLedger;
   readonly limiter: Limiter;
+  /** The limits that the keys of an account share. */
+  readonly accountLimits: Policy;
   /** The table in force until {@link Services.pricesUntil}. */
   readonly prices: PriceTable;
   /** When the rates change next, in milliseconds since the epoch. */

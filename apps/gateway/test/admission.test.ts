@@ -13,6 +13,7 @@ const ended = () => Promise.reject(new StoreUnavailableError('the process has en
 const services = {
   store: { findKeyByCredential: () => Promise.resolve(undefined) },
   limiter: { admit: ended, record: ended },
+  accountLimits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
 } as unknown as Services;
 const UNAVAILABLE = { outcome: 'refused', refusal: { status: 503, retryAfterSeconds: 5 } };
 

@@ -89,6 +89,9 @@ describe('readConfig', () => {
     ['KEY_CONCURRENCY', '0'],
     ['KEY_BURST', '1.5'],
     ['KEY_REQUESTS_PER_MINUTE', 'many'],
+    ['ACCOUNT_CONCURRENCY', '0'],
+    ['ACCOUNT_BURST', '2.5'],
+    ['ACCOUNT_REQUESTS_PER_MINUTE', '-1'],
     ['ALLOW_FEATURES', 'teleport'],
     ['REDIS_TIMEOUT_MS', '0'],
     ['CHAT_JSON_SCHEMA', 'strict'],
@@ -229,4 +232,9 @@ describe('readConfig', () => {
       topUpCents: { minCents: 50, maxCents: 100_000 },
     });
   });
+});
+
+it('the limits of an account are by default five times those of a key', () => {
+  const { accountLimits } = readConfig({ KEY_CONCURRENCY: '7', ACCOUNT_BURST: '9' });
+  expect(accountLimits).toEqual({ concurrency: 35, burst: 9, requestsPerMinute: 3_000 });
 });

@@ -7,6 +7,8 @@ import { postChat, postMessages, startTestGateway, userMessage } from './support
 import type { TestGateway } from './support/gateway.js';
 import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
 import type { RawClient } from './support/raw-client.js';
+import { readMetric } from './support/metrics.js';
+import { until } from './support/until.js';
 
 describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) => {
   let gateway: TestGateway;
@@ -58,6 +60,64 @@ describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) 
     expect(entries.data).toHaveLength(3);
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
     expect((await postMessages(gated, apiKey, userMessage('Hello'))).status).toBe(200);
+    await gated.stop();
+    await upstream.close();
+  });
+
+  it('bound what an account has in flight, however many keys its holder creates and revokes meanwhile', async () => {
+    const upstream = await startGatedUpstream();
+    const gated = await start({ UPSTREAM_URL: upstream.url, ACCOUNT_CONCURRENCY: '5' });
+    const { apiKey } = await gated.createKey({
+      scope: 'manage',
+      concurrency: 2,
+      balance_usd: '0.000001',
+    });
+    const manage = async (path: string, body?: object) => {
+      const response = await fetch(`${gated.url}/v1/dashboard/keys${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body ?? {}),
+      });
+      expect(response.status).toBe(200);
+      return response.json();
+    };
+    upstream.shut();
+    const texts: string[] = [];
+    const attempts: Promise<number>[] = [];
+    const ask = async (key: string): Promise<number> => {
+      const response = await postMessages(gated, key, userMessage('Hello'));
+      const text = await response.text();
+      if (response.status === 429) texts.push(text);
+      return response.status;
+    };
+    for (let n = 0; n < 8; n += 1) {
+      const created = await manage('', { name: `key ${String(n)}` });
+      attempts.push(ask(created.api_key), ask(created.api_key));
+      await until(() => upstream.waiting() + texts.length === attempts.length);
+      await manage(`/${created.id}/revoke`);
+    }
+    expect(upstream.waiting()).toBe(5);
+    upstream.open();
+    const statuses = await Promise.all(attempts);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(5);
+    expect(texts).toHaveLength(11);
+    for (const text of texts) {
+      expect(text).toMatch(/this account already has 5 requests in flight, its limit; wait \d /);
+    }
+    const refusals = await readMetric(
+      gated,
+      'gateway_rate_limited_total{limit="account_concurrency"}',
+    );
+    expect(refusals).toBe(11);
+    const balance = await fetch(`${gated.url}/v1/dashboard/balance`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const charges = upstream.served.map(({ input, output }) => input * 3 + output * 15);
+    expect(charges).toHaveLength(5);
+    const spent = charges.reduce((sum, charge) => sum + charge, 0);
+    const { balance_usd: left } = await balance.json();
+    expect(Number(left)).toBeCloseTo((1 - spent) / 1e6, 12);
+    expect(Number(left)).toBeGreaterThanOrEqual((-5 * Math.max(...charges)) / 1e6);
     await gated.stop();
     await upstream.close();
   });

@@ -90,6 +90,11 @@ async function startReplica({
   return { ...gateway, redisLink };
 }
 
+/** The Redis key of a key's leases. */
+function leasesOf(accountId: string, keyId: string): string {
+  return `gateway:${String(accountId.length)}{k:${accountId}}:${keyId}:l`;
+}
+
 async function createKey(
   replica: GatewayProcess,
   { concurrency, balance = '100' }: { readonly concurrency: number; readonly balance?: string },
@@ -161,7 +166,7 @@ async function expectOnlyServed(keyId: string): Promise<void> {
 describe('a replica that is killed', () => {
   it('during its streams cuts them off, charges nothing, and its leases expire', async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
-    const { id, api_key: key } = await createKey(a, { concurrency: 2 });
+    const { id, account_id: account, api_key: key } = await createKey(a, { concurrency: 2 });
     upstream.shut();
     const streams = await Promise.all([
       postMessages(a, key, userMessage('Hello', STREAM)).then(watch),
@@ -180,7 +185,7 @@ describe('a replica that is killed', () => {
       expect(text()).not.toMatch(FINAL);
     }
     upstream.open();
-    const leases = `gateway:{k:${id}}:l`;
+    const leases = leasesOf(account, id);
     const client = redis.connect();
     expect(await client.pttl(leases)).toBeGreaterThan(0);
     expect(await client.pttl(leases)).toBeLessThanOrEqual(15_000);
@@ -302,7 +307,7 @@ describe('a replica that gets SIGTERM', () => {
 describe('a replica that is stopped for longer than its leases last', () => {
   it("lets others run at most the key's concurrency meanwhile, and settles once when it continues", async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
-    const { id, api_key: key } = await createKey(a, { concurrency: 2 });
+    const { id, account_id: account, api_key: key } = await createKey(a, { concurrency: 2 });
     upstream.shut();
     const before = await Promise.all([
       postMessages(a, key, userMessage('Hello', STREAM)).then(watch),
@@ -327,7 +332,7 @@ describe('a replica that is stopped for longer than its leases last', () => {
     a.send('SIGCONT');
     // Its heartbeat puts the leases back: no request is admitted until enough streams have ended.
     const client = redis.connect();
-    await until(async () => (await client.zcard(`gateway:{k:${id}}:l`)) === 4);
+    await until(async () => (await client.zcard(leasesOf(account, id))) === 4);
     await tryAtB();
     expect(after).toHaveLength(2);
     upstream.open();
@@ -349,7 +354,7 @@ describe('a replica without Redis', () => {
       startReplica({ withRedis: false, redisTimeoutMs: 100 }),
       startReplica(),
     ]);
-    const { id, api_key: key } = await createKey(whole, { concurrency: 4 });
+    const { id, account_id: account, api_key: key } = await createKey(whole, { concurrency: 4 });
     const client = redis.connect();
     const isLocal = async () => {
       const text = await (await fetch(`${cut.adminUrl}/metrics`)).text();
@@ -371,7 +376,7 @@ describe('a replica without Redis', () => {
       upstream.open();
       await Promise.all(attempts);
       // A release that is sent while the link is cut would be lost.
-      await until(async () => (await client.zcard(`gateway:{k:${id}}:l`)) === 0);
+      await until(async () => (await client.zcard(leasesOf(account, id))) === 0);
       return counts;
     };
     expect(await admittedAtOnce()).toEqual({ cut: 2, whole: 4 });

@@ -20,6 +20,7 @@ export interface Settings {
   readonly priceTable: unknown;
   readonly upstream: UpstreamTarget;
   readonly keyLimits: Config['keyLimits'];
+  readonly accountLimits: Config['accountLimits'];
   /** The tokens that the admin API accepts. */
   readonly adminTokens: readonly AdminToken[];
   readonly metricsToken: string | undefined;
@@ -40,6 +41,9 @@ export const RELOADABLE: ReadonlySet<string> = new Set([
   'KEY_CONCURRENCY',
   'KEY_BURST',
   'KEY_REQUESTS_PER_MINUTE',
+  'ACCOUNT_CONCURRENCY',
+  'ACCOUNT_BURST',
+  'ACCOUNT_REQUESTS_PER_MINUTE',
   ...ADMIN_TOKEN_VARIABLES,
   'METRICS_TOKEN',
 ]);
@@ -66,6 +70,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
     priceTable: readPriceTable(config.priceTablePath),
     upstream,
     keyLimits: config.keyLimits,
+    accountLimits: config.accountLimits,
     adminTokens: adminTokensOf(config, defaults),
     metricsToken: config.metricsToken,
   };

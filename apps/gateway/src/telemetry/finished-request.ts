@@ -11,8 +11,11 @@ export const ENDPOINTS = [
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** The limits that can refuse an authenticated request. */
-export const LIMIT_NAMES = ['concurrency', 'rate', 'balance', 'cap'] as const;
+/** The limits that can refuse an authenticated request: of its key, of its account, of money. */
+export const LIMIT_NAMES = [
+  ...(['concurrency', 'rate', 'account_concurrency', 'account_rate'] as const),
+  ...(['balance', 'cap'] as const),
+] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
 export interface FinishedRequest {

@@ -42,8 +42,8 @@ export function shareLimits(limiter: MemoryLimiter) {
 /** The worker's side. */
 export function remoteLimiter(rpc: RpcTo<LimitCalls>): Limiter {
   return {
-    async admit(subject, policy) {
-      const admission = await reach(rpc, () => rpc.admit(subject, policy));
+    async admit(subject, policy, group) {
+      const admission = await reach(rpc, () => rpc.admit(subject, policy, group));
       if (admission.outcome === 'denied') return admission;
       let isHeld = true;
       return {
@@ -59,7 +59,7 @@ export function remoteLimiter(rpc: RpcTo<LimitCalls>): Limiter {
       };
     },
     record: (subject, policy) => reach(rpc, () => rpc.record(subject, policy)),
-    leases: (subject) => reach(rpc, () => rpc.leases(subject)),
+    leases: (subject, group) => reach(rpc, () => rpc.leases(subject, group)),
     close: () => undefined,
   };
 }
