@@ -1,10 +1,11 @@
-/** Keys share the ceiling of an upstream account fairly. The time is simulated. */
+/** Customers' accounts share the ceiling of an upstream account fairly. The time is simulated. */
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
 import type { CeilingLimits, FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
 
 const MAX_WAIT_MS = 3_000;
+const KEY = { accountId: 'account', keyId: 'key' };
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 0 });
@@ -29,17 +30,22 @@ interface Seen {
 
 /**
  * Keeps `parallel` requests of a key waiting: whenever one has passed, or was refused because it
- * waited too long, the next one is sent.
+ * waited too long, the next one is sent. Without `account`, the key has an account of its own.
  */
 function drive(
   ceiling: FairCeiling,
-  { key, parallel, tokens = 0 }: { key: string; parallel: number; tokens?: number },
+  {
+    key,
+    account = key,
+    parallel,
+    tokens = 0,
+  }: { key: string; account?: string; parallel: number; tokens?: number },
 ): Seen {
   const seen: Seen = { passed: 0, late: 0, tokens: 0, waits: [] };
   const run = async (): Promise<void> => {
     for (;;) {
       const since = Date.now();
-      const { outcome } = await ceiling.pass(key, tokens);
+      const { outcome } = await ceiling.pass({ accountId: account, keyId: key }, tokens);
       seen[outcome] += 1;
       if (outcome === 'passed') {
         seen.tokens += tokens;
@@ -58,7 +64,7 @@ function p99(waits: readonly number[]): number {
   return [...waits].sort((a, b) => a - b)[Math.floor(waits.length * 0.99)]!;
 }
 
-describe('three keys', () => {
+describe('three accounts', () => {
   it('get equal shares of the requests, however many each sends at once, and those that send few wait briefly', async () => {
     const ceiling = open({ requestsPerMinute: 600 });
     const greedy = drive(ceiling, { key: 'greedy', parallel: 100 });
@@ -93,14 +99,35 @@ describe('three keys', () => {
   });
 });
 
-it('one key alone may use all of the ceiling', async () => {
+it('an account gains nothing by having more keys', async () => {
+  const ceiling = open({ requestsPerMinute: 600 });
+  const single = drive(ceiling, { key: 'single', parallel: 10 });
+  const many = Array.from({ length: 24 }, (_, n) =>
+    drive(ceiling, { key: `key ${String(n)}`, account: 'many', parallel: 1 }),
+  );
+  await elapse();
+  const ofMany = many.reduce((sum, { passed }) => sum + passed, 0);
+  expect(Math.abs(single.passed / ofMany - 1)).toBeLessThan(0.1);
+});
+
+it('the keys of an account share its part, however many requests each has waiting', async () => {
+  const ceiling = open({ requestsPerMinute: 600 });
+  const account = 'account';
+  const greedy = drive(ceiling, { key: 'greedy', account, parallel: 100 });
+  const patient = drive(ceiling, { key: 'patient', account, parallel: 2 });
+  await elapse();
+  expect(Math.abs(greedy.passed / patient.passed - 1)).toBeLessThan(0.1);
+  expect(patient.late).toBe(0);
+});
+
+it('one account alone may use all of the ceiling', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const alone = drive(ceiling, { key: 'alone', parallel: 10 });
   await elapse();
   expect(alone.passed).toBeGreaterThanOrEqual(600 * MINUTES);
 });
 
-it('a key gains no larger share by having been idle', async () => {
+it('an account gains no larger share by having been idle', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const busy = drive(ceiling, { key: 'busy', parallel: 20 });
   await elapse();
@@ -112,10 +139,10 @@ it('a key gains no larger share by having been idle', async () => {
 
 it('a request larger than the bucket passes, and the next one waits until the bucket holds a token again', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
-  expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
+  expect(ceiling.pass(KEY, 4_000)).toEqual({ outcome: 'passed' });
   // The bucket is at -2,000 tokens and gains 1,000 a second, so it is above zero after a little
   // more than two seconds.
-  const next = ceiling.pass('key', 1);
+  const next = ceiling.pass(KEY, 1);
   await jest.advanceTimersByTimeAsync(1_990);
   expect(ceiling.waiting).toBe(1);
   await jest.advanceTimersByTimeAsync(20);
@@ -124,15 +151,15 @@ it('a request larger than the bucket passes, and the next one waits until the bu
 
 it('a usage above the expected tokens delays the next request', () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
-  expect(ceiling.pass('key', 1_900)).toEqual({ outcome: 'passed' });
+  expect(ceiling.pass(KEY, 1_900)).toEqual({ outcome: 'passed' });
   ceiling.correct(200);
-  expect(ceiling.pass('key', 1)).toBeInstanceOf(Promise);
+  expect(ceiling.pass(KEY, 1)).toBeInstanceOf(Promise);
 });
 
 it('a usage below the expected tokens lets a waiting request pass at once', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
-  expect(ceiling.pass('key', 100_000)).toEqual({ outcome: 'passed' });
-  const next = ceiling.pass('key', 1);
+  expect(ceiling.pass(KEY, 100_000)).toEqual({ outcome: 'passed' });
+  const next = ceiling.pass(KEY, 1);
   expect(ceiling.waiting).toBe(1);
   ceiling.correct(-99_000);
   expect(ceiling.waiting).toBe(0);
@@ -141,8 +168,8 @@ it('a usage below the expected tokens lets a waiting request pass at once', asyn
 
 it('leaves no timer when nobody waits any more', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
-  expect(ceiling.pass('key', 1_000_000)).toEqual({ outcome: 'passed' });
-  const next = ceiling.pass('key', 1);
+  expect(ceiling.pass(KEY, 1_000_000)).toEqual({ outcome: 'passed' });
+  const next = ceiling.pass(KEY, 1);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS - 1);
   expect(jest.getTimerCount()).toBeGreaterThan(0);
   await jest.advanceTimersByTimeAsync(1);

@@ -1,4 +1,4 @@
-/** Large requests are prepared in a worker thread, with the same outcome, and keys take turns. */
+/** Large requests are prepared in a worker thread, with the same outcome; accounts take turns. */
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
@@ -44,6 +44,7 @@ function jobOf(format: PreparationJob['format'], body: unknown): PreparationJob 
   return { format, body: new Uint8Array(bytes), hasLongContext: false };
 }
 
+const keyOf = (id: string) => ({ id, accountId: `account of ${id}` });
 const manyMessages = (count: number, text = 'Hello') => ({
   model: MODEL,
   max_tokens: 100,
@@ -100,30 +101,47 @@ describe('the preparer', () => {
     'has the outcome of the main thread, wherever it prepares a request: %s',
     async (_what, format, body, isInThread) => {
       const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
-      const prepared = openPreparer().prepare(jobOf(format, body), 'key');
+      const prepared = openPreparer().prepare(jobOf(format, body), keyOf('key'));
       expect(prepared instanceof Promise).toBe(isInThread);
       expect(plain(await prepared)).toEqual(plain(expected));
     },
   );
 
-  it('alternates between keys in the worker thread, and keeps the order of the requests of one key', async () => {
+  it.each([
+    ['accounts, however many keys each has', ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']],
+    ['accounts, and keeps the order of the requests of one key', ['a', 'a', 'a', 'b', 'b', 'c']],
+  ])('alternates in the worker thread between %s', async (_between, keys) => {
+    const accounts = keys.map((key) => key.slice(0, 1));
+    expect(await orderOf(keys, accounts)).toEqual([0, 3, 5, 1, 4, 2]);
+  });
+
+  it('alternates in the worker thread between the keys of an account', async () => {
+    expect(await orderOf(['x', 'x', 'x', 'y', 'y', 'z'], new Array<string>(6).fill('a'))).toEqual([
+      ...[0, 3, 5, 1, 4, 2],
+    ]);
+  });
+
+  /** The order in which large requests that come at the same time are prepared. */
+  async function orderOf(keys: readonly string[], accounts: readonly string[]): Promise<number[]> {
     const preparer = openPreparer();
-    const ended: string[] = [];
-    const jobs = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
-      await preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), name[0]!);
-      ended.push(name);
+    const ended: number[] = [];
+    const jobs = keys.map(async (id, index) => {
+      const key = { id, accountId: accounts[index]! };
+      await preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), key);
+      ended.push(index);
     });
     await Promise.all(jobs);
-    expect(ended).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
-  });
+    return ended;
+  }
 });
 
 describe('the preparer, when its worker thread runs out of memory for a body', () => {
   it('refuses that request, and prepares waiting and later requests in a new thread', async () => {
     const preparer = openPreparer({ heapMegabytes: 40 });
-    const small = () => preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), 'b');
+    const small = () =>
+      preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), keyOf('b'));
     const large = jobOf('chat.completions', manyMessages(95_000, 'abc'.repeat(90)));
-    const [refused, waited] = await Promise.all([preparer.prepare(large, 'a'), small()]);
+    const [refused, waited] = await Promise.all([preparer.prepare(large, keyOf('a')), small()]);
     expect(refused).toMatchObject({
       outcome: 'refused',
       refusal: { status: 413, message: 'request body: takes too much memory to be read' },
@@ -139,7 +157,7 @@ it('a worker thread that cannot start makes each request fail, and none waits fo
   const preparer = openPreparer({ rules: { ...RULES, models } });
   const job = () => jobOf('chat.completions', manyMessages(2_000));
   for (const keyId of ['a', 'a', 'b']) {
-    await expect(preparer.prepare(job(), keyId)).rejects.toThrow(/not iterable/);
+    await expect(preparer.prepare(job(), keyOf(keyId))).rejects.toThrow(/not iterable/);
   }
 });
 

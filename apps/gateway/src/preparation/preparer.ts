@@ -5,6 +5,7 @@
 
 import { extname } from 'node:path';
 import { Piscina } from 'piscina';
+import type { KeyRecord } from '@gateway/balance-store';
 import { errorCode } from '../error-code.js';
 import type { Refusal } from '../refusal.js';
 import { createPreparer } from './prepare-request.js';
@@ -19,10 +20,13 @@ export interface RequestPreparer {
   /**
    * @param job.body - Do not use it after the call: its memory may have been transferred to another
    * thread.
-   * @param keyId - At most one request of a key waits for the worker thread or runs in it, so that
-   * other keys get their turn.
+   * @param key - At most one request of an account waits for the worker thread or runs in it, so
+   * that other accounts get their turn. The keys of an account take turns in the same way.
    */
-  prepare(job: PreparationJob, keyId: string): Preparation | Promise<Preparation>;
+  prepare(
+    job: PreparationJob,
+    key: Pick<KeyRecord, 'id' | 'accountId'>,
+  ): Preparation | Promise<Preparation>;
   close(): Promise<void>;
 }
 
@@ -102,10 +106,10 @@ export function createRequestPreparer(
   }
 
   return {
-    prepare(job, keyId) {
+    prepare(job, { id, accountId }) {
       const preparation = prepareHere(job, MAIN_THREAD_LIMITS);
       return preparation.outcome === 'too_large'
-        ? inTurn(keyId, () => inTurn(THREAD, () => run(job)))
+        ? inTurn(id, () => inTurn(accountId, () => inTurn(THREAD, () => run(job))))
         : preparation;
     },
     close: () => pool.destroy(),

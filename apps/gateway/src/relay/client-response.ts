@@ -28,7 +28,7 @@ export interface ClientPatience {
 }
 
 export interface ClientResponseOptions {
-  readonly keyId: string;
+  readonly accountId: string;
   readonly patience: ClientPatience;
   /** Memory for bytes that the client has not read. */
   readonly memory: ByteBudget;
@@ -182,7 +182,7 @@ export class ClientResponse {
   #keepsUnsent(): boolean {
     const bytes = this.#res.writableLength;
     if (bytes > MAX_UNSENT_BYTES) return false;
-    this.#unsent ??= this.#options.memory.open(this.#options.keyId);
+    this.#unsent ??= this.#options.memory.open(this.#options.accountId);
     return this.#unsent.resize(bytes) === 'reserved';
   }
 

@@ -130,7 +130,7 @@ class Relay implements UpstreamListener {
   #hasOutput = true;
 
   constructor(exchange: Exchange, services: RelayServices, completion: Completion) {
-    const { format, res, keyId, upstream } = exchange;
+    const { format, res, call, upstream } = exchange;
     const { memory, patience, now } = services;
     this.#exchange = exchange;
     this.#services = services;
@@ -138,7 +138,7 @@ class Relay implements UpstreamListener {
     this.#sentAt = now();
     this.#upstream = new UpstreamResponse({ upstream, format, now }, this);
     this.#client = new ClientResponse(res, {
-      keyId,
+      accountId: call.accountId,
       patience,
       memory,
       upstream: this.#upstream,

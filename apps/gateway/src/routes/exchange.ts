@@ -142,7 +142,7 @@ async function serveAdmitted(
 ): Promise<Result> {
   const { services } = exchange;
   if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
-  const memory = services.memory.open(key.id);
+  const memory = services.memory.open(key.accountId);
   try {
     const { tracing } = services;
     if (tracing === undefined) return await serve(exchange, key, memory);
@@ -177,7 +177,7 @@ async function serveTraced(
 async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
   const { services, requestId } = exchange;
   const admittedAt = services.now();
-  const preparation = await prepare(exchange, key.id, memory);
+  const preparation = await prepare(exchange, key, memory);
   if (preparation.outcome === 'gone') return { status: 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
   const { model, models, chargeBound } = preparation;
@@ -225,7 +225,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
  */
 async function prepare(
   { route, services, preparer, req, res }: Exchange,
-  keyId: string,
+  key: KnownKey,
   memory: ByteReservation,
 ): Promise<Sendable | Refused | Gone> {
   const reading = await readBody(req, {
@@ -241,7 +241,7 @@ async function prepare(
     body: reading.body,
     hasLongContext: hasLongContext(req),
   };
-  const preparation = await preparer.prepare(job, keyId);
+  const preparation = await preparer.prepare(job, key);
   if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
   if (preparation.outcome === 'refused') return preparation;
   const { body, ...prepared } = preparation;

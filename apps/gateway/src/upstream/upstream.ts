@@ -21,7 +21,10 @@ export interface UpstreamCall {
   readonly bodyBytes: number;
   /** The key that made the request. With several accounts, it determines the account. */
   readonly keyId: string;
-  /** The account of the ledger that the key belongs to: the customer. */
+  /**
+   * The account of the ledger that the key belongs to: the customer. Customers take turns where an
+   * upstream account has a ceiling.
+   */
   readonly accountId: string;
   /** Whether the client has left. Read before sending, if there are several accounts. */
   readonly client: { readonly destroyed: boolean };

@@ -110,7 +110,7 @@ export function createAccountPool(
     const isCounting = call.operation === 'count_tokens';
     const expected = isCounting ? 0 : expectedTokens(call);
     if (!isCounting) {
-      const passage = await member.ceiling.pass(call.keyId, expected);
+      const passage = await member.ceiling.pass(call, expected);
       if (passage.outcome === 'late') {
         throw call.client.destroyed
           ? new ClientGoneError()

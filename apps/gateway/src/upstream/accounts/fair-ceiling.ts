@@ -1,13 +1,14 @@
 /**
- * A ceiling for requests and tokens per minute that keys share fairly: while several keys wait,
- * each gets an equal share, however many requests one of them has waiting. A key gains no larger
- * share by having been idle. Of the requests that it made while nobody waited, only the last one
- * can delay its turn.
+ * A ceiling for requests and tokens per minute that the accounts of customers share fairly: while
+ * several accounts wait, each gets an equal share, however many requests or keys one of them has
+ * waiting. Within an account, the keys that wait take turns. An account gains no larger share by
+ * having been idle. Of the requests that it made while nobody waited, only the last one can delay
+ * its turn.
  *
  * Two buckets fill continuously. A request passes while both hold at least 1. It may take the
- * bucket of tokens below zero; otherwise a request larger than that bucket could never pass. Keys
- * that wait are served in the order of their virtual time, as in start-time fair queueing: each
- * request advances its key's time by the part of a minute's ceiling that it uses.
+ * bucket of tokens below zero; otherwise a request larger than that bucket could never pass.
+ * Accounts that wait are served in the order of their virtual time, as in start-time fair queueing:
+ * each request advances its account's time by the part of a minute's ceiling that it uses.
  */
 
 export interface CeilingLimits {
@@ -20,12 +21,18 @@ export type Passage =
   /** The request has waited for the maximum time. */
   | { readonly outcome: 'late'; readonly retryAfterMs: number };
 
+/** Who makes a request. */
+export interface CeilingUser {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
 export interface FairCeiling {
   /**
    * @param tokens - The tokens that the request is expected to use.
    * @returns at once if nobody waits and there is room
    */
-  pass(key: string, tokens: number): Passage | Promise<Passage>;
+  pass(from: CeilingUser, tokens: number): Passage | Promise<Passage>;
   /**
    * Takes the difference between the used and the expected tokens from the bucket, once the usage
    * is known. A negative difference gives tokens back.
@@ -45,11 +52,17 @@ export interface CeilingOptions {
 const BURST_MS = 2_000;
 const MINUTE_MS = 60_000;
 
-interface Waiter {
+interface Waiter extends CeilingUser {
   readonly tokens: number;
   readonly settle: (passage: Passage) => void;
   readonly timer: NodeJS.Timeout;
 }
+
+/**
+ * The requests of an account that wait: those of each key in order, and the keys in the order of
+ * their turns.
+ */
+type Queue = Map<string, Waiter[]>;
 
 export function createFairCeiling(
   { requestsPerMinute, tokensPerMinute }: CeilingLimits,
@@ -57,34 +70,36 @@ export function createFairCeiling(
 ): FairCeiling {
   const requests = createBucket(requestsPerMinute, now);
   const tokens = createBucket(tokensPerMinute, now);
-  /** Keys that wait, each with its requests in order. */
-  const queues = new Map<string, Waiter[]>();
-  /** The virtual time at which each key's next request may start. Times in the past are dropped. */
+  /** Accounts that wait. */
+  const queues = new Map<string, Queue>();
+  /**
+   * The virtual time at which each account's next request may start. Times in the past are dropped.
+   */
   const starts = new Map<string, number>();
   let virtualNow = 0;
   let waiting = 0;
   let wakeUp: NodeJS.Timeout | undefined;
 
-  function startOf(key: string): number {
-    return Math.max(virtualNow, starts.get(key) ?? 0);
+  function startOf(accountId: string): number {
+    return Math.max(virtualNow, starts.get(accountId) ?? 0);
   }
 
-  function spend(key: string, used: number): void {
+  function spend(accountId: string, used: number): void {
     requests.take(1);
     tokens.take(used);
-    const start = startOf(key);
+    const start = startOf(accountId);
     virtualNow = start;
     const cost = Math.max(
       1 / (requestsPerMinute ?? Infinity),
       used / (tokensPerMinute ?? Infinity),
     );
-    starts.set(key, start + cost);
+    starts.set(accountId, start + cost);
     if (starts.size > 2 * (queues.size + 1)) dropOld();
   }
 
   function dropOld(): void {
-    for (const [key, start] of starts) {
-      if (start <= virtualNow && !queues.has(key)) starts.delete(key);
+    for (const [accountId, start] of starts) {
+      if (start <= virtualNow && !queues.has(accountId)) starts.delete(accountId);
     }
   }
 
@@ -96,46 +111,58 @@ export function createFairCeiling(
         wakeUp = setTimeout(serve, Math.ceil(waitMs));
         return;
       }
-      const key = nextKey();
-      const [waiter] = queues.get(key) ?? [];
-      if (waiter === undefined) throw new Error('a key waits without a request');
-      remove(key, waiter);
-      spend(key, waiter.tokens);
+      const waiter = nextWaiter();
+      remove(waiter);
+      spend(waiter.accountId, waiter.tokens);
       waiter.settle({ outcome: 'passed' });
     }
   }
 
-  function nextKey(): string {
-    let chosen = '';
+  /** The first request of the key whose turn it is, of the account that is the earliest. */
+  function nextWaiter(): Waiter {
+    let chosen: Queue = new Map();
     let earliest = Infinity;
-    for (const key of queues.keys()) {
-      const start = startOf(key);
-      if (start < earliest) [chosen, earliest] = [key, start];
+    for (const [accountId, queue] of queues) {
+      const start = startOf(accountId);
+      if (start < earliest) [chosen, earliest] = [queue, start];
     }
-    return chosen;
+    for (const [keyId, [waiter]] of chosen) {
+      if (waiter === undefined) break;
+      // The account's next turn is that of its next key.
+      const ofKey = chosen.get(keyId) ?? [];
+      chosen.delete(keyId);
+      chosen.set(keyId, ofKey);
+      return waiter;
+    }
+    throw new Error('an account waits without a request');
   }
 
-  function remove(key: string, waiter: Waiter): void {
-    clearTimeout(waiter.timer);
-    const queue = queues.get(key) ?? [];
-    queue.splice(queue.indexOf(waiter), 1);
-    if (queue.length === 0) queues.delete(key);
+  function remove(waiter: Waiter): void {
+    const { accountId, keyId, timer } = waiter;
+    clearTimeout(timer);
+    const queue = queues.get(accountId);
+    const ofKey = queue?.get(keyId) ?? [];
+    ofKey.splice(ofKey.indexOf(waiter), 1);
+    if (ofKey.length === 0) queue?.delete(keyId);
+    if (queue?.size === 0) queues.delete(accountId);
     waiting -= 1;
     if (waiting > 0) return;
     clearTimeout(wakeUp);
     wakeUp = undefined;
   }
 
-  function wait(key: string, used: number): Promise<Passage> {
+  function wait({ accountId, keyId }: CeilingUser, used: number): Promise<Passage> {
     return new Promise((settle) => {
       const timer = setTimeout(() => {
-        remove(key, waiter);
+        remove(waiter);
         settle({ outcome: 'late', retryAfterMs: maxWaitMs });
       }, maxWaitMs);
-      const waiter: Waiter = { tokens: used, settle, timer };
-      const queue = queues.get(key);
-      if (queue === undefined) queues.set(key, [waiter]);
-      else queue.push(waiter);
+      const waiter: Waiter = { accountId, keyId, tokens: used, settle, timer };
+      const queue: Queue = queues.get(accountId) ?? new Map<string, Waiter[]>();
+      queues.set(accountId, queue);
+      const ofKey = queue.get(keyId);
+      if (ofKey === undefined) queue.set(keyId, [waiter]);
+      else ofKey.push(waiter);
       waiting += 1;
       if (wakeUp === undefined) serve();
     });
@@ -145,12 +172,12 @@ export function createFairCeiling(
     get waiting() {
       return waiting;
     },
-    pass(key, used) {
+    pass(from, used) {
       if (waiting === 0 && requests.waitMs() <= 0 && tokens.waitMs() <= 0) {
-        spend(key, used);
+        spend(from.accountId, used);
         return { outcome: 'passed' };
       }
-      return wait(key, used);
+      return wait(from, used);
     },
     correct(difference) {
       tokens.take(difference);
