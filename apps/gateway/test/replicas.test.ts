@@ -98,10 +98,10 @@ function leasesOf(accountId: string, keyId: string): string {
 async function createKey(
   replica: GatewayProcess,
   { concurrency, balance = '100' }: { readonly concurrency: number; readonly balance?: string },
-): Promise<{ readonly id: string; readonly api_key: string }> {
+): Promise<{ readonly id: string; readonly account_id: string; readonly api_key: string }> {
   const call = createRemoteCaller({ url: replica.adminUrl, token: ADMIN_TOKEN });
   const key = await call('createKey', { name: 'test', balance_usd: balance, concurrency });
-  return { id: key.id, api_key: key.api_key ?? '' };
+  return { id: key.id, account_id: key.account_id, api_key: key.api_key ?? '' };
 }
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
