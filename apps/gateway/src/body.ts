@@ -1,13 +1,15 @@
 /**
  * Reads a request's body into one buffer, and decompresses it if the client compressed it. A body
- * is never larger than the cap. Its memory is reserved first, so that the bodies of a key, and of
- * the whole process, stay within their budgets.
+ * is never larger than the cap. Its memory is reserved as it arrives, so that the bodies of an
+ * account, and of the whole process, stay within their budgets. A declared length reserves nothing,
+ * because a client may declare a body that it never sends.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
-import type { ByteReservation } from './byte-budget.js';
+import { SMALL_BYTES } from './byte-budget.js';
+import type { ByteReservation, ReservationOutcome } from './byte-budget.js';
 import { errorCode } from './error-code.js';
 import { countBodyBytes } from './heap-tuning.js';
 import { badRequest, rateLimited } from './refusal.js';
@@ -31,10 +33,10 @@ const DECODERS = {
  * From this declared length on, a body is copied into one buffer while it arrives (see
  * {@link Pieces}). A smaller one has few chunks, which are joined at its end.
  */
-const LARGE_BODY_BYTES = 64 * 1024;
+const LARGE_BODY_BYTES = SMALL_BYTES;
 /** Memory for a whole body is allocated once 1/4 of it has arrived (see {@link Pieces}). */
 const ALLOCATION_DIVISOR = 4;
-/** If no length is declared, memory is reserved in steps of this size. */
+/** Memory for a large body is reserved in steps of this size, while it arrives. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
  * Decompression may enlarge a body by this factor, or up to {@link FREE_INFLATION_BYTES} if that is
@@ -49,8 +51,8 @@ export interface BodyLimits {
   /** The body's memory is reserved here, and stays reserved after it has been read. */
   readonly memory: ByteReservation;
   /**
-   * Sends `100 Continue` if the client waits for it. Called once memory is reserved, so a client
-   * that is refused never sends its body.
+   * Sends `100 Continue` if the client waits for it. Called only if there is memory for the
+   * declared length, so a client that is refused never sends its body.
    */
   readonly invite: () => void;
 }
@@ -98,13 +100,13 @@ function collect(
       return;
     }
     const declared = declaredBytes(req);
-    const refused = reserve(memory, declared);
+    const refused = refusalOf(memory.check(declared));
     if (refused !== undefined) {
       resolve(refused);
       return;
     }
     invite();
-    let reserved = declared;
+    let reserved = 0;
     const pieces = new Pieces(declared >= LARGE_BODY_BYTES ? declared : 0);
     const finish = (result: Buffer | Refusal | 'gone'): void => {
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
@@ -113,9 +115,10 @@ function collect(
     const onData = (chunk: Buffer): void => {
       const bytes = pieces.bytes + chunk.length;
       let refusal = bytes > maxBytes ? tooLarge(maxBytes) : undefined;
-      if (refusal === undefined && bytes > reserved) {
-        reserved = Math.ceil(bytes / RESERVATION_STEP_BYTES) * RESERVATION_STEP_BYTES;
-        refusal = reserve(memory, reserved);
+      const needed = memoryFor(bytes, declared);
+      if (refusal === undefined && needed > reserved) {
+        reserved = needed;
+        refusal = reserve(memory, needed);
       }
       if (refusal === undefined) {
         pieces.add(chunk);
@@ -132,6 +135,20 @@ function collect(
     };
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
   });
+}
+
+/**
+ * The memory of a body of which `bytes` have arrived: exactly these bytes while they are few, then
+ * whole steps, and the declared length once {@link Pieces} allocates it.
+ */
+function memoryFor(bytes: number, declared: number): number {
+  if (declared >= LARGE_BODY_BYTES && isAllocated(bytes, declared)) return declared;
+  if (bytes < SMALL_BYTES) return bytes;
+  return Math.ceil(bytes / RESERVATION_STEP_BYTES) * RESERVATION_STEP_BYTES;
+}
+
+function isAllocated(bytes: number, declared: number): boolean {
+  return bytes >= declared / ALLOCATION_DIVISOR;
 }
 
 /**
@@ -162,7 +179,7 @@ class Pieces {
       return;
     }
     this.#pieces.push(piece);
-    if (this.#length > 0 && this.bytes >= this.#length / ALLOCATION_DIVISOR) this.#join();
+    if (this.#length > 0 && isAllocated(this.bytes, this.#length)) this.#join();
   }
 
   #join(): void {
@@ -189,9 +206,14 @@ async function decode(
   { maxBytes, memory }: BodyLimits,
 ): Promise<BodyReading> {
   const inflated = Math.max(FREE_INFLATION_BYTES, received.length * MAX_INFLATION);
-  const maxOutputLength = Math.min(maxBytes, inflated);
-  const refusal = reserve(memory, received.length + maxOutputLength);
-  if (refusal !== undefined) return { outcome: 'refused', refusal };
+  const mostBytes = Math.min(maxBytes, inflated);
+  const unreserved = reserve(memory, received.length + mostBytes);
+  // If there is no memory for the most that the body may become, it is read if it stays small.
+  const maxOutputLength =
+    unreserved === undefined ? mostBytes : Math.min(mostBytes, SMALL_BYTES - 1 - received.length);
+  if (unreserved !== undefined && maxOutputLength <= 0) return refused(unreserved);
+  const refusal = unreserved && reserve(memory, received.length + maxOutputLength);
+  if (refusal !== undefined) return refused(refusal);
   try {
     const body = await DECODERS[encoding](received, { maxOutputLength });
     memory.resize(body.length);
@@ -201,17 +223,25 @@ async function decode(
       const message = `content-encoding: the body is not valid ${encoding}`;
       return refused(badRequest(message));
     }
+    if (unreserved !== undefined) return refused(unreserved);
     return refused(maxOutputLength === maxBytes ? tooLarge(maxBytes) : INFLATES_TOO_MUCH);
   }
 }
 
 /** @returns the refusal, if the memory cannot be reserved */
 function reserve(memory: ByteReservation, bytes: number): Refusal | undefined {
-  switch (memory.resize(bytes)) {
+  return refusalOf(memory.resize(bytes));
+}
+
+function refusalOf(outcome: ReservationOutcome): Refusal | undefined {
+  switch (outcome) {
     case 'reserved':
       return undefined;
-    case 'key_full':
-      return rateLimited('this key has too many bytes of requests and responses in flight', 1_000);
+    case 'account_full':
+      return rateLimited(
+        'this account has too many bytes of requests and responses in flight',
+        1_000,
+      );
     case 'full':
       return OUT_OF_MEMORY;
   }

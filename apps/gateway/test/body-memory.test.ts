@@ -1,6 +1,6 @@
 /**
- * The memory of bodies: a budget for the process, a share of it for each key, and compressed
- * bodies.
+ * The memory of bodies: a budget for the process, a share of it for each account, a part for small
+ * bodies, and compressed bodies.
  */
 
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -22,7 +22,7 @@ import type { RawClient } from './support/raw-client.js';
 import { until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** With the smallest allowed budget, two bodies of one key and one body of another key fit. */
+/** In the smallest allowed budget, two bodies of one account and one of another account fit. */
 const MAX_BODY_BYTES = 4 * MEBIBYTE;
 const BODY_MEMORY_BYTES = 4 * MAX_BODY_BYTES;
 
@@ -51,11 +51,17 @@ const ANSWER = /\r\n\r\n\{.*\}$/;
 const EXPECT = 'Expect: 100-continue';
 const lengthOf = (bytes: number): string => `Content-Length: ${String(bytes)}`;
 
-/** Starts a request with a body of the largest size, and sends none of the body. */
+/**
+ * Starts a request with a body of the largest size, and sends a quarter of the body: then memory
+ * for all of it is reserved.
+ */
 async function startUpload(apiKey: string): Promise<RawClient> {
   const client = connectTo(gateway);
+  const before = await reservedBytes();
   client.send(headOf({ apiKey, headers: [lengthOf(MAX_BODY_BYTES), EXPECT] }));
   await client.receive(CONTINUE);
+  client.send('x'.repeat(MAX_BODY_BYTES / 4));
+  await until(async () => (await reservedBytes()) === before + MAX_BODY_BYTES);
   return client;
 }
 
@@ -67,31 +73,75 @@ async function startUploads(count: number): Promise<{ apiKey: string; clients: R
 }
 
 describe('bodies in flight', () => {
-  it("of one key reserve at most the key's share of memory: beyond it the key gets 429 without 100 Continue, and other keys are served", async () => {
-    const { apiKey, clients } = await startUploads(2);
+  it("of one account reserve at most the account's share of memory, whatever key sends them: beyond it large bodies get 429 without 100 Continue, and other accounts are served", async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const { account_id } = await gateway.call('showKey', { key_id: id });
+    const second = await gateway.call('createKey', { name: 'second', account_id });
+    const clients = [await startUpload(apiKey), await startUpload(second.api_key ?? '')];
     expect(await reservedBytes()).toBe(2 * MAX_BODY_BYTES);
 
-    const waiting = connectTo(gateway);
-    waiting.send(headOf({ apiKey, headers: [lengthOf(100), EXPECT] }));
-    expect(await waiting.receive(ANSWER)).toMatch(/^HTTP\/1\.1 429 /);
-    for (const post of [postMessages, postChat]) {
-      const refused = await post(gateway, apiKey, userMessage('Hello'));
-      expect(refused.status).toBe(429);
-      expect(refused.headers.get('retry-after')).toBe('1');
-      expect(refused.headers.get('x-should-retry')).toBe(null);
-      const { error } = await refused.json();
-      expect(error.type).toBe('rate_limit_error');
-      expect(error.message).toMatch(/^this key has too many bytes of requests and responses /);
+    const large = userMessage('x'.repeat(100_000));
+    for (const key of [apiKey, second.api_key ?? '']) {
+      const waiting = connectTo(gateway);
+      waiting.send(headOf({ apiKey: key, headers: [lengthOf(100_000), EXPECT] }));
+      expect(await waiting.receive(ANSWER)).toMatch(/^HTTP\/1\.1 429 /);
+      for (const post of [postMessages, postChat]) {
+        const refused = await post(gateway, key, large);
+        expect(refused.status).toBe(429);
+        expect(refused.headers.get('retry-after')).toBe('1');
+        expect(refused.headers.get('x-should-retry')).toBe(null);
+        const { error } = await refused.json();
+        expect(error.type).toBe('rate_limit_error');
+        expect(error.message).toMatch(/^this account has too many bytes of requests and respons/);
+      }
+      // Small ones are served.
+      expect((await postMessages(gateway, key, userMessage('Hello'))).status).toBe(200);
     }
     const { apiKey: other } = await gateway.createKey();
-    expect((await postMessages(gateway, other, userMessage('Hello'))).status).toBe(200);
+    expect((await postMessages(gateway, other, large)).status).toBe(200);
 
     clients[0]!.socket.destroy();
     await until(async () => (await reservedBytes()) === MAX_BODY_BYTES);
-    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    expect((await postMessages(gateway, apiKey, large)).status).toBe(200);
   });
 
-  it('of several keys never reserve all of the memory: near its end, large bodies get 529 and small ones are served', async () => {
+  it('reserve nothing by declaring a length: small and large requests of all others are served', async () => {
+    const { apiKey } = await gateway.createKey();
+    for (let n = 0; n < 40; n += 1) {
+      const silent = connectTo(gateway);
+      silent.send(headOf({ apiKey, headers: [lengthOf(MAX_BODY_BYTES), EXPECT] }));
+      await silent.receive(CONTINUE);
+    }
+    expect(await reservedBytes()).toBe(0);
+    const { apiKey: other } = await gateway.createKey();
+    for (const text of ['Hello', 'x'.repeat(MAX_BODY_BYTES / 2)]) {
+      expect((await postMessages(gateway, other, userMessage(text))).status).toBe(200);
+    }
+  });
+
+  it('of many accounts, half sent, leave room for the small prompts of all others, compressed or not', async () => {
+    const send = async (bytes: number) => {
+      const { apiKey } = await gateway.createKey();
+      for (let n = 0; n < 8; n += 1) {
+        const client = connectTo(gateway);
+        client.send(headOf({ apiKey, headers: [lengthOf(bytes)] }));
+        client.send('x'.repeat(Math.ceil(bytes / 4)));
+      }
+    };
+    for (let accounts = 0; accounts < 6; accounts += 1) await send(MAX_BODY_BYTES / (accounts + 1));
+    for (let accounts = 0; accounts < 6; accounts += 1) await send(60_000);
+    await until(async () => (await reservedBytes()) > BODY_MEMORY_BYTES / 2);
+    const gzip = { 'content-encoding': 'gzip' };
+    for (let accounts = 0; accounts < 5; accounts += 1) {
+      const { apiKey } = await gateway.createKey();
+      const prompt = userMessage('Hello '.repeat(1_000));
+      expect((await postMessages(gateway, apiKey, prompt)).status).toBe(200);
+      const compressed = gzipSync(JSON.stringify(prompt));
+      expect((await postMessages(gateway, apiKey, compressed, gzip)).status).toBe(200);
+    }
+  });
+
+  it('of several accounts never reserve all of the memory: near its end, large bodies get 529 and small ones are served', async () => {
     const one = await startUploads(2);
     await startUploads(1);
     expect(await reservedBytes()).toBe(3 * MAX_BODY_BYTES);
@@ -120,7 +170,7 @@ describe('bodies in flight', () => {
     expect(served.status).toBe(200);
   });
 
-  it("without a declared length reserve memory as they arrive, and are refused beyond the key's share", async () => {
+  it("without a declared length reserve memory as they arrive, and are refused beyond the account's share", async () => {
     const { apiKey } = await startUploads(1);
     const piece = 'x'.repeat(MEBIBYTE);
     const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
@@ -158,8 +208,9 @@ describe.each([
       const body = JSON.stringify(bodyFor(path, userMessage(text, { stream })));
       client.send(headOf({ apiKey, path, headers: [lengthOf(body.length), EXPECT] }));
       await client.receive(CONTINUE);
-      expect(await reservedBytes()).toBe(body.length);
-      client.send(body);
+      client.send(body.slice(0, -1));
+      await until(async () => (await reservedBytes()) >= body.length - 1);
+      client.send(body.slice(-1));
       await client.receive(/^HTTP\/1\.1 200 /m);
       await until(async () => (await reservedBytes()) === 0);
     }
@@ -214,7 +265,6 @@ describe.each([
         const client = connectTo(gateway);
         client.send(headOf({ apiKey, path, headers: [lengthOf(body.length), EXPECT] }));
         await client.receive(CONTINUE);
-        expect(await reservedBytes()).toBe(body.length);
         client.send(body.slice(0, sent));
         client.socket.destroy();
         await until(async () => (await reservedBytes()) === 0);
