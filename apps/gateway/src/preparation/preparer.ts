@@ -92,6 +92,7 @@ export function createRequestPreparer(
     failJob(error);
   });
   const inTurn = createTurns();
+  const inTurnOfKey = createTurns();
 
   async function run(job: PreparationJob): Promise<Preparation> {
     const body = withOwnMemory(job.body);
@@ -109,7 +110,7 @@ export function createRequestPreparer(
     prepare(job, { id, accountId }) {
       const preparation = prepareHere(job, MAIN_THREAD_LIMITS);
       return preparation.outcome === 'too_large'
-        ? inTurn(id, () => inTurn(accountId, () => inTurn(THREAD, () => run(job))))
+        ? inTurnOfKey(id, () => inTurn(accountId, () => inTurn(THREAD, () => run(job))))
         : preparation;
     },
     close: () => pool.destroy(),
