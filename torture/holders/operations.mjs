@@ -26,8 +26,6 @@ const DEAREST_ORDER = { output: MOST_OUTPUT, delayMs: 0, waits: ['end'], waitMs:
 /** @type {readonly Moment[]} */
 const WAITS = ['answer', 'stream', 'end'];
 const GRACE_SECONDS = 600;
-/** Another process of the gateway may remember a credential as the current one for a second. */
-const REMEMBERED_MS = 2_000;
 
 /**
  * @param {object} options
@@ -241,7 +239,6 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
       });
       if (value.api_key === undefined) return;
       key.credential = value.api_key;
-      await sleep(REMEMBERED_MS);
       graces.set(key, credential);
     },
     /** Every managing call, with a credential in its grace. */

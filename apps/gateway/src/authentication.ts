@@ -2,7 +2,7 @@
 
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
-import type { KeyRecord, PresentedKey } from '@gateway/balance-store';
+import type { FindOptions, KeyRecord, PresentedKey } from '@gateway/balance-store';
 import { addressGroup } from './client-address.js';
 import { ENDED_LINK, LINK_ONLY_READS, UNKNOWN_KEY, readCredential } from './credentials.js';
 import type { AcceptedCredential } from './credentials.js';
@@ -40,19 +40,25 @@ export async function authenticate(
   const { credential } = presented;
   return accepted === 'bearer_or_link' && isRead(req) && isReadLink(credential)
     ? authenticateLink(credential, services)
-    : authenticateKey(credential, req, services);
+    : authenticateKey(credential, req, services, { isFresh: !isRead(req) });
 }
 
-/** Finds the key of a credential that was read already. A read-only link is refused. */
+/**
+ * Finds the key of a credential that was read already. A read-only link is refused.
+ *
+ * @param options.isFresh - For changes: the key may have been rotated by another process a moment
+ * ago.
+ */
 export async function authenticateKey(
   credential: string,
   req: Request,
   services: Pick<Services, 'store' | 'limiter'>,
+  options?: FindOptions,
 ): Promise<Authentication> {
   if (isReadLink(credential)) return refused(LINK_ONLY_READS);
   if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
   try {
-    const key = await services.store.findKeyByCredential(credential);
+    const key = await services.store.findKeyByCredential(credential, options);
     if (key !== undefined && key.state !== 'revoked') {
       return { outcome: 'authenticated', key, presented: key.presented };
     }

@@ -86,6 +86,7 @@ export type {
   BalanceStore,
   Charged,
   ChargingState,
+  FindOptions,
   LedgerSummary,
   QuarantineFilter,
   QuarantineRecord,

@@ -209,6 +209,14 @@ export interface ChargingState {
   readonly clockSkewMs: number | undefined;
 }
 
+export interface FindOptions {
+  /**
+   * Whether to read the record although it is cached. For changes that a key may no longer make if
+   * it was rotated, suspended or restricted through another store a moment ago. False when absent.
+   */
+  readonly isFresh?: boolean;
+}
+
 export interface BalanceStore {
   /**
    * Creates an account with a first key and a first credit, or a key of an account that exists.
@@ -230,7 +238,7 @@ export interface BalanceStore {
    * charges and other bookings. Use {@link BalanceStore.readStanding} to decide whether the key may
    * make a request: it is never cached.
    */
-  findKeyByCredential(credential: string): Promise<PresentedKey | undefined>;
+  findKeyByCredential(credential: string, options?: FindOptions): Promise<PresentedKey | undefined>;
   /**
    * Returns, without waiting, the record that {@link BalanceStore.findKeyByCredential} found in the
    * last minute. The record may be out of date, and its credential may no longer work: look the key

@@ -60,6 +60,24 @@ it.each([
   },
 );
 
+it('reads a cached key again for a change', async () => {
+  let lookUps = 0;
+  const find = () => {
+    lookUps += 1;
+    return Promise.resolve(foundBy(RECORD));
+  };
+  const finder = createKeyFinder({
+    keys: { find },
+    peppers: { pepper: 'pepper' },
+    renew: () => Promise.resolve(),
+    now: () => 0,
+  });
+  const credential = generateCredential();
+  const found = [finder.find(credential), finder.find(credential, { isFresh: true })];
+  await Promise.all(found);
+  expect(lookUps).toBe(2);
+});
+
 it.each([
   ['the ledger cannot be written', new StoreUnavailableError('read-only'), 'found'],
   ['the renewal has a bug', new TypeError('bug'), 'failed'],

@@ -117,7 +117,7 @@ export function remoteLedger(
       clearInterval(asking);
       reader.close();
     },
-    findKeyByCredential: (credential) => reader.findKeyByCredential(credential),
+    findKeyByCredential: (...args) => reader.findKeyByCredential(...args),
     recallKey: (credential) => reader.recallKey(credential),
     getKey: (keyId) => reader.getKey(keyId),
     async readStanding(keyId) {

@@ -3,6 +3,7 @@
 import { isWellFormedCredential } from '../credential.js';
 import type { PresentedKey } from '../key.js';
 import { StoreUnavailableError } from '../store.js';
+import type { FindOptions } from '../store.js';
 import type { KeyTable } from './ledger-database.js';
 import { hashesOf } from './pepper.js';
 import type { Peppers } from './pepper.js';
@@ -19,7 +20,7 @@ const MAX_RECALL_AGE_MS = 60_000;
 export interface KeyFinder {
   /** The cached record, up to a minute old. */
   readonly recall: (credential: string) => PresentedKey | undefined;
-  readonly find: (credential: string) => Promise<PresentedKey | undefined>;
+  readonly find: (credential: string, options?: FindOptions) => Promise<PresentedKey | undefined>;
   /** Drops the cached key. Must be called after each write to it. */
   readonly forget: (keyId: string) => void;
   readonly forgetAll: () => void;
@@ -84,10 +85,12 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
         ? cached.record
         : undefined;
     },
-    async find(credential) {
-      const cached = cache.get(credential);
+    async find(credential, { isFresh = false } = {}) {
+      const cached = isFresh ? undefined : cache.get(credential);
       if (cached !== undefined && now() - cached.readAt < MAX_AGE_MS) return cached.record;
       if (!isWellFormedCredential(credential)) return undefined;
+      // A look-up that is running may have read the row already.
+      if (isFresh) return lookUp(credential);
       let lookup = running.get(credential);
       if (lookup === undefined) {
         const started = lookUp(credential).finally(() => {

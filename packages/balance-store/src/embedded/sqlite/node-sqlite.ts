@@ -4,9 +4,7 @@
  * in all of them.
  */
 
-export const { DatabaseSync } = withoutWarnings(() =>
-  process.getBuiltinModule('node:sqlite'),
-);
+export const { DatabaseSync } = withoutWarnings(() => process.getBuiltinModule('node:sqlite'));
 
 function withoutWarnings<Result>(load: () => Result): Result {
   const original = process.emitWarning.bind(process);
