@@ -36,7 +36,12 @@ const upstream = createServer((req, res) => {
   });
 });
 
-function event(data: object & { readonly type: string }, lines = `event: ${data.type}\n`): string {
+interface Event {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+function event(data: Event, lines = `event: ${data.type}\n`): string {
   return `${lines}data: ${JSON.stringify(data)}\n\n`;
 }
 

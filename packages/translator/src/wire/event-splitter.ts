@@ -138,13 +138,12 @@ export class EventSplitter {
 
   /** An event that its sink passes on anyway is not kept until it reaches the limit. */
   #askForLarge(): void {
-    if (this.#isAsked || this.#pending.length <= ASK_AT_BYTES) return;
+    const isPassed = this.#largeEvents?.isPassed;
+    if (!isPassed || this.#isAsked || this.#pending.length <= ASK_AT_BYTES) return;
     this.#isAsked = true;
     const beginning = this.#pending.take();
-    if (this.#largeEvents?.isPassed?.(beginning) === true) {
-      this.#pending.append(beginning);
-      this.#openLarge(NO_BYTES, 0);
-    } else this.#pending.append(beginning);
+    this.#pending.append(beginning);
+    if (isPassed(beginning)) this.#openLarge(NO_BYTES, 0);
   }
 
   #pushLarge(chunk: Uint8Array, from: number, to: number): boolean {
