@@ -29,8 +29,8 @@ export interface UsageQuery {
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
   /**
-   * Returns the sums with the largest value first. Equal ones, and all when absent, are in the order
-   * of the dimensions in `by`.
+   * Returns the sums with the largest value first. Equal ones, and all when absent, are in the
+   * order of the dimensions in `by`.
    */
   readonly sort?: UsageFigure | undefined;
   /** Returns only this many of the sums, the first. The database sorts, so few rows are read. */

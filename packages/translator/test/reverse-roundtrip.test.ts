@@ -67,8 +67,8 @@ function nativeVectors(
 }
 
 /**
- * Requests that do not come back: the chat format has adaptive thinking only as an effort, no native
- * tools, no failed results, and shorter names of tools.
+ * Requests that do not come back: the chat format has adaptive thinking only as an effort, no
+ * native tools, no failed results, and shorter names of tools.
  */
 const ONE_WAY = /"type":"(adaptive|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
 

@@ -7,8 +7,8 @@ import { z } from 'zod';
  * zero-width ones, line and paragraph separators, and those that change the direction of a text.
  * Two names that look alike must not differ in them, and a name must not turn the text after it
  * around. The two joiners (U+200C, U+200D) are allowed, because Persian, languages of India and
- * emoji are written with them. As ranges, because in Python, as in many readers of OpenAPI documents, patterns have no
- * `\p{Cc}`.
+ * emoji are written with them. As ranges, because in Python, as in many readers of OpenAPI
+ * documents, patterns have no `\p{Cc}`.
  */
 export const UNSEEN = String.raw`\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb`;
 

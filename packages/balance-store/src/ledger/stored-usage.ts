@@ -39,7 +39,8 @@ export const DIMENSION_COLUMNS: Readonly<
 };
 
 /**
- * Limits the rows of a source to those of the first sums of a query, as {@link UsageQuery.top} says.
+ * Limits the rows of a source to those of the first sums of a query, as {@link UsageQuery.top}
+ * says.
  *
  * @param charged - SQL that sums the amount charged of rows, as a value that can be sorted.
  * @returns a subquery with the columns of the source

@@ -8,8 +8,8 @@ import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
 /**
  * The list has every member of `ChatCompletionCreateParamsBase` of the OpenAI SDK in
- * `package.json`, and four that clients of other gateways send: `cache_control`, `reasoning`, `system` and
- * `thinking`.
+ * `package.json`, and four that clients of other gateways send: `cache_control`, `reasoning`,
+ * `system` and `thinking`.
  */
 export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   mapped('model', 'model'),
