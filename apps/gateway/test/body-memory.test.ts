@@ -44,7 +44,8 @@ afterEach(async () => {
   await until(async () => (await reservedBytes()) === 0);
 });
 
-const reservedBytes = () => readMetric(gateway, 'gateway_memory_reserved_bytes');
+const reservedBytes = async (): Promise<number> =>
+  (await readMetric(gateway, 'gateway_memory_reserved_bytes')) ?? NaN;
 
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n$/;
 const ANSWER = /\r\n\r\n\{.*\}$/;

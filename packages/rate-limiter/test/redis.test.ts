@@ -184,10 +184,10 @@ describe('Redis limiter: several replicas', () => {
 
 describe('Redis limiter: the keys that it writes', () => {
   const POLICY = { concurrency: 2, burst: 3, requestsPerMinute: 60 };
-const GROUP = {
-  subject: 'group',
-  policy: { concurrency: 100, burst: 100, requestsPerMinute: 60 },
-};
+  const GROUP = {
+    subject: 'group',
+    policy: { concurrency: 100, burst: 100, requestsPerMinute: 60 },
+  };
 
   async function keysOf(prefix: string): Promise<string[]> {
     const found: string[] = [];
