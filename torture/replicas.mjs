@@ -117,11 +117,14 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
   };
 }
 
+/** A replica that cannot charge answers 200 too, with another status in the body. */
 function isReady(port) {
   return new Promise((resolve) => {
     const probe = request({ host: '127.0.0.1', port, path: '/readyz', timeout: 3000 }, (res) => {
-      res.resume();
-      resolve(res.statusCode === 200);
+      let body = '';
+      res.setEncoding('utf8').on('data', (text) => (body += text));
+      res.on('end', () => resolve(body === '{"status":"ready"}'));
+      res.on('error', () => resolve(false));
     });
     probe.on('timeout', () => probe.destroy());
     probe.on('error', () => resolve(false));

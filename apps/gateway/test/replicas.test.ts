@@ -230,7 +230,7 @@ describe('a replica that is killed', () => {
     expect(await stream.over).toBe('broken');
     expect(stream.text()).not.toMatch(FINAL);
     await postgres.start();
-    await until(async () => (await fetch(`${b.url}/readyz`)).status === 200);
+    await until(async () => (await (await fetch(`${b.url}/readyz`)).json()).status === 'ready');
     expect((await postMessages(b, key, userMessage('Hello'))).status).toBe(200);
     const charges = await chargesOf(id);
     expect(charges).toHaveLength(1);
