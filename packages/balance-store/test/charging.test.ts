@@ -168,6 +168,9 @@ describe('a database that becomes read-only', () => {
     await server.setReadOnly(connectionString, 'off');
     await untilFault(store, false);
     expect(await store.readStanding(keyId)).toMatchObject({ standing: 'active' });
+    while (store.charging().clockSkewMs === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     expect(Math.abs(store.charging().clockSkewMs ?? Infinity)).toBeLessThan(60_000);
     expect(await store.audit()).toMatchObject({ isSound: true });
     await store.close();

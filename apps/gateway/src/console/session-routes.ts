@@ -93,11 +93,11 @@ const MAX_REMEMBERED = 10_000;
  * left, its tokens are counted before they are compared, so that a right guess is not recognised
  * either. Other addresses are not affected.
  */
-function limitGuesses({ adminTokens, limiter }: SessionServices): (req: Request) => Promise<Found> {
+function limitGuesses(services: SessionServices): (req: Request) => Promise<Found> {
   const withoutGuesses = new Set<string>();
 
   async function count(address: string): Promise<Refusal | undefined> {
-    const guess = await limiter.record(`admin-token:${address}`, LOG_INS);
+    const guess = await services.limiter.record(`admin-token:${address}`, LOG_INS);
     withoutGuesses.delete(address);
     if (guess.outcome === 'allowed' && guess.remaining > 0) return undefined;
     withoutGuesses.add(address);
@@ -118,7 +118,8 @@ function limitGuesses({ adminTokens, limiter }: SessionServices): (req: Request)
     const isCounted = withoutGuesses.has(address);
     const tooMany = isCounted ? await count(address) : undefined;
     if (tooMany !== undefined) return { refusal: tooMany };
-    const token = findToken(adminTokens, presented);
+    // Read for each request, because a reload changes them.
+    const token = findToken(services.adminTokens, presented);
     if (token !== undefined) return { token };
     return { refusal: (isCounted ? undefined : await count(address)) ?? WRONG_TOKEN };
   };
