@@ -28,6 +28,8 @@ const USED_KEYS = 20;
 /** Requests of other customers before the attack, with whose times the later ones are compared. */
 const WATCHED_BEFORE = 60;
 const SLOWER_MS = 100;
+/** So many operations in one set-up always overdraw the poorest account. */
+const OVERDRAWING = 1_000;
 const LARGE_RATE = { perMinute: 1_000_000, burst: 100_000 };
 /** A watcher makes five requests a second, which this rate admits. */
 const SMALL_RATE = { perMinute: 330, burst: 50 };
@@ -179,7 +181,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   const graceAnswers = holders.flatMap((holder) => holder.graceAnswers);
   counts.graceCalls = graceAnswers.length;
   violations.B5.push(
-    ...graceAnswers.filter(({ status }) => ![403, 429].includes(status)),
+    // 401: the key was rotated again or revoked, so its old credential is unknown.
+    ...graceAnswers.filter(({ status }) => ![401, 403, 429].includes(status)),
     ...(graceAnswers.some(({ status }) => status === 403) ? [] : ['no call was refused with 403']),
   );
   Object.assign(counts, contest.counts);
@@ -219,7 +222,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
     // Checks of requests that were never refused, and of balances that never end, prove nothing.
     if (who === 'rich' && statuses[429] === undefined)
       violations.B1.push({ who, never: 'refused by a limit' });
-    if (who === 'poor' && overdraft === 'bounded' && lowest >= 0n)
+    // A short run may end before the requests that overdraw it.
+    if (who === 'poor' && overdraft === 'bounded' && lowest >= 0n && operations >= OVERDRAWING)
       violations.B2.push({ who, never: 'below zero' });
   }
 }
