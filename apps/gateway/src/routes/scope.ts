@@ -1,6 +1,5 @@
 /**
- * Refusals for operations that need the scope `manage`, or a key that is not suspended or expired,
- * and the look-ups that such operations share.
+ * Refusals for operations that need the scope `manage`, or a key that is not suspended or expired.
  */
 
 import type { KeyRecord } from '@gateway/balance-store';
@@ -32,16 +31,6 @@ export async function refusalOfStopped(
   const { standing } = await store.readStanding(id);
   if (standing !== 'suspended' && standing !== 'expired') return undefined;
   return { ...needsManage(param), message: `${param}: this key is ${standing}` };
-}
-
-/** How many keys of an account are not revoked. Counts no further than `most`. */
-export async function countKeys(
-  store: Pick<Services['store'], 'listKeys'>,
-  accountId: string,
-  most: number,
-): Promise<number> {
-  const keys = await store.listKeys({ accountId, limit: most, withoutRevoked: true });
-  return keys.length;
 }
 
 export function unknownKeyOfAccount(): Refusal {

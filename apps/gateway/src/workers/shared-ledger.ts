@@ -82,7 +82,7 @@ export function remoteLedger(
 ): RequestLedger & { readonly close: () => void } {
   /** When each charge that is not durable yet was sent, the oldest first. */
   const pending = new Map<string, number>();
-  let told: StoreUnavailableError | undefined;
+  let reported: StoreUnavailableError | undefined;
   let isAsking = false;
 
   async function ask(): Promise<void> {
@@ -90,9 +90,9 @@ export function remoteLedger(
     isAsking = true;
     try {
       const reason = await reach(rpc, () => rpc.chargingFault());
-      told = reason === undefined ? undefined : new StoreUnavailableError(reason);
+      reported = reason === undefined ? undefined : new StoreUnavailableError(reason);
     } catch (error) {
-      told = new StoreUnavailableError('the process that owns the ledger has ended', {
+      reported = new StoreUnavailableError('the process that owns the ledger has ended', {
         cause: error,
       });
     }
@@ -102,7 +102,7 @@ export function remoteLedger(
 
   function fault(): StoreUnavailableError | undefined {
     const [oldest] = pending.values();
-    if (oldest === undefined || performance.now() - oldest <= SETTLE_PATIENCE_MS) return told;
+    if (oldest === undefined || performance.now() - oldest <= SETTLE_PATIENCE_MS) return reported;
     return new StoreUnavailableError('the ledger cannot record charges at the moment');
   }
 
