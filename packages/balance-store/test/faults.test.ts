@@ -144,6 +144,7 @@ describe('PostgreSQL faults', () => {
     expect(settled.every(({ outcome }) => outcome === 'settled')).toBe(true);
     const { entries } = await store.audit();
     expect(entries).toBe(charges.length + 1);
+    await untilCharging(store);
     expect((await store.readStanding(keyId)).standing).toBe('active');
     await store.close();
   });
@@ -158,6 +159,7 @@ describe('PostgreSQL faults', () => {
     const settled = store.settle(charge, { deadlineMs: 30_000 });
     server.freeze('SIGCONT');
     expect((await settled).outcome).toBe('settled');
+    await untilCharging(store);
     expect((await store.readStanding(keyId)).standing).toBe('active');
     await store.close();
   });
