@@ -171,6 +171,27 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('suspends an account with all its keys, says so beside each, and resumes it', async () => {
+    const { page, context, problems } = await open();
+    await openPart(page, `accounts/${accountId}`);
+    const state = async () => {
+      const { state: of } = await gateway.call('showAccount', { account_id: accountId });
+      return of;
+    };
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await page.getByRole('button', { name: 'Suspend the account' }).click();
+    await page.getByText('is now suspended.').waitFor();
+    expect(await state()).toBe('suspended');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('with its account').first().waitFor();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume the account' }).click();
+    await page.getByText('is now active.').waitFor();
+    expect(await state()).toBe('active');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('rotates a key, shows the new credential, and finds the account by it', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);

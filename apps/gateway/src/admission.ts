@@ -204,7 +204,7 @@ function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
     case 'exhausted':
       return unauthorized(exhaustedText(standing), 'insufficient_quota');
     case 'suspended':
-      return unauthorized('this API key is suspended', 'key_suspended');
+      return unauthorized('this API key or its account is suspended', 'key_suspended');
     case 'expired': {
       const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
       return unauthorized(`this API key expired${when}`, 'key_expired');

@@ -87,6 +87,39 @@ describe('an account', () => {
     expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
   });
 
+  it('that is suspended refuses all its keys, and cannot make another that works', async () => {
+    const accountId = await newAccount('1');
+    const [member, manager] = [
+      await newKey(accountId),
+      await newKey(accountId, { scope: 'manage' }),
+    ];
+    expect((await ask(member.apiKey)).status).toBe(200);
+    const suspended = await gateway.call('suspendAccount', { account_id: accountId });
+    expect(suspended).toMatchObject({ state: 'suspended', usable_keys: 0 });
+    const late = await newKey(accountId);
+    for (const { apiKey } of [member, manager, late]) {
+      const refused = await ask(apiKey);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        401,
+        { error: { message: 'this API key or its account is suspended' } },
+      ]);
+      expect((await dashboard(apiKey, 'balance')).json).toMatchObject({ is_active: false });
+    }
+    const made = await fetch(`${gateway.url}/v1/dashboard/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${manager.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'another' }),
+    });
+    expect(made.status).toBe(403);
+    const key = await gateway.call('showKey', { key_id: member.id });
+    expect([key.state, key.standing, key.is_active]).toEqual(['active', 'suspended', false]);
+    expect(await gateway.call('resumeAccount', { account_id: accountId })).toMatchObject({
+      state: 'active',
+      usable_keys: 3,
+    });
+    for (const { apiKey } of [member, manager, late]) expect((await ask(apiKey)).status).toBe(200);
+  });
+
   it('whose keys are all revoked reports, when it is credited, that no key can spend the money', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('revokeKey', { key_id: id });

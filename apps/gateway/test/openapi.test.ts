@@ -301,6 +301,8 @@ describe('what the gateway answers', () => {
       ],
     });
     await call('revokeKey', { key_id });
+    await call('suspendAccount', { account_id });
+    await call('resumeAccount', { account_id });
     await call('eraseAccount', { account_id });
     await call('listTrail', {});
     await call('listLedger', {});

@@ -4,6 +4,8 @@ import type { KeyRecord, NewKey } from './key.js';
 import type { ListOrder } from './list-order.js';
 import type { Metadata } from './metadata.js';
 
+export type AccountStatus = 'active' | 'suspended';
+
 export interface AccountRecord {
   /** `acct_` and a sortable id: safe in logs. */
   readonly id: string;
@@ -11,6 +13,8 @@ export interface AccountRecord {
   /** The operator's own id of the account. Unique among accounts. */
   readonly externalId: string | null;
   readonly metadata: Metadata;
+  /** While it is `suspended`, none of its keys works, also those that are created meanwhile. */
+  readonly state: AccountStatus;
   /** The event `balance.low` is written when the balance falls to this amount or below. */
   readonly lowBalance: bigint | null;
   /** In units of 10^-14 USD, as are all amounts; may be negative. */
@@ -27,7 +31,7 @@ export interface AccountRecord {
   readonly writtenOff: bigint;
   /** The sum written off since money was last added, because the balance did not cover it. */
   readonly uncovered: bigint;
-  /** How many keys are neither suspended, revoked nor expired. */
+  /** How many keys are neither suspended, alone or with the account, nor revoked nor expired. */
   readonly usableKeys: number;
   readonly createdAt: Date;
   readonly lastChargedAt: Date | null;

@@ -1,6 +1,8 @@
 /** Events that are delivered to the operator's systems. */
 
 export const EVENT_TYPES = [
+  'account.suspended',
+  'account.resumed',
   'balance.low',
   'balance.exhausted',
   'balance.adjusted',

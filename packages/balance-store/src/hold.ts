@@ -1,6 +1,6 @@
 /** Holds: money set aside for requests in flight, so that a balance never falls below zero. */
 
-import type { CapUse } from './key.js';
+import type { CapUse, KeyStanding } from './key.js';
 
 export interface Hold {
   /** Id of the request, which will be settled under the same id. */
@@ -36,7 +36,7 @@ export type HoldOutcome =
     }
   | {
       readonly outcome: 'inactive';
-      readonly standing: 'exhausted' | 'suspended' | 'revoked' | 'expired' | 'unknown';
+      readonly standing: Exclude<KeyStanding, 'active'> | 'unknown';
     };
 
 /**

@@ -37,6 +37,8 @@ export interface CapUse {
 export type KeyScope = 'use' | 'manage';
 
 export type KeyState = 'active' | 'suspended' | 'revoked';
+/** Whether a key may make requests, and if not, why: see `Standing`. */
+export type KeyStanding = KeyState | 'exhausted' | 'expired';
 
 export interface KeyRecord {
   /** `key_` and a sortable id: safe in logs. */
@@ -49,8 +51,8 @@ export interface KeyRecord {
   /** First and last characters of the credential, for display: `gw_Ab3d…9xYz`. */
   readonly hint: string;
   /**
-   * The operator's decision. Expiry and balance can disable an `active` key as well: see `isActive`
-   * and `Standing`.
+   * The operator's decision about this key. Expiry, the balance and the suspension of its account
+   * can disable an `active` key as well: see `standing`.
    */
   readonly state: KeyState;
   readonly expiresAt: Date | null;
@@ -74,9 +76,9 @@ export interface KeyRecord {
   readonly writtenOff: bigint;
   /** Until when the previous credential works; `null` if no previous one works. */
   readonly previousUntil: Date | null;
-  /**
-   * Whether the key's standing is `active`, by the database's clock. False: the key is disabled.
-   */
+  /** By the database's clock. */
+  readonly standing: KeyStanding;
+  /** Whether the key's standing is `active`. False: the key is disabled. */
   readonly isActive: boolean;
   readonly createdAt: Date;
   /** When the last charge was recorded. */

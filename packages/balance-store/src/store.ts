@@ -9,6 +9,7 @@ import type {
   AccountChange,
   AccountFilter,
   AccountRecord,
+  AccountStatus,
   Actor,
   Adjustment,
   AdjustmentOutcome,
@@ -28,6 +29,7 @@ import type {
   KeyChange,
   KeyFilter,
   KeyRecord,
+  KeyStanding,
   NewKey,
   PresentedKey,
   RotationOutcome,
@@ -140,11 +142,12 @@ export type TopUpOutcome =
  *
  * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
  *   the balance could cover (`uncovered` is above zero).
- * - `suspended`, `revoked`: decided by an operator. `expired`: `expiresAt` has passed.
+ * - `suspended`: the key or its account was suspended. `revoked`: decided by an operator, for good.
+ * - `expired`: `expiresAt` has passed.
  */
 export type Standing =
   | {
-      readonly standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired';
+      readonly standing: KeyStanding;
       /** In units of 10^-14 USD, as is `uncovered`. */
       readonly balance: bigint;
       /** Written off since money was last added, because the balance did not cover it. */
@@ -300,6 +303,15 @@ export interface BalanceStore {
     accountId: string,
     change: AccountChange,
     by?: Actor,
+  ): Promise<AccountRecord | undefined>;
+  /**
+   * Suspends an account with all its keys, those that are created later too, or resumes it. The
+   * keys' own states stay as they are. Requests that run are charged as usual.
+   */
+  setAccountState(
+    accountId: string,
+    state: AccountStatus,
+    by: Actor,
   ): Promise<AccountRecord | undefined>;
   /**
    * Erases all texts that may be about a person: names, external ids and metadata of the account

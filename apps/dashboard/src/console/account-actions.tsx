@@ -273,6 +273,38 @@ export function EditAccount({ account, ...callbacks }: Props) {
   );
 }
 
+/** Suspends the account with all its keys, or resumes it. */
+export function ChangeAccountState({ account, ...callbacks }: Props) {
+  const isActive = account.state === 'active';
+  return (
+    <ActionDialog
+      title={`${isActive ? 'Suspend' : 'Resume'} ${account.name}`}
+      changes={() => [
+        {
+          what: 'State',
+          before: account.state,
+          after: isActive
+            ? 'suspended: requests of all its keys are refused, also of new ones'
+            : 'active: each key is again what it was',
+        },
+      ]}
+      confirm={`${isActive ? 'Suspend' : 'Resume'} the account`}
+      isDangerous={isActive}
+      run={() =>
+        call('POST', `/admin/accounts/{account_id}/${isActive ? 'suspend' : 'resume'}`, {
+          path: { account_id: account.id },
+        })
+      }
+      done={(changed) => (
+        <p>
+          {changed.name} is now {changed.state}.
+        </p>
+      )}
+      {...callbacks}
+    />
+  );
+}
+
 /** @param text - The amount as typed. */
 export function amountProblem(text: string): string | undefined {
   if (positive(text) !== undefined) return undefined;

@@ -3,12 +3,21 @@
 import { useState } from 'preact/hooks';
 import { withQuery } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
-import { Count, DateOf, Loaded, Money, Segments, TableFrame, Time } from '../shared/parts.js';
+import {
+  Badge,
+  Count,
+  DateOf,
+  Loaded,
+  Money,
+  Segments,
+  TableFrame,
+  Time,
+} from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
-import { Adjust, Credit, EditAccount, Transfer } from './account-actions.js';
+import { Adjust, ChangeAccountState, Credit, EditAccount, Transfer } from './account-actions.js';
 import { AccountKeys } from './account-keys.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
@@ -18,7 +27,7 @@ import type { Sent } from './session.js';
 import { TrailList } from './trail.js';
 import { UsageCard } from './usage-card.js';
 
-type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'link';
+type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'state' | 'link';
 
 const PARTS = [
   ['ledger', 'Ledger'],
@@ -49,7 +58,7 @@ export function AccountPage({ id }: { readonly id: string }) {
       {account.value !== undefined && (
         <>
           <UsageCard accountId={id} />
-          <AccountKeys account={account.value} changed={changed} />
+          <AccountKeys key={account.value.state} account={account.value} changed={changed} />
           <section class="card" aria-label="History">
             <div class="row spread">
               <h2>History</h2>
@@ -121,7 +130,9 @@ function Head(props: {
         <p>
           <a href={to(['accounts'])}>All accounts</a>
         </p>
-        <h2>{account.name}</h2>
+        <h2>
+          {account.name} {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
+        </h2>
         <p class="id quiet">
           {account.id}
           {account.external_id !== null && `, ${account.external_id}`}
@@ -137,6 +148,7 @@ function Head(props: {
           {may('change') && button('adjust', 'Adjust')}
           {may('change') && button('transfer', 'Transfer')}
           {may('change') && button('edit', 'Edit')}
+          {may('change') && button('state', account.state === 'active' ? 'Suspend' : 'Resume')}
         </div>
       )}
       <dl class="grid">
@@ -161,6 +173,7 @@ function Head(props: {
       {acting === 'adjust' && <Adjust {...callbacks} />}
       {acting === 'transfer' && <Transfer {...callbacks} />}
       {acting === 'edit' && <EditAccount {...callbacks} />}
+      {acting === 'state' && <ChangeAccountState {...callbacks} />}
     </div>
   );
 }

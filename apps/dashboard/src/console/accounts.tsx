@@ -78,7 +78,8 @@ function Row({ account }: { readonly account: Sent<'Account'> }) {
   return (
     <tr data-account={account.id}>
       <td>
-        <a href={to(['accounts', account.id])}>{account.name}</a>
+        <a href={to(['accounts', account.id])}>{account.name}</a>{' '}
+        {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
         <span class="when">
           <Id of={account.external_id ?? account.id} />
         </span>

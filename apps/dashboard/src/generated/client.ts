@@ -561,6 +561,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -659,6 +664,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -777,6 +787,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */

@@ -28,13 +28,25 @@ const NAMES: Readonly<Record<Period, string>> = {
 };
 
 export function KeyState({ of }: { readonly of: KeyFacts }) {
-  const { state, is_active: isActive, expires_at: expiresAt } = of;
-  if (state === 'revoked') return <Badge tone="plain">revoked</Badge>;
-  if (state === 'suspended') return <Badge tone="warning">suspended</Badge>;
-  if (isActive) return <Badge tone="good">active</Badge>;
-  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
-  return <Badge tone={isExpired ? 'warning' : 'bad'}>{isExpired ? 'expired' : 'used up'}</Badge>;
+  return (
+    <>
+      <Badge tone={TONES[of.standing]}>
+        {of.standing === 'exhausted' ? 'used up' : of.standing}
+      </Badge>
+      {of.standing === 'suspended' && of.state !== 'suspended' && (
+        <span class="when">with its account</span>
+      )}
+    </>
+  );
 }
+
+const TONES = {
+  active: 'good',
+  exhausted: 'bad',
+  suspended: 'warning',
+  expired: 'warning',
+  revoked: 'plain',
+} as const;
 
 /** The caps that an operator set, which the holder may lower but not raise. Empty without any. */
 export function boundText({ operator_bounds: bounds }: KeyFacts): string {

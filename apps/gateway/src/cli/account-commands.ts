@@ -132,6 +132,19 @@ export function addAccounts(accounts: Command): void {
       ),
     );
   addMoney(accounts);
+  for (const [name, operation, description] of [
+    [
+      'suspend',
+      'suspendAccount',
+      'stop all keys of an account, also new ones, until it is resumed',
+    ],
+    ['resume', 'resumeAccount', 'resume a suspended account; each key is again what it was'],
+  ] as const) {
+    withJson(accounts.command(name).argument('<account_id>').description(description)).action(
+      (accountId: string, options: OutputOptions) =>
+        run(options, (call) => call(operation, { account_id: accountId }), printAccount),
+    );
+  }
   withJson(
     accounts
       .command('erase')

@@ -111,8 +111,8 @@ function whyNoKeyIsActive(account: {
 }
 
 const NOBODY =
-  'No key of this account can make requests now: it has no key, its balance is used up, or its ' +
-  'keys are suspended, revoked or expired.';
+  'No key of this account can make requests now: it has no key, its balance is used up, it is ' +
+  'suspended, or its keys are suspended, revoked or expired.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 
@@ -141,6 +141,7 @@ export function printAccount(
     name: account.name,
     ...(account.external_id === null ? {} : { 'external id': account.external_id }),
     ...metadataOf(account.metadata),
+    state: account.state,
     'balance (USD)': account.balance_usd,
     ...(lots.length === 0 ? {} : { 'credits in it': lots.join('; ') }),
     'low balance (USD)': account.low_balance_usd ?? 'none',

@@ -361,6 +361,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
   transfer: 'Moves money to another account, once per transfer_id',
+  suspendAccount: 'Stops all keys of an account, also new ones, until it is resumed',
+  resumeAccount: 'Resumes a suspended account; each key is again what it was',
   eraseAccount: 'Erases the names, external ids, metadata and notes of an account',
   showStatement: 'The statement of a month',
   showBooks: 'The books of a month: credits, adjustments and charges of each account and in all',

@@ -23,6 +23,8 @@ export const operationOutputs = {
   updateAccount: schema.account,
   adjustBalance: schema.adjustment,
   transfer: schema.transfer,
+  suspendAccount: schema.account,
+  resumeAccount: schema.account,
   eraseAccount: schema.account,
   showStatement: schema.statement,
   showBooks: schema.books,

@@ -48,6 +48,10 @@ const keyMembers = {
   metadata: z.record(text, text),
   hint: text.meta({ description: 'the first and last characters of its credential' }),
   state: z.enum(['active', 'suspended', 'revoked']),
+  standing: z.enum(['active', 'exhausted', 'suspended', 'revoked', 'expired']).meta({
+    description:
+      'whether the key works, and if not, why: a suspended account and a used-up balance count too',
+  }),
   is_active: z.boolean().meta({
     description: 'whether its standing is active; a cap that is used up does not change this',
   }),
@@ -110,6 +114,9 @@ export const account = z
     name: text,
     external_id: orNull(text),
     metadata: z.record(text, text),
+    state: z.enum(['active', 'suspended']).meta({
+      description: 'suspended: none of its keys works, also those that are created meanwhile',
+    }),
     balance_usd: usd,
     low_balance_usd: orNull(usd),
     spent_usd: usd,

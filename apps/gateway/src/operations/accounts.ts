@@ -232,6 +232,24 @@ export const accountOperations = {
     },
   }),
 
+  suspendAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/suspend',
+    right: 'change',
+    input: oneAccount,
+    run: async ({ account_id }, { store, by }) =>
+      accountView(await found(store.setAccountState(account_id, 'suspended', by))),
+  }),
+
+  resumeAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/resume',
+    right: 'change',
+    input: oneAccount,
+    run: async ({ account_id }, { store, by }) =>
+      accountView(await found(store.setAccountState(account_id, 'active', by))),
+  }),
+
   eraseAccount: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/erase',

@@ -33,6 +33,7 @@ export function keyView(key: KeyRecord) {
     metadata: key.metadata,
     hint: key.hint,
     state: key.state,
+    standing: key.standing,
     is_active: key.isActive,
     scope: key.scope,
     models: key.models,
@@ -93,6 +94,7 @@ export function accountView(account: AccountRecord) {
     name: account.name,
     external_id: account.externalId,
     metadata: account.metadata,
+    state: account.state,
     balance_usd: formatUsd(account.balance),
     low_balance_usd: account.lowBalance === null ? null : formatUsd(account.lowBalance),
     spent_usd: formatUsd(account.spent),
@@ -100,7 +102,7 @@ export function accountView(account: AccountRecord) {
     adjusted_usd: formatUsd(account.adjusted),
     expired_usd: formatUsd(account.expired),
     written_off_usd: formatUsd(account.writtenOff),
-    /** Keys that are neither suspended, revoked nor expired. */
+    /** Keys that are neither suspended, alone or with the account, nor revoked nor expired. */
     usable_keys: account.usableKeys,
     created_at: account.createdAt.toISOString(),
     last_charged_at: account.lastChargedAt?.toISOString() ?? null,

@@ -55,7 +55,9 @@ BEGIN
     SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_ids"[i];
     SELECT * INTO a FROM "account" WHERE "id" = k."account_id";
     rights := CASE
-      WHEN FOUND THEN "standing_of"(k."state", k."expires_at", a."balance", a."uncovered")
+      WHEN FOUND THEN "standing_of"(
+        "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
+      )
       ELSE 'unknown'
     END;
     SELECT coalesce(sum(h."amount"), 0),

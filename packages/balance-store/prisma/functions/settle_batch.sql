@@ -87,7 +87,8 @@ BEGIN
 
   RETURN QUERY
   WITH incoming AS (
-    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered", k."state", k."expires_at",
+    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered",
+      "state_in"(a."state", k."state") AS "state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
       l."input_hash" AS known_hash, l."balance_after" AS known_balance,
       l."written_off" AS known_write_off,

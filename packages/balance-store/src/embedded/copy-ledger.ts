@@ -46,6 +46,7 @@ const TABLES: readonly TableCopy[] = [
       name: 'text',
       external_id: 'text',
       metadata: 'json',
+      state: 'text',
       low_balance: 'amount',
       balance: 'amount',
       spent: 'amount',

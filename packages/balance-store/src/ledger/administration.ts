@@ -35,6 +35,7 @@ type Administration = Pick<
   | 'getAccount'
   | 'listAccounts'
   | 'updateAccount'
+  | 'setAccountState'
   | 'eraseAccount'
 >;
 
@@ -150,6 +151,12 @@ export function createAdministration({
       assertAccount(change);
       assertActor(by);
       return unlessTaken(await book('updateAccount', accountId, change, by));
+    },
+    async setAccountState(accountId, state, by) {
+      assertActor(by);
+      const record = await book('setAccountState', accountId, state, by);
+      onEveryKeyChange();
+      return record;
     },
     async eraseAccount(accountId, by) {
       assertActor(by);

@@ -1,6 +1,6 @@
 /** Turns an account's row, with the number of its usable keys, into an {@link AccountRecord}. */
 
-import type { AccountRecord } from '../account.js';
+import type { AccountRecord, AccountStatus } from '../account.js';
 import type { Metadata } from '../metadata.js';
 
 /** @typeParam Amount - How the database returns an amount of USD. */
@@ -9,6 +9,7 @@ export interface StoredAccount<Amount> {
   readonly name: string;
   readonly externalId: string | null;
   readonly metadata: unknown;
+  readonly state: AccountStatus;
   readonly lowBalance: Amount | null;
   readonly balance: Amount;
   readonly spent: Amount;
@@ -32,6 +33,7 @@ export function accountRecordOf<Amount>(
     name: row.name,
     externalId: row.externalId,
     metadata: row.metadata as Metadata,
+    state: row.state,
     lowBalance: row.lowBalance === null ? null : unitsOf(row.lowBalance),
     balance: unitsOf(row.balance),
     spent: unitsOf(row.spent),

@@ -1,6 +1,6 @@
 /** Turns a key's row, with its account and its standing, into a {@link KeyRecord}. */
 
-import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyState } from '../key.js';
+import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyStanding, KeyState } from '../key.js';
 import type { Metadata } from '../metadata.js';
 import { usedInWindows, windowStartsAt } from './cap-windows.js';
 import type { WindowBases, WindowStarts } from './cap-windows.js';
@@ -25,7 +25,7 @@ export interface StoredKey<Amount> extends StoredCaps<Amount> {
   readonly credited: Amount;
   readonly createdAt: Date;
   readonly lastChargedAt: Date | null;
-  readonly standing: string;
+  readonly standing: KeyStanding;
 }
 
 /** The columns from which the unused part of a key's caps is computed. */
@@ -75,6 +75,7 @@ export function keyRecordOf<Amount>(
     credited: unitsOf(row.credited),
     writtenOff: unitsOf(row.writtenOff),
     previousUntil: previousUntil !== null && previousUntil > now ? previousUntil : null,
+    standing: row.standing,
     isActive: row.standing === 'active',
     createdAt: row.createdAt,
     lastChargedAt: row.lastChargedAt,

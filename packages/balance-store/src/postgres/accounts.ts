@@ -124,11 +124,11 @@ export function createAccountTable(pool: Pool): AccountTable {
 
 const ACCOUNTS = sourceOf({
   select:
-    'SELECT id, name, external_id AS "externalId", metadata, low_balance::text AS "lowBalance", ' +
+    'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
     'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
     'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
     'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
-    "WHERE account_id = account.id AND state = 'active' " +
+    "WHERE account_id = account.id AND state_in(account.state, api_key.state) = 'active' " +
     'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
   from: 'account',
 });

@@ -6,7 +6,7 @@
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
 import type { HoldTable } from '../ledger/ledger-database.js';
-import type { CapPeriod } from '../key.js';
+import type { CapPeriod, KeyStanding } from '../key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import {
   READ_TIMEOUT_MS,
@@ -20,7 +20,7 @@ import { capUseOf } from './standing-reader.js';
 type HoldRow = [
   ordinal: number,
   outcome: 'held' | 'short' | 'capped' | 'inactive',
-  standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired' | 'unknown',
+  standing: KeyStanding | 'unknown',
   balance: string | null,
   held: string,
   heldByKey: string,

@@ -1,7 +1,7 @@
 /** The authoritative admission read: reads the standings of many keys in one query. */
 
 import type { Pool } from 'pg';
-import type { CapPeriod, CapUse } from '../key.js';
+import type { CapPeriod, CapUse, KeyStanding } from '../key.js';
 import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
@@ -9,7 +9,7 @@ import { READ_TIMEOUT_MS, queryArrays, reachingDatabase } from './query.js';
 
 type StandingRow = [
   id: string,
-  standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired',
+  standing: KeyStanding,
   balance: string,
   uncovered: string,
   capPeriod: CapPeriod | null,
@@ -18,8 +18,8 @@ type StandingRow = [
 ];
 
 const READ_STANDINGS =
-  'SELECT k.id, standing_of(k.state, k.expires_at, a.balance, a.uncovered), a.balance::text, ' +
-  'a.uncovered::text, c.period, c.cap::text, c.used::text ' +
+  'SELECT k.id, standing_of(state_in(a.state, k.state), k.expires_at, a.balance, a.uncovered), ' +
+  'a.balance::text, a.uncovered::text, c.period, c.cap::text, c.used::text ' +
   'FROM api_key k JOIN account a ON a.id = k.account_id ' +
   'LEFT JOIN LATERAL tightest_cap(k, clock_timestamp()) c ' +
   'ON num_nonnulls(k.cap_day, k.cap_week, k.cap_month, k.cap_total) > 0 ' +

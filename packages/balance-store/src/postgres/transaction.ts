@@ -108,12 +108,8 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       return unitsFromNumeric(row?.held ?? '0');
     },
     async countUsableKeys(accountId) {
-      const [row] = await rows<{ count: number }>(
-        'SELECT count(*)::int4 AS count FROM api_key WHERE account_id = $1 ' +
-          "AND state = 'active' AND (expires_at IS NULL OR expires_at > now())",
-        [accountId],
-      );
-      return row?.count ?? 0;
+      const [row] = await rows<StoredAccount<string>>(SELECT_ACCOUNT, [accountId]);
+      return row?.usableKeys ?? 0;
     },
 
     async countKeys(accountId) {
@@ -363,11 +359,11 @@ const IS_EXPIRING =
   'AND expiry_told_at IS DISTINCT FROM expires_at';
 
 const SELECT_ACCOUNT =
-  'SELECT id, name, external_id AS "externalId", metadata, low_balance::text AS "lowBalance", ' +
+  'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
   'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
   'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
   'last_charged_at AS "lastChargedAt", (SELECT count(*)::int4 FROM api_key k ' +
-  "WHERE k.account_id = account.id AND k.state = 'active' " +
+  "WHERE k.account_id = account.id AND state_in(account.state, k.state) = 'active' " +
   'AND (k.expires_at IS NULL OR k.expires_at > now())) AS "usableKeys" ' +
   'FROM account WHERE id = $1';
 
@@ -387,9 +383,10 @@ function stateOf({ id, lowBalance, seq, ...amounts }: AccountRow): AccountState 
 }
 
 function accountColumns(change: AccountRowChange): Readonly<Record<string, unknown>> {
-  const { name, externalId, metadata, lowBalance } = change;
+  const { name, externalId, metadata, lowBalance, state } = change;
   return {
     name,
+    state,
     external_id: externalId,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
     low_balance: amountOrNull(lowBalance),

@@ -57,6 +57,7 @@ export function accountsContract(part: ContractPart): void {
         name: 'Äcme "1" 🙂',
         externalId: ofAccount,
         metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
+        state: 'active',
         lowBalance: -5n,
         balance: 3n * USD,
         spent: 0n,
@@ -496,6 +497,69 @@ export function accountsContract(part: ContractPart): void {
       for (const key of await store.listKeys({ accountId, limit: 50 })) {
         assert.equal(key.spent, 20n * amount);
       }
+    });
+
+    it('suspending an account stops all its keys, new ones too; resumed, each is what it was', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(USD, {}, {}, {});
+      const [active = '', suspended = '', revoked = ''] = keyIds;
+      await store.suspendKey(suspended);
+      await store.revokeKey(revoked);
+      const standings = async (ids: readonly string[]) =>
+        Promise.all(
+          ids.map(async (id) => [
+            (await store.readStanding(id)).standing,
+            (await store.getKey(id))?.standing,
+            (await store.getKey(id))?.state,
+          ]),
+        );
+      const before = await store.getAccount(accountId);
+      assert.equal(before?.usableKeys, 1);
+      const record = await store.setAccountState(accountId, 'suspended', TESTS);
+      assert.deepEqual(record, { ...before, state: 'suspended', usableKeys: 0 });
+      assert.deepEqual(await store.setAccountState(accountId, 'suspended', TESTS), record);
+      const late = await create({ account: { id: accountId }, key: KEY });
+      assert.ok(late.outcome === 'created' && late.key !== undefined);
+      const { key } = late;
+      assert.deepEqual(await standings([...keyIds, key.id]), [
+        ['suspended', 'suspended', 'active'],
+        ['suspended', 'suspended', 'suspended'],
+        ['revoked', 'revoked', 'revoked'],
+        ['suspended', 'suspended', 'active'],
+      ]);
+      assert.equal(key.isActive, false);
+      const held = await store.placeHold({ requestId: randomUUID(), keyId: active, amount: 1n });
+      assert.deepEqual(held, { outcome: 'inactive', standing: 'suspended' });
+      const charge = settlement(active);
+      const charged = await settle(charge);
+      assert.ok(charged.outcome === 'settled' && !charged.isActive && charged.writtenOff === 0n);
+      const topUp = { topUpId: randomUUID(), to: { accountId }, amount: charge.amount, by: TESTS };
+      assert.deepEqual(await store.topUp(topUp), {
+        outcome: 'credited',
+        accountId,
+        balance: USD,
+        activeKeys: 0,
+      });
+      await store.resumeKey(suspended);
+      assert.equal((await store.readStanding(suspended)).standing, 'suspended');
+      assert.equal((await store.setAccountState(accountId, 'active', TESTS))?.usableKeys, 3);
+      assert.deepEqual(await standings([...keyIds, key.id]), [
+        ['active', 'active', 'active'],
+        ['active', 'active', 'active'],
+        ['revoked', 'revoked', 'revoked'],
+        ['active', 'active', 'active'],
+      ]);
+      assert.equal(await store.setAccountState('acct_none', 'suspended', TESTS), undefined);
+      const trail = await store.listTrail({ accountId, limit: 50 });
+      assert.deepEqual(
+        trail
+          .filter(({ action }) => /^account\.(suspend|resume)$/.test(action))
+          .map(({ action, details, actor }) => [action, details, actor]),
+        [
+          ['account.resume', { state: { before: 'suspended', after: 'active' } }, TESTS.name],
+          ['account.suspend', { state: { before: 'active', after: 'suspended' } }, TESTS.name],
+        ],
+      );
     });
 
     it('the account of a revoked key keeps its money, and a credit reports that no key can use it', async () => {

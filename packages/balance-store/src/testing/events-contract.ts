@@ -209,15 +209,20 @@ export function eventsContract(part: ContractPart): void {
       await store.revokeKey(suspended);
       await store.revokeKey(suspended);
       await store.rotateKey(rotated, { graceMs: HOUR_MS, by: TESTS });
+      await store.setAccountState(accountId, 'suspended', TESTS);
+      await store.setAccountState(accountId, 'suspended', TESTS);
+      await store.setAccountState(accountId, 'active', TESTS);
       await store.expire({ keysWithinMs: 9 * HOUR_MS });
       assert.deepEqual(await typesOf(accountId), [
         'key.suspended',
         'key.resumed',
         'key.revoked',
         'key.rotated',
+        'account.suspended',
+        'account.resumed',
       ]);
       await Promise.all([1, 2, 3].map(() => store.expire({ keysWithinMs: 11 * HOUR_MS })));
-      const [first, , , second, third, ...others] = await eventsOf(accountId);
+      const [first, , , second, , , third, ...others] = await eventsOf(accountId);
       assert.equal(others.length, 0);
       assert.deepEqual([first?.keyId, second?.keyId, third?.keyId], [suspended, rotated, expiring]);
       const { previousUntil } = (await store.getKey(rotated)) ?? {};

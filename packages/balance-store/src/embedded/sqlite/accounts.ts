@@ -26,11 +26,11 @@ interface AccountRow extends Omit<
 
 /** Its first parameter is the current time, so that expired keys are not counted as usable. */
 const SELECT_ACCOUNT =
-  'SELECT id, name, external_id AS externalId, metadata, low_balance AS lowBalance, balance, ' +
+  'SELECT id, name, external_id AS externalId, metadata, state, low_balance AS lowBalance, balance, ' +
   'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +
   'created_at AS createdAt, last_charged_at AS lastChargedAt, ' +
   '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
-  `AND ${NOT_REVOKED} AND state = 'active' ` +
+  `AND ${NOT_REVOKED} AND state = 'active' AND account.state = 'active' ` +
   'AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account';
 
 export function getAccount(connection: Connection, accountId: string): AccountRecord | undefined {

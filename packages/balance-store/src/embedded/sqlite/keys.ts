@@ -1,5 +1,6 @@
 /** Reads keys and their standing. */
 
+import type { AccountStatus } from '../../account.js';
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
 import type { FoundKey, HashRenewal } from '../../ledger/ledger-database.js';
@@ -14,7 +15,7 @@ import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { dateOf } from './time.js';
-import { standingOf } from './standing.js';
+import { standingOf, stateIn } from './standing.js';
 
 /** Times are milliseconds since the epoch. */
 interface KeyRow extends Omit<
@@ -29,6 +30,7 @@ interface KeyRow extends Omit<
   | 'standing'
 > {
   readonly state: KeyState;
+  readonly accountState: AccountStatus;
   readonly metadata: string;
   readonly models: string | null;
   readonly expiresAt: number | null;
@@ -47,11 +49,12 @@ export const CAP_COLUMNS =
 
 const KEY_COLUMNS =
   'api_key.id, account_id AS accountId, api_key.name, ' +
-  'api_key.external_id AS externalId, api_key.metadata, hint, state, scope, models, ' +
+  'api_key.external_id AS externalId, api_key.metadata, hint, api_key.state, ' +
+  'account.state AS accountState, scope, models, ' +
   'expires_at AS expiresAt, previous_until AS previousUntil, concurrency, burst, ' +
   `requests_per_minute AS requestsPerMinute, ${CAP_COLUMNS}, balance, credited, uncovered, ` +
   'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt';
-const FROM_KEY = 'FROM api_key JOIN account ON account.id = account_id';
+export const FROM_KEY = 'FROM api_key JOIN account ON account.id = account_id';
 const SELECT_KEY = `SELECT ${KEY_COLUMNS} ${FROM_KEY}`;
 
 export function getKey(connection: Connection, keyId: string): KeyRecord | undefined {
@@ -116,14 +119,14 @@ export function renewHash(connection: Connection, { hash, oldHash, pepperId }: H
  * the current time.
  */
 export const UNDER_PREVIOUS_PEPPER =
-  "(state <> 'revoked' AND " +
+  "(api_key.state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > ?)))';
 
 /**
  * In these words, so that SQLite uses the index of the keys that are not revoked: a condition on
  * `state` that only implies this one does not suffice.
  */
-export const NOT_REVOKED = "state <> 'revoked'";
+export const NOT_REVOKED = "api_key.state <> 'revoked'";
 
 const KEYS: ListSource = {
   select: SELECT_KEY,
@@ -177,14 +180,18 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   );
 }
 
-export type StandingColumns = Pick<KeyRow, 'state' | 'expiresAt' | 'balance' | 'uncovered'>;
+export type StandingRow = Pick<
+  KeyRow,
+  'state' | 'accountState' | 'expiresAt' | 'balance' | 'uncovered'
+>;
 
-const SELECT_STANDING =
-  `SELECT state, expires_at AS expiresAt, balance, uncovered, ${CAP_COLUMNS} ` +
-  'FROM api_key JOIN account ON account.id = account_id WHERE api_key.id = ?';
+/** The columns of {@link StandingRow}. */
+export const STANDING_COLUMNS =
+  'api_key.state, account.state AS accountState, expires_at AS expiresAt, balance, uncovered';
+const SELECT_STANDING = `SELECT ${STANDING_COLUMNS}, ${CAP_COLUMNS} ${FROM_KEY} WHERE api_key.id = ?`;
 
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
-  const row = connection.get<StandingColumns & StoredCaps<string>>(SELECT_STANDING, keyId);
+  const row = connection.get<StandingRow & StoredCaps<string>>(SELECT_STANDING, keyId);
   if (row === undefined) return { standing: 'unknown' };
   const standing = standingOfRow(row, now);
   if (hasNoCaps(row)) return standing;
@@ -197,8 +204,9 @@ function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: StoredCaps<string>):
   return (capDay ?? capWeek ?? capMonth ?? capTotal) === null;
 }
 
-export function standingOfRow({ state, expiresAt, ...row }: StandingColumns, now: number) {
+export function standingOfRow({ expiresAt, ...row }: StandingRow, now: number) {
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
+  const state = stateIn(row.accountState, row.state);
   const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
   return { standing, balance, uncovered };
 }

@@ -3,6 +3,7 @@
  * `settle_batch` and `write_offs` on PostgreSQL.
  */
 
+import type { AccountStatus } from '../../account.js';
 import { settlementHash } from '../../ledger/contents-hash.js';
 import { detailOf, storable } from '../../ledger/quarantine-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
@@ -18,12 +19,14 @@ import type { Connection } from './connection.js';
 import { insertEvent } from './events.js';
 import { CAP_COLUMNS } from './keys.js';
 import { ZERO, assertNotNegative, textOf, unitsOf } from './money.js';
-import { standingOf } from './standing.js';
+import { standingOf, stateIn } from './standing.js';
+import type { StandingParts } from './standing.js';
 import { createUsageFold } from './usage-fold.js';
 
 /** An account's row, to which the charges of the batch are added. */
 interface AccountFold {
   readonly id: string;
+  readonly state: AccountStatus;
   readonly lowBalance: bigint | null;
   readonly before: { readonly balance: bigint; readonly uncovered: bigint };
   balance: bigint;
@@ -83,15 +86,16 @@ export function settleBatch(
       return {
         outcome,
         balance: entry.balanceAfter,
-        isActive: standingOf({ ...key, ...balanceOf(key.account) }, now) === 'active',
+        isActive: standingOf(partsOf(key), now) === 'active',
         writtenOff: entry.writtenOff,
       };
     });
   });
 }
 
-function balanceOf({ balance, uncovered }: AccountFold) {
-  return { balance, uncovered };
+function partsOf({ account, state, expiresAt }: KeyFold): StandingParts {
+  const { balance, uncovered } = account;
+  return { state: stateIn(account.state, state), expiresAt, balance, uncovered };
 }
 
 function createFold(connection: Connection, now: number) {
@@ -212,6 +216,7 @@ interface HoldRow {
 }
 
 interface AccountRow {
+  readonly state: AccountStatus;
   readonly low_balance: string | null;
   readonly balance: string;
   readonly spent: string;
@@ -222,13 +227,14 @@ interface AccountRow {
 
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
-    'SELECT low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
+    'SELECT state, low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
     id,
   );
   if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
   return {
     id,
+    state: row.state,
     lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
     before: { balance, uncovered },
     balance,

@@ -3,10 +3,12 @@
  * key's standing calls this function. The counts of an account's active keys and the event
  * `balance.exhausted` repeat its conditions, so change them together. The standing is derived on
  * each read and never stored, so a credit that races with an exhausting charge cannot leave the key
- * in the wrong state. The rule is that of the SQL function `standing_of` on PostgreSQL.
+ * in the wrong state. The rules are those of the SQL functions `standing_of` and `state_in` on
+ * PostgreSQL.
  */
 
-import type { KeyState } from '../../key.js';
+import type { AccountStatus } from '../../account.js';
+import type { KeyStanding, KeyState } from '../../key.js';
 
 export interface StandingParts {
   readonly state: KeyState;
@@ -21,10 +23,18 @@ export interface StandingParts {
   readonly uncovered: bigint;
 }
 
+/**
+ * The state of a key in its account: while the account is suspended, so is each key that would be
+ * active. The key's own state counts again when the account is resumed.
+ */
+export function stateIn(accountState: AccountStatus, keyState: KeyState): KeyState {
+  return keyState === 'active' ? accountState : keyState;
+}
+
 export function standingOf(
   { state, expiresAt, balance, uncovered }: StandingParts,
   nowMs: number,
-): KeyState | 'expired' | 'exhausted' {
+): KeyStanding {
   if (state !== 'active') return state;
   if (expiresAt !== null && expiresAt <= nowMs) return 'expired';
   return balance <= 0n || uncovered > 0n ? 'exhausted' : 'active';

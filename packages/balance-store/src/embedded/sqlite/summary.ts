@@ -2,18 +2,15 @@
 
 import type { LedgerSummary } from '../../store.js';
 import type { Connection } from './connection.js';
-import { UNDER_PREVIOUS_PEPPER, standingOfRow } from './keys.js';
-import type { StandingColumns } from './keys.js';
+import { FROM_KEY, STANDING_COLUMNS, UNDER_PREVIOUS_PEPPER, standingOfRow } from './keys.js';
+import type { StandingRow } from './keys.js';
 import { unitsOf } from './money.js';
 import { dateOf } from './time.js';
 
 export function summarizeLedger(connection: Connection, pepperId: string): LedgerSummary {
   const now = Date.now();
   const keys = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
-  const rows = connection.all<StandingColumns>(
-    'SELECT state, expires_at AS expiresAt, balance, uncovered ' +
-      'FROM api_key JOIN account ON account.id = account_id',
-  );
+  const rows = connection.all<StandingRow>(`SELECT ${STANDING_COLUMNS} ${FROM_KEY}`);
   for (const row of rows) keys[standingOfRow(row, now).standing] += 1;
   const accounts = connection.all<{
     readonly balance: string;

@@ -354,9 +354,10 @@ function lotValues(lot: Lot): readonly Value[] {
 }
 
 function accountColumns(change: AccountRowChange): Readonly<Record<string, Value | undefined>> {
-  const { name, externalId, metadata, lowBalance } = change;
+  const { name, externalId, metadata, lowBalance, state } = change;
   return {
     name,
+    state,
     external_id: externalId,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
     low_balance: amountOrNull(lowBalance),

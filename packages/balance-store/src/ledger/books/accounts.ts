@@ -4,7 +4,13 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
+import type {
+  AccountChange,
+  AccountRecord,
+  AccountStatus,
+  Actor,
+  Creation,
+} from '../../account.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
@@ -46,17 +52,23 @@ export async function create(
   if (!isNew && (await transaction.lockAccounts([accountId])).size === 0) {
     return { outcome: 'unknown_account' };
   }
-  const known = creationId === undefined ? undefined : await transaction.findCreation(creationId);
-  if (known !== undefined) {
+  const replayed = async (): Promise<PreparedOutcome | undefined> => {
+    const known = creationId === undefined ? undefined : await transaction.findCreation(creationId);
+    if (known === undefined) return undefined;
     if (known.hash !== hash) return { outcome: 'conflict' };
     return { outcome: 'replayed', ...(await recordsOf(transaction, known)) };
-  }
+  };
+  const before = await replayed();
+  if (before !== undefined) return before;
   // After the look-up above, so that repeating the creation of the last key is a replay.
   if (key !== undefined && maxKeys !== undefined) {
     if ((await transaction.countKeys(accountId)) >= maxKeys) return { outcome: 'too_many_keys' };
   }
   const taken = await takenExternalId(transaction, creation);
-  if (taken !== undefined) return { outcome: 'external_id_taken', of: taken };
+  if (taken !== undefined) {
+    // The same creation may have been committed since the look-up above. Then it took the id.
+    return (await replayed()) ?? { outcome: 'external_id_taken', of: taken };
+  }
   const at = await transaction.now();
   if (isNew) {
     await transaction.insertAccount({
@@ -206,6 +218,38 @@ export async function updateAccount(
   });
   return transaction.accountRecord(accountId);
 }
+
+export async function setAccountState(
+  transaction: LedgerTransaction,
+  accountId: string,
+  state: AccountStatus,
+  by: Actor,
+): Promise<AccountRecord | undefined> {
+  await transaction.lockAccounts([accountId]);
+  const before = await transaction.accountRecord(accountId);
+  if (before === undefined || before.state === state) return before;
+  await transaction.updateAccount(accountId, { state });
+  const { event, action } = ACCOUNT_CHANGES[state];
+  await transaction.insertEvent({
+    type: event,
+    accountId,
+    keyId: undefined,
+    data: { by: by.name },
+  });
+  await recordChange(transaction, {
+    action,
+    accountId,
+    by,
+    at: await transaction.now(),
+    details: { state: { before: before.state, after: state } },
+  });
+  return transaction.accountRecord(accountId);
+}
+
+const ACCOUNT_CHANGES = {
+  active: { event: 'account.resumed', action: 'account.resume' },
+  suspended: { event: 'account.suspended', action: 'account.suspend' },
+} as const;
 
 export async function updateKey(
   transaction: LedgerTransaction,

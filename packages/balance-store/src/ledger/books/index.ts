@@ -11,6 +11,7 @@ import {
   eraseAccount,
   recordLink,
   rotateKey,
+  setAccountState,
   setKeyState,
   updateAccount,
   updateKey,
@@ -22,6 +23,7 @@ import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './
 export const books = {
   create,
   updateAccount,
+  setAccountState,
   updateKey,
   setKeyState,
   rotateKey,

@@ -3,7 +3,12 @@
  * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
-import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type {
+  AccountRecord,
+  AccountStatus,
+  AdjustmentReason,
+  CreditSource,
+} from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { Metadata } from '../../metadata.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
@@ -146,7 +151,9 @@ export interface NewAccountRow {
   readonly createdAt: Date;
 }
 
-export type AccountRowChange = Partial<Omit<NewAccountRow, 'id' | 'createdAt'>>;
+export type AccountRowChange = Partial<Omit<NewAccountRow, 'id' | 'createdAt'>> & {
+  readonly state?: AccountStatus;
+};
 
 export interface KeyCredential {
   readonly hint: string;

@@ -1,0 +1,374 @@
+-- An operator can suspend an account as a whole, with all its keys, those that are created later too.
+
+ALTER TABLE "account" ADD COLUMN "state" TEXT NOT NULL DEFAULT 'active',
+  ADD CONSTRAINT "account_state" CHECK ("state" IN ('active', 'suspended'));
+
+-- The state of a key in its account: while the account is suspended, so is each key that would be
+-- active. The key's own state stays as it is, and counts again when the account is resumed.
+CREATE OR REPLACE FUNCTION "state_in"("account_state" TEXT, "key_state" TEXT)
+RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN "key_state" = 'active' THEN "account_state" ELSE "key_state" END
+$$;
+
+CREATE OR REPLACE VIEW "key_standing" AS
+  SELECT k.*, a."name" AS "account_name", a."external_id" AS "account_external_id", a."balance",
+    a."credited", a."adjusted", a."expired", a."uncovered",
+    "standing_of"(
+      "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
+    ) AS "standing"
+  FROM "api_key" k JOIN "account" a ON a."id" = k."account_id";
+
+-- Places holds in the order given. Returns one row per hold:
+-- outcome: 'held' (also if it was placed before), 'short' (the balance less the account's live holds
+--   is too small), 'capped' (a cap of the key leaves too little), 'inactive' (the key is not active);
+-- standing: of the key;
+-- balance, held: the account's balance, and the sum of its live holds, a new one included;
+-- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
+-- held_by_key: the sum of the key's live holds.
+--
+-- It stops waiting for a lock (after 4 seconds) before its caller stops waiting for the answer (5
+-- seconds). Otherwise the caller could release a hold that is placed only afterwards, and that hold
+-- would remain until it expires.
+CREATE OR REPLACE FUNCTION "place_holds"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
+) RETURNS TABLE (
+  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC,
+  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC
+)
+LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '4s'
+AS $$
+#variable_conflict use_column
+DECLARE
+  k "api_key"%ROWTYPE;
+  a "account"%ROWTYPE;
+  c RECORD;
+  moment TIMESTAMPTZ;
+  live NUMERIC;
+  live_of_key NUMERIC;
+  verdict TEXT;
+  rights TEXT;
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest("p_amounts") AS a ("amount")
+    WHERE ("amount" < 0 OR scale(trim_scale("amount")) > 14) IS NOT FALSE
+  ) THEN
+    RAISE EXCEPTION 'an amount is missing, negative or finer than 10^-14 USD'
+      USING ERRCODE = 'numeric_value_out_of_range';
+  END IF;
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+
+  -- The same locks as "settle_batch" takes, in the same order, so that a hold is never placed while
+  -- a charge of the same account is being settled.
+  PERFORM FROM "account"
+    WHERE "id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY "id" FOR NO KEY UPDATE;
+  moment := clock_timestamp();
+  UPDATE "hold" SET "orphaned_at" = moment
+    WHERE "account_id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+      AND "orphaned_at" IS NULL AND "expires_at" <= moment;
+
+  FOR i IN 1 .. cardinality("p_ids") LOOP
+    SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_ids"[i];
+    SELECT * INTO a FROM "account" WHERE "id" = k."account_id";
+    rights := CASE
+      WHEN FOUND THEN "standing_of"(
+        "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
+      )
+      ELSE 'unknown'
+    END;
+    SELECT coalesce(sum(h."amount"), 0),
+        coalesce(sum(h."amount") FILTER (WHERE h."key_id" = k."id"), 0)
+      INTO live, live_of_key FROM "hold" h
+      WHERE h."account_id" = a."id" AND h."orphaned_at" IS NULL;
+    SELECT * INTO c FROM "tightest_cap"(k, moment);
+    IF rights <> 'active' THEN
+      verdict := 'inactive';
+    ELSIF EXISTS (
+      SELECT FROM "hold" h WHERE h."request_id" = "p_ids"[i] AND h."orphaned_at" IS NULL
+    ) THEN
+      verdict := 'held';
+    ELSIF c."used" >= c."cap" OR c."used" + live_of_key + "p_amounts"[i] > c."cap" THEN
+      verdict := 'capped';
+    ELSIF live + "p_amounts"[i] > a."balance" THEN
+      verdict := 'short';
+    ELSE
+      verdict := 'held';
+      live := live + "p_amounts"[i];
+      live_of_key := live_of_key + "p_amounts"[i];
+      INSERT INTO "hold" ("request_id", "account_id", "key_id", "amount", "created_at", "expires_at")
+        VALUES ("p_ids"[i], a."id", "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
+        ON CONFLICT ("request_id") DO UPDATE SET "account_id" = excluded."account_id",
+          "key_id" = excluded."key_id", "amount" = excluded."amount",
+          "created_at" = excluded."created_at", "expires_at" = excluded."expires_at",
+          "orphaned_at" = NULL;
+    END IF;
+    RETURN QUERY SELECT i, verdict, rights, a."balance", live, c."period", c."cap", c."used",
+      live_of_key;
+  END LOOP;
+END
+$$;
+
+-- Settles a batch of charges in one transaction and deletes the holds of their requests. Each array
+-- has one element per charge, all in the same order.
+--
+-- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
+-- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
+-- active after the whole batch; and what could not be charged and was written off (see "write_offs").
+--
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
+-- threshold or to zero, or does not cover a charge, and for each cap that is reached.
+--
+-- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
+-- would take as long as settling a single charge, and a plan made while the tables are small must not
+-- scan the ledger once it is large.
+--
+-- It stops waiting for a lock (after 8 seconds) before its caller stops waiting for the answer (10
+-- seconds). Otherwise a call for which nobody waits would keep its connection, and settle late.
+CREATE OR REPLACE FUNCTION "settle_batch"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models" TEXT[],
+  "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens" INTEGER[],
+  "p_cache_write_tokens" INTEGER[], "p_cache_write_1h_tokens" INTEGER[],
+  "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
+  "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[],
+  "p_rates_ids" TEXT[],
+  "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[],
+  "p_upstream_accounts" TEXT[], "p_remarks" TEXT[],
+  "p_guarded" BOOLEAN[]
+) RETURNS TABLE (
+  "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
+)
+LANGUAGE plpgsql VOLATILE
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '8s'
+AS $$
+#variable_conflict use_column
+DECLARE
+  moment TIMESTAMPTZ(3);
+  today INTEGER;
+  this_week INTEGER;
+  this_month INTEGER;
+  -- Empty when no charge of the batch is guarded, which is the usual case.
+  batch_write_offs NUMERIC[] := '{}';
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest("p_amounts") AS a ("amount")
+    WHERE ("amount" < 0 OR scale(trim_scale("amount")) > 14) IS NOT FALSE
+  ) THEN
+    RAISE EXCEPTION 'an amount is missing, negative or finer than 10^-14 USD'
+      USING ERRCODE = 'numeric_value_out_of_range';
+  END IF;
+
+  -- An acknowledged charge must be on disk, whatever the server's default is.
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+
+  -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
+  -- sees what earlier holders of these locks committed.
+  PERFORM FROM "account" a
+    WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY a."id"
+    FOR NO KEY UPDATE;
+
+  -- Read only after the rows are locked, so that the entries of one account are in order of time.
+  moment := clock_timestamp();
+  today := "day_of"(moment);
+  this_week := today - (today + 3) % 7;
+  this_month := "month_start"(moment);
+
+  IF EXISTS (
+    SELECT FROM unnest("p_key_ids") AS p ("key_id")
+    WHERE NOT EXISTS (SELECT FROM "api_key" k WHERE k."id" = p."key_id")
+  ) THEN
+    RAISE EXCEPTION 'no such API key' USING ERRCODE = 'foreign_key_violation';
+  END IF;
+
+  IF true = ANY ("p_guarded")
+    OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
+  THEN
+    -- Deletes the holds that another key placed under the request id of a charge: they do not
+    -- belong to the charge.
+    DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
+      WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
+    batch_write_offs := "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded");
+    DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
+  END IF;
+
+  RETURN QUERY
+  WITH incoming AS (
+    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered",
+      "state_in"(a."state", k."state") AS "state", k."expires_at",
+      coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
+      l."input_hash" AS known_hash, l."balance_after" AS known_balance,
+      l."written_off" AS known_write_off,
+      l."id" IS NULL AND row_number() OVER same_id = 1 AS is_new,
+      first_value(p."input_hash") OVER same_id AS first_hash
+    FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
+      "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
+      "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
+      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids",
+      "p_upstream_accounts", "p_remarks")
+      WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
+        "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
+        "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
+        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id",
+        "upstream_account", "remarks", "ordinal")
+    JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
+    LEFT JOIN "ledger" l ON l."id" = p."id"
+    WINDOW same_id AS (PARTITION BY p."id" ORDER BY p."ordinal")
+  ),
+  numbered AS MATERIALIZED (
+    SELECT i.*,
+      i."seq" + count(*) FILTER (WHERE i.is_new) OVER so_far AS entry_seq,
+      i."balance"
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
+        AS balance_after,
+      i."balance"
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
+        AS balance_at_end,
+      i."uncovered"
+        + coalesce(sum(i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
+        AS uncovered_at_end
+    FROM incoming i
+    WINDOW of_account AS (PARTITION BY i."account_id"),
+      so_far AS (PARTITION BY i."account_id" ORDER BY i."ordinal")
+  ),
+  entered AS (
+    INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
+      "written_off", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
+      "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
+      "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
+      "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
+      "upstream_account", "remarks")
+    SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
+      n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
+      n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
+      n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
+      n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
+      n."upstream_id", n."upstream_account", n."remarks"
+    FROM numbered n
+    WHERE n.is_new
+    ORDER BY n."ordinal"
+  ),
+  of_accounts AS (
+    SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off, count(*) AS entries
+    FROM numbered n WHERE n.is_new GROUP BY n."account_id"
+  ),
+  of_keys AS (
+    SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off
+    FROM numbered n WHERE n.is_new GROUP BY n."key_id"
+  ),
+  folded_accounts AS (
+    UPDATE "account" a
+    SET "balance" = a."balance" - d.charged,
+      "spent" = a."spent" + d.charged,
+      "written_off" = a."written_off" + d.written_off,
+      "uncovered" = a."uncovered" + d.written_off,
+      "seq" = a."seq" + d.entries,
+      "last_charged_at" = moment
+    FROM of_accounts d
+    WHERE a."id" = d."account_id"
+  ),
+  folded_keys AS (
+    UPDATE "api_key" k
+    SET "spent" = k."spent" + d.charged,
+      "written_off" = k."written_off" + d.written_off,
+      "day_start" = today,
+      "day_base" = CASE k."day_start"
+        WHEN today THEN k."day_base" ELSE k."spent" + k."written_off" END,
+      "week_start" = this_week,
+      "week_base" = CASE k."week_start"
+        WHEN this_week THEN k."week_base" ELSE k."spent" + k."written_off" END,
+      "month_start" = this_month,
+      "month_base" = CASE k."month_start"
+        WHEN this_month THEN k."month_base" ELSE k."spent" + k."written_off" END,
+      "last_charged_at" = moment
+    FROM of_keys d
+    WHERE k."id" = d."key_id"
+  ),
+  summed AS (
+    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint",
+      "upstream_account", "rates_id", "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
+      "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
+      "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
+      "written_off")
+    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id", count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
+      sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
+      min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
+      min(n."cache_write_1h_rate"), sum(n.new_write_off)
+    FROM numbered n
+    WHERE n.is_new
+    GROUP BY n."account_id", n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id"
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account",
+      "rates_id", "rolled_up")
+    DO UPDATE
+    SET "requests" = usage_hour."requests" + excluded."requests",
+      "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",
+      "output_tokens" = usage_hour."output_tokens" + excluded."output_tokens",
+      "cache_read_input_tokens"
+        = usage_hour."cache_read_input_tokens" + excluded."cache_read_input_tokens",
+      "cache_creation_input_tokens"
+        = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
+      "cache_creation_1h_input_tokens"
+        = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
+      "written_off" = usage_hour."written_off" + excluded."written_off"
+  ),
+  told AS (
+    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
+    FROM (
+      SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,
+          'threshold', a."low_balance"::TEXT) AS "data"
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > a."low_balance" AND a."balance" - d.charged <= a."low_balance"
+      UNION ALL
+      SELECT 'balance.exhausted', a."id", NULL,
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > 0 AND a."uncovered" = 0
+        AND (a."balance" <= d.charged OR d.written_off > 0)
+      UNION ALL
+      SELECT 'cap.reached', k."account_id", k."id",
+        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
+          'used', (c."used" + d.charged + d.written_off)::TEXT)
+      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
+      CROSS JOIN LATERAL "caps_of"(k, moment) c
+      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
+        AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+    ) e
+  ),
+  judged AS (
+    SELECT n.*,
+      CASE
+        WHEN n.is_new THEN 'settled'
+        WHEN n."input_hash" = coalesce(n.known_hash, n.first_hash) THEN 'replayed'
+        ELSE 'conflict'
+      END AS outcome,
+      -- A charge that repeats an earlier one of the batch reports the entry of that one.
+      coalesce(n.known_balance, first_value(n.balance_after) OVER same_id) AS entry_balance,
+      coalesce(n.known_write_off, first_value(n.new_write_off) OVER same_id) AS entry_write_off
+    FROM numbered n
+    WINDOW same_id AS (PARTITION BY n."id" ORDER BY n."ordinal")
+  ),
+  alarmed AS (
+    INSERT INTO "settle_conflict" ("request_id", "input_hash", "key_id", "amount")
+    SELECT j."id", j."input_hash", j."key_id", j."amount" FROM judged j WHERE j.outcome = 'conflict'
+    ON CONFLICT DO NOTHING
+  )
+  SELECT j."ordinal", j.outcome, j.entry_balance,
+    "standing_of"(j."state", j."expires_at", j.balance_at_end, j.uncovered_at_end) = 'active',
+    j.entry_write_off
+  FROM judged j;
+END
+$$;
