@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { startServers } from './servers.mjs';
 import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
 
@@ -28,14 +28,25 @@ const jest = spawnSync(
   { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...servers.env } },
 );
 servers.stop();
-process.stdout.write(`\n${summary()}\n`);
+const results = JSON.parse(readFileSync(report, 'utf8'));
+process.stdout.write(`\n${slowest(results)}\n\n${summary(results)}\n`);
 rmSync(scratch, { recursive: true, force: true });
 process.exitCode = jest.status ?? 1;
 
-function summary() {
-  const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites } = JSON.parse(
-    readFileSync(report, 'utf8'),
-  );
+/** So that the suite does not grow slow unnoticed. */
+function slowest({ testResults }) {
+  const lines = testResults
+    .map(({ name, startTime, endTime }) => ({
+      file: relative(root, name),
+      seconds: (endTime - startTime) / 1_000,
+    }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, 10)
+    .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+  return ['The slowest files:', ...lines].join('\n');
+}
+
+function summary({ numPassedTests, numFailedTests, numRuntimeErrorTestSuites }) {
   // A suite that cannot be loaded runs no tests, which must not count as a pass.
   return `${numPassedTests} passed, ${numFailedTests + numRuntimeErrorTestSuites} failed`;
 }
