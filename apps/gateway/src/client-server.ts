@@ -142,7 +142,7 @@ export async function startClientServer(
     },
     upstream: openTarget(settings.upstream),
     refusals: createRefusalWitness(Date.now),
-    patience: RELAY_PATIENCE,
+    patience: { ...RELAY_PATIENCE, streamSilenceMs: config.streamSilenceMs },
     telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
     tracing,
     log,

@@ -197,6 +197,8 @@ const environment = z.object({
     .optional(),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   DRAIN_DELAY_S: z.coerce.number().int().min(0).max(600).default(0),
+  // No stream may be silent for longer than 15 s: see docs/decisions/0056.
+  STREAM_SILENCE_S: positive.max(15).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   KEY_CONCURRENCY: positive.max(100_000).default(20),
   KEY_BURST: positive.max(1_000_000).default(60),
@@ -292,6 +294,8 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string>;
   /** How long `/readyz` answers 503 before the gateway stops. */
   readonly drainDelayMs: number;
+  /** How long a stream may be silent before the client gets an event that it ignores. */
+  readonly streamSilenceMs: number;
   /** The folder of the built pages, or `none`. Default: that of package `@gateway/dashboard`. */
   readonly pagesDir: string | undefined;
   /** The address at which customers buy credit. Their page links to it. */
@@ -457,6 +461,7 @@ export function readConfig(env: Environment): Config {
       v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
     corsOrigins: new Set(v.CORS_ORIGINS),
     drainDelayMs: v.DRAIN_DELAY_S * 1000,
+    streamSilenceMs: v.STREAM_SILENCE_S * 1000,
     pagesDir: v.PAGES_DIR,
     topUpUrl: v.TOP_UP_URL,
     logLevel: v.LOG_LEVEL,

@@ -93,6 +93,23 @@ function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
   };
 }
 
+const SDKS = [
+  ['7.x', () => OpenAI],
+  ['6.x', () => OpenAI6 as unknown as typeof OpenAI],
+] as const;
+const NO_LEDGER = { type: 'api_error', message: 'no ledger' };
+
+/** The response that the helper of an SDK makes of a stream. */
+function accumulated(text: string, sdk: typeof OpenAI) {
+  const headers = { 'content-type': 'text/event-stream' };
+  const client = new sdk({
+    apiKey: 'k',
+    maxRetries: 0,
+    fetch: () => Promise.resolve(new Response(text, { headers })),
+  });
+  return client.responses.stream({ model: 'm', input: 'a' }).finalResponse();
+}
+
 describe('createResponseStream', () => {
   it.each(STREAMS)(
     '%s: gives events in a valid order, and the terminal event and the usage only from end()',
@@ -157,19 +174,10 @@ describe('createResponseStream', () => {
     expect(output).toMatchObject([{ arguments: '{"n":12345678901234567890, "a":1.10}' }]);
   });
 
-  it.each([
-    ['7.x', () => OpenAI],
-    ['6.x', () => OpenAI6 as unknown as typeof OpenAI],
-  ] as const)('is accumulated by the helper of openai %s', async (_generation, sdk) => {
+  it.each(SDKS)('is accumulated by the helper of openai %s', async (_generation, sdk) => {
     for (const [name, bytes] of STREAMS) {
       const { text, end } = translate([bytes]);
-      const headers = { 'content-type': 'text/event-stream' };
-      const client = new (sdk())({
-        apiKey: 'k',
-        maxRetries: 0,
-        fetch: () => Promise.resolve(new Response(text, { headers })),
-      });
-      const final = client.responses.stream({ model: 'm', input: 'a' }).finalResponse();
+      const final = accumulated(text, sdk());
       if (end.outcome === 'failed') {
         await expect(final).rejects.toThrow(end.error.message);
         continue;
@@ -224,15 +232,77 @@ describe('createResponseStream', () => {
       const pipe = createResponseStream(CONTEXT);
       const early = Buffer.from(pipe.push(bytes)).toString();
       if (pipe.end().outcome === 'failed') continue;
-      const failure = Buffer.from(
-        pipe.failInstead({ type: 'api_error', message: 'no ledger' }),
-      ).toString();
+      const failure = Buffer.from(pipe.failInstead(NO_LEDGER)).toString();
       const events = readResponseEvents(early + failure);
       expectGrammar(events);
       expect(events.at(-1)?.response?.error).toEqual({
         code: 'server_error',
         message: 'no ledger',
       });
+    }
+  });
+
+  it('stays alive by events that are numbered like all others, before, within and after the message', () => {
+    const place = fc.integer({ min: 0, max: 3 });
+    for (const [, bytes] of STREAMS) {
+      fc.assert(
+        fc.property(
+          fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 5 }),
+          fc.array(place, { minLength: 8, maxLength: 8 }),
+          fc.boolean(),
+          (cuts, counts, fails) => {
+            const pipe = createResponseTextStream(CONTEXT);
+            let beganAlone = false;
+            const silence = (at: number): string => {
+              const sent = Array.from({ length: counts[at] ?? 0 }, () => pipe.keepAlive('msg_own'));
+              beganAlone ||= sent.some((event) => event.includes('response.created'));
+              return sent.join('');
+            };
+            let text = silence(0);
+            for (const [index, piece] of cutAt(bytes, cuts).entries()) {
+              text += pipe.push(piece) + silence(1 + index);
+            }
+            const end = pipe.end();
+            if (end.outcome === 'failed') text += end.tail;
+            else {
+              text += silence(7);
+              text += fails ? pipe.failInstead(NO_LEDGER) : pipe.repeatTail();
+            }
+            // Without the events of the silence, only the number and, maybe, the id differ.
+            const events = readResponseEvents(text).filter(({ type }) => type !== 'keepalive');
+            expectGrammar(events);
+            if (end.outcome === 'complete' && fails) return;
+            const whole = readResponseEvents(translate([bytes]).text).map(withoutNumber);
+            const id = events[0]!.response!.id.replace('resp_', '');
+            expect(id).toBe(beganAlone ? 'own' : bareIdOf(whole));
+            const [received, expected] = [events.map(withoutNumber), whole].map((list) =>
+              JSON.stringify(list)
+                .replaceAll(`_${id}`, '_id')
+                .replaceAll(`_${bareIdOf(whole)}`, '_id'),
+            );
+            expect(received).toBe(expected);
+          },
+        ),
+        { numRuns: 5 },
+      );
+    }
+  });
+
+  it.each(SDKS)('stays alive for the helper of openai %s', async (_generation, sdk) => {
+    for (const [, bytes] of STREAMS) {
+      const pipe = createResponseTextStream(CONTEXT);
+      let text = pipe.keepAlive('msg_own') + pipe.keepAlive('msg_own');
+      for (const byte of bytewise(bytes)) {
+        const output = pipe.push(byte);
+        text += output === '' ? '' : output + pipe.keepAlive('msg_own');
+      }
+      const end = pipe.end();
+      if (end.outcome === 'failed') continue;
+      text += pipe.keepAlive('msg_own') + pipe.repeatTail();
+      const { status, output } = await accumulated(text, sdk());
+      const expected = readResponseEvents(text).at(-1)!.response!;
+      expect(status).toBe(expected.status);
+      expect(output).toMatchObject(expected.output.map((item) => ({ ...item })));
     }
   });
 
@@ -307,6 +377,10 @@ function withSdkMembers(event: ResponseEvent): object {
   const counts = usage === null ? {} : { usage };
   const added = { output_text: texts.join(''), access_programs: null };
   return { ...event, response: { ...response, output, ...counts, ...added } };
+}
+
+function bareIdOf(events: readonly object[]): string {
+  return (events[0] as ResponseEvent).response!.id.replace('resp_', '');
 }
 
 function withoutNumber({ sequence_number: _number, ...event }: ResponseEvent): object {

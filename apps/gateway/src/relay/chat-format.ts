@@ -25,6 +25,6 @@ export function chatFormat(
           };
     },
     errorEvent: chatErrorEvent,
-    keepAlive: CHAT_KEEP_ALIVE,
+    keepAlive: () => CHAT_KEEP_ALIVE,
   };
 }

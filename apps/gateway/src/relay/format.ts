@@ -28,8 +28,14 @@ export interface ResponseFormat {
     requestId: string,
   ): Uint8Array;
   /**
-   * Bytes that clients ignore, sent while a translated stream has no output, and while the end of a
-   * stream waits for the ledger.
+   * What is sent while a stream has no output, and while its end waits for the ledger: an event or
+   * a comment that clients ignore. Called between two events of the stream; its output is sent at
+   * once.
    */
-  readonly keepAlive: Uint8Array;
+  keepAlive(requestId: string): Uint8Array | string;
+  /**
+   * The tail of a complete stream, if {@link keepAlive} was called after the end. Absent if the
+   * events have no numbers, so that the tail stays as it was.
+   */
+  repeatTail?(): StreamOutput;
 }

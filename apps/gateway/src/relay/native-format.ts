@@ -34,7 +34,7 @@ export const nativeFormat: ResponseFormat = {
     };
   },
   errorEvent: messageErrorEvent,
-  keepAlive: MESSAGE_KEEP_ALIVE,
+  keepAlive: () => MESSAGE_KEEP_ALIVE,
 };
 
 /** The response to counting tokens is plain JSON and free of charge. */

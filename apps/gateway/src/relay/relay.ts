@@ -61,9 +61,11 @@ export interface RelayPatience extends ClientPatience {
    * takes about half an hour.
    */
   readonly drainMs: number;
+  /** A stream of any format is silent for at most this time, from its head to its end. */
+  readonly streamSilenceMs: number;
 }
 
-export const RELAY_PATIENCE: RelayPatience = {
+export const RELAY_PATIENCE: Omit<RelayPatience, 'streamSilenceMs'> = {
   drainMs: 2 * 3_600_000,
   clientStallMs: 120_000,
   clientPausesMs: 30_000,
@@ -95,7 +97,6 @@ const RESPONSE_TOO_LARGE: Refusal = {
   message: "the upstream's response was too large to pass on; it was charged",
   shouldRetry: false,
 };
-const KEEP_ALIVE_MS = 10_000;
 /**
  * Most charges commit within this time. If one takes longer, output that carries no usage is sent
  * meanwhile.
@@ -126,8 +127,10 @@ class Relay implements UpstreamListener {
   readonly #sentAt: number;
   #fault: string | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
-  /** Whether the stream had output since the last check of {@link KEEP_ALIVE_MS}. */
+  /** Whether the stream had output since the last look of {@link #startKeepAlive}. */
   #hasOutput = true;
+  /** Keep-alive events were sent between the upstream's end and the end of the stream. */
+  #wasKeptAliveAtEnd = false;
 
   constructor(exchange: Exchange, services: RelayServices, completion: Completion) {
     const { format, res, call, upstream } = exchange;
@@ -153,18 +156,32 @@ class Relay implements UpstreamListener {
   }
 
   onStream(): void {
-    const { format } = this.#exchange;
     this.#client.startStream(this.#idHeaders());
-    // The upstream's pings keep a native stream alive. Translated, they and hidden thinking give no
-    // output, and a stream that is silent for a minute may be cut off on its way to the client.
-    if (format.dialect !== 'messages') this.#startKeepAlive();
+    this.#startKeepAlive();
   }
 
+  /**
+   * An upstream may be silent, and its pings and hidden thinking give no output in a translated
+   * stream. Clients and proxies give up a silent stream, some within 20 seconds. See
+   * docs/decisions/0056.
+   *
+   * Looking twice in the time, instead of a timer that is set again with each chunk, costs nothing
+   * per chunk. Node keeps all intervals of one length in one list with one timer.
+   */
   #startKeepAlive(): void {
     this.#keepAlive = setInterval(() => {
-      if (!this.#hasOutput) this.#client.write(this.#exchange.format.keepAlive);
+      if (!this.#hasOutput) this.#sendKeepAlive();
       this.#hasOutput = false;
-    }, KEEP_ALIVE_MS);
+    }, this.#services.patience.streamSilenceMs / 2);
+  }
+
+  #sendKeepAlive(): void {
+    // An event cannot be inserted into another one, of which a part was passed on.
+    if (this.#client.hasLeft || this.#upstream.isWithinEvent) return;
+    const { format, requestId } = this.#exchange;
+    this.#wasKeptAliveAtEnd = this.#upstream.isOver;
+    this.#client.flush();
+    this.#client.write(format.keepAlive(requestId));
   }
 
   onOutput(output: StreamOutput): void {
@@ -173,9 +190,11 @@ class Relay implements UpstreamListener {
   }
 
   onEnd(outcome: UpstreamOutcome): void {
-    clearInterval(this.#keepAlive);
     this.#client.upstreamIsOver();
-    this.#finish(outcome).catch(this.#completion.reject);
+    this.#finish(outcome).catch((error: unknown) => {
+      clearInterval(this.#keepAlive);
+      this.#completion.reject(error);
+    });
   }
 
   async #finish(outcome: UpstreamOutcome): Promise<void> {
@@ -214,15 +233,13 @@ class Relay implements UpstreamListener {
     const { format, requestId } = this.#exchange;
     const timer = setTimeout(() => {
       this.#client.flush();
-      this.#hasOutput = false;
-      this.#startKeepAlive();
     }, PROMPT_CHARGE_MS);
     const settled = await this.#settle(end.usage, end).finally(() => {
       clearTimeout(timer);
-      clearInterval(this.#keepAlive);
     });
     if (settled.outcome === 'charged') {
-      this.#closeStream(end.tail, { charged: settled });
+      const tail = this.#wasKeptAliveAtEnd ? format.repeatTail?.() : undefined;
+      this.#closeStream(tail ?? end.tail, { charged: settled });
     } else {
       const event = format.errorEvent(settled.refusal, requestId);
       this.#closeStream([event], { loss: settled.loss });
@@ -324,6 +341,7 @@ class Relay implements UpstreamListener {
   }
 
   #closeStream(tail: StreamOutput, facts: Partial<ExchangeReport>): void {
+    clearInterval(this.#keepAlive);
     this.#client.endStream(tail);
     this.#report(facts);
   }

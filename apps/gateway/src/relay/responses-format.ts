@@ -1,20 +1,23 @@
 /** The format of the Responses API: the upstream's message or events, translated. */
 
 import { createResponseTextStream, translateMessage } from '@gateway/translator/responses';
-import type { ResponsesContext, ResponseStreamPipe } from '@gateway/translator/responses';
-import { CHAT_KEEP_ALIVE } from '@gateway/translator/streams';
+import type { ResponseBytePipe, ResponsesContext } from '@gateway/translator/responses';
 import type { ResponseFormat } from './format.js';
 
 /**
- * Makes the format of one response, because an error in its stream continues the numbering of its
- * events.
+ * Makes the format of one response, because errors and keep-alive events in its stream continue the
+ * numbering of its events.
  */
 export function responsesFormat(
   response: ResponsesContext,
   { created }: { /** Unix seconds. */ readonly created: number },
 ): ResponseFormat {
   const context = { ...response, created };
-  let pipe: ResponseStreamPipe<string> | undefined;
+  let pipe: ResponseBytePipe<string> | undefined;
+  function opened(): ResponseBytePipe<string> {
+    if (pipe === undefined) throw new Error('there is no stream');
+    return pipe;
+  }
   return {
     dialect: 'responses',
     createPipe() {
@@ -32,10 +35,8 @@ export function responsesFormat(
             messageId: translation.messageId,
           };
     },
-    errorEvent(error) {
-      if (pipe === undefined) throw new Error('there is no stream');
-      return Buffer.from(pipe.failInstead(error));
-    },
-    keepAlive: CHAT_KEEP_ALIVE,
+    errorEvent: (error) => Buffer.from(opened().failInstead(error)),
+    keepAlive: (requestId) => opened().keepAlive(requestId),
+    repeatTail: () => opened().repeatTail(),
   };
 }

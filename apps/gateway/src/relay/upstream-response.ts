@@ -81,6 +81,11 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     return this.#pipe !== undefined;
   }
 
+  /** Whether the output so far ends within an event of the stream. */
+  get isWithinEvent(): boolean {
+    return this.#pipe?.isWithinEvent === true;
+  }
+
   /** True once {@link UpstreamListener.onEnd} was called, or is about to be. */
   get isOver(): boolean {
     return this.#isOver;

@@ -50,6 +50,9 @@ function observedPipe(
     get isFinished() {
       return pipe.isFinished;
     },
+    get isWithinEvent() {
+      return pipe.isWithinEvent === true;
+    },
     end() {
       facts.endedAt = now();
       const end = pipe.end();

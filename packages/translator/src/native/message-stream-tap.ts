@@ -56,9 +56,6 @@ function tapOf<Out>(
   const gate = new ByteGate();
   /** Bytes that were too many to keep are missing, so no later ones are passed on. */
   let isCut = false;
-  /** The last byte that was passed on is within an event. */
-  let isWithinEvent = false;
-
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (watch.hasFailed) return;
     if (isContentOrPing(bytes, from, to)) watch.hasEvents = true;
@@ -95,12 +92,12 @@ function tapOf<Out>(
     return {
       push(bytes, from, to) {
         if (watch.hasFailed) return;
-        isWithinEvent = true;
+        pipe.isWithinEvent = true;
         gate.pass(bytes, from, to);
         reader?.push(bytes, from, to);
       },
       end() {
-        isWithinEvent = false;
+        pipe.isWithinEvent = false;
         reader?.end();
       },
     };
@@ -141,6 +138,7 @@ function tapOf<Out>(
 
   const pipe = {
     isFinished: false,
+    isWithinEvent: false,
     push(chunk: Uint8Array) {
       if (watch.hasFailed) return written([]);
       gate.begin(chunk);
@@ -161,7 +159,7 @@ function tapOf<Out>(
       // them are missing, so they must not be sent.
       const { error } = end.outcome === 'complete' ? failureOf('too_large') : end;
       const event = watch.hasErrorEvent ? watch.errorEvent : messageErrorEvent(error);
-      return { ...end, error, tail: written(isWithinEvent ? [EVENT_END, event] : [event]) };
+      return { ...end, error, tail: written(pipe.isWithinEvent ? [EVENT_END, event] : [event]) };
     },
   };
 

@@ -16,5 +16,6 @@ export {
 export {
   createResponseStream,
   createResponseTextStream,
+  type ResponseBytePipe,
   type ResponseStreamPipe,
 } from '../responses-client/answer/stream.js';

@@ -24,6 +24,11 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
    */
   readonly isFinished: boolean;
   /**
+   * What was returned so far ends within an event, so nothing may be inserted into the stream. Only
+   * for native streams that are passed on, while a large event arrives.
+   */
+  readonly isWithinEvent?: boolean;
+  /**
    * Call once: when `isFinished` is true, or when the upstream closed its connection or broke it.
    */
   end(): StreamEnd<Out>;

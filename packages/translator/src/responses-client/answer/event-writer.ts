@@ -82,6 +82,10 @@ export interface ResponseEventWriter {
   end(): MessageEnd;
   /** Writes the events of a failure in place of those that `end` wrote. */
   failInstead(error: StreamError): void;
+  /** Writes an event that keeps the stream alive. After `end`, it precedes what `end` wrote. */
+  keepAlive(id: string): void;
+  /** Writes the events that `end` wrote again, numbered after all `keepAlive` events. */
+  repeatTail(): void;
 }
 
 /** @param write - Called with each event, framed as a server-sent event, in order. */
@@ -96,9 +100,8 @@ export function createResponseEventWriter(
   const searches = new Map<unknown, StreamedItem<SearchItem>>();
   let isFinished = false;
   let isCut = false;
+  let hasStarted = false;
   let failure: StreamFailure | undefined;
-  /** The position in the stream before the last events. */
-  let sentUpTo: number | undefined;
 
   function onEvent(event: JsonObject, name: string, source: () => string): void {
     if (isFinished) return;
@@ -107,7 +110,7 @@ export function createResponseEventWriter(
       isFinished = state.readOn(type, event);
       return;
     }
-    if (!events.hasBegun && WITHIN_MESSAGE.test(type)) {
+    if (!hasStarted && WITHIN_MESSAGE.test(type)) {
       fail('malformed');
       return;
     }
@@ -147,6 +150,7 @@ export function createResponseEventWriter(
       fail('malformed');
       return;
     }
+    hasStarted = true;
     events.begin(state.messageId);
     const { content } = objectOf(event['message']);
     if (!Array.isArray(content)) return;
@@ -190,7 +194,7 @@ export function createResponseEventWriter(
     if (!block) return;
     const streamed = events.add((at): ReasoningItem => ({
       type: 'reasoning',
-      id: itemId('reasoning', state.messageId, at),
+      id: itemId('reasoning', events.messageId, at),
       summary: undefined,
       sealed: undefined,
     }));
@@ -205,7 +209,7 @@ export function createResponseEventWriter(
       fail('malformed');
       return;
     }
-    const { messageId } = state;
+    const { messageId } = events;
     const streamed = events.add((at) => callItem(called, context.tools, { messageId, index: at }));
     const custom = streamed.item.type === 'custom_tool_call' ? new CustomInputReader() : undefined;
     const { input } = block;
@@ -284,7 +288,7 @@ export function createResponseEventWriter(
       case 'search': {
         // The query of the search is complete only now.
         const input = block.json === '' ? block.input : parseJson(block.json);
-        const { messageId } = state;
+        const { messageId } = events;
         closeSearch(block.id, 'failed');
         searches.set(
           block.id,
@@ -320,7 +324,7 @@ export function createResponseEventWriter(
       events.fail(failed.error);
       return { outcome: 'failed', ...failed, messageId };
     }
-    sentUpTo = events.position;
+    events.startTail();
     if (isCut) {
       const { error } = failureOf('too_large');
       events.fail(error);
@@ -356,8 +360,14 @@ export function createResponseEventWriter(
     isFinished: () => isFinished,
     end,
     failInstead(error) {
-      if (sentUpTo !== undefined) events.rewind(sentUpTo);
+      events.dropTail();
       events.fail(error);
+    },
+    keepAlive(id) {
+      events.keepAlive(id);
+    },
+    repeatTail() {
+      events.repeatTail();
     },
   };
 }

@@ -59,6 +59,9 @@ export class ItemEvents {
   /** Items to which a block has stopped adding since the last `finishItems`. */
   #closed: StreamedItem[] = [];
   #sequenceNumber = 0;
+  /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
+  #tail:
+    { from: number; readonly events: (readonly [type: string, members: string])[] } | undefined;
 
   /** @param write - Called with each event, framed as a server-sent event. */
   constructor(context: TranslateMessageContext, write: (event: string) => void) {
@@ -70,21 +73,46 @@ export class ItemEvents {
     return this.#sequenceNumber > 0;
   }
 
-  /** The current position in the stream, for {@link rewind}. */
-  get position(): number {
-    return this.#sequenceNumber;
+  /** The events from now on are not sent at once, so they can be numbered again or dropped. */
+  startTail(): void {
+    this.#tail = { from: this.#sequenceNumber, events: [] };
   }
 
-  /** Goes back to an earlier position. The events after it must not have been sent. */
-  rewind(position: number): void {
-    this.#sequenceNumber = position;
+  /** Writes the events of the tail again, with the numbers that follow those of the sent events. */
+  repeatTail(): void {
+    const events = this.dropTail();
+    this.startTail();
+    for (const [type, members] of events) this.#emit(type, members);
+  }
+
+  dropTail(): readonly (readonly [type: string, members: string])[] {
+    const { from, events } = this.#tail ?? { from: this.#sequenceNumber, events: [] };
+    this.#tail = undefined;
+    this.#sequenceNumber = from;
+    return events;
+  }
+
+  /**
+   * Writes OpenAI's `keepalive` event. It counts in the sequence, also before a tail, whose numbers
+   * then have to be written again. SDKs take no other event first than `response.created`, so
+   * a response that has not begun begins, with an id of the caller's.
+   */
+  keepAlive(id: string): void {
+    if (!this.hasBegun) {
+      this.begin(id);
+      return;
+    }
+    const number = this.#tail === undefined ? this.#sequenceNumber++ : this.#tail.from++;
+    this.#write(framed('keepalive', number, ''));
   }
 
   get items(): readonly OutputItem[] {
     return this.#items.map(({ item }) => item);
   }
 
+  /** Begins the response, unless {@link keepAlive} has begun it. */
   begin(messageId: string | undefined): void {
+    if (this.hasBegun) return;
     this.messageId = messageId;
     for (const type of ['response.created', 'response.in_progress']) {
       this.#respond(type, { status: 'in_progress', output: [] });
@@ -240,7 +268,7 @@ export class ItemEvents {
 
   /** Writes the two events of a failed stream. SDKs throw at the first; Codex reads the second. */
   fail(error: StreamError): void {
-    if (!this.hasBegun) this.begin(undefined);
+    this.begin(undefined);
     const { code, message } = responseError(error);
     const details = { code, message, param: null };
     const both = { ...details, error: { type: error.type, ...details } };
@@ -259,10 +287,14 @@ export class ItemEvents {
   }
 
   #emit(type: string, members: string): void {
-    const head = `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequenceNumber}`;
-    this.#write(`${head},${members}}\n\n`);
+    this.#tail?.events.push([type, members]);
+    this.#write(framed(type, this.#sequenceNumber, `,${members}`));
     this.#sequenceNumber += 1;
   }
+}
+
+function framed(type: string, sequenceNumber: number, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequenceNumber}${members}}\n\n`;
 }
 
 function addressOf({ item }: StreamedItem): string {

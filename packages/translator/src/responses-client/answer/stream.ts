@@ -26,6 +26,27 @@ export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends S
 }
 
 /**
+ * A pipe that keeps its client's connection alive while the upstream is silent, also between
+ * {@link StreamPipe.end} and the sending of the `tail`.
+ */
+export interface ResponseBytePipe<Out = Uint8Array> extends ResponseStreamPipe<Out> {
+  /**
+   * OpenAI's `keepalive` event, with the next sequence number. Send it at once. Some clients, such
+   * as Codex, discard comments and give up a stream that has no events.
+   *
+   * @param id - SDKs take no other event first than `response.created`. So if the upstream's
+   * message has not begun, the response begins with this id, and the output is that event and
+   * `response.in_progress`.
+   */
+  keepAlive(id: string): Out;
+  /**
+   * The `tail` of a complete stream, numbered after the events of {@link keepAlive}. Send it in
+   * place of the `tail` if any of them were sent after {@link StreamPipe.end}.
+   */
+  repeatTail(): Out;
+}
+
+/**
  * Translates a native event stream, split anywhere, to the events of a response.
  *
  * `response.created` and `response.in_progress` come first. Then each content block becomes an
@@ -40,7 +61,7 @@ export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends S
 export function createResponseStream(
   context: TranslateMessageContext,
   options?: ChatStreamOptions,
-): ResponseStreamPipe {
+): ResponseBytePipe {
   return responsePipe(context, options, encodeUtf8);
 }
 
@@ -48,7 +69,7 @@ export function createResponseStream(
 export function createResponseTextStream(
   context: TranslateMessageContext,
   options?: ChatStreamOptions,
-): ResponseStreamPipe<string> {
+): ResponseBytePipe<string> {
   return responsePipe(context, options, (text) => text);
 }
 
@@ -56,7 +77,7 @@ function responsePipe<Out>(
   context: TranslateMessageContext,
   { maxEventBytes = MAX_EVENT_BYTES }: ChatStreamOptions = {},
   written: (text: string) => Out,
-): ResponseStreamPipe<Out> {
+): ResponseBytePipe<Out> {
   let ready = '';
   const writer = createResponseEventWriter(context, (event) => {
     ready += event;
@@ -99,6 +120,14 @@ function responsePipe<Out>(
   return Object.assign(pipe, {
     failInstead(error: StreamError) {
       writer.failInstead(error);
+      return written(take());
+    },
+    keepAlive(id: string) {
+      writer.keepAlive(id);
+      return written(take());
+    },
+    repeatTail() {
+      writer.repeatTail();
       return written(take());
     },
   });
