@@ -18,7 +18,7 @@ import { OperationError } from './operations/operation.js';
 import type { OperationContext, Right, TextFormat } from './operations/operation.js';
 import { isRepeatable, operations, runOperation, textFormatOf } from './operations/operations.js';
 import type { OperationName } from './operations/operations.js';
-import { inviteBody } from './http-server.js';
+import { inviteBody } from './continue.js';
 import { allowHeader, methodNotAllowed } from './no-endpoint.js';
 import { CONSOLE_PAGE } from './pages/addresses.js';
 import type { PageFiles } from './pages/page-files.js';

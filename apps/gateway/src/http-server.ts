@@ -6,6 +6,8 @@ import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import { answerBrokenRequest } from './broken-request.js';
+import { holdBody } from './continue.js';
 import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
 import { httpUrl } from './http-url.js';
@@ -56,9 +58,10 @@ export function createHttpServer(
   );
   // By default Node sends `100 Continue` at once. Here it is sent right before the body is read.
   server.on('checkContinue', (req, res) => {
-    waiting.add(req);
+    holdBody(req);
     app(req, res);
   });
+  server.on('clientError', answerBrokenRequest);
   // A client that half-closes the connection after its request still gets its response. Without
   // this option, which only Node's source documents, Node would close the whole connection.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -89,19 +92,6 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   }
   Born.prototype = prototype;
   return Born as unknown as Class;
-}
-
-/** Requests that expect `100 Continue`, which was not sent yet. */
-const waiting = new WeakSet<IncomingMessage>();
-
-/** Whether the client may be waiting for a `100 Continue` before it sends its body. */
-export function awaitsContinue(req: IncomingMessage): boolean {
-  return waiting.has(req);
-}
-
-/** Sends `100 Continue` if the client expects it. Call it before the body is read. */
-export function inviteBody(req: IncomingMessage, res: ServerResponse): void {
-  if (waiting.delete(req)) res.writeContinue();
 }
 
 export function connectionsOn(server: Server): number {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
 import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
-import { awaitsContinue } from './http-server.js';
+import { awaitsContinue } from './continue.js';
 
 /** The request formats. An error in one of OpenAI's formats also has `param` and `code`. */
 export type Dialect = 'messages' | 'chat.completions' | 'responses';

@@ -248,6 +248,37 @@ describe('a request with a malformed head or an ambiguous length', () => {
     ],
   ];
 
+  it.each([
+    ['messages', '/v1/messages', { type: 'error' }],
+    ['chat completions', '/v1/chat/completions', { error: { code: null } }],
+    ['responses', '/v1/responses', { error: { code: null } }],
+  ])('is refused in the form of its endpoint, on both ports: %s', async (_name, path, form) => {
+    const large = `POST ${path} HTTP/1.1\r\nHost: gateway\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`;
+    for (const url of [gateway.url, gateway.adminUrl]) {
+      for (const [text, status] of [
+        [large, 431],
+        [`POST ${path} HTTP/9.9\r\n\r\n`, 400],
+      ] as const) {
+        const socket = await open(Number(new URL(url).port));
+        let answer = '';
+        socket.on('data', (piece: Buffer) => (answer += piece.toString()));
+        socket.write(text);
+        await closed(socket);
+        expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} `));
+        expectJson(answer, { error: { type: 'invalid_request_error' } });
+        if (text !== large) expectJson(answer, form);
+      }
+    }
+  });
+
+  function expectJson(answer: string, body: object): void {
+    const [head = '', text = ''] = answer.split('\r\n\r\n');
+    expect(head.toLowerCase()).toContain('x-gateway-request-id: req_');
+    expect(head.toLowerCase()).toContain('connection: close');
+    expect(head.toLowerCase()).toContain(`content-length: ${String(Buffer.byteLength(text))}`);
+    expect(JSON.parse(text)).toMatchObject(body);
+  }
+
   it.each(shapes)(
     'is refused once, and its connection is closed: %s',
     async (_what, headers, rest) => {
@@ -258,6 +289,7 @@ describe('a request with a malformed head or an ambiguous length', () => {
       socket.write(head.join('\r\n') + rest);
       await closed(socket);
       expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+      expectJson(answer, { type: 'error', error: { type: 'invalid_request_error' } });
       expect(gateway.simulator.journal.requests()).toEqual([]);
     },
   );

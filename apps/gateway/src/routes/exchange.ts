@@ -13,7 +13,7 @@ import type { Authentication } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { readCredential } from '../credentials.js';
-import { inviteBody } from '../http-server.js';
+import { inviteBody } from '../continue.js';
 import type { Preparation, PreparationJob } from '../preparation/prepare-request.js';
 import type { TranslationContext } from '../preparation/translations.js';
 import { sendEarlyRefusal } from '../refusal.js';

@@ -2,7 +2,7 @@
 
 import express from 'express';
 import type { Request } from 'express';
-import { inviteBody } from '../http-server.js';
+import { inviteBody } from '../continue.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 

@@ -13,7 +13,7 @@ import type { Request, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { PaymentProviderError } from '@gateway/payments';
 import { addressGroup } from '../client-address.js';
-import { inviteBody } from '../http-server.js';
+import { inviteBody } from '../continue.js';
 import type { NotificationOutcome } from '../payments/notification-outcome.js';
 import type { Payments } from '../payments/payments.js';
 import { badRequest, requestIdHeaders, sendEarlyRefusal } from '../refusal.js';
