@@ -15,6 +15,8 @@ import { addressGroup } from './client-address.js';
 import { addConsoleSession, requireAdmin } from './console/session-routes.js';
 import type { SessionServices } from './console/session-routes.js';
 import { OperationError } from './operations/operation.js';
+import { listCsv } from './operations/list-csv.js';
+import type { ListName } from './operations/list-csv.js';
 import type { OperationContext, Right, TextFormat } from './operations/operation.js';
 import { isRepeatable, operations, runOperation, textFormatOf } from './operations/operations.js';
 import type { OperationName } from './operations/operations.js';
@@ -32,6 +34,7 @@ import { OPEN_METRICS_TYPE, wantsOpenMetrics } from './telemetry/open-metrics.js
 import { settingsRoutes } from './settings/settings-routes.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { refusalOfType } from './routes/json-body.js';
+import { NEXT_CURSOR } from './routes/key-route.js';
 import { openApiRoute } from './routes/openapi.js';
 import type { Activity } from './activity.js';
 
@@ -97,7 +100,7 @@ export function createAdminApp(services: AdminServices): Express {
       const by = { name: token.name, address: addressGroup(req.ip) };
       const input: Record<string, unknown> = { ...members, ...repeatable, ...req.params };
       const result = await runOperation(name, input, { ...services, by });
-      const format = textFormatOf(name, input);
+      const format = textFormatOf(name, input) ?? csvFormatOf(name, input);
       if (format === undefined) res.json(result);
       else sendText(res, format, result);
     });
@@ -123,9 +126,32 @@ export function createAdminApp(services: AdminServices): Express {
   return app;
 }
 
+/** The format of a list that was asked for as CSV, from the columns of its schema. */
+function csvFormatOf(
+  name: OperationName,
+  { format }: { readonly format?: unknown },
+): TextFormat<unknown> | undefined {
+  const { isAlsoCsv } = operations[name] as { readonly isAlsoCsv?: true };
+  if (isAlsoCsv !== true || format !== 'csv') return undefined;
+  const write = (list: unknown) =>
+    listCsv(name as ListName, (list as { readonly data: readonly object[] }).data);
+  return { mediaType: 'text/csv', write };
+}
+
+/** The cursor of a list's next page, which a text cannot contain. */
+function nextCursorOf(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null || !('next_cursor' in result)) return undefined;
+  return typeof result.next_cursor === 'string' ? result.next_cursor : undefined;
+}
+
 function sendText(res: express.Response, format: TextFormat<unknown>, result: unknown): void {
   const { mediaType, write, headers } = format;
-  res.writeHead(200, { 'content-type': `${mediaType}; charset=utf-8`, ...headers });
+  const next = nextCursorOf(result);
+  res.writeHead(200, {
+    'content-type': `${mediaType}; charset=utf-8`,
+    ...headers,
+    ...(next === undefined ? {} : { [NEXT_CURSOR]: next }),
+  });
   res.end(write(result));
 }
 

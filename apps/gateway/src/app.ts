@@ -16,6 +16,7 @@ import type { Asked } from './no-endpoint.js';
 import { badRequest, sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
+import { accountRoute } from './routes/account.js';
 import { balanceRoute } from './routes/balance.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { countTokensRoute, messagesRoute } from './routes/messages.js';
@@ -59,6 +60,7 @@ export function createApp(services: Services): Express {
   const reads = [
     ['/v1/models', listModelsRoute(services)],
     ['/v1/models/:id', getModelRoute(services)],
+    ['/v1/dashboard/account', accountRoute(services)],
     ['/v1/dashboard/balance', balanceRoute(services)],
     ['/v1/dashboard/usage', listUsageRoute(services)],
     ['/v1/dashboard/usage/summary', usageSummaryRoute(services)],

@@ -157,6 +157,7 @@ export async function startClientServer(
     overdraft: config.overdraft,
     readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
+    operator: config.operator,
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,
   };

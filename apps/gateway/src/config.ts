@@ -71,6 +71,16 @@ const adminToken = z.string().transform((item, context): AdminToken => {
   return { name, right: isRight, token: token ?? '' };
 });
 
+/** A name, and after it an address of mail or of the web, which the customer's page links to. */
+const OPERATOR_FORM = /^([^<>]{1,200}?)(?: <(https?:\/\/[^\s<>]+|[^\s<>@:]+@[^\s<>@:]+)>)?$/;
+
+const operator = text.transform((given, context) => {
+  const [, name, contact = null] = OPERATOR_FORM.exec(given) ?? [];
+  if (name !== undefined) return { name, contact };
+  context.addIssue('must be a name, and may have a contact: Example Ltd <help@example.com>');
+  return z.NEVER;
+});
+
 const usd = z.string().transform((amount, context) => {
   try {
     const parsed = parseUsd(amount);
@@ -195,6 +205,7 @@ const environment = z.object({
   TOP_UP_URL: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://shop.example.com' })
     .optional(),
+  OPERATOR: operator.optional(),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   DRAIN_DELAY_S: z.coerce.number().int().min(0).max(600).default(0),
   // No stream may be silent for longer than 15 s: see docs/decisions/0056.
@@ -300,6 +311,8 @@ export interface Config {
   readonly pagesDir: string | undefined;
   /** The address at which customers buy credit. Their page links to it. */
   readonly topUpUrl: string | undefined;
+  /** Who runs the gateway. Customers see it on their page and on statements. */
+  readonly operator: { readonly name: string; readonly contact: string | null } | undefined;
   readonly logLevel: string;
   /** The limits of a key that is created without limits of its own. */
   readonly keyLimits: Policy;
@@ -464,6 +477,7 @@ export function readConfig(env: Environment): Config {
     streamSilenceMs: v.STREAM_SILENCE_S * 1000,
     pagesDir: v.PAGES_DIR,
     topUpUrl: v.TOP_UP_URL,
+    operator: v.OPERATOR,
     logLevel: v.LOG_LEVEL,
     keyLimits: {
       concurrency: v.KEY_CONCURRENCY,

@@ -51,6 +51,8 @@ export interface Services {
   readonly readLinks: ReadLinks;
   /** Where customers buy credit. */
   readonly topUpUrl: string | undefined;
+  /** Who runs the gateway, for its customers. */
+  readonly operator: Config['operator'];
   /** The page for holders of keys; `undefined` if there is none. */
   readonly customerPage: PageFiles | undefined;
   /** Milliseconds since the epoch. */

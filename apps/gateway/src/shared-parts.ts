@@ -184,6 +184,8 @@ async function openPartsOf(
           payments,
           reports: openProviderReports(config),
           overdraft: config.overdraft,
+          operator: config.operator,
+          sendsEvents: config.webhook !== undefined,
           settings: () => settings,
           readLinks: createReadLinks(peppersOf(config)),
           get adminTokens() {

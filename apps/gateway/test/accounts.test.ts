@@ -18,7 +18,10 @@ const TOKENS = {
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({
-    env: { ADMIN_TOKENS: `shop:credit:${TOKENS.shop},reader:read:${TOKENS.reader}` },
+    env: {
+      ADMIN_TOKENS: `shop:credit:${TOKENS.shop},reader:read:${TOKENS.reader}`,
+      OPERATOR: 'Example Ltd <help@example.com>',
+    },
   });
 });
 afterAll(() => gateway.stop());
@@ -64,6 +67,11 @@ interface Amount {
 interface StatementJson {
   readonly bookings: readonly (Amount & { readonly kind: string })[];
   readonly charges: readonly { readonly lines: readonly Amount[] }[];
+  readonly lines: readonly (Amount & { readonly date: string })[];
+  readonly by_model: readonly Amount[];
+  readonly by_key: readonly Amount[];
+  readonly booked_usd: string;
+  readonly charged_usd: string;
 }
 
 function totalOf(amounts: readonly Amount[]): bigint {
@@ -259,11 +267,24 @@ describe('a statement', () => {
       'adjustment',
     ]);
     expect(JSON.stringify(json)).not.toContain('a private note');
+    // The lines are in the order of time, and each total is that of the lines.
+    const { lines: all, by_model, by_key, booked_usd, charged_usd, ...named } = statement;
+    const days = all.slice(0, -1).map(({ date }) => date.slice(0, 10));
+    expect(days).toEqual(days.toSorted());
+    expect(formatUsd(totalOf(all.slice(0, -1)))).toBe(balance);
+    expect(totalOf(by_model)).toBe(-parseUsd(charged_usd));
+    expect(totalOf(by_key)).toBe(-parseUsd(charged_usd));
+    expect(by_key).toMatchObject([{ key_id: id, name: 'test', requests: 2 }]);
+    expect(parseUsd(booked_usd)).toBe(totalOf(statement.bookings));
+    expect(named).toMatchObject({
+      number: `${month}-${accountId.replace('acct_', '')}`,
+      issuer: { name: 'Example Ltd', contact: 'help@example.com' },
+    });
 
     const csv = await dashboard(apiKey, `statement?month=${month}&format=csv`);
     expect(csv.text).toContain('"refund card <b>1</b>, ""x"""');
     const page = await dashboard(apiKey, `statement?month=${month}&format=html`);
-    expect(page.text).toContain('refund card &lt;b&gt;1&lt;/b&gt;');
+    expect(page.text).toContain('refund, card &lt;b&gt;1&lt;/b&gt;');
     expect(page.text).not.toContain('<b>1</b>');
     const bad = await dashboard(apiKey, 'statement?month=2026-13');
     expect(bad.status).toBe(400);
@@ -300,10 +321,10 @@ describe('a statement', () => {
       else expect(out.trimEnd()).toBe(text.trimEnd());
     }
     const { out } = await gatewayCommand(command, admin);
-    expect(out).toMatch(/adjustment: goodwill ticket 7 .* 0\.00000000000001\b/);
-    expect(out).toMatch(/top up: paid .* 10\b/);
+    expect(out).toMatch(/Correction: goodwill, ticket 7 .* 0\.00000000000001\b/);
+    expect(out).toMatch(/Credit: paid .* 10\b/);
     const { balance_usd: balance } = await gateway.call('showAccount', { account_id });
-    expect(out).toMatch(new RegExp(`closing balance .* ${balance.replace('.', '\\.')}\\b`));
+    expect(out).toMatch(new RegExp(`Closing balance .* ${balance.replace('.', '\\.')}\\b`));
     const bad = await gatewayCommand(['accounts', 'statement', account_id, '2026-13'], admin);
     expect(bad).toMatchObject({ code: 1, out: '', err: expect.stringContaining('month') });
   });
@@ -319,6 +340,117 @@ describe('a statement', () => {
     expect((await dashboard(manager.apiKey, `statement?month=${month}`)).status).toBe(200);
     expect((await dashboard(member.apiKey, 'usage/summary?of=account')).status).toBe(403);
     expect((await dashboard(manager.apiKey, 'usage/summary?of=account')).status).toBe(200);
+  });
+});
+
+describe('the overview of an account', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('foresees the end of a shared balance from the ledger of all keys, without credit that expires before', async () => {
+    const accountId = await newAccount();
+    const [member, manager] = [
+      await newKey(accountId),
+      await newKey(accountId, { scope: 'manage' }),
+    ];
+    const credit = (top_up_id: string, more: object) =>
+      gateway.call('topUpAccount', {
+        account_id: accountId,
+        top_up_id: `${accountId}-${top_up_id}`,
+        amount_usd: '0.3',
+        ...more,
+      });
+    const expiresAt = new Date(Date.now() + 2 * HOUR_MS);
+    await credit('paid', {});
+    await credit('gift', { source: 'promotional', expires_at: expiresAt.toISOString() });
+    for (const { apiKey } of [member, manager, manager]) await ask(apiKey);
+    const link = await dashboard(member.apiKey, 'links', { method: 'POST', body: '{}' });
+    const before = Date.now();
+    const seen = await Promise.all(
+      [member.apiKey, manager.apiKey, link.json.link].map((credential) =>
+        dashboard(credential, 'account'),
+      ),
+    );
+    const after = Date.now();
+
+    // Computed from the entries alone: what was spent comes out of the credit that expires.
+    const { data } = await gateway.call('listLedger', { account_id: accountId });
+    const spent = -totalOf(data.filter(({ kind }) => kind === 'charge'));
+    const byMember = -totalOf(
+      data.filter((entry) => entry.kind === 'charge' && entry.key_id === member.id),
+    );
+    expect([spent > byMember, byMember > 0n]).toEqual([true, true]);
+    const left = parseUsd('0.3') - spent;
+    // An account that is younger than a day has the pace of a day.
+    const perMs = (amount: bigint) => Number(amount) / (Number(spent) / (24 * HOUR_MS));
+    const endFrom = (now: number) => {
+      const gone = Math.min(now + perMs(left), expiresAt.getTime());
+      return gone + perMs(parseUsd('0.3'));
+    };
+    // The gift is not used up before it expires, so the test would see it counted.
+    expect(endFrom(before)).toBe(expiresAt.getTime() + perMs(parseUsd('0.3')));
+    for (const { status, json } of seen) {
+      expect(status).toBe(200);
+      expect(json).toMatchObject({
+        object: 'account_overview',
+        operator: { name: 'Example Ltd', contact: 'help@example.com' },
+        account_name: 'team',
+        balance_usd: formatUsd(totalOf(data)),
+        is_shared: true,
+        expiring: [{ remaining_usd: formatUsd(left), expires_at: expiresAt.toISOString() }],
+        pace: { days: 7, spent_usd: formatUsd(spent) },
+      });
+      const end = Date.parse(json.lasts_until);
+      expect(end).toBeGreaterThanOrEqual(endFrom(before) - 5);
+      expect(end).toBeLessThanOrEqual(endFrom(after) + 5);
+    }
+    expect(seen[0]?.json).toMatchObject({
+      may_see_account: false,
+      pace: { spent_by_key_usd: formatUsd(byMember) },
+      key: { id: member.id, name: 'member', scope: 'use', is_active: true },
+    });
+    expect(seen[1]?.json).toMatchObject({ may_see_account: true });
+  });
+
+  it('has nothing to foresee without use, and says when a balance is not shared', async () => {
+    const key = await newKey(await newAccount('1'));
+    expect((await dashboard(key.apiKey, 'account')).json).toMatchObject({
+      is_shared: false,
+      may_see_account: true,
+      lasts_until: null,
+      expiring: [],
+    });
+  });
+});
+
+describe('the charges of all keys', () => {
+  it('are shown to a key that may see the account, so that neighbouring balances add up', async () => {
+    const accountId = await newAccount('5');
+    const [member, manager] = [
+      await newKey(accountId),
+      await newKey(accountId, { scope: 'manage' }),
+    ];
+    for (const { apiKey } of [member, manager, member]) await ask(apiKey);
+    const path = 'usage?kind=all&of=account';
+    expect((await dashboard(member.apiKey, path)).status).toBe(403);
+    const { json } = await dashboard(manager.apiKey, path);
+    const entries = json.data as readonly {
+      readonly key_id?: string;
+      readonly charge_usd?: string;
+      readonly amount_usd?: string;
+      readonly balance_after_usd: string;
+    }[];
+    expect(entries.map(({ key_id }) => key_id)).toEqual([
+      ...[member.id, manager.id, member.id],
+      undefined,
+    ]);
+    entries.forEach(({ charge_usd, amount_usd, balance_after_usd }, index) => {
+      const change = charge_usd === undefined ? parseUsd(amount_usd!) : -parseUsd(charge_usd);
+      const before = parseUsd(entries[index + 1]?.balance_after_usd ?? '0');
+      expect(formatUsd(before + change)).toBe(balance_after_usd);
+    });
+    const csv = await dashboard(manager.apiKey, `${path}&format=csv`);
+    expect(csv.text.split('\r\n')[0]).toMatch(/,key_id$/);
+    expect(csv.text).toContain(`,${manager.id}\r\n`);
   });
 });
 

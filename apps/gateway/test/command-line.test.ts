@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listCsv, pageCsv } from '../src/cli/list-csv.js';
+import { listCsv, pageCsv } from '../src/operations/list-csv.js';
 import { createJsonPages } from '../src/cli/json-pages.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';

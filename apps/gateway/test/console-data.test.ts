@@ -58,7 +58,11 @@ describe('the requests of a day', () => {
     help: name,
     type: 'counter',
     aggregator: 'sum',
-    values: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
+    values: Object.entries(values).flatMap(([key, value]) => [
+      { labels: { [label]: key, endpoint: 'messages' }, value },
+      // The pages read balances and lists of keys, which are no requests of clients for a model.
+      ...['balance', 'keys'].map((endpoint) => ({ labels: { [label]: key, endpoint }, value: 90 })),
+    ]),
   });
 
   it('are added up over all processes since midnight, and never negative when a process ends', async () => {

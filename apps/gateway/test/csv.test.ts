@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { csvOf } from '../src/operations/csv.js';
-import { listCsv } from '../src/cli/list-csv.js';
+import { listCsv } from '../src/operations/list-csv.js';
 import { UNSEEN, line } from '../src/operations/storable.js';
 
 describe('a cell', () => {

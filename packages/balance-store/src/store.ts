@@ -410,8 +410,9 @@ export interface BalanceStore {
   getDocument(kind: string, id: string): Promise<StoredDocument | undefined>;
   /** Newest first. */
   listDocuments(filter: DocumentFilter): Promise<readonly StoredDocument[]>;
-  /** Oldest first. `after` is the number of the last event of the previous page. */
+  /** Oldest first by default. `after` is the number of the last event of the previous page. */
   listEvents(filter: {
+    readonly order?: 'oldest' | 'newest' | undefined;
     readonly state?: EventState | undefined;
     readonly accountId?: string | undefined;
     readonly after?: bigint | undefined;

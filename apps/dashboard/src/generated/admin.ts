@@ -347,40 +347,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/admin/accounts/{account_id}/suspend": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /** Stops all keys of an account, also new ones, until it is resumed */
-        readonly post: operations["suspendAccount"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/admin/accounts/{account_id}/resume": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /** Resumes a suspended account; each key is again what it was */
-        readonly post: operations["resumeAccount"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/admin/accounts/{account_id}/erase": {
         readonly parameters: {
             readonly query?: never;
@@ -541,7 +507,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Events, oldest first */
+        /** Events, oldest first unless order is newest */
         readonly get: operations["listEvents"];
         readonly put?: never;
         readonly post?: never;
@@ -872,11 +838,6 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
-            /**
-             * @description suspended: none of its keys works, also those that are created meanwhile
-             * @enum {string}
-             */
-            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -897,11 +858,6 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
-            /**
-             * @description suspended: none of its keys works, also those that are created meanwhile
-             * @enum {string}
-             */
-            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -1120,7 +1076,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+            readonly type: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -1160,11 +1116,6 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /**
-             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
-             * @enum {string}
-             */
-            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -1229,11 +1180,6 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
-            /**
-             * @description suspended: none of its keys works, also those that are created meanwhile
-             * @enum {string}
-             */
-            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -1260,11 +1206,6 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /**
-             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
-             * @enum {string}
-             */
-            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -1513,11 +1454,6 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /**
-             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
-             * @enum {string}
-             */
-            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -1584,7 +1520,13 @@ export interface components {
         readonly Statement: {
             /** @constant */
             readonly object: "statement";
+            readonly number: string;
             readonly account_id: string;
+            readonly account_name: string;
+            readonly issuer: {
+                readonly name: string;
+                readonly contact: string | null;
+            } | null;
             readonly month: string;
             readonly from: components["schemas"]["Time"];
             readonly until: components["schemas"]["Time"];
@@ -1598,8 +1540,31 @@ export interface components {
                 readonly written_off_usd: components["schemas"]["Usd"];
                 readonly amount_usd: components["schemas"]["Usd"];
             }[];
+            readonly booked_usd: components["schemas"]["Usd"];
             readonly charged_usd: components["schemas"]["Usd"];
             readonly closing_balance_usd: components["schemas"]["Usd"];
+            readonly by_model: readonly {
+                readonly model: string;
+                readonly requests: number;
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
+            readonly by_key: readonly {
+                readonly key_id: string;
+                readonly name: string;
+                readonly requests: number;
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
+            /** @description oldest first; the last is the sum of all others */
+            readonly lines: readonly {
+                readonly line: string;
+                readonly date: string;
+                readonly description: string;
+                readonly text: string;
+                readonly requests?: number;
+                readonly tokens?: number;
+                readonly rate_usd_per_million?: components["schemas"]["Usd"];
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
         };
         /**
          * Format: date-time
@@ -1615,6 +1580,8 @@ export interface components {
                 readonly last_7_days: components["schemas"]["Spend"];
                 readonly last_30_days: components["schemas"]["Spend"];
             };
+            /** @description whether a receiver of events is configured */
+            readonly sends_events: boolean;
             readonly ledger: {
                 readonly accounts: number;
                 readonly keys: {
@@ -2650,64 +2617,6 @@ export interface operations {
             readonly "5XX": components["responses"]["Failed"];
         };
     };
-    readonly suspendAccount: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly account_id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": Record<string, never>;
-            };
-        };
-        readonly responses: {
-            /** @description Done */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Account"];
-                };
-            };
-            readonly 429: components["responses"]["Limited"];
-            readonly "4XX": components["responses"]["Refused"];
-            readonly "5XX": components["responses"]["Failed"];
-        };
-    };
-    readonly resumeAccount: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly account_id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": Record<string, never>;
-            };
-        };
-        readonly responses: {
-            /** @description Done */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Account"];
-                };
-            };
-            readonly 429: components["responses"]["Limited"];
-            readonly "4XX": components["responses"]["Refused"];
-            readonly "5XX": components["responses"]["Failed"];
-        };
-    };
     readonly eraseAccount: {
         readonly parameters: {
             readonly query?: never;
@@ -2778,6 +2687,7 @@ export interface operations {
                 readonly until?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
+                readonly format?: "json" | "csv";
             };
             readonly header?: never;
             readonly path?: never;
@@ -2799,6 +2709,7 @@ export interface operations {
                         readonly next_cursor: string | null;
                         readonly archived_until: components["schemas"]["Time"] | null;
                     };
+                    readonly "text/csv": string;
                 };
             };
             readonly 429: components["responses"]["Limited"];
@@ -2842,6 +2753,7 @@ export interface operations {
                 readonly model?: string;
                 readonly sort?: "charged" | "requests" | "tokens";
                 readonly top?: number;
+                readonly format?: "json" | "csv";
             };
             readonly header?: never;
             readonly path?: never;
@@ -2862,6 +2774,7 @@ export interface operations {
                         readonly has_more: boolean;
                         readonly next_cursor: string | null;
                     };
+                    readonly "text/csv": string;
                 };
             };
             readonly 429: components["responses"]["Limited"];
@@ -3018,7 +2931,8 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+                readonly type?: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+                readonly order?: "oldest" | "newest";
                 readonly limit?: number;
                 readonly cursor?: string;
             };

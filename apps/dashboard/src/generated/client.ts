@@ -171,6 +171,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/dashboard/account": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Whose key it is, what its account has, and how long that lasts */
+        readonly get: operations["getAccount"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/dashboard/balance": {
         readonly parameters: {
             readonly query?: never;
@@ -503,6 +520,44 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        readonly AccountOverview: {
+            /** @constant */
+            readonly object: "account_overview";
+            /** @description contact: an address of mail, or one that begins with https:// or http:// */
+            readonly operator: {
+                readonly name: string;
+                readonly contact: string | null;
+            } | null;
+            readonly account_name: string;
+            readonly balance_usd: components["schemas"]["Usd"];
+            /** @description other keys spend the same balance */
+            readonly is_shared: boolean;
+            /** @description the key may read the charges of all keys, and the statement */
+            readonly may_see_account: boolean;
+            readonly key: {
+                readonly id: string;
+                readonly name: string;
+                readonly hint: string;
+                /** @enum {string} */
+                readonly scope: "use" | "manage";
+                readonly is_active: boolean;
+                readonly expires_at: components["schemas"]["Time"] | null;
+                readonly last_charged_at: components["schemas"]["Time"] | null;
+            };
+            /** @description the unspent part of each credit that expires, the next one first */
+            readonly expiring: readonly {
+                readonly remaining_usd: components["schemas"]["Usd"];
+                readonly expires_at: components["schemas"]["Time"];
+            }[];
+            /** @description what all keys of the account spent in these days, today included */
+            readonly pace: {
+                readonly days: number;
+                readonly spent_usd: components["schemas"]["Usd"];
+                readonly spent_by_key_usd: components["schemas"]["Usd"];
+            };
+            /** @description when the balance is used up at this pace, without credit that expires before it can be spent; null if nothing was spent */
+            readonly lasts_until: components["schemas"]["Time"] | null;
+        };
         readonly AutoTopUp: {
             /** @constant */
             readonly object: "auto_top_up";
@@ -849,7 +904,13 @@ export interface components {
         readonly Statement: {
             /** @constant */
             readonly object: "statement";
+            readonly number: string;
             readonly account_id: string;
+            readonly account_name: string;
+            readonly issuer: {
+                readonly name: string;
+                readonly contact: string | null;
+            } | null;
             readonly month: string;
             readonly from: components["schemas"]["Time"];
             readonly until: components["schemas"]["Time"];
@@ -863,8 +924,31 @@ export interface components {
                 readonly written_off_usd: components["schemas"]["Usd"];
                 readonly amount_usd: components["schemas"]["Usd"];
             }[];
+            readonly booked_usd: components["schemas"]["Usd"];
             readonly charged_usd: components["schemas"]["Usd"];
             readonly closing_balance_usd: components["schemas"]["Usd"];
+            readonly by_model: readonly {
+                readonly model: string;
+                readonly requests: number;
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
+            readonly by_key: readonly {
+                readonly key_id: string;
+                readonly name: string;
+                readonly requests: number;
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
+            /** @description oldest first; the last is the sum of all others */
+            readonly lines: readonly {
+                readonly line: string;
+                readonly date: string;
+                readonly description: string;
+                readonly text: string;
+                readonly requests?: number;
+                readonly tokens?: number;
+                readonly rate_usd_per_million?: components["schemas"]["Usd"];
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
         };
         /**
          * Format: date-time
@@ -892,6 +976,7 @@ export interface components {
             /** @constant */
             readonly kind: "charge";
             readonly request_id: string;
+            readonly key_id: string;
             readonly created_at: components["schemas"]["Time"];
             readonly charge_usd: components["schemas"]["Usd"];
             readonly balance_after_usd: components["schemas"]["Usd"];
@@ -1337,6 +1422,29 @@ export interface operations {
             readonly "5XX": components["responses"]["Failed"];
         };
     };
+    readonly getAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccountOverview"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
     readonly getBalance: {
         readonly parameters: {
             readonly query?: never;
@@ -1367,6 +1475,7 @@ export interface operations {
                 readonly from?: string;
                 readonly until?: string;
                 readonly model?: string;
+                readonly of?: "key" | "account";
                 readonly kind?: "charge" | "credit" | "all";
                 readonly limit?: number;
                 readonly cursor?: string;

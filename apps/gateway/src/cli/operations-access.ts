@@ -57,6 +57,8 @@ export async function withOperations<Result>(
         payments,
         reports: openProviderReports(config),
         overdraft: config.overdraft,
+        operator: config.operator,
+        sendsEvents: config.webhook !== undefined,
         readLinks: createReadLinks(peppersOf(config)),
         live: undefined,
         now: Date.now,

@@ -4,7 +4,6 @@ import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
-import { labelOf, statementLines } from '../operations/statement-lines.js';
 import type { WitnessDifference } from '../operations/witness.js';
 import type { Recharged } from './witness-commands.js';
 
@@ -203,15 +202,17 @@ export function printTransfer(transfer: OperationOutput<'transfer'>): string {
 }
 
 export function printStatement(statement: OperationOutput<'showStatement'>): string {
-  const rows = statementLines(statement).map((line) => [
+  const rows = statement.lines.map((line) => [
     line.date,
-    labelOf(line),
+    line.text,
     String(line.tokens ?? ''),
     line.rate_usd_per_million ?? '',
     line.amount_usd,
   ]);
   return `${pairs({
-    account: statement.account_id,
+    statement: statement.number,
+    account: `${statement.account_name} (${statement.account_id})`,
+    issuer: statement.issuer?.name ?? '',
     month: statement.month,
   })}\n${table(['date', 'what', '>tokens', '>rate (USD/M)', '>amount (USD)'], rows)}\n${pairs({
     'charged (USD)': statement.charged_usd,

@@ -147,6 +147,11 @@ const exchanges: readonly Endpoint[] = [
 
 const dashboard: readonly Endpoint[] = [
   {
+    ...{ method: 'get', path: '/v1/dashboard/account', id: 'getAccount', credential: 'link' },
+    summary: 'Whose key it is, what its account has, and how long that lasts',
+    result: schema.accountOverview,
+  },
+  {
     ...{ method: 'get', path: '/v1/dashboard/balance', id: 'getBalance', credential: 'link' },
     summary: "The balance of the key's account",
     result: schema.balance,
@@ -373,7 +378,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   compareWitness: 'Compares the ledger with usage that clients received',
   rechargeUsages: 'Books charges that the ledger lost, each of them once',
   listHolds: 'Money that is set aside for requests',
-  listEvents: 'Events, oldest first',
+  listEvents: 'Events, oldest first unless order is newest',
   listTrail: 'The trail: who changed what, newest first',
   startAudit: 'Starts an audit, or returns the one that is running',
   listAudits: 'Audits since the gateway started, newest first',
@@ -399,8 +404,15 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
 };
 
 function operationEndpoint(name: OperationName): Endpoint {
-  const { method, path, input, formats = {} } = operations[name] as Operation<z.ZodType, unknown>;
-  const alsoAs = Object.values(formats).map(({ mediaType }) => mediaType);
+  const {
+    method,
+    path,
+    input,
+    formats = {},
+    isAlsoCsv,
+  } = operations[name] as Operation<z.ZodType, unknown>;
+  const alsoAs: string[] = Object.values(formats).map(({ mediaType }) => mediaType);
+  if (isAlsoCsv === true) alsoAs.push('text/csv');
   return {
     method: method === 'GET' ? 'get' : method === 'POST' ? 'post' : 'patch',
     path,

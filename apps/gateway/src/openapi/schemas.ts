@@ -146,6 +146,41 @@ export const accountWithCredits = account
   })
   .meta({ id: 'AccountWithCredits' });
 
+export const accountOverview = z
+  .strictObject({
+    object: z.literal('account_overview'),
+    operator: orNull(z.strictObject({ name: text, contact: orNull(text) })).meta({
+      description: 'contact: an address of mail, or one that begins with https:// or http://',
+    }),
+    account_name: text,
+    balance_usd: usd,
+    is_shared: z.boolean().meta({ description: 'other keys spend the same balance' }),
+    may_see_account: z.boolean().meta({
+      description: 'the key may read the charges of all keys, and the statement',
+    }),
+    key: z.strictObject({
+      id: text,
+      name: text,
+      hint: text,
+      scope: z.enum(['use', 'manage']),
+      is_active: z.boolean(),
+      expires_at: orNull(time),
+      last_charged_at: orNull(time),
+    }),
+    expiring: z.array(z.strictObject({ remaining_usd: usd, expires_at: time })).meta({
+      description: 'the unspent part of each credit that expires, the next one first',
+    }),
+    pace: z
+      .strictObject({ days: count, spent_usd: usd, spent_by_key_usd: usd })
+      .meta({ description: 'what all keys of the account spent in these days, today included' }),
+    lasts_until: orNull(time).meta({
+      description:
+        'when the balance is used up at this pace, without credit that expires before it can be ' +
+        'spent; null if nothing was spent',
+    }),
+  })
+  .meta({ id: 'AccountOverview' });
+
 const firstCredit = z
   .strictObject({
     amount_usd: usd,
@@ -237,6 +272,7 @@ export const usage = z
     object: z.literal('usage'),
     kind: z.literal('charge'),
     request_id: text,
+    key_id: text,
     created_at: time,
     charge_usd: usd,
     balance_after_usd: usd,
@@ -271,6 +307,8 @@ export const usageSum = z
     written_off_usd: usd,
   })
   .meta({ id: 'UsageSum' });
+
+const statementTotal = { requests: count, amount_usd: usd };
 
 const tokenLine = z
   .strictObject({
@@ -322,7 +360,10 @@ export const books = z
 export const statement = z
   .strictObject({
     object: z.literal('statement'),
+    number: text,
     account_id: text,
+    account_name: text,
+    issuer: orNull(z.strictObject({ name: text, contact: orNull(text) })),
     month: text,
     from: time,
     until: time,
@@ -338,8 +379,25 @@ export const statement = z
         amount_usd: usd,
       }),
     ),
+    booked_usd: usd,
     charged_usd: usd,
     closing_balance_usd: usd,
+    by_model: z.array(z.strictObject({ model: text, ...statementTotal })),
+    by_key: z.array(z.strictObject({ key_id: text, name: text, ...statementTotal })),
+    lines: z
+      .array(
+        z.strictObject({
+          line: text,
+          date: text,
+          description: text,
+          text,
+          requests: count.exactOptional(),
+          tokens: count.exactOptional(),
+          rate_usd_per_million: usd.exactOptional(),
+          amount_usd: usd,
+        }),
+      )
+      .meta({ description: 'oldest first; the last is the sum of all others' }),
   })
   .meta({ id: 'Statement' });
 
@@ -564,6 +622,7 @@ export const today = z
       last_7_days: spendByModel,
       last_30_days: spendByModel,
     }),
+    sends_events: z.boolean().meta({ description: 'whether a receiver of events is configured' }),
     ledger: z.strictObject({
       accounts: count,
       keys: z.strictObject({

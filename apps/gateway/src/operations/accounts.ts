@@ -267,9 +267,9 @@ export const accountOperations = {
     path: '/admin/accounts/:account_id/statement',
     right: 'read',
     input: z.strictObject({ account_id: accountId, month, format: statementFormat }),
-    async run({ account_id, month: of }, { store }) {
+    async run({ account_id, month: of }, { store, operator }) {
       await found(store.getAccount(account_id));
-      return readStatement(store, account_id, of);
+      return readStatement(store, account_id, { month: of, issuer: operator });
     },
     formats: STATEMENT_FORMATS,
   }),

@@ -8,7 +8,7 @@ import { archivedNote } from './ledger.js';
 import type { LiveGateway } from './live.js';
 import { conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
-import { chargeLines } from './statement.js';
+import { chargeLines } from './statement-facts.js';
 import { line } from './storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from './views.js';
 

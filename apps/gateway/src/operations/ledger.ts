@@ -19,6 +19,8 @@ const number = z
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt);
 
+const listFormat = z.enum(['json', 'csv']).optional();
+
 /** The most sums of one response. Writing them takes a part of a second of the event loop. */
 const MAX_SUMS = 10_000;
 
@@ -59,6 +61,7 @@ export const ledgerOperations = {
       until: time.optional(),
       limit: pageSize,
       cursor: z.string().min(1).max(200).optional(),
+      format: listFormat,
     }),
     async run(input, { store }) {
       const { account_id, key_id, kind, model, from, until, limit, cursor } = input;
@@ -88,6 +91,7 @@ export const ledgerOperations = {
         archived_until: page.archivedUntil?.toISOString() ?? null,
       };
     },
+    isAlsoCsv: true,
   }),
 
   showEntry: operation({
@@ -117,6 +121,7 @@ export const ledgerOperations = {
         /** The sums with the largest value come first. If absent, they are in the order of `by`. */
         sort: z.enum(['charged', 'requests', 'tokens']).optional(),
         top: z.coerce.number().int().min(1).max(10_000).optional(),
+        format: listFormat,
       })
       .refine((input) => input.from < input.until, {
         path: ['until'],
@@ -140,6 +145,7 @@ export const ledgerOperations = {
         undefined,
       );
     },
+    isAlsoCsv: true,
   }),
 
   auditLedger: operation({
@@ -191,11 +197,13 @@ export const ledgerOperations = {
       state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
       account_id: accountId.optional(),
       type: z.enum(EVENT_TYPES).optional(),
+      order: z.enum(['oldest', 'newest']).optional(),
       limit: pageSize,
       cursor: number.optional(),
     }),
-    async run({ state, account_id, type, limit, cursor }, { store }) {
+    async run({ state, account_id, type, order, limit, cursor }, { store }) {
       const events = await store.listEvents({
+        order,
         state,
         accountId: account_id,
         after: cursor,

@@ -14,7 +14,7 @@ export interface LiveGateway {
 export interface TrafficToday {
   /** 00:00 UTC, or the start of the gateway if that was later. */
   readonly since: Date;
-  /** Requests of clients by the status that they were answered with. */
+  /** Requests for models by the status that clients got. Reads of the pages are not counted. */
   readonly requests: ReadonlyMap<string, number>;
   /** Responses that may have cost the operator and have no confirmed charge, by reason. */
   readonly unbilled: ReadonlyMap<string, number>;

@@ -7,6 +7,7 @@ import type { LiveGateway } from './live.js';
 import type { ReadLinks } from '../read-links.js';
 import type { ProviderReports } from '../provider-reports/reports.js';
 import type { Payments } from '../payments/payments.js';
+import type { Operator } from './statement-facts.js';
 import type { UpstreamModelsReading } from './upstream-models.js';
 
 export interface OperationContext {
@@ -23,6 +24,10 @@ export interface OperationContext {
    */
   readonly lowBalance: bigint | undefined;
   readonly readLinks: ReadLinks;
+  /** Who runs the gateway, for its customers. */
+  readonly operator: Operator | undefined;
+  /** Whether events are sent to a receiver. */
+  readonly sendsEvents: boolean;
   /** `undefined` in the command line. */
   readonly live: LiveGateway | undefined;
   /** Milliseconds since the epoch. */
@@ -56,6 +61,8 @@ export interface Operation<Input extends z.ZodType, Output> {
   readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
   /** What the member `format` of the input may be besides `json`. */
   readonly formats?: Readonly<Record<string, TextFormat<Output>>>;
+  /** Whether the result is a list that is written as CSV if `format` is `csv`. */
+  readonly isAlsoCsv?: true;
 }
 
 /** An operation was refused, or failed for a known reason. */

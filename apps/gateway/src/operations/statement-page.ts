@@ -1,6 +1,5 @@
 /** A statement as a page that prints well. It has no script and loads nothing. */
 
-import { labelOf, statementLines } from './statement-lines.js';
 import type { Statement } from './statement.js';
 
 const STYLE =
@@ -8,7 +7,7 @@ const STYLE =
   'color:#111;background:#fff}table{border-collapse:collapse;width:100%}' +
   'th,td{padding:.25rem .5rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}' +
   'td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}' +
-  'tr.b td{font-weight:600}@media print{body{margin:0;max-width:none}thead{display:' +
+  'h2{font-size:1rem;margin:1.5rem 0 .25rem}tr.b td{font-weight:600}@media print{body{margin:0;max-width:none}thead{display:' +
   'table-header-group}tr{break-inside:avoid}}';
 
 /** Allows the page only its own text and style. */
@@ -21,27 +20,66 @@ export const STATEMENT_PAGE_HEADERS = {
 } as const;
 
 export function statementPage(statement: Statement): string {
-  const rows = statementLines(statement).map((line) => {
+  const rows = statement.lines.map((line) => {
     const isBalance = line.line.endsWith('balance');
     const cells = [
       `<td>${escape(line.date.slice(0, 10))}</td>`,
-      `<td>${escape(labelOf(line))}</td>`,
+      `<td>${escape(line.text)}</td>`,
       numberCell(line.tokens),
       numberCell(line.rate_usd_per_million),
       numberCell(line.amount_usd),
     ];
     return `<tr${isBalance ? ' class="b"' : ''}>${cells.join('')}</tr>`;
   });
-  const { account_id: accountId, month } = statement;
+  const { account_id: accountId, account_name: name, month, number } = statement;
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
     `<title>Statement ${escape(month)}</title><style>${STYLE}</style></head><body>` +
     `<h1>Statement ${escape(month)}</h1>` +
-    `<p>Account ${escape(accountId)}. Amounts in USD, rates in USD per million tokens, ` +
-    'days in UTC.</p><table><thead><tr><th>Date</th><th>What</th><th class="n">Tokens</th>' +
+    `<p>Number ${escape(number)}<br>For ${escape(name)} (${escape(accountId)})${issuer(statement)}` +
+    '</p><p>Amounts in USD with every digit, rates in USD per million tokens, days in UTC.</p>' +
+    summary(statement) +
+    '<h2>All lines</h2><table><thead><tr><th>Date</th><th>What</th><th class="n">Tokens</th>' +
     '<th class="n">Rate</th><th class="n">Amount</th></tr></thead>' +
     `<tbody>${rows.join('')}</tbody></table></body></html>\n`
+  );
+}
+
+function issuer({ issuer: by }: Statement): string {
+  if (by === null) return '';
+  return `<br>By ${escape([by.name, by.contact].filter(Boolean).join(', '))}`;
+}
+
+function summary(statement: Statement): string {
+  const totals = [
+    ['Opening balance', statement.opening_balance_usd],
+    ['Credits and corrections', statement.booked_usd],
+    ['Charges', statement.charged_usd === '0' ? '0' : `-${statement.charged_usd}`],
+    ['Closing balance', statement.closing_balance_usd],
+  ] as const;
+  return (
+    `<table><tbody>${totals.map(([name, usd]) => `<tr><td>${name}</td>${numberCell(usd)}</tr>`).join('')}` +
+    `</tbody></table>${totalsTable('Model', statement.by_model, ({ model }) => model)}` +
+    totalsTable('Key', statement.by_key, ({ name }) => name)
+  );
+}
+
+function totalsTable<Total extends { readonly requests: number; readonly amount_usd: string }>(
+  what: string,
+  totals: readonly Total[],
+  nameOf: (total: Total) => string,
+): string {
+  if (totals.length === 0) return '';
+  const rows = totals.map(
+    (total) =>
+      `<tr><td>${escape(nameOf(total))}</td>${numberCell(total.requests)}` +
+      `${numberCell(total.amount_usd)}</tr>`,
+  );
+  return (
+    `<h2>By ${what.toLowerCase()}</h2><table><thead><tr><th>${what}</th>` +
+    `<th class="n">Requests</th><th class="n">Amount</th></tr></thead>` +
+    `<tbody>${rows.join('')}</tbody></table>`
   );
 }
 

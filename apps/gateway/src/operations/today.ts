@@ -15,7 +15,7 @@ export const todayOperations = {
     path: '/admin/today',
     right: 'read',
     input: z.strictObject({}),
-    async run(_input, { store, live, now }) {
+    async run(_input, { store, live, now, sendsEvents }) {
       const today = Math.floor(now() / DAY_MS) * DAY_MS;
       const until = new Date(today + DAY_MS);
       const from = new Date(today - (DAYS.last_30_days - 1) * DAY_MS);
@@ -37,6 +37,8 @@ export const todayOperations = {
           last_7_days: spendOf(DAYS.last_7_days),
           last_30_days: spendOf(DAYS.last_30_days),
         },
+        /** Without a receiver, events are only listed, and none is undelivered. */
+        sends_events: sendsEvents,
         ledger: ledgerView(summary),
         gateway: traffic === undefined ? null : trafficView(traffic),
       };

@@ -169,6 +169,7 @@ export function usageView(entry: ChargeEntry) {
     object: 'usage' as const,
     kind: entry.kind,
     request_id: entry.id,
+    key_id: entry.keyId,
     created_at: entry.createdAt.toISOString(),
     charge_usd: formatUsd(-entry.delta),
     balance_after_usd: formatUsd(entry.balanceAfter),
@@ -384,7 +385,12 @@ const CSV_COLUMNS = [
   'reason',
   'reference',
   'expires_at',
+  'key_id',
 ] as const;
+
+function namedRates(rates: ReturnType<typeof ratesView>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(rates).map(([name, rate]) => [`rate_${name}`, rate]));
+}
 
 /** Entries as the holder of a key sees them. */
 export function entriesCsv(entries: readonly LedgerEntry[]): string {
@@ -400,15 +406,15 @@ export function entriesCsv(entries: readonly LedgerEntry[]): string {
       };
       if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
       const { usage, rates, written_off_usd, model, endpoint, streamed } = chargeDetails(entry);
-      const named = Object.entries(rates).map(([name, rate]) => [`rate_${name}`, rate] as const);
       return {
         ...common,
         ...usage,
-        ...Object.fromEntries(named),
+        ...namedRates(rates),
         written_off_usd,
         model,
         endpoint,
         streamed,
+        key_id: entry.keyId,
       };
     }),
   );

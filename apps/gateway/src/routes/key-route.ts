@@ -36,7 +36,7 @@ export type ReadAnswer =
 const TIMES = { address: 1, key: 4, account: 20 } as const;
 
 /** Contains the cursor of the next page if the body cannot contain it. */
-const NEXT_CURSOR = 'x-gateway-next-cursor';
+export const NEXT_CURSOR = 'x-gateway-next-cursor';
 
 export function keyRoute(
   route: {

@@ -24,8 +24,11 @@ export function statementRoute(services: Services): RequestHandler {
       const query = statementQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       if (!(await maySeeAccount(key, services))) return { refusal: needsManage('statement') };
-      const statement = await readStatement(services.store, key.accountId, query.data.month);
-      const { format } = query.data;
+      const { format, month: of } = query.data;
+      const statement = await readStatement(services.store, key.accountId, {
+        month: of,
+        issuer: services.operator,
+      });
       if (format === 'json') return { json: statement };
       const { mediaType, write, ...headers } = STATEMENT_FORMATS[format];
       return { text: write(statement), contentType: `${mediaType}; charset=utf-8`, ...headers };

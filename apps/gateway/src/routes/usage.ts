@@ -1,7 +1,7 @@
 /**
- * `GET /v1/dashboard/usage`: the charges of a key, and on demand the other entries of its account,
- * one by one. `GET /v1/dashboard/usage/{request_id}`: one charge. `GET
- * /v1/dashboard/usage/summary`: sums of the charges of the key, or of all keys of its account.
+ * `GET /v1/dashboard/usage`: the charges of a key or of all keys of its account, and on demand the
+ * other entries of the account, one by one. `GET /v1/dashboard/usage/{request_id}`: one charge.
+ * `GET /v1/dashboard/usage/summary`: sums of the charges of the key, or of all keys of its account.
  * Amounts are exact decimal strings.
  */
 
@@ -23,6 +23,7 @@ import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
 import { needsManage } from './scope.js';
+import { maySeeAccount } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
@@ -33,12 +34,16 @@ const day = z.iso
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
+/** `account`: the charges of all keys of the account, for a key that may see them. */
+const whose = z.enum(['key', 'account']).default('key');
+
 export const usageQuery = z
   .strictObject({
     day: day.optional(),
     from: day.optional(),
     until: day.optional(),
     model: line.min(1).max(200).optional(),
+    of: whose,
     kind: z.enum(['charge', 'credit', 'all']).default('charge'),
     limit: z.coerce.number().int().min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
@@ -55,11 +60,14 @@ export function listUsageRoute(services: Services): RequestHandler {
     if (!query.success) {
       return { refusal: refusalOfQuery(query.error) };
     }
-    const { day: on, from, until, model, kind, limit, cursor, format } = query.data;
+    const { day: on, from, until, model, of, kind, limit, cursor, format } = query.data;
+    if (of === 'account' && !(await maySeeAccount(key, services))) {
+      return { refusal: needsManage('of') };
+    }
     const filter: EntryFilter = {
       accountId: key.accountId,
-      keyId: key.id,
       limit,
+      ...(of === 'key' ? { keyId: key.id } : {}),
       ...(kind === 'charge' ? { kind } : {}),
       ...(kind === 'credit' ? { withoutCharges: true } : {}),
       ...(model === undefined ? {} : { model }),
@@ -111,8 +119,7 @@ export const summaryQuery = z
     from: day.optional(),
     until: day.optional(),
     model: line.min(1).max(200).optional(),
-    /** `account`: the sums of all keys of the account, for a key that may manage them. */
-    of: z.enum(['key', 'account']).default('key'),
+    of: whose,
     format: z.enum(['json', 'csv']).default('json'),
   })
   .refine(({ from, until }) => from === undefined || until === undefined || from <= until, {
@@ -125,7 +132,9 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     const query = summaryQuery.safeParse(req.query);
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
     const { by, model, of, format } = query.data;
-    if (of === 'account' && key.scope !== 'manage') return { refusal: needsManage('of') };
+    if (of === 'account' && !(await maySeeAccount(key, services))) {
+      return { refusal: needsManage('of') };
+    }
     // The last day is included in the range.
     const lastDay = query.data.until ?? new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
     const until = new Date(lastDay.getTime() + DAY_MS);

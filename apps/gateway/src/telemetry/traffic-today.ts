@@ -4,6 +4,7 @@
  */
 
 import type { TrafficToday } from '../operations/live.js';
+import { EXCHANGES } from './finished-request.js';
 import type { WorkerMetrics } from '../workers/rpc-interfaces.js';
 
 export interface TrafficReader {
@@ -75,12 +76,17 @@ export function createTrafficReader(
 }
 
 function countsOf(processes: readonly WorkerMetrics[]): Counts {
-  const sums = (name: string, label: string, part = name): Sums => {
+  const sums = (
+    name: string,
+    label: string,
+    { part = name, endpoints }: { part?: string; endpoints?: readonly string[] } = {},
+  ): Sums => {
     const found = new Map<string, number>();
     for (const metric of processes.flat()) {
       if (metric.name !== name) continue;
       for (const value of metric.values) {
         if ('metricName' in value && value.metricName !== part) continue;
+        if (endpoints?.includes(String(value.labels['endpoint'])) === false) continue;
         const key = String(value.labels[label] ?? '');
         found.set(key, (found.get(key) ?? 0) + value.value);
       }
@@ -89,11 +95,11 @@ function countsOf(processes: readonly WorkerMetrics[]): Counts {
   };
   const firstByte = 'gateway_upstream_first_byte_seconds';
   return {
-    requests: sums('gateway_requests_total', 'status'),
+    requests: sums('gateway_requests_total', 'status', { endpoints: EXCHANGES }),
     unbilled: sums('gateway_unbilled_total', 'reason'),
     upstreamResponses: sums('gateway_upstream_responses_total', 'status'),
     upstreamRefusals: sums('gateway_upstream_account_refused_total', ''),
-    firstByteBuckets: sums(firstByte, 'le', `${firstByte}_bucket`),
+    firstByteBuckets: sums(firstByte, 'le', { part: `${firstByte}_bucket` }),
   };
 }
 

@@ -117,8 +117,9 @@ export interface KeyTable {
 }
 
 export interface EventTable {
-  /** Oldest first. */
+  /** Oldest first by default. */
   list(filter: {
+    readonly order?: 'oldest' | 'newest' | undefined;
     readonly state?: EventState | undefined;
     readonly accountId?: string | undefined;
     readonly after?: bigint | undefined;

@@ -31,13 +31,17 @@ export function createEventTable(pool: Pool): EventTable {
     return rows.map(eventOf);
   };
   return {
-    list: ({ state, accountId, after = 0n, limit }) =>
-      query(
-        `SELECT ${COLUMNS} FROM event WHERE event.seq > $1::int8 ` +
+    list({ order, state, accountId, after, limit }) {
+      const isNewestFirst = order === 'newest';
+      return query(
+        `SELECT ${COLUMNS} FROM event ` +
+          `WHERE ($1::int8 IS NULL OR event.seq ${isNewestFirst ? '<' : '>'} $1::int8) ` +
           `AND ($2::text IS NULL OR account_id = $2) ` +
-          `${state === undefined ? '' : `AND ${IN_STATE[state]}`} ORDER BY event.seq LIMIT $3`,
-        [after.toString(), accountId ?? null, limit],
-      ),
+          `${state === undefined ? '' : `AND ${IN_STATE[state]}`} ` +
+          `ORDER BY event.seq ${isNewestFirst ? 'DESC' : ''} LIMIT $3`,
+        [after?.toString() ?? null, accountId ?? null, limit],
+      );
+    },
 
     takeDue: ({ limit, leaseMs }) =>
       query(

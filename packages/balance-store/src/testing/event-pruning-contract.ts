@@ -74,6 +74,17 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
         pending.map(({ data }) => data['name']),
         ['tried', 'new'],
       );
+      const newest = { accountId, order: 'newest' } as const;
+      const last = await store.listEvents({ ...newest, limit: 2 });
+      assert.deepEqual(
+        last.map(({ data }) => data['name']),
+        ['new', 'untried'],
+      );
+      const before = await store.listEvents({ ...newest, after: last[1]!.seq, limit: 2 });
+      assert.deepEqual(
+        before.map(({ data }) => data['name']),
+        ['tried'],
+      );
     });
   });
 }

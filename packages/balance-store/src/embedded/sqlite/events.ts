@@ -48,24 +48,29 @@ const IN_STATE = {
 export function listEvents(
   connection: Connection,
   {
+    order,
     state,
     accountId,
-    after = 0n,
+    after,
     limit,
   }: {
+    readonly order?: 'oldest' | 'newest' | undefined;
     readonly state?: EventState | undefined;
     readonly accountId?: string | undefined;
     readonly after?: bigint | undefined;
     readonly limit: number;
   },
 ): readonly StoredEvent[] {
-  const conditions = ['seq > ?'];
+  const isNewestFirst = order === 'newest';
+  const conditions = ['TRUE'];
+  if (after !== undefined) conditions.push(isNewestFirst ? 'seq < ?' : 'seq > ?');
   if (state !== undefined) conditions.push(IN_STATE[state]);
   if (accountId !== undefined) conditions.push('account_id = ?');
   return connection
     .all<EventRow>(
-      `SELECT ${COLUMNS} FROM event WHERE ${conditions.join(' AND ')} ORDER BY seq LIMIT ?`,
-      after,
+      `SELECT ${COLUMNS} FROM event WHERE ${conditions.join(' AND ')} ` +
+        `ORDER BY seq ${isNewestFirst ? 'DESC' : ''} LIMIT ?`,
+      ...(after === undefined ? [] : [after]),
       ...(accountId === undefined ? [] : [accountId]),
       limit,
     )

@@ -6,8 +6,8 @@
 
 import { z } from 'zod';
 import { operationOutputs } from '../openapi/outputs.js';
-import { csvOf } from '../operations/csv.js';
-import type { OperationName, OperationOutput } from '../operations/operations.js';
+import { csvOf } from './csv.js';
+import type { OperationName, OperationOutput } from './operations.js';
 
 /** The operations whose result is a list. */
 export type ListName = {
