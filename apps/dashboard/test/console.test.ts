@@ -93,7 +93,7 @@ describe('the console', () => {
     await openPart(page, `accounts/${accountId}`);
     const before = await balanceOf(accountId);
     const after = formatUsd(parseUsd(before) + parseUsd('2.00000000000001'));
-    await page.getByRole('button', { name: 'Credit', exact: true }).click();
+    await page.getByRole('button', { name: 'Give credit' }).click();
     await page.getByLabel('Amount, USD').fill('nothing');
     await page.getByRole('button', { name: 'Continue' }).click();
     await eventually(async () => {
@@ -122,7 +122,7 @@ describe('the console', () => {
       expect(booked.status).toBe(200);
       await route.abort();
     });
-    const button = page.getByRole('button', { name: 'Credit 2.00000000000001 USD' });
+    const button = page.getByRole('button', { name: 'Give 2.00000000000001 USD' });
     await button.dblclick();
     await page.getByRole('alert').waitFor();
     await button.dblclick();
@@ -138,16 +138,27 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('adjusts, transfers and edits, each after one confirmation', async () => {
+  it('takes back, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     const before = parseUsd(await balanceOf(accountId));
-    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    // The action has the sign; a sign of the amount would be a second one.
     await page.getByLabel('Amount, USD').fill('-0.5');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
+    });
+    await page.getByLabel('Amount, USD').fill('0.5');
     await page.getByLabel('Reason').selectOption('refund');
+    await page.getByLabel('Reference').fill('invoice 7');
+    await page.getByLabel('Note').fill('asked by phone');
     await page.getByRole('button', { name: 'Continue' }).click();
     expect(await balanceOf(accountId)).toBe(formatUsd(before));
-    await page.getByRole('button', { name: 'Adjust the balance' }).click();
+    expect(await page.getByRole('dialog').innerText()).toMatch(
+      /Reason\s+Refund\s+Reference\s+invoice 7\s+Note, for operators only\s+asked by phone/,
+    );
+    await page.getByRole('button', { name: 'Take back 0.5 USD' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Transfer' }).click();
     await page.getByLabel('To the account').fill(otherId);
@@ -157,6 +168,11 @@ describe('the console', () => {
     await page.getByText('The other account now has').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
+    const { data } = await gateway.call('listLedger', { account_id: accountId, limit: 2 });
+    expect(data[1]).toMatchObject({
+      ...{ kind: 'adjustment', amount_usd: '-0.5', reason: 'refund' },
+      ...{ reference: 'invoice 7', note: 'asked by phone' },
+    });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Low-balance notice').fill('4');
@@ -198,9 +214,11 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Rotate: member' }).click();
     await page.getByLabel('Hours').fill('0');
     await page.getByRole('button', { name: 'Continue' }).dblclick();
+    // The key was used today, and its old credential ends at once.
+    await page.getByLabel('Type the name').fill('member');
     await page.getByRole('button', { name: 'Rotate the key' }).dblclick();
     const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await openPart(page, 'keys');
     await page.getByLabel('Whose credential is this?').fill(credential);
     await page.getByRole('button', { name: 'Find' }).click();
@@ -216,7 +234,7 @@ describe('the console', () => {
     const month = new Date().toISOString().slice(0, 7);
     const statement = await gateway.call('showStatement', { account_id: accountId, month });
     await page.goto(`${consoleUrl}#/accounts/${accountId}`);
-    await page.getByText('Statement', { exact: true }).click();
+    await page.getByRole('button', { name: 'Statement', exact: true }).click();
     await page.locator('.statement').waitFor();
     const amounts = await valuesOf(page, '.statement td.n:last-child data');
     expect(amounts.at(0)).toBe(statement.opening_balance_usd);
@@ -228,7 +246,8 @@ describe('the console', () => {
     );
 
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByRole('button', { name: 'Save as CSV' }).click();
     const saved = await download;
     expect(saved.suggestedFilename()).toBe(`statement-${accountId}-${month}.csv`);
     const csv = readFileSync(await saved.path(), 'utf8');
@@ -243,6 +262,58 @@ describe('the console', () => {
     expect(await printed.locator('tr.b').last().locator('td').last().textContent()).toBe(
       statement.closing_balance_usd,
     );
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('raises no alarm about notifications that nobody should receive, and lists the newest first', async () => {
+    const { page, context, problems } = await open();
+    const card = page.getByRole('region', { name: 'Needs attention' });
+    await card.getByText('no receiver is configured').waitFor();
+    expect(await card.locator('.badge.warning').count()).toBe(0);
+    await card.getByRole('link', { name: 'notifications' }).click();
+    await loaded(page);
+    const { data } = await gateway.call('listEvents', { limit: 100 });
+    expect(data.length).toBeGreaterThan(1);
+    await eventually(async () => {
+      const times = await page
+        .locator('main tbody time')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('datetime')));
+      expect(times).toEqual(data.map(({ created_at }) => created_at).toReversed());
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('saves the ledger and the usage as CSV, and shows balances only where they add up', async () => {
+    const { page, context, problems } = await open();
+    const saved = async () => {
+      const waiting = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save as CSV' }).first().click();
+      return readFileSync(await (await waiting).path(), 'utf8')
+        .trimEnd()
+        .split('\r\n');
+    };
+    await openPart(page, 'ledger');
+    expect(await page.getByText('Balance after', { exact: true }).count()).toBe(0);
+    await page.route('**/admin/ledger?*format=csv*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=5') }),
+    );
+    const { data } = await gateway.call('listLedger', { limit: 1_000 });
+    const lines = await saved();
+    expect(lines[0]).toContain('amount_usd');
+    expect(lines).toHaveLength(1 + data.length);
+    data.forEach(({ id, amount_usd }, index) => {
+      expect(lines[index + 1]).toContain(id);
+      expect(lines[index + 1]).toContain(amount_usd);
+    });
+    await openPart(page, `ledger?account_id=${accountId}`);
+    await page.getByText('Balance after', { exact: true }).waitFor();
+    await openPart(page, 'today');
+    const sums = await saved();
+    expect(sums[0]).toContain('charged_usd');
+    expect(sums.length).toBeGreaterThan(1);
+    await page.unrouteAll({ behavior: 'wait' });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -274,7 +345,7 @@ describe('the console', () => {
     expect(page.url()).toContain('until=2020-11-22');
     await openPart(page, 'ledger?until=20261-01-01');
     await eventually(async () => {
-      expect(await page.getByRole('alert').innerText()).toContain('until');
+      expect(await page.getByRole('alert').innerText()).toContain('Until:');
     });
     expect(problems).toEqual([]);
     await context.close();
@@ -338,7 +409,7 @@ describe('the console', () => {
     await page.getByText('charged for exactly these tokens').waitFor();
     await openPart(page, 'dispute?request_id=req_unknown');
     await eventually(async () => {
-      expect(await page.getByRole('alert').innerText()).toContain('there is no such');
+      expect(await page.getByRole('alert').innerText()).toContain('Not possible. There is no such');
     });
     // The verdict was about the request before.
     expect(await page.getByText('charged for exactly these tokens').count()).toBe(0);
@@ -405,7 +476,7 @@ describe('the console', () => {
     expect(await page.getByRole('button', { name: 'Create' }).count()).toBe(0);
     await openPart(page, `accounts/${accountId}`);
     await page.locator('tr[data-key]').first().waitFor();
-    for (const name of [/^Credit$/, /^Adjust/, /^Transfer/, /^Edit/, /^Rotate/, /^Create/]) {
+    for (const name of [/^Give/, /^Take/, /^Transfer/, /^Edit/, /^Rotate/, /^Create/]) {
       expect(await page.getByRole('button', { name }).count()).toBe(0);
     }
     expect(problems).toEqual([]);
@@ -516,7 +587,7 @@ describe('the console', () => {
       await check(part);
     }
     await openPart(page, `accounts/${accountId}`);
-    await page.getByRole('button', { name: 'Credit', exact: true }).click();
+    await page.getByRole('button', { name: 'Give credit' }).click();
     await check('a dialog');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Sign out' }).click();

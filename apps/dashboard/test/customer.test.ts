@@ -22,7 +22,13 @@ import {
   signIn,
   valuesOf,
 } from './support/browser.js';
-import { createFolder, sendTraffic, startPages, writeOtherPrices } from './support/traffic.js';
+import {
+  MODELS,
+  createFolder,
+  sendTraffic,
+  startPages,
+  writeOtherPrices,
+} from './support/traffic.js';
 
 const MARKUP = '<img src=x onerror="document.title=\'owned\'">';
 
@@ -58,6 +64,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       ledger === 'PostgreSQL'
         ? { DATABASE_URL: await postgres.createDatabase() }
         : { DATA_DIR: folder.path };
+    env = { ...env, OPERATOR: 'Example Ltd <help@example.com>' };
     const first = await startPages(env);
     const account = await first.call('createAccount', { name: MARKUP, balance_usd: '100' });
     accountId = account.id;
@@ -108,6 +115,28 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     expect([opening, closing]).toEqual(['0', audit.balances_usd]);
     const sum = lines.reduce((total, value) => total + parseUsd(value), 0n);
     expect(formatUsd(sum)).toBe(closing);
+    // On paper, too, where nobody sees more than the text. It begins with the statement.
+    await page.getByLabel('Every digit').uncheck();
+    await page.emulateMedia({ media: 'print' });
+    const amounts = async (table: string) =>
+      (await page.locator(`${table} td.n:last-child`).allInnerTexts()).map((text) =>
+        parseUsd(text.trim().replaceAll(/[$,]/g, '').replace('−', '-')),
+      );
+    const printed = await amounts('.statement');
+    const last = printed.pop();
+    expect(printed.length).toBe(lines.length + 1);
+    expect(printed.reduce((total, value) => total + value, 0n)).toBe(last);
+    expect(last).toBe(parseUsd(audit.balances_usd));
+    const charged = -parseUsd(audit.charged_usd);
+    for (const by of ['model', 'key']) {
+      const totals = await amounts(`[aria-label="Charges by ${by}"] tbody`);
+      expect(totals).toHaveLength(2);
+      expect(totals.reduce((total, value) => total + value, 0n)).toBe(charged);
+    }
+    expect(await page.locator('#balance').isVisible()).toBe(false);
+    expect(await page.locator('main').innerText()).toMatch(
+      /^(Usage and balance\s+)?Statement of [^]*Number[^]*Customer[^]*Issued by\s+Example Ltd, help@example.com/,
+    );
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -134,6 +163,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       Requests: BigInt(total('requests')),
     };
     expect(expected.Requests).toBe(40n);
+    const colors = new Map<string, Set<string>>();
     for (const [measure, sum] of Object.entries(expected)) {
       await page.getByRole('button', { name: measure, exact: true }).click();
       await page.locator('figure').waitFor();
@@ -142,11 +172,21 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
         .evaluateAll((all) => all.map((bar) => bar.getAttribute('data-value') ?? ''));
       expect(bars.length).toBeGreaterThan(1);
       expect(bars.reduce((all, value) => all + BigInt(value), 0n)).toBe(sum);
+      const drawn = await page
+        .locator('rect.bar')
+        .evaluateAll((all) =>
+          all.map((bar) => [bar.getAttribute('data-series') ?? '', getComputedStyle(bar).fill]),
+        );
+      for (const [name = '', color = ''] of drawn) {
+        colors.set(name, new Set([...(colors.get(name) ?? []), color]));
+      }
       const cells = await valuesOf(page, '.figures tbody td.n:not(:last-child) data');
       const inUnits = measure === 'Spend' ? parseUsd : BigInt;
       expect(cells.map(inUnits).reduce((all, value) => all + value, 0n)).toBe(sum);
       expect(cells.map(inUnits).filter((value) => value !== 0n)).toEqual(bars.map(BigInt));
     }
+    expect([...colors.values()].map(({ size }) => size)).toEqual([...colors].map(() => 1));
+    for (const model of MODELS) expect(colors.has(model)).toBe(true);
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -176,6 +216,70 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await eventually(async () => {
       expect(await page.getByLabel('Show').inputValue()).toBe('charge');
     });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('adds up the ledger of all keys, and shows no balance beside the charges of one', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manager);
+    await openPart(page, 'ledger');
+    const rows = page.locator('tr[data-entry]');
+    await rows.first().waitFor();
+    const shown = await rows.evaluateAll((all) =>
+      all.map((row) => ({
+        text: (row as HTMLElement).innerText,
+        values: [...row.querySelectorAll('data')].map((each) => each.getAttribute('value') ?? ''),
+      })),
+    );
+    // 40 charges, one credit, one correction and the first credit.
+    expect(shown).toHaveLength(43);
+    shown.forEach(({ values: [amount = '', balance = ''] }, index) => {
+      const before = parseUsd(shown[index + 1]?.values[1] ?? '0');
+      expect(formatUsd(before + parseUsd(amount))).toBe(balance);
+    });
+    expect(shown.filter(({ text }) => text.includes('lead')).length).toBeGreaterThan(5);
+    expect(shown.filter(({ text }) => text.includes(MARKUP)).length).toBeGreaterThan(5);
+    await page.getByRole('button', { name: 'This key' }).click();
+    await page.getByText('other keys of the account are not shown').waitFor();
+    expect(await page.getByText('Balance after', { exact: true }).count()).toBe(0);
+    await context.close();
+
+    const other = await openPage(browser, dashboard(gateway));
+    await signIn(other.page, member);
+    await openPart(other.page, 'ledger');
+    await other.page.getByText('other keys of the account are not shown').waitFor();
+    expect(await other.page.getByText('Balance after', { exact: true }).count()).toBe(0);
+    // A key that may not see the account is not led to a refusal.
+    expect(await other.page.getByRole('link', { name: 'Statement' }).count()).toBe(0);
+    expect(await other.page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
+    expect([...problems, ...other.problems]).toEqual([]);
+    await other.context.close();
+  });
+
+  it('saves the ledger and the usage as CSV, with every page of them', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manager);
+    await openPart(page, 'ledger');
+    // Pages of ten entries, so that the file has several.
+    await page.route('**/v1/dashboard/usage?*format=csv*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=10') }),
+    );
+    const saved = async () => {
+      const waiting = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save as CSV' }).click();
+      return readFileSync(await (await waiting).path(), 'utf8');
+    };
+    const sent = async (path: string) => {
+      const response = await fetch(`${gateway.url}/v1/dashboard/${path}`, {
+        headers: { authorization: `Bearer ${manager}` },
+      });
+      return response.text();
+    };
+    expect(await saved()).toBe(await sent('usage?kind=all&of=account&limit=1000&format=csv'));
+    await openPart(page, 'usage');
+    expect(await saved()).toBe(await sent('usage/summary?by=day,model&of=account&format=csv'));
+    await page.unrouteAll({ behavior: 'wait' });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -216,8 +320,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
     });
     await openPart(page, 'ledger?kind=credit');
+    // The name of the account is above, in the card of the balance.
     await eventually(async () => {
-      expect(await page.getByText(MARKUP).count()).toBe(1);
+      expect(await page.getByText(MARKUP).count()).toBe(2);
     });
     expect(await page.locator('main img').count()).toBe(0);
     expect(await page.title()).not.toBe('owned');
@@ -231,10 +336,14 @@ describe('the customer’s page', () => {
   let key: string;
   let other: string;
   beforeAll(async () => {
-    gateway = await startPages({ TOP_UP_URL: 'https://shop.example.com/credit?from=page' });
+    gateway = await startPages({
+      TOP_UP_URL: 'https://shop.example.com/credit?from=page',
+      OPERATOR: 'Example Ltd <help@example.com>',
+    });
     const { id } = await gateway.call('createAccount', { name: 'team', balance_usd: '7.5' });
     const lead = await gateway.call('createKey', { name: 'lead', account_id: id, scope: 'manage' });
     key = lead.api_key ?? '';
+    await gateway.call('createKey', { name: 'member', account_id: id });
     other = (await gateway.createKey({ balance_usd: '3.25' })).apiKey;
     await sendTraffic(gateway, [key], { count: 6, seed: 3 });
   });
@@ -400,8 +509,10 @@ describe('the customer’s page', () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, other);
     await page.getByText('Nothing was used in these days.').waitFor();
-    await openPart(page, 'ledger?kind=charge');
-    await page.getByText('Nothing here yet').waitFor();
+    await openPart(page, 'ledger?kind=charge&model=opus');
+    await page.getByText('Nothing here fits “Charges” and the model “opus”.').waitFor();
+    const offered = page.locator('datalist option[value="claude-opus-5"]');
+    expect(await offered.count()).toBe(1);
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -436,12 +547,17 @@ describe('the customer’s page', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     // The double click must create one key.
     await page.getByRole('button', { name: 'Create the key' }).dblclick();
-    const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
+    const shown = page.getByLabel('the new credential', { exact: true });
+    const credential = await shown.innerText();
+    // It is shown only once, so no key closes the dialog.
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+    expect(await shown.isVisible()).toBe(true);
     const found = await gateway.call('findKey', { api_key: credential });
     expect(found).toMatchObject({ name: 'intern', caps: { day: { cap_usd: '2.5' } } });
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await shown.waitFor({ state: 'detached' });
     const list = await gateway.call('listKeys', { account_id: found.account_id });
-    expect(list.data.map(({ name }) => name).sort()).toEqual(['intern', 'lead']);
+    expect(list.data.map(({ name }) => name).sort()).toEqual(['intern', 'lead', 'member']);
 
     await page.getByRole('button', { name: 'Suspend: intern' }).click();
     await eventually(async () => {
@@ -503,7 +619,7 @@ describe('the customer’s page', () => {
     expect((await reloaded).status()).toBe(200);
     const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
     expect(credential).not.toBe(old);
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.reload();
     await page.getByRole('button', { name: 'Rotate: own' }).waitFor();
     expect(await page.evaluate(() => Object.values({ ...sessionStorage }))).toEqual([credential]);
@@ -533,15 +649,15 @@ describe('the customer’s page', () => {
       return Promise.resolve();
     });
     release();
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('button', { name: 'Suspend: late' }).waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });
 
-  it('says why it cannot know whether the key may manage others, and tries again', async () => {
+  it('says why it cannot know what the key may see, and tries again', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
-    await page.route('**/v1/dashboard/keys?limit=1', (route) =>
+    await page.route('**/v1/dashboard/account', (route) =>
       route.fulfill({
         status: 503,
         headers: { 'retry-after': '60' },
@@ -553,18 +669,164 @@ describe('the customer’s page', () => {
     await eventually(async () => {
       expect(await page.getByRole('alert').innerText()).toContain('the ledger cannot be reached');
     });
-    await page.unroute('**/v1/dashboard/keys?limit=1');
-    // The usage of the last days has a request of its own, which can fail while the balance is
-    // shown.
-    await page.route('**/v1/dashboard/usage/summary?by=day&*', (route) => route.abort());
+    await page.unroute('**/v1/dashboard/account');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: 'Keys' }).waitFor();
-    const card = page.getByRole('region', { name: 'Balance' });
-    await card.getByText('No connection').waitFor();
-    await eventually(async () => {
-      expect(await card.getByText('unknown', { exact: true }).count()).toBe(2);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says whose key, account and gateway it is, and until when the shared balance lasts', async () => {
+    const { id } = await gateway.call('createAccount', { name: 'Blue team', balance_usd: '1' });
+    const created = async (name: string) =>
+      (await gateway.call('createKey', { name, account_id: id })).api_key ?? '';
+    const [busy, quiet] = [await created('busy'), await created('quiet')];
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    await gateway.call('topUpAccount', {
+      account_id: id,
+      top_up_id: 'gift',
+      amount_usd: '1.59',
+      source: 'promotional',
+      expires_at,
     });
-    expect(await card.getByText('…', { exact: true }).count()).toBe(0);
+    await sendTraffic(gateway, [busy], { count: 2, seed: 6 });
+    await sendTraffic(gateway, [quiet], { count: 1, seed: 7 });
+    const ends = new Set<string>();
+    for (const [apiKey, name] of [
+      [busy, 'busy'],
+      [quiet, 'quiet'],
+    ] as const) {
+      const { page, context, problems } = await openPage(browser, dashboard(gateway));
+      await signIn(page, apiKey);
+      const card = page.getByRole('region', { name: 'Balance' });
+      await card.getByText('shared with other keys').waitFor();
+      const text = await card.innerText();
+      expect(text).toContain(`Key ${name} gw_`);
+      expect(text).toContain('of the account Blue team');
+      expect(text).toContain('Example Ltd: help@example.com');
+      expect(text).toMatch(/\$1\.\d+ expires on/);
+      expect(text).toMatch(/about \d+ days, until/);
+      const response = await fetch(`${gateway.url}/v1/dashboard/account`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      const { lasts_until: end } = (await response.json()) as { lasts_until: string };
+      const [shown = ''] = await valuesOf(page, '#figures data');
+      // The pace is one of the time until now, so it changes with each look.
+      expect(Math.abs(Date.parse(shown) - Date.parse(end))).toBeLessThan(600_000);
+      ends.add(end.slice(0, 10));
+      expect(problems).toEqual([]);
+      await context.close();
+    }
+    // However little one of them has spent, the balance of both ends on the same day.
+    expect(ends.size).toBe(1);
+  });
+
+  it('does not revoke a key by a key press that was not meant, and asks for the name of a key in use', async () => {
+    const { id } = await gateway.call('createAccount', { name: 'careful', balance_usd: '5' });
+    const created = (name: string, scope: 'use' | 'manage') =>
+      gateway.call('createKey', { name, account_id: id, scope });
+    const lead = await created('lead', 'manage');
+    const used = await created('used', 'use');
+    const idle = await created('idle', 'use');
+    await sendTraffic(gateway, [used.api_key ?? ''], { count: 1, seed: 8 });
+    const stateOf = async (key_id: string) => (await gateway.call('showKey', { key_id })).state;
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.clock.install();
+    await signIn(page, lead.api_key ?? '');
+    await openPart(page, 'keys');
+    // The key of the person is marked, and nothing is offered for it that is always refused.
+    const own = page.locator(`tr[data-key="${lead.id}"]`);
+    expect(await own.innerText()).toContain('this key');
+    expect(await own.getByRole('button').allInnerTexts()).toEqual(['Rotate']);
+
+    await page.clock.pauseAt(Date.now() + 60_000);
+    for (const press of ['Enter', 'Space'] as const) {
+      for (const [action, name] of [
+        ['Revoke', 'idle'],
+        ['Suspend', 'idle'],
+      ] as const) {
+        await page.getByRole('button', { name: `${action}: ${name}` }).focus();
+        await page.keyboard.press(press);
+        const confirm = page.getByRole('button', { name: `${action} the key` });
+        await confirm.waitFor();
+        expect(await page.getByRole('heading', { name: `${action} "` }).evaluate(hasFocus)).toBe(
+          true,
+        );
+        await page.keyboard.press(press);
+        // Also with the focus on the button: at once, it is not ready.
+        expect(await confirm.isDisabled()).toBe(true);
+        await page.clock.runFor(499);
+        expect(await confirm.isDisabled()).toBe(true);
+        await page.clock.runFor(1);
+        expect(await confirm.isEnabled()).toBe(true);
+        await confirm.focus();
+        // A key that is held down: the browser marks the repeated presses.
+        await page.keyboard.down('Shift');
+        await page.keyboard.up('Shift');
+        await confirm.evaluate((button) => {
+          const held = { key: 'Enter', repeat: true, bubbles: true, cancelable: true };
+          if (button.dispatchEvent(new KeyboardEvent('keydown', held)))
+            (button as HTMLElement).click();
+        });
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        expect(await stateOf(idle.id)).toBe('active');
+      }
+    }
+
+    await page.getByRole('button', { name: 'Revoke: used' }).click();
+    const confirm = page.getByRole('button', { name: 'Revoke the key' });
+    await page.clock.runFor(500);
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.getByLabel('Type the name "used" to confirm').fill('use');
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.getByLabel('Type the name "used" to confirm').fill('used');
+    await confirm.click();
+    await page.getByText('is now revoked').waitFor();
+    expect(await stateOf(used.id)).toBe('revoked');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('loads new figures by itself, says how old they are, and disturbs nothing', async () => {
+    const { id } = await gateway.call('createAccount', { name: 'watching', balance_usd: '5' });
+    const { api_key: apiKey } = await gateway.call('createKey', { name: 'own', account_id: id });
+    await sendTraffic(gateway, [apiKey ?? ''], { count: 2, seed: 9 });
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.clock.install();
+    await signIn(page, apiKey ?? '');
+    await openPart(page, 'ledger');
+    await page
+      .getByRole('button', { name: /^Open charge/ })
+      .first()
+      .click();
+    await page.getByLabel('Model').fill('half a wo');
+    await page.getByText('Updated just now').waitFor();
+    await page.clock.runFor(10_000);
+    await page.getByText('Updated 10 s ago').waitFor();
+    const [before] = await valuesOf(page, '#balance data');
+    await gateway.call('topUpAccount', { account_id: id, top_up_id: 'more', amount_usd: '2' });
+    await page.clock.runFor(6_000);
+    await eventually(async () => {
+      expect((await valuesOf(page, '#balance data'))[0]).toBe(
+        formatUsd(parseUsd(before ?? '0') + parseUsd('2')),
+      );
+    });
+    await eventually(async () => {
+      expect(await page.locator('tr[data-entry]').count()).toBe(4);
+    });
+    expect(await page.getByLabel('Model').inputValue()).toBe('half a wo');
+    expect(await page.getByLabel('Model').evaluate(hasFocus)).toBe(true);
+    expect(await page.locator('tr.detail').count()).toBe(1);
+    // When the person comes back, and nobody has waited for 15 seconds.
+    await gateway.call('topUpAccount', { account_id: id, top_up_id: 'again', amount_usd: '1' });
+    await page.clock.runFor(6_000);
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await eventually(async () => {
+      expect((await valuesOf(page, '#balance data'))[0]).toBe(
+        formatUsd(parseUsd(before ?? '0') + parseUsd('3')),
+      );
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -718,7 +980,7 @@ describe('the customer’s page', () => {
     await page.getByRole('navigation').waitFor();
     await page.getByRole('link', { name: 'Keys' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Caps: lead' }).focus();
+    await page.getByRole('button', { name: 'Caps: member' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
@@ -740,7 +1002,7 @@ describe('the customer’s page', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await eventually(async () => {
-      expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Caps: lead');
+      expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Caps: member');
     });
     await context.close();
   });
@@ -762,7 +1024,7 @@ describe('the customer’s page', () => {
       await openPart(page, part);
       await check(part);
     }
-    await page.getByRole('button', { name: 'Caps: lead' }).click();
+    await page.getByRole('button', { name: 'Caps: member' }).click();
     await check('a dialog');
     expect(problems).toEqual([]);
     await context.close();

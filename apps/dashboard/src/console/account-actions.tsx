@@ -6,68 +6,82 @@ import type { DialogCallbacks } from '../shared/actions.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
-import { call } from './session.js';
+import { call, may } from './session.js';
 import type { Sent } from './session.js';
 
 interface Props extends DialogCallbacks {
   readonly account: Sent<'Account'>;
 }
 
-const SOURCES = [
+/** Why an operator gives credit. The first two are credits, the others corrections. */
+const GIVEN_FOR = [
   ['paid', 'Paid'],
   ['promotional', 'Promotional'],
+  ['goodwill', 'Goodwill'],
+  ['correction', 'Correction'],
+  ['write_off', 'Write-off of a debt'],
+] as const;
+/** Only a token that may change accounts may correct a balance. */
+const GIVEN_BY_CREDIT = [GIVEN_FOR[0], GIVEN_FOR[1]] as const;
+
+/** Why an operator takes money from a balance, for example because it was paid back outside. */
+const TAKEN_FOR = [
+  ['refund', 'Refund'],
+  ['chargeback', 'Chargeback'],
+  ['correction', 'Correction'],
 ] as const;
 
-export function Credit({ account, ...callbacks }: Props) {
+type Booked = Pick<Sent<'TopUp'>, 'balance_usd' | 'replayed'>;
+
+export function GiveCredit({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
-  const [source, setSource] = useState<(typeof SOURCES)[number][0]>('paid');
-  const [reference, setReference] = useState('');
-  const [note, setNote] = useState('');
+  const [reason, setReason] = useState<(typeof GIVEN_FOR)[number][0]>('paid');
   const [expiry, setExpiry] = useState('');
+  const words = useWords();
   const amount = positive(text);
+  const isCredit = reason === 'paid' || reason === 'promotional';
+  const expires = isCredit && expiry !== '' ? isoOfLocal(expiry) : undefined;
   return (
-    <ActionDialog
-      title={`Credit ${account.name}`}
+    <ActionDialog<Booked>
+      title={`Give credit to ${account.name}`}
       fields={
         <>
           <AmountField value={text} onValue={setText} />
-          <Choice label="Source" value={source} options={SOURCES} onValue={setSource} />
-          <TextField
-            label="Reference"
-            value={reference}
-            onValue={setReference}
-            hint="For example, the number of an invoice. The customer sees it. May be empty."
+          <Choice
+            label="Reason"
+            value={reason}
+            options={may('change') ? GIVEN_FOR : GIVEN_BY_CREDIT}
+            onValue={setReason}
           />
-          <TextField
-            label="Note"
-            value={note}
-            onValue={setNote}
-            hint="For operators only. May be empty."
-          />
-          <TextField
-            label="Expires"
-            type="datetime-local"
-            value={expiry}
-            onValue={setExpiry}
-            hint="In your time zone. Empty: never."
-          />
+          {words.fields}
+          {isCredit && (
+            <TextField
+              label="Expires"
+              type="datetime-local"
+              value={expiry}
+              onValue={setExpiry}
+              hint="In your time zone. Empty: never."
+            />
+          )}
         </>
       }
       problem={amountProblem(text)}
       changes={() => [balanceChange(account, amount ?? '0')]}
-      confirm={`Credit ${amount ?? ''} USD`}
+      facts={[['Reason', labelIn(GIVEN_FOR, reason)], ...words.facts, ['Expires', expires ?? null]]}
+      confirm={`Give ${amount ?? ''} USD`}
       run={(actionId) =>
-        call('POST', '/admin/accounts/{account_id}/top-ups', {
-          path: { account_id: account.id },
-          body: {
-            top_up_id: actionId,
-            amount_usd: amount ?? '',
-            source,
-            reference: given(reference),
-            note: given(note),
-            expires_at: expiry === '' ? undefined : isoOfLocal(expiry),
-          },
-        })
+        isCredit
+          ? call('POST', '/admin/accounts/{account_id}/top-ups', {
+              path: { account_id: account.id },
+              body: {
+                top_up_id: actionId,
+                amount_usd: amount ?? '',
+                source: reason,
+                ...words.given,
+                expires_at: expires,
+              },
+            })
+          : adjust(account, { id: actionId, amount: amount ?? '', reason, ...words.given })
       }
       done={(booked) => <BalanceNow of={booked} />}
       {...callbacks}
@@ -75,72 +89,88 @@ export function Credit({ account, ...callbacks }: Props) {
   );
 }
 
-const REASONS = [
-  ['refund', 'Refund'],
-  ['chargeback', 'Chargeback'],
-  ['correction', 'Correction'],
-  ['goodwill', 'Goodwill'],
-  ['write_off', 'Write-off'],
-] as const;
-
-export function Adjust({ account, ...callbacks }: Props) {
+export function TakeBack({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
-  const [reason, setReason] = useState<(typeof REASONS)[number][0]>('correction');
-  const [reference, setReference] = useState('');
-  const [note, setNote] = useState('');
-  const typed = readTypedUsd(text);
-  const amount = typed === undefined || parseUsd(typed) === 0n ? undefined : typed;
+  const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0]>('refund');
+  const words = useWords();
+  const amount = positive(text);
   return (
     <ActionDialog
-      title={`Adjust the balance of ${account.name}`}
+      title={`Take back from ${account.name}`}
       fields={
         <>
-          <TextField
-            label="Amount, USD"
-            required
+          <AmountField
             value={text}
             onValue={setText}
-            hint="To take money away, type a minus sign, such as -5."
+            hint="The balance falls by it. No payment is made: refund a payment in Payments."
           />
-          <Choice label="Reason" value={reason} options={REASONS} onValue={setReason} />
-          <TextField
-            label="Reference"
-            value={reference}
-            onValue={setReference}
-            hint="The customer sees it. May be empty."
-          />
-          <TextField
-            label="Note"
-            value={note}
-            onValue={setNote}
-            hint="For operators only. May be empty."
-          />
+          <Choice label="Reason" value={reason} options={TAKEN_FOR} onValue={setReason} />
+          {words.fields}
         </>
       }
-      problem={
-        amount === undefined
-          ? (commaProblem(text) ?? 'Amount: must be a number other than 0, such as -5.')
-          : undefined
-      }
-      changes={() => [balanceChange(account, amount ?? '0')]}
-      confirm="Adjust the balance"
-      isDangerous={amount?.startsWith('-') ?? false}
+      problem={amountProblem(text)}
+      changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
+      facts={[['Reason', labelIn(TAKEN_FOR, reason)], ...words.facts]}
+      confirm={`Take back ${amount ?? ''} USD`}
+      isDangerous
       run={(actionId) =>
-        call('POST', '/admin/accounts/{account_id}/adjustments', {
-          path: { account_id: account.id },
-          body: {
-            adjustment_id: actionId,
-            amount_usd: amount ?? '',
-            reason,
-            reference: given(reference),
-            note: given(note),
-          },
-        })
+        adjust(account, { id: actionId, amount: `-${amount ?? ''}`, reason, ...words.given })
       }
       done={(booked) => <BalanceNow of={booked} />}
       {...callbacks}
     />
   );
+}
+
+function adjust(
+  account: Sent<'Account'>,
+  booked: {
+    readonly id: string;
+    /** Below zero if it is taken from the account. */
+    readonly amount: string;
+    readonly reason: Sent<'Adjustment'>['reason'];
+    readonly reference: string | undefined;
+    readonly note: string | undefined;
+  },
+) {
+  const { id, amount, ...why } = booked;
+  return call('POST', '/admin/accounts/{account_id}/adjustments', {
+    path: { account_id: account.id },
+    body: { adjustment_id: id, amount_usd: amount, ...why },
+  });
+}
+
+function labelIn(options: readonly (readonly [string, string])[], value: string): string {
+  return options.find(([each]) => each === value)?.[1] ?? value;
+}
+
+/** The reference and the note of a booking. */
+function useWords() {
+  const [reference, setReference] = useState('');
+  const [note, setNote] = useState('');
+  return {
+    given: { reference: given(reference), note: given(note) },
+    facts: [
+      ['Reference', given(reference) ?? null],
+      ['Note, for operators only', given(note) ?? null],
+    ] as const,
+    fields: (
+      <>
+        <TextField
+          label="Reference"
+          value={reference}
+          onValue={setReference}
+          hint="For example, the number of an invoice. The customer sees it. May be empty."
+        />
+        <TextField
+          label="Note"
+          value={note}
+          onValue={setNote}
+          hint="For operators only. May be empty."
+        />
+      </>
+    ),
+  };
 }
 
 export function Transfer({ account, ...callbacks }: Props) {
@@ -332,7 +362,7 @@ export function balanceChange(
   };
 }
 
-function BalanceNow({ of }: { readonly of: Pick<Sent<'TopUp'>, 'balance_usd' | 'replayed'> }) {
+function BalanceNow({ of }: { readonly of: Booked }) {
   return (
     <p>
       {of.replayed ? 'This was booked before. It is not booked again.' : 'Done.'} The balance is now{' '}

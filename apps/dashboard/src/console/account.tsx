@@ -17,7 +17,13 @@ import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
-import { Adjust, ChangeAccountState, Credit, EditAccount, Transfer } from './account-actions.js';
+import {
+  ChangeAccountState,
+  EditAccount,
+  GiveCredit,
+  TakeBack,
+  Transfer,
+} from './account-actions.js';
 import { AccountKeys } from './account-keys.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
@@ -27,7 +33,7 @@ import type { Sent } from './session.js';
 import { TrailList } from './trail.js';
 import { UsageCard } from './usage-card.js';
 
-type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'state' | 'link';
+type Acting = 'give' | 'take' | 'transfer' | 'edit' | 'state' | 'link';
 
 const PARTS = [
   ['ledger', 'Ledger'],
@@ -143,9 +149,9 @@ function Head(props: {
       </div>
       {may('credit') && (
         <div class="row no-print">
-          {button('credit', 'Credit')}
+          {button('give', 'Give credit')}
           {button('link', 'Send a payment link')}
-          {may('change') && button('adjust', 'Adjust')}
+          {may('change') && button('take', 'Take back')}
           {may('change') && button('transfer', 'Transfer')}
           {may('change') && button('edit', 'Edit')}
           {may('change') && button('state', account.state === 'active' ? 'Suspend' : 'Resume')}
@@ -168,9 +174,9 @@ function Head(props: {
         </Figure>
       </dl>
       {account.unspent.lots.length > 0 && <Lots of={account} />}
-      {acting === 'credit' && <Credit {...callbacks} />}
+      {acting === 'give' && <GiveCredit {...callbacks} />}
       {acting === 'link' && <SendPaymentLink {...callbacks} />}
-      {acting === 'adjust' && <Adjust {...callbacks} />}
+      {acting === 'take' && <TakeBack {...callbacks} />}
       {acting === 'transfer' && <Transfer {...callbacks} />}
       {acting === 'edit' && <EditAccount {...callbacks} />}
       {acting === 'state' && <ChangeAccountState {...callbacks} />}

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
+import { Freshness } from '../shared/freshness.js';
 import { Badge, DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
 import { route } from '../shared/router.js';
 import { Tabs } from '../shared/tabs.js';
@@ -20,6 +21,9 @@ import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
 import { Trail } from './trail.js';
+
+/** A session ends after half an hour without a request, so the page must not make them for ever. */
+const IDLE_MS = 10 * 60_000;
 
 export function App() {
   const state = session.value;
@@ -47,6 +51,7 @@ export function App() {
                   </Badge>
                 )}
               </span>
+              <Freshness idleMs={IDLE_MS} />
               <DigitsSwitch />
               <button type="button" onClick={() => void leave()}>
                 Sign out

@@ -26,7 +26,11 @@ const COLUMNS = [
 
 export function Events() {
   const state = optionOf(STATES, route.value.query['state']);
-  const query = { state: state === 'all' ? undefined : state, limit: 100 };
+  const query = {
+    state: state === 'all' ? undefined : state,
+    order: 'newest',
+    limit: 100,
+  } as const;
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
     call('GET', '/admin/events', { query: { ...query, cursor }, signal }),
   );
@@ -69,6 +73,15 @@ export function Events() {
 function Delivery({ of }: { readonly of: Sent<'Event'> }) {
   if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
   const attempts = countText(of.attempts, 'attempt');
+  // Only the gateway's own reason has no attempt: it gave up because there is no receiver.
+  if (of.attempts === 0 && of.last_error !== null) {
+    return (
+      <>
+        <Badge tone="plain">never sent</Badge>
+        <span class="when">{of.last_error}</span>
+      </>
+    );
+  }
   return (
     <>
       <Badge tone={of.attempts > 0 ? 'bad' : 'plain'}>

@@ -6,6 +6,8 @@ import { FilterForm } from '../shared/filter-form.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Facts, Money, Time, optionOf } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { SaveCsv } from '../shared/save-csv.js';
 import { route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { AccountLink } from './account-link.js';
@@ -35,14 +37,19 @@ const FILTERS = [
   { name: 'until', label: 'Last day (UTC)', type: 'date' },
   { name: 'account_id', label: 'Account id' },
   { name: 'key_id', label: 'Key id' },
-  { name: 'model', label: 'Model' },
 ] as const;
 
 export function Ledger() {
+  const models = useResource('models', (signal) => call('GET', '/admin/models', { signal }));
+  const offers = (models.value?.data ?? []).map(({ id }) => id);
   return (
     <section class="card" aria-label="Ledger">
       <h2>Ledger</h2>
-      <FilterForm fields={FILTERS} button="Filter" kinds={KINDS} />
+      <FilterForm
+        fields={[...FILTERS, { name: 'model', label: 'Model', offers }]}
+        button="Filter"
+        kinds={KINDS}
+      />
       <EntryList filters={route.value.query} />
     </section>
   );
@@ -75,23 +82,53 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
     call('GET', '/admin/ledger', { query: { ...query, cursor }, signal }),
   );
+  // A balance changes by what stands in the list only if all of it belongs to one account and
+  // nothing is left out.
+  const hasBalance =
+    given(account_id) && !given(key_id) && !given(model) && query.kind === undefined;
+  const columns = COLUMNS.filter(
+    ({ label }) => !(isOfOne && label === 'Account') && (hasBalance || label !== 'Balance after'),
+  );
   return (
-    <PagedTable
-      list={list}
-      what="the ledger"
-      columns={isOfOne ? COLUMNS.filter(({ label }) => label !== 'Account') : COLUMNS}
-      empty="Nothing fits these filters."
-      row={(entry) => <Row key={entry.id + entry.account_id} entry={entry} isOfOne={isOfOne} />}
-    />
+    <>
+      <SaveCsv
+        fileName="ledger"
+        read={(cursor) =>
+          call('GET', '/admin/ledger', { query: { ...query, limit: 1_000, format: 'csv', cursor } })
+        }
+      />
+      <PagedTable
+        list={list}
+        what="the ledger"
+        columns={columns}
+        empty="Nothing fits these filters."
+        row={(entry) => (
+          <Row
+            key={entry.id + entry.account_id}
+            entry={entry}
+            columns={columns.map(({ label }) => label)}
+          />
+        )}
+      />
+    </>
   );
 }
 
-function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: boolean }) {
+function given(text: string | undefined): boolean {
+  return text !== undefined && text !== '';
+}
+
+function Row(props: {
+  readonly entry: Entry;
+  /** The labels of the columns that are shown. */
+  readonly columns: readonly string[];
+}) {
+  const { entry, columns } = props;
   return (
     <ExpandableRow
       data={{ 'data-entry': entry.id }}
       what={`entry ${entry.id}`}
-      columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
+      columns={columns.length}
       details={() => <EntryDetails entry={entry} />}
     >
       <td>
@@ -103,10 +140,12 @@ function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: bool
       <td class="n">
         <Money usd={entry.amount_usd} />
       </td>
-      <td class="n">
-        <Money usd={entry.balance_after_usd} />
-      </td>
-      {!isOfOne && (
+      {columns.includes('Balance after') && (
+        <td class="n">
+          <Money usd={entry.balance_after_usd} />
+        </td>
+      )}
+      {columns.includes('Account') && (
         <td>
           <AccountLink id={entry.account_id} />
         </td>
@@ -120,11 +159,13 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     const more = [
       ['Upstream account', entry.upstream_account],
       ['Key', entry.key_id],
+      ["Account's balance after it", `${entry.balance_after_usd} USD`],
     ] as const;
     return <OpenedCharge charge={entry} requestId={entry.id} more={more} />;
   }
   const facts = [
     ['Id', entry.id],
+    ["Account's balance after it", `${entry.balance_after_usd} USD`],
     ['Source', entry.source],
     ['Reason', entry.reason],
     ['Reference', entry.reference],

@@ -111,7 +111,9 @@ interface Opened {
 }
 
 function Details({ of, changed }: { readonly of: Payment; readonly changed: () => void }) {
-  const opened = useResource(`payment ${of.id}`, (signal) => open(of, signal));
+  const opened = useResource(`payment ${of.id}`, (signal) => open(of, signal), {
+    isLive: false,
+  });
   const [isRefunding, setIsRefunding] = useState(false);
   return (
     <Loaded of={opened} what="the payment">

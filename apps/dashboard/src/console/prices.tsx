@@ -14,8 +14,11 @@ type ModelComparison = Sent<'ModelComparison'>;
 
 export function Prices() {
   const models = useResource('models', (signal) => call('GET', '/admin/models', { signal }));
-  const comparison = useResource('models/upstream', (signal) =>
-    call('GET', '/admin/models/upstream', { signal }),
+  const comparison = useResource(
+    'models/upstream',
+    (signal) => call('GET', '/admin/models/upstream', { signal }),
+    // The upstream is asked once.
+    { isLive: false },
   );
   return (
     <div class="stack">

@@ -85,15 +85,19 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
 }
 
 function Compared({ of }: { readonly of: Chosen }) {
-  const comparison = useResource('comparison', (signal) =>
-    call('GET', '/admin/reconciliation', {
-      query: {
-        from: of.from,
-        until: dayAfter(of.until),
-        tolerance_usd: of.tolerance === '' ? undefined : of.tolerance,
-      },
-      signal,
-    }),
+  const comparison = useResource(
+    'comparison',
+    (signal) =>
+      call('GET', '/admin/reconciliation', {
+        query: {
+          from: of.from,
+          until: dayAfter(of.until),
+          tolerance_usd: of.tolerance === '' ? undefined : of.tolerance,
+        },
+        signal,
+      }),
+    // The provider is asked only when a person asks for it.
+    { isLive: false },
   );
   if (isNotConfigured(comparison.failure)) return <NoReports />;
   return (

@@ -24,7 +24,7 @@ function Summary() {
   const summary = useResource('today', (signal) => call('GET', '/admin/today', { signal }));
   return (
     <Loaded of={summary} what="the summary">
-      {({ day, spend, ledger, gateway }) => (
+      {({ day, spend, ledger, gateway, sends_events: sendsEvents }) => (
         <div class="stack">
           <section class="card" aria-label="Today">
             <h2>Today, {day} (UTC)</h2>
@@ -45,7 +45,7 @@ function Summary() {
             <p class="quiet">Balances and counts of the whole ledger may be a minute old.</p>
           </section>
           <div class="halves">
-            <Attention ledger={ledger} gateway={gateway} />
+            <Attention ledger={ledger} gateway={gateway} sendsEvents={sendsEvents} />
             {gateway !== null && <Traffic gateway={gateway} />}
           </div>
         </div>
@@ -55,7 +55,11 @@ function Summary() {
 }
 
 /** Counts of problems. Each count should be zero. */
-function Attention({ ledger, gateway }: Pick<Sent<'Today'>, 'ledger' | 'gateway'>) {
+function Attention({
+  ledger,
+  gateway,
+  sendsEvents,
+}: Pick<Sent<'Today'>, 'ledger' | 'gateway'> & { readonly sendsEvents: boolean }) {
   const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
   const refused = gateway?.upstream.account_refused ?? 0;
   const lines = [
@@ -75,8 +79,20 @@ function Attention({ ledger, gateway }: Pick<Sent<'Today'>, 'ledger' | 'gateway'
           </li>
         ))}
         <li>
-          <CountBadge of={ledger.undelivered_events} />{' '}
-          <a href={to(['events'])}>notifications that could not be delivered</a>
+          {sendsEvents ? (
+            <>
+              <CountBadge of={ledger.undelivered_events} />{' '}
+              <a href={to(['events'], { state: 'undelivered' })}>
+                notifications that could not be delivered
+              </a>
+            </>
+          ) : (
+            <>
+              <Badge tone="plain">off</Badge>{' '}
+              <a href={to(['events'], { state: 'all' })}>notifications</a> are only listed, because
+              no receiver is configured
+            </>
+          )}
         </li>
       </ul>
       <p>
@@ -97,7 +113,7 @@ function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'Today'>['gat
     <section class="card" aria-label="Traffic">
       <h2>Traffic of this replica</h2>
       <p class="quiet">
-        Since <Time iso={since} />.
+        Requests for models since <Time iso={since} />. A client gets 529 for a 429 of the upstream.
       </p>
       <dl class="grid">
         <Figure name="First byte, median">{milliseconds(firstByte.p50)}</Figure>

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
+import { SaveCsv } from '../shared/save-csv.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
 import type { DayCount } from '../shared/usage-plot.js';
@@ -28,7 +29,13 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         of={sums}
         what="the usage"
         controls={
-          <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
+          <div class="row">
+            <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
+            <SaveCsv
+              fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
+              read={() => call('GET', '/admin/usage', { query: { ...query, format: 'csv' } })}
+            />
+          </div>
         }
       />
     </section>

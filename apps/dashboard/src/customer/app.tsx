@@ -1,6 +1,7 @@
 /** The customer's page: the header, and below it the sign-in form or the open part. */
 
 import type { ComponentChildren } from 'preact';
+import { Freshness } from '../shared/freshness.js';
 import { DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
@@ -13,6 +14,7 @@ import { Ledger } from './ledger.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { call, isLink, isSignedIn, signOut } from './session.js';
+import type { Sent } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
 import { Usage } from './usage.js';
@@ -30,6 +32,7 @@ export function App() {
           </div>
           {isSignedIn.value && (
             <div class="row middle">
+              <Freshness />
               <DigitsSwitch />
               <button
                 type="button"
@@ -53,17 +56,26 @@ export function App() {
 interface Tab {
   readonly path: string;
   readonly label: string;
-  readonly content: (isManager: boolean) => ComponentChildren;
-  /** Whether the part is shown only to a key that may manage the account. */
-  readonly isForManagers?: boolean;
+  readonly content: (overview: Sent<'AccountOverview'>) => ComponentChildren;
+  /** Whether the key may see the part. Absent: every key may. */
+  readonly isFor?: (overview: Sent<'AccountOverview'>) => boolean;
 }
 
 const TABS: readonly Tab[] = [
-  { path: 'usage', label: 'Usage', content: (isManager) => <Usage isManager={isManager} /> },
-  { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
+  {
+    path: 'usage',
+    label: 'Usage',
+    content: ({ may_see_account: seesAccount }) => <Usage seesAccount={seesAccount} />,
+  },
+  {
+    path: 'ledger',
+    label: 'Ledger',
+    content: (overview) => <Ledger overview={overview} />,
+  },
   {
     path: 'statement',
     label: 'Statement',
+    isFor: ({ may_see_account: seesAccount }) => seesAccount,
     content: () => (
       <section class="card" aria-label="Statement">
         <Statement
@@ -76,54 +88,46 @@ const TABS: readonly Tab[] = [
   { path: 'prices', label: 'Prices', content: () => <Prices /> },
   { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
   { path: 'connect', label: 'Connect', content: () => <Connect /> },
-  { path: 'keys', label: 'Keys', content: () => <Keys />, isForManagers: true },
+  {
+    path: 'keys',
+    label: 'Keys',
+    // A read-only link may not read the list of keys.
+    isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
+    content: ({ key }) => <Keys ownId={key.id} />,
+  },
 ];
 
 function SignedIn() {
-  const { isManager, failure, reload } = useIsManager();
+  const overview = useResource('account', (signal) =>
+    call('GET', '/v1/dashboard/account', { signal }),
+  );
   const [first = 'usage'] = route.value.path;
   const payments = usePayments();
   const known = payments.value?.limits === undefined ? undefined : payments.value;
-  const tabs = [
-    ...TABS.filter(({ isForManagers }) => isForManagers !== true || isManager === true),
-    ...(known === undefined
-      ? []
-      : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
-  ];
-  const current = tabs.find(({ path }) => path === first) ?? tabs[0];
-  // A request finds out whether the key may manage the account. The usage that is shown first and
-  // the tab for keys depend on it.
-  if (isManager === undefined) {
+  // What the key may see decides which parts there are, and what they show first.
+  const { value, failure, reload } = overview;
+  if (value === undefined) {
     return failure === undefined ? (
       <p class="loading" role="status">
         Loading…
       </p>
     ) : (
-      <FailureNote failure={failure} what="the rights of your key" retry={reload} />
+      <FailureNote failure={failure} what="your account" retry={reload} />
     );
   }
+  const tabs = [
+    ...TABS.filter(({ isFor }) => isFor?.(value) ?? true),
+    ...(known === undefined
+      ? []
+      : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
+  ];
+  const current = tabs.find(({ path }) => path === first) ?? tabs[0];
   return (
     <>
       <h1 class="hidden">Usage and balance</h1>
-      <StandingCard isManager={isManager} payments={payments} />
+      <StandingCard overview={overview} payments={payments} />
       <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
-      {current?.content(isManager)}
+      {current?.content(value)}
     </>
   );
-}
-
-/**
- * Whether the key may manage the account; `undefined` until it is known. A read-only link never
- * may. Only status 403 says that a key may not.
- */
-function useIsManager() {
-  const keys = useResource('manages', (signal) =>
-    isLink.peek()
-      ? Promise.resolve(undefined)
-      : call('GET', '/v1/dashboard/keys', { query: { limit: 1 }, signal }),
-  );
-  const { value, failure, reload } = keys;
-  const isRefused = failure?.kind === 'refused' && failure.status === 403;
-  const isManager = isLink.value || isRefused ? false : value === undefined ? undefined : true;
-  return { isManager, failure, reload };
 }

@@ -37,7 +37,8 @@ const requests: KeyRequests = {
 
 const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
 
-export function Keys() {
+/** @param props.ownId - The key with which the person signed in, which cannot change itself. */
+export function Keys({ ownId }: { readonly ownId: string }) {
   const list = usePages('keys', (after, signal) =>
     call('GET', '/v1/dashboard/keys', { query: { limit: 100, after }, signal }),
   );
@@ -70,6 +71,7 @@ export function Keys() {
             key={key.id}
             of={key}
             about={<span class="when id">{key.hint}</span>}
+            isOwn={key.id === ownId}
             act={setActing}
           />
         )}

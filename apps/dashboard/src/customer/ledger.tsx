@@ -1,16 +1,22 @@
-/** The charges of the key, and the credits and corrections of its account, the newest first. */
+/** The charges of the key or of all keys, and the credits and corrections of the account. */
 
+import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
 import { FilterForm } from '../shared/filter-form.js';
+import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Money, Time, optionOf } from '../shared/parts.js';
-import { route } from '../shared/router.js';
+import { Loaded, Money, Segments, TextField, Time, optionOf } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { SaveCsv } from '../shared/save-csv.js';
+import { changeQuery, route } from '../shared/router.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
+import { useKeyNames } from './use-key-names.js';
 
 type Entry = Sent<'Usage'> | Sent<'Credit'>;
+type Overview = Sent<'AccountOverview'>;
 
 const KINDS = [
   ['all', 'Everything'],
@@ -18,38 +24,133 @@ const KINDS = [
   ['credit', 'Credits and corrections'],
 ] as const;
 
-const COLUMNS = [
-  { label: 'What' },
-  { label: 'Amount', isNumber: true },
-  { label: 'Balance after', isNumber: true },
-  { label: 'Details' },
+export const OWNERS = [
+  ['account', 'All keys'],
+  ['key', 'This key'],
 ] as const;
 
-const FILTERS = [
+const DAYS = [
   { name: 'from', label: 'First day (UTC)', type: 'date' },
   { name: 'until', label: 'Last day (UTC)', type: 'date' },
-  { name: 'model', label: 'Model' },
 ] as const;
 
-export function Ledger() {
+export function Ledger({ overview }: { readonly overview: Overview }) {
+  const { may_see_account: seesAccount, is_shared: isShared } = overview;
   const { model = '', from = '', until = '' } = route.value.query;
   const kind = optionOf(KINDS, route.value.query['kind']);
-  const query = { kind, model, from, until, limit: 50 };
+  const of = seesAccount ? optionOf(OWNERS, route.value.query['of']) : 'key';
+  const query = { kind, model, from, until, of, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
     call('GET', '/v1/dashboard/usage', { query: { ...query, cursor }, signal }),
   );
+  const prices = useResource('models', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
+  const offers = (prices.value?.data ?? []).map((price) => price.model);
+  const names = useKeyNames(overview, of === 'account');
+  // The balance is that of the account, so it changes by what stands in the list only if the list
+  // leaves nothing out.
+  const hasBalance = of === 'account' && kind === 'all' && model === '';
+  const columns = [
+    { label: 'What' },
+    ...(of === 'account' ? [{ label: 'Key' }] : []),
+    { label: 'Amount', isNumber: true },
+    ...(hasBalance ? [{ label: 'Balance after', isNumber: true }] : []),
+    { label: 'Details' },
+  ];
   return (
     <section class="card" aria-label="Ledger">
-      <h2>Ledger</h2>
-      <FilterForm fields={FILTERS} button="Filter" kinds={KINDS} />
+      <div class="row spread">
+        <h2>Ledger</h2>
+        {seesAccount && (
+          <Segments
+            label="Whose charges"
+            value={of}
+            options={OWNERS}
+            onValue={(value) => {
+              changeQuery({ of: value });
+            }}
+          />
+        )}
+      </div>
+      {of === 'key' && isShared && (
+        <p class="quiet">
+          These are the charges of this key, and the credits of the account. Charges of the other
+          keys of the account are not shown.
+        </p>
+      )}
+      <FilterForm
+        fields={[...DAYS, { name: 'model', label: 'Model', offers }]}
+        button="Filter"
+        kinds={KINDS}
+      />
+      <div class="row middle no-print">
+        <FindRequest />
+        <SaveCsv
+          fileName="ledger"
+          read={(cursor) =>
+            call('GET', '/v1/dashboard/usage', {
+              query: { ...query, limit: 1_000, format: 'csv', cursor },
+            })
+          }
+        />
+      </div>
       <PagedTable
         list={list}
         what="the ledger"
-        columns={COLUMNS}
-        empty="Nothing here yet, or nothing that fits these filters."
-        row={(entry) => <Row key={idOf(entry)} entry={entry} />}
+        columns={columns}
+        empty={emptyText({ kind, model, from, until })}
+        row={(entry) => (
+          <Row
+            key={idOf(entry)}
+            entry={entry}
+            columns={columns.length}
+            hasBalance={hasBalance}
+            nameOf={of === 'account' ? (id) => names.get(id) : undefined}
+          />
+        )}
       />
     </section>
+  );
+}
+
+/** Says which of the filters may have left out what the person looks for. */
+function emptyText(filters: Readonly<Record<'kind' | 'model' | 'from' | 'until', string>>): string {
+  const { kind, model, from, until } = filters;
+  const given = [
+    kind === 'all' ? '' : `“${KINDS.find(([value]) => value === kind)?.[1] ?? kind}”`,
+    model === '' ? '' : `the model “${model}”`,
+    from === '' ? '' : `the first day ${from}`,
+    until === '' ? '' : `the last day ${until}`,
+  ].filter((text) => text !== '');
+  return given.length === 0 ? 'Nothing here yet.' : `Nothing here fits ${given.join(' and ')}.`;
+}
+
+/** Opens one charge by the id of its request. */
+function FindRequest() {
+  const [text, setText] = useState('');
+  const [asked, setAsked] = useState('');
+  const found = useResource(`request ${asked}`, (signal) =>
+    asked === ''
+      ? Promise.resolve(undefined)
+      : call('GET', '/v1/dashboard/usage/{request_id}', { path: { request_id: asked }, signal }),
+  );
+  return (
+    <div class="stack">
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(text.trim());
+        }}
+      >
+        <TextField label="Request id" value={text} onValue={setText} />
+        <button type="submit">Find</button>
+      </form>
+      {asked !== '' && (
+        <Loaded of={found} what="the request">
+          {(charge) => <OpenedCharge charge={charge} requestId={charge.request_id} />}
+        </Loaded>
+      )}
+    </div>
   );
 }
 
@@ -57,15 +158,30 @@ function idOf(entry: Entry): string {
   return entry.object === 'usage' ? entry.request_id : entry.id;
 }
 
-function Row({ entry }: { readonly entry: Entry }) {
+function Row(props: {
+  readonly entry: Entry;
+  readonly columns: number;
+  readonly hasBalance: boolean;
+  /** The name of a key, if it is known. Without this, there is no column for the key. */
+  readonly nameOf: ((id: string) => string | undefined) | undefined;
+}) {
+  const { entry, columns, hasBalance, nameOf } = props;
   const isCharge = entry.object === 'usage';
   return (
     <ExpandableRow
       data={{ 'data-entry': idOf(entry) }}
       what={`charge ${idOf(entry)}`}
-      columns={COLUMNS.length}
+      columns={columns}
       details={
-        isCharge ? () => <OpenedCharge charge={entry} requestId={entry.request_id} /> : undefined
+        isCharge
+          ? () => (
+              <OpenedCharge
+                charge={entry}
+                requestId={entry.request_id}
+                more={[["Account's balance after it", `${entry.balance_after_usd} USD`]]}
+              />
+            )
+          : undefined
       }
     >
       <td>
@@ -74,12 +190,17 @@ function Row({ entry }: { readonly entry: Entry }) {
           <Time iso={entry.created_at} />
         </span>
       </td>
+      {nameOf !== undefined && (
+        <td>{isCharge && (nameOf(entry.key_id) ?? <Id of={entry.key_id} />)}</td>
+      )}
       <td class="n">
         <Money usd={isCharge ? negated(entry.charge_usd) : entry.amount_usd} />
       </td>
-      <td class="n">
-        <Money usd={entry.balance_after_usd} />
-      </td>
+      {hasBalance && (
+        <td class="n">
+          <Money usd={entry.balance_after_usd} />
+        </td>
+      )}
     </ExpandableRow>
   );
 }

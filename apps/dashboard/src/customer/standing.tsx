@@ -1,107 +1,168 @@
-/** The head of the page: the balance, how long it lasts, and whether the key works. */
+/** The head of the page: whose key it is, its balance, how long that lasts, whether the key works. */
 
 import { useEffect } from 'preact/hooks';
-import { Figure } from '../shared/figures.js';
-import { Badge, DateOf, FailureNote, Loaded, Money, Time } from '../shared/parts.js';
+import { Amount, Figure } from '../shared/figures.js';
+import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
-import { lastDays } from '../shared/times.js';
-import { formatUsd, parseUsd } from '../shared/usd.js';
+import { DAY_MS } from '../shared/times.js';
+import { parseUsd } from '../shared/usd.js';
+import { countText } from '../shared/count-text.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
-import { call, describeGateway, isLink } from './session.js';
+import { describeGateway, isLink } from './session.js';
 import type { Sent } from './session.js';
 import { ReturnNote, TopUpButton } from './top-up.js';
 import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
-const PACE_DAYS = 7;
-
-interface Standing {
-  readonly balanceUsd: string;
-  readonly state: State;
-  readonly expiresAt: string | null;
-  readonly lastChangeAt: string;
-}
-
+type Overview = Sent<'AccountOverview'>;
 type State = 'active' | 'used up' | 'disabled' | 'expired';
 
 export function StandingCard(props: {
-  readonly isManager: boolean;
+  readonly overview: Resource<Overview>;
   readonly payments: Resource<Payments | null>;
 }) {
-  const { isManager, payments } = props;
-  const standing = useResource('balance', loadStanding);
+  const { overview, payments } = props;
   const credits = creditsSeen.value;
   useEffect(() => {
-    if (credits > 0) standing.reload();
+    if (credits > 0) overview.reload();
   }, [credits]);
-  const days = lastDays(PACE_DAYS, Date.now());
-  const of = isManager ? 'account' : 'key';
-  const pace = useResource(`pace of ${of}`, (signal) =>
-    call('GET', '/v1/dashboard/usage/summary', {
-      query: { by: 'day', from: days[0], of },
-      signal,
-    }),
-  );
-  const unread = pace.failure === undefined ? '…' : 'unknown';
   const canPay = payments.value !== undefined && payments.value !== null;
   return (
     <section class="card" aria-label="Balance">
       {canPay && <ReturnNote payments={payments.value} />}
-      <Loaded of={standing} what="your balance">
-        {({ balanceUsd, state, expiresAt, lastChangeAt }) => (
+      <Loaded of={overview} what="your balance">
+        {(value) => (
           <div class="stack">
             <div>
               <div class="row middle">
                 <h2>Balance</h2>
-                <Badge tone={TONES[state]}>{state}</Badge>
+                <Badge tone={TONES[stateOf(value)]}>{stateOf(value)}</Badge>
               </div>
               <p class="balance" id="balance">
-                <Money usd={balanceUsd} />
+                <Money usd={value.balance_usd} />
               </p>
-              <p>{state === 'used up' && canPay ? PAYING_ADVICE : ADVICE[state]}</p>
+              <Owner of={value} />
+              <p>
+                {stateOf(value) === 'used up' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
+              </p>
               {isLink.value && <p class="quiet">You opened a read-only link to this key.</p>}
             </div>
-            <dl class="grid">
-              <Figure name={`At the pace of the last ${String(PACE_DAYS)} days`}>
-                {pace.value === undefined ? unread : lasting(balanceUsd, pace.value.data)}
-              </Figure>
-              <Figure
-                name={`${isManager ? 'Spent by all keys' : 'Spent by this key'}, ${String(PACE_DAYS)} days`}
-              >
-                {pace.value === undefined ? unread : <Money usd={spentOf(pace.value.data)} />}
-              </Figure>
+            <dl class="grid" id="figures">
+              <Lasting of={value} />
+              <Amount
+                name={`Spent in ${String(value.pace.days)} days, ${value.is_shared ? 'all keys' : 'this key'}`}
+                usd={value.pace.spent_usd}
+              />
+              {value.is_shared && (
+                <Amount
+                  name={`Spent in ${String(value.pace.days)} days, this key`}
+                  usd={value.pace.spent_by_key_usd}
+                />
+              )}
+              {value.expiring.length > 0 && <Expiring of={value} />}
               <Figure name="Key expires">
-                {expiresAt === null ? 'never' : <DateOf iso={expiresAt} />}
+                {value.key.expires_at === null ? 'never' : <DateOf iso={value.key.expires_at} />}
               </Figure>
-              <Figure name="Last charge, or creation">
-                <Time iso={lastChangeAt} />
+              <Figure name="Last used">
+                <Time iso={value.key.last_charged_at} />
               </Figure>
             </dl>
-            {pace.failure !== undefined && (
-              <FailureNote
-                failure={pace.failure}
-                what={`the usage of the last ${String(PACE_DAYS)} days`}
-                retry={pace.reload}
-              />
-            )}
             <div class="row">
               {canPay && (
                 <TopUpButton
-                  balanceUsd={balanceUsd}
+                  balanceUsd={value.balance_usd}
                   limits={payments.value.limits}
                   onStarted={payments.reload}
                 />
               )}
               {!canPay && !(payments.isLoading && !isLink.value) && <TopUpLink />}
-              {!isLink.value && <PromoCode balanceUsd={balanceUsd} />}
+              {!isLink.value && <PromoCode balanceUsd={value.balance_usd} />}
               {!isLink.value && <ShareLink />}
             </div>
           </div>
         )}
       </Loaded>
     </section>
+  );
+}
+
+/** The names of the key, of its account and of the operator. */
+function Owner({ of }: { readonly of: Overview }) {
+  const { key, account_name: account, operator } = of;
+  return (
+    <p class="owner">
+      Key <strong>{key.name}</strong> <span class="id quiet">{key.hint}</span> of the account{' '}
+      <strong>{account}</strong>
+      {of.is_shared && ', whose balance is shared with other keys'}.
+      {operator !== null && (
+        <>
+          {' '}
+          Your operator is {operator.name}
+          {operator.contact !== null && (
+            <>
+              : <Contact of={operator.contact} />
+            </>
+          )}
+          .
+        </>
+      )}
+    </p>
+  );
+}
+
+/** An address of mail, or one of the web. */
+function Contact({ of }: { readonly of: string }) {
+  return of.includes('://') ? (
+    <a href={of} target="_blank" rel="noreferrer">
+      {of}
+    </a>
+  ) : (
+    <a href={`mailto:${of}`}>{of}</a>
+  );
+}
+
+const MOST_DAYS = 999;
+
+/** How long the balance lasts at the account's pace. The gateway computes the date. */
+function Lasting({ of }: { readonly of: Overview }) {
+  const { pace, lasts_until: until } = of;
+  const days = until === null ? 0 : Math.floor((Date.parse(until) - Date.now()) / DAY_MS);
+  return (
+    <Figure name={`At the pace of the last ${String(pace.days)} days`}>
+      {parseUsd(of.balance_usd) <= 0n ? (
+        'nothing left'
+      ) : until === null ? (
+        'no use in these days'
+      ) : days > MOST_DAYS ? (
+        `over ${String(MOST_DAYS)} days`
+      ) : (
+        <data value={until} title={until}>
+          {days < 1 ? 'less than a day' : `about ${countText(days, 'day')}`}, until{' '}
+          <DateOf iso={until} />
+        </data>
+      )}
+      {of.expiring.length > 0 && until !== null && (
+        <span class="when">without credit that expires unspent</span>
+      )}
+    </Figure>
+  );
+}
+
+/** More than this is a list that belongs to the ledger. */
+const MOST_EXPIRING = 3;
+
+function Expiring({ of: { expiring } }: { readonly of: Overview }) {
+  return (
+    <Figure name="Credit that expires">
+      {expiring.slice(0, MOST_EXPIRING).map(({ remaining_usd: usd, expires_at: at }) => (
+        <div key={at + usd}>
+          <Money usd={usd} /> expires on <DateOf iso={at} />
+        </div>
+      ))}
+      {expiring.length > MOST_EXPIRING && `and ${String(expiring.length - MOST_EXPIRING)} more`}
+    </Figure>
   );
 }
 
@@ -135,45 +196,8 @@ const ADVICE: Readonly<Record<State, string>> = {
 const PAYING_ADVICE =
   'Requests are refused until credit is added. Top up below; the key then works again at once.';
 
-async function loadStanding(signal: AbortSignal) {
-  const answer = await call('GET', '/v1/dashboard/balance', { signal });
-  return answer.ok ? { ...answer, value: standingOf(answer.value, answer.text) } : answer;
-}
-
-function standingOf(balance: Sent<'Balance'>, text: string): Standing {
-  const balanceUsd = exactBalance(text);
-  const { is_active: isActive, expires_at: expiresAt } = balance;
-  return {
-    balanceUsd,
-    state: isActive ? 'active' : reasonOf(balanceUsd, expiresAt),
-    expiresAt,
-    lastChangeAt: balance.last_synced_at,
-  };
-}
-
-/** Reads the balance from the text of the answer: as a JSON number it would lose digits. */
-function exactBalance(text: string): string {
-  const [, digits = ''] = /"balance_usd":\s*(-?\d+(?:\.\d+)?)/.exec(text) ?? [];
-  return formatUsd(parseUsd(digits));
-}
-
-function reasonOf(balanceUsd: string, expiresAt: string | null): State {
-  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return 'expired';
+function stateOf({ key, balance_usd: balanceUsd }: Overview): State {
+  if (key.is_active) return 'active';
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return 'expired';
   return parseUsd(balanceUsd) <= 0n ? 'used up' : 'disabled';
-}
-
-function spentOf(sums: readonly Sent<'UsageSum'>[]): string {
-  return formatUsd(sums.reduce((sum, { charged_usd }) => sum + parseUsd(charged_usd), 0n));
-}
-
-const MOST_DAYS = 999n;
-
-function lasting(balanceUsd: string, sums: readonly Sent<'UsageSum'>[]): string {
-  const spent = parseUsd(spentOf(sums));
-  const balance = parseUsd(balanceUsd);
-  if (balance <= 0n) return 'nothing left';
-  if (spent <= 0n) return 'no use in these days';
-  const days = (balance * BigInt(PACE_DAYS)) / spent;
-  if (days > MOST_DAYS) return `over ${String(MOST_DAYS)} days`;
-  return days === 0n ? 'less than a day' : `about ${String(days)} ${days === 1n ? 'day' : 'days'}`;
 }

@@ -3,30 +3,31 @@
 import { useState } from 'preact/hooks';
 import { Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
+import { SaveCsv } from '../shared/save-csv.js';
 import { lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
 import type { DayCount } from '../shared/usage-plot.js';
+import { OWNERS } from './ledger.js';
 import { call } from './session.js';
 
-const OWNERS = [
-  ['key', 'This key'],
-  ['account', 'All keys'],
-] as const;
-
-export function Usage({ isManager }: { readonly isManager: boolean }) {
+export function Usage({ seesAccount }: { readonly seesAccount: boolean }) {
   const [count, setCount] = useState<DayCount>('30');
-  const [of, setOf] = useState<'key' | 'account'>(isManager ? 'account' : 'key');
+  const [of, setOf] = useState<'key' | 'account'>(seesAccount ? 'account' : 'key');
   const days = lastDays(Number(count), Date.now());
+  const query = { by: 'day,model', from: days[0], until: days.at(-1), of };
   const sums = useResource(`usage ${of} ${count}`, (signal) =>
-    call('GET', '/v1/dashboard/usage/summary', {
-      query: { by: 'day,model', from: days[0], until: days.at(-1), of },
-      signal,
-    }),
+    call('GET', '/v1/dashboard/usage/summary', { query, signal }),
   );
   const controls = (
     <div class="row">
-      {isManager && <Segments label="Whose usage" value={of} options={OWNERS} onValue={setOf} />}
+      {seesAccount && <Segments label="Whose usage" value={of} options={OWNERS} onValue={setOf} />}
       <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
+      <SaveCsv
+        fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
+        read={() =>
+          call('GET', '/v1/dashboard/usage/summary', { query: { ...query, format: 'csv' } })
+        }
+      />
     </div>
   );
   return (

@@ -35,7 +35,10 @@ const WAIT_GROWTH = 1.25;
 export function usePayments(): Resource<Payments | null> {
   // Ids of payments that are under way, or paid but not credited yet. The credit follows soon.
   const watched = useRef(new Set([payingId.peek()].filter((id) => id !== undefined)));
-  const payments = useResource('payments', (signal) => load(watched.current, signal));
+  const payments = useResource('payments', (signal) => load(watched.current, signal), {
+    // It has its own times at which it is read again.
+    isLive: false,
+  });
   const waitMs = useRef(FIRST_WAIT_MS);
   const { isLoading, failure, reload } = payments;
   useEffect(() => {

@@ -8,7 +8,8 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { newActionId } from './api.js';
 import type { Answer, Failure } from './api.js';
-import { FailureNote } from './parts.js';
+import { Facts, FailureNote, TextField } from './parts.js';
+import type { Fact } from './parts.js';
 
 export interface Change {
   readonly what: string;
@@ -29,20 +30,32 @@ export interface ActionProps<Value> extends DialogCallbacks {
   /** The field that is missing or wrong, as a sentence. */
   readonly problem?: string | undefined;
   readonly changes: () => readonly Change[];
+  /** What else was chosen, repeated with the question. Facts without a value are left out. */
+  readonly facts?: readonly Fact[];
   /** A warning that is shown with the question. */
   readonly warning?: ComponentChildren;
   /** The text of the button that makes the change, such as `Credit the account`. */
   readonly confirm: string;
   readonly isDangerous?: boolean;
+  /** A name that the person types before a change that cannot be undone. */
+  readonly typed?: string | undefined;
   readonly run: (actionId: string) => Promise<Answer<Value>>;
   /** The content that is shown after the change. */
   readonly done: (value: Value) => ComponentChildren;
+  /**
+   * Whether `done` shows a secret for the only time. The dialog then stays until the person says
+   * that it is copied.
+   */
+  readonly isSecret?: (value: Value) => boolean;
 }
 
 type Stage<Value> =
   | { readonly name: 'fields' | 'question' | 'sending' }
   | { readonly name: 'failed'; readonly failure: Failure }
   | { readonly name: 'done'; readonly value: Value };
+
+/** A question cannot be answered before it has been on the screen for this long. */
+const READING_MS = 500;
 
 export function ActionDialog<Value>(props: ActionProps<Value>) {
   const { title, fields, problem, changes, confirm, onClose } = props;
@@ -55,11 +68,15 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   const questionId = useId();
   const heading = useRef<HTMLHeadingElement>(null);
   const isSending = useRef(false);
+  const [typed, setTyped] = useState('');
+  const asks = stage.name !== 'fields' && stage.name !== 'done';
+  const canConfirm =
+    useShownFor(asks) && (props.typed === undefined || typed.trim() === props.typed);
 
   // The next stage does not have the button that had the focus. With the focus on the heading,
-  // screen readers read the question. When the dialog opens, the browser itself sets the focus, and
-  // would choose the heading if that could already have it.
-  const shownStage = useRef(stage.name);
+  // screen readers read the question, and no key confirms it. When a dialog with fields opens, the
+  // browser itself sets the focus, and would choose the heading if that could already have it.
+  const shownStage = useRef<Stage<Value>['name']>('fields');
   useLayoutEffect(() => {
     if (shownStage.current === stage.name || heading.current === null) return;
     shownStage.current = stage.name;
@@ -96,7 +113,7 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   function submit(event: Event) {
     event.preventDefault();
     if (stage.name !== 'fields') {
-      void act();
+      if (canConfirm) void act();
     } else if (problem === undefined) {
       setStage({ name: 'question' });
     } else {
@@ -104,8 +121,9 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
     }
   }
 
+  const showsSecret = stage.name === 'done' && props.isSecret?.(stage.value) === true;
   return (
-    <Modal labelledBy={titleId} onClose={onClose}>
+    <Modal labelledBy={titleId} onClose={showsSecret ? undefined : onClose}>
       <form class="stack" onSubmit={submit}>
         <h2
           ref={heading}
@@ -151,14 +169,22 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
                   </div>
                 </div>
               ))}
+              {props.facts !== undefined && <Facts facts={props.facts} />}
               {props.warning !== undefined && <p>{props.warning}</p>}
             </div>
+            {props.typed !== undefined && (
+              <TextField
+                label={`Type the name "${props.typed}" to confirm`}
+                value={typed}
+                onValue={setTyped}
+              />
+            )}
             {stage.name === 'failed' && <FailureNote failure={stage.failure} what="this change" />}
             <div class="row">
               <button
                 type="submit"
                 class={props.isDangerous === true ? 'danger' : 'main'}
-                disabled={stage.name === 'sending'}
+                disabled={stage.name === 'sending' || !canConfirm}
                 onClick={ignoreSecondClick}
               >
                 {confirm}
@@ -194,7 +220,7 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
                   if (event.detail < 2) onClose();
                 }}
               >
-                Close
+                {showsSecret ? 'I have copied it' : 'Close'}
               </button>
             </div>
           </>
@@ -212,11 +238,41 @@ export function ignoreSecondClick(event: MouseEvent): void {
   if (event.detail > 1) event.preventDefault();
 }
 
+/** Whether the question has been on the screen long enough to be read. */
+function useShownFor(isShown: boolean): boolean {
+  const [hasPassed, setHasPassed] = useState(false);
+  useLayoutEffect(() => {
+    setHasPassed(false);
+    if (!isShown) return undefined;
+    const timer = setTimeout(() => {
+      setHasPassed(true);
+    }, READING_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [isShown]);
+  return isShown && hasPassed;
+}
+
+/** A key that is held down repeats its press, which must not press the next button as well. */
+function ignoreRepeatedKey(event: KeyboardEvent): void {
+  const isPress = event.key === 'Enter' || (event.key === ' ' && isButton(event.target));
+  if (event.repeat && isPress && !(event.target instanceof HTMLTextAreaElement)) {
+    event.preventDefault();
+  }
+}
+
+function isButton(target: EventTarget | null): boolean {
+  return target instanceof HTMLButtonElement;
+}
+
+/** @param props.onClose - `undefined` while Escape must not close the dialog. */
 function Modal(props: {
   readonly labelledBy: string;
-  readonly onClose: () => void;
+  readonly onClose: (() => void) | undefined;
   readonly children: ComponentChildren;
 }) {
+  const { labelledBy, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -231,13 +287,18 @@ function Modal(props: {
   return (
     <dialog
       ref={dialog}
-      aria-labelledby={props.labelledBy}
+      aria-labelledby={labelledBy}
+      onKeyDown={(event) => {
+        ignoreRepeatedKey(event);
+        // A browser lets a page refuse only the first of two closings by Escape, but each key.
+        if (event.key === 'Escape' && onClose === undefined) event.preventDefault();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        props.onClose();
+        onClose?.();
       }}
     >
-      {props.children}
+      {children}
     </dialog>
   );
 }

@@ -15,6 +15,8 @@ export interface Success<Value> {
   readonly value: Value;
   /** The body as it was sent, for numbers that would lose digits as floats. */
   readonly text: string;
+  /** The cursor of the next page, if the body cannot contain it. */
+  readonly next?: string | undefined;
 }
 export type Answer<Value> = Success<Value> | { readonly ok: false; readonly failure: Failure };
 
@@ -52,7 +54,10 @@ export async function send(path: string, call: Call): Promise<Answer<unknown>> {
     return { ok: false, failure: { kind: 'offline' } };
   }
   const value = parsed(text);
-  if (response.ok) return { ok: true, value, text };
+  if (response.ok) {
+    const next = response.headers.get('x-gateway-next-cursor') ?? undefined;
+    return { ok: true, value, text, next };
+  }
   return { ok: false, failure: failureOf(response, value) };
 }
 

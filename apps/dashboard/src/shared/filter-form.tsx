@@ -9,6 +9,8 @@ interface Field<Name extends string> {
   readonly name: Name;
   readonly label: string;
   readonly type?: 'date';
+  /** Values that are offered; others may be typed. */
+  readonly offers?: readonly string[];
 }
 
 type Option = readonly [value: string, label: string];
@@ -53,11 +55,12 @@ export function FilterForm<Name extends string>(props: {
           }}
         />
       )}
-      {fields.map(({ name, label, type }) => (
+      {fields.map(({ name, label, type, offers }) => (
         <TextField
           key={name}
           label={label}
           type={type ?? 'text'}
+          offers={offers}
           value={texts[name]}
           onValue={(value) => {
             setTexts({ ...texts, [name]: value });

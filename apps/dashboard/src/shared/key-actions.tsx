@@ -7,6 +7,7 @@ import type { Answer } from './api.js';
 import { boundText, capChanges, capText, readCaps, useCapFields } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
 import { Choice, CodeBlock, TextField } from './parts.js';
+import { DAY_MS } from './times.js';
 
 type Created = KeyFacts & { readonly api_key: string | null };
 type StateChange = 'suspend' | 'resume' | 'revoke';
@@ -78,9 +79,14 @@ export function CreateKey({
         })
       }
       done={(created) => <NewCredential of={created} />}
+      isSecret={hasCredential}
       {...callbacks}
     />
   );
+}
+
+function hasCredential({ api_key: credential }: Created): boolean {
+  return credential !== null;
 }
 
 function NewCredential({ of }: { readonly of: Created }) {
@@ -135,9 +141,20 @@ export function RotateKey({
       confirm="Rotate the key"
       run={(actionId) => requests.rotate(of, count * 3_600, actionId)}
       done={(rotated) => <NewCredential of={rotated} />}
+      isSecret={hasCredential}
+      typed={count === 0 ? nameToType(of) : undefined}
       {...callbacks}
     />
   );
+}
+
+/**
+ * The name that is typed before the credential of a key stops working for good, if somebody seems
+ * to use the key: it was charged in the last day.
+ */
+function nameToType({ name, last_charged_at: last }: KeyFacts): string | undefined {
+  const isUsed = last !== null && Date.now() - Date.parse(last) < DAY_MS;
+  return isUsed ? name : undefined;
 }
 
 const STATES = {
@@ -159,6 +176,7 @@ export function ChangeState({
       changes={() => [{ what: 'State', before: of.state, after }]}
       confirm={`${title} the key`}
       isDangerous={danger}
+      typed={action === 'revoke' ? nameToType(of) : undefined}
       run={() => requests.changeState(of.id, action)}
       done={(changed) => (
         <p>

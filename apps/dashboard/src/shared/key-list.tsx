@@ -5,7 +5,7 @@ import { ChangeCaps, ChangeState, RotateKey } from './key-actions.js';
 import type { KeyDialogProps } from './key-actions.js';
 import { KeyCaps, KeyState } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
-import { Money, Time } from './parts.js';
+import { Badge, Money, Time } from './parts.js';
 
 export const KEY_COLUMNS = [
   { label: 'Key' },
@@ -37,14 +37,16 @@ export function KeyRow<Key extends KeyFacts>(props: {
   /** The content below the name. */
   readonly about: ComponentChildren;
   readonly more?: readonly KeyAction[];
+  /** Whether the person signed in with it. The gateway lets no key change itself. */
+  readonly isOwn?: boolean;
   /** `undefined` for someone who may only read. */
   readonly act: ((acting: ActingOn<Key>) => void) | undefined;
 }) {
-  const { of, about, more = [], act } = props;
+  const { of, about, more = [], isOwn = false, act } = props;
   return (
     <tr data-key={of.id}>
       <td>
-        {of.name}
+        {of.name} {isOwn && <Badge tone="plain">this key</Badge>}
         {about}
       </td>
       <td>
@@ -64,7 +66,7 @@ export function KeyRow<Key extends KeyFacts>(props: {
       {act !== undefined && (
         <td>
           <div class="row actions">
-            {actionsOn(of, more).map((action) => (
+            {(isOwn ? OF_OWN : actionsOn(of, more)).map((action) => (
               <button
                 key={action}
                 type="button"
@@ -88,6 +90,9 @@ export function KeyRow<Key extends KeyFacts>(props: {
 function isSuspendedByOperator({ state, operator_bounds: bounds }: KeyFacts): boolean {
   return state === 'suspended' && bounds?.suspended === true;
 }
+
+/** A key may only replace its own credential. */
+const OF_OWN: readonly KeyAction[] = ['rotate'];
 
 function actionsOn({ state }: KeyFacts, more: readonly KeyAction[]): readonly KeyAction[] {
   if (state === 'revoked') return [];

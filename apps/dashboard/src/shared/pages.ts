@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure, Page } from './api.js';
+import { useLive } from './freshness.js';
 
 export interface Paged<Item> {
   readonly items: readonly Item[] | undefined;
@@ -19,7 +20,9 @@ interface State<Item> {
   readonly items: readonly Item[] | undefined;
   readonly failure: Failure | undefined;
   /** The page that is loading; the first page has no cursor. `undefined` while none is loading. */
-  readonly loading: { readonly cursor: string | undefined } | undefined;
+  readonly loading: { readonly cursor: string | undefined; readonly isQuiet?: true } | undefined;
+  /** Whether the person has loaded more than the first page. */
+  readonly hasGrown: boolean;
   readonly next: string | undefined;
   readonly archivedUntil: string | undefined;
 }
@@ -30,13 +33,15 @@ function beginning<Item>(of: string): State<Item> {
     items: undefined,
     failure: undefined,
     loading: { cursor: undefined },
+    hasGrown: false,
     next: undefined,
     archivedUntil: undefined,
   };
 }
 
 /**
- * Loads the first page, and one more with each `more`.
+ * Loads the first page, and one more with each `more`. While it is the only one, it is loaded again
+ * quietly.
  *
  * @param of - A name for the list. When it changes, the list is loaded from the start.
  */
@@ -49,11 +54,14 @@ export function usePages<Item>(
   const { loading } = state;
   /** Counts reloads: a reload while the first page loads begins that page again. */
   const [turn, setTurn] = useState(0);
+  const live = useLive(true);
   useEffect(() => {
     if (loading === undefined) return;
     const controller = new AbortController();
+    live.triedAt = Date.now();
     void load(loading.cursor, controller.signal).then((answer) => {
       if (controller.signal.aborted) return;
+      if (answer.ok) live.loadedAt = Date.now();
       setState((before) => {
         const items = before.of === of ? before.items : undefined;
         if (!answer.ok) {
@@ -71,6 +79,7 @@ export function usePages<Item>(
           items: loading.cursor === undefined ? data : [...(items ?? []), ...data],
           failure: undefined,
           loading: undefined,
+          hasGrown: loading.cursor !== undefined,
           next: next_cursor ?? undefined,
           archivedUntil: archivedUntil ?? undefined,
         };
@@ -80,18 +89,30 @@ export function usePages<Item>(
       controller.abort();
     };
   }, [of, loading?.cursor, loading === undefined, turn]);
+  const isLoading = loading !== undefined && loading.isQuiet !== true;
+  const reload = () => {
+    setTurn((before) => before + 1);
+    setState((before) => ({ ...before, failure: undefined, loading: { cursor: undefined } }));
+  };
+  Object.assign(live, {
+    isLoading: loading !== undefined,
+    failure: state.failure,
+    reload,
+    refresh: () => {
+      // Only the first page is loaded again, so rows that the person asked for would vanish.
+      if (state.hasGrown || state.items === undefined) return;
+      setState((before) => ({ ...before, loading: { cursor: undefined, isQuiet: true } }));
+    },
+  });
   return {
     items: state.items,
     failure: state.failure,
-    isLoading: loading !== undefined,
+    isLoading,
     hasMore: state.next !== undefined,
     archivedUntil: state.archivedUntil,
     more: () => {
       setState({ ...state, failure: undefined, loading: { cursor: state.next } });
     },
-    reload: () => {
-      setTurn((before) => before + 1);
-      setState((before) => ({ ...before, failure: undefined, loading: { cursor: undefined } }));
-    },
+    reload,
   };
 }

@@ -20,6 +20,15 @@ export function Money({ usd }: { readonly usd: string }) {
   );
 }
 
+/** An amount with every digit, for lists whose lines add up, also on paper. */
+export function ExactMoney({ usd }: { readonly usd: string }) {
+  return (
+    <data class="money" value={usd}>
+      {exactUsd(usd)}
+    </data>
+  );
+}
+
 export function DigitsSwitch() {
   return (
     <label class="switch">
@@ -105,7 +114,9 @@ export function FailureNote(props: {
   /** Older data is still on the screen. */
   readonly isStale?: boolean;
 }) {
-  const { failure, what, retry, isStale = false } = props;
+  const { failure, what, isStale = false } = props;
+  // A refusal is final: the same request would be refused again.
+  const retry = failure.kind === 'refused' ? undefined : props.retry;
   const wait = useCountdown(failure, retry);
   return (
     <div class="note bad" role="alert">
@@ -134,7 +145,23 @@ const TITLES: Readonly<Record<Failure['kind'], string>> = {
 function textOf(failure: Failure, what: string): string {
   return failure.kind === 'offline'
     ? `The gateway could not be reached for ${what}. Check your network, then try again.`
-    : `${sentence(failure.message)}`;
+    : sentence(withoutField(failure));
+}
+
+/**
+ * The gateway's messages begin with the field that they are about. People see its name only if they
+ * may have typed it wrong, and then as words.
+ */
+function withoutField(failure: Exclude<Failure, { readonly kind: 'offline' }>): string {
+  const [, field, text] = /^([a-z][\w-]*): (.*)$/s.exec(failure.message) ?? [];
+  if (field === undefined || text === undefined) return failure.message;
+  const isInput = failure.kind === 'refused' && failure.status === 400 && !field.endsWith('_id');
+  const words = field.replace(/_usd$/, '').replaceAll(/[_-]/g, ' ');
+  return capitalized(isInput ? `${words}: ${text}` : text);
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 export function sentence(text: string): string {
@@ -213,6 +240,8 @@ export interface TextFieldProps {
   readonly inputMode?: 'decimal' | 'numeric';
   readonly required?: boolean;
   readonly maxLength?: number;
+  /** Values that the field offers; others may be typed. */
+  readonly offers?: readonly string[] | undefined;
 }
 
 export function TextField(props: TextFieldProps) {
@@ -221,6 +250,13 @@ export function TextField(props: TextFieldProps) {
     <div class="field">
       <label for={id}>{props.label}</label>
       <Input id={id} {...props} />
+      {props.offers !== undefined && (
+        <datalist id={`${id}-offers`}>
+          {props.offers.map((offer) => (
+            <option key={offer} value={offer} />
+          ))}
+        </datalist>
+      )}
       {props.hint !== undefined && (
         <small id={`${id}-hint`} class="quiet">
           {props.hint}
@@ -243,6 +279,7 @@ function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string
     inputMode: props.inputMode,
     required: props.required,
     maxLength: props.maxLength,
+    list: props.offers === undefined ? undefined : `${id}-offers`,
     autocomplete: 'off',
     spellcheck: false,
     'aria-describedby': props.hint === undefined ? undefined : `${id}-hint`,

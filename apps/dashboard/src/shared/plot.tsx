@@ -9,6 +9,8 @@ import { TableFrame } from './parts.js';
 
 export interface Series {
   readonly name: string;
+  /** The class of its colour, such as `s3`. */
+  readonly color: string;
   /** One value for each day. */
   readonly values: readonly bigint[];
 }
@@ -61,7 +63,7 @@ export function StackedBars(props: PlotProps) {
               {stacked(series, index, highest).map((bar) => (
                 <rect
                   key={bar.name}
-                  class={`bar s${String(bar.index)}`}
+                  class={`bar ${bar.color}`}
                   data-day={day}
                   data-series={bar.name}
                   data-value={bar.value.toString()}
@@ -81,9 +83,9 @@ export function StackedBars(props: PlotProps) {
       </div>
       <figcaption>
         <ul class="legend">
-          {series.map(({ name, values }, index) => (
+          {series.map(({ name, color, values }) => (
             <li key={name}>
-              <i class={`swatch s${String(index)}`} />
+              <i class={`swatch ${color}`} />
               <span class="legend-name">{name}</span>{' '}
               <span class="quiet">
                 {show(
@@ -107,7 +109,7 @@ export function StackedBars(props: PlotProps) {
 
 interface Bar {
   readonly name: string;
-  readonly index: number;
+  readonly color: string;
   readonly value: bigint;
   readonly bottom: number;
   readonly top: number;
@@ -116,12 +118,12 @@ interface Bar {
 function stacked(series: readonly Series[], day: number, highest: bigint): readonly Bar[] {
   const bars: Bar[] = [];
   let sum = 0n;
-  for (const [index, { name, values }] of series.entries()) {
+  for (const { name, color, values } of series) {
     const value = values[day] ?? 0n;
     if (value <= 0n) continue;
     const bottom = heightOf(sum, highest);
     sum += value;
-    bars.push({ name, index, value, bottom, top: heightOf(sum, highest) });
+    bars.push({ name, color, value, bottom, top: heightOf(sum, highest) });
   }
   return bars;
 }

@@ -57,6 +57,7 @@ export function LinkDialog(props: {
       changes={() => linkChanges(days)}
       confirm="Make the link"
       run={(actionId) => make(Number(days) * DAY_SECONDS, actionId)}
+      isSecret={() => true}
       done={(link) => (
         <>
           <p>Anyone who opens this link can read, but cannot spend or change anything.</p>

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure } from './api.js';
+import { useLive } from './freshness.js';
 
 export interface Resource<Value> {
   /** The last value that was loaded. It stays while the next one loads, and if that fails. */
@@ -15,34 +16,50 @@ interface State<Value> {
   readonly value: Value | undefined;
   readonly failure: Failure | undefined;
   readonly isLoading: boolean;
+  /** The answer as it was sent. */
+  readonly text: string;
   /** The name of the data that the state belongs to. */
   readonly of: string;
 }
 
 /**
- * Loads when the component mounts, when `of` changes, and on `reload`. An answer that arrives after
- * a change is dropped.
+ * Loads when the component mounts, when `of` changes, on `reload`, and quietly while it is on the
+ * screen. An answer that arrives after a change is dropped.
  *
  * @param load - Resolves to `undefined` if there is nothing to load.
  * @param of - Names the data, such as a path with its query. When it changes, the old value is not
  * shown any more.
+ * @param options.isLive - Whether it is loaded again by itself while it is on the screen.
  */
 export function useResource<Value>(
   of: string,
   load: (signal: AbortSignal) => Promise<Answer<Value> | undefined>,
+  { isLive = true }: { readonly isLive?: boolean } = {},
 ): Resource<Value> {
   const [state, setState] = useState<State<Value>>({ ...NOTHING, of });
-  const [turn, setTurn] = useState(0);
+  const [turn, setTurn] = useState({ count: 0, isQuiet: false });
+  const live = useLive(isLive);
   useEffect(() => {
     const aborted = new AbortController();
-    setState((before) => (before.of === of ? { ...before, isLoading: true } : { ...NOTHING, of }));
+    live.triedAt = Date.now();
+    setState((before) => {
+      if (before.of !== of) return { ...NOTHING, of };
+      return turn.isQuiet && before.value !== undefined ? before : { ...before, isLoading: true };
+    });
     void load(aborted.signal).then((answer) => {
       if (aborted.signal.aborted || answer === undefined) return;
-      setState(({ value }) =>
-        answer.ok
-          ? { value: answer.value, failure: undefined, isLoading: false, of }
-          : { value, failure: answer.failure, isLoading: false, of },
-      );
+      if (answer.ok) live.loadedAt = Date.now();
+      setState((before) => {
+        if (!answer.ok) {
+          return { ...before, failure: answer.failure, isLoading: false, of };
+        }
+        // The same text: what is on the screen is not drawn again.
+        const { text } = answer;
+        const isSame = text !== '' && before.text === text && before.value !== undefined;
+        if (isSame && !before.isLoading && before.failure === undefined) return before;
+        const value = isSame ? before.value : answer.value;
+        return { value, text, failure: undefined, isLoading: false, of };
+      });
     });
     return () => {
       aborted.abort();
@@ -50,9 +67,18 @@ export function useResource<Value>(
     // `load` is a new function at each rendering; `of` names what it loads.
   }, [of, turn]);
   const reload = useCallback(() => {
-    setTurn((before) => before + 1);
+    setTurn(({ count }) => ({ count: count + 1, isQuiet: false }));
   }, []);
-  return { ...(state.of === of ? state : { ...NOTHING, of }), reload };
+  const shown = state.of === of ? state : { ...NOTHING, of };
+  Object.assign(live, {
+    isLoading: shown.isLoading,
+    failure: shown.failure,
+    reload,
+    refresh: () => {
+      setTurn(({ count }) => ({ count: count + 1, isQuiet: true }));
+    },
+  });
+  return { value: shown.value, failure: shown.failure, isLoading: shown.isLoading, reload };
 }
 
-const NOTHING = { value: undefined, failure: undefined, isLoading: true } as const;
+const NOTHING = { value: undefined, text: '', failure: undefined, isLoading: true } as const;

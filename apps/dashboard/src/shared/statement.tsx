@@ -4,10 +4,20 @@
  */
 
 import { useState } from 'preact/hooks';
-import { Choice, Count, Empty, FailureNote, Loaded, Money, TableFrame, download } from './parts.js';
+import {
+  Choice,
+  Count,
+  ExactMoney,
+  Facts,
+  FailureNote,
+  Loaded,
+  TableFrame,
+  download,
+} from './parts.js';
+import { Figure } from './figures.js';
 import type { components } from '../generated/client.js';
 import type { Answer, Failure } from './api.js';
-import { BookingText, negated } from './charge.js';
+import { negated } from './charge.js';
 import { useResource } from './resource.js';
 import { lastMonths, monthText } from './times.js';
 
@@ -70,27 +80,104 @@ export function Statement(props: {
         <FailureNote failure={failure} what="the statement" retry={() => void saveCsv()} />
       )}
       <Loaded of={statement} what="the statement">
-        {(value) => <StatementTable statement={value} />}
+        {(value) => <StatementPaper statement={value} />}
       </Loaded>
     </>
   );
 }
 
-const CLASSES: Readonly<Record<string, string>> = {
-  input: 'input',
-  output: 'output',
-  cache_read: 'cache read',
-  cache_write_5m: 'cache write, 5 minutes',
-  cache_write_1h: 'cache write, 1 hour',
-};
+/** A short summary first, for the first page on paper; then every line. */
+function StatementPaper({ statement }: { readonly statement: StatementOfMonth }) {
+  const { issuer, account_name: name, account_id: id, number } = statement;
+  const by = issuer === null ? null : [issuer.name, issuer.contact].filter(Boolean).join(', ');
+  return (
+    <div class="stack">
+      <Facts
+        facts={[
+          ['Number', number],
+          ['Customer', `${name} (${id})`],
+          ['Issued by', by],
+        ]}
+      />
+      <dl class="grid">
+        <Total name="Opening balance" usd={statement.opening_balance_usd} />
+        <Total name="Credits and corrections" usd={statement.booked_usd} />
+        <Total name="Charges" usd={negated(statement.charged_usd)} />
+        <Total name="Closing balance" usd={statement.closing_balance_usd} />
+      </dl>
+      {statement.by_model.length > 0 && (
+        <div class="halves">
+          <Totals
+            what="Model"
+            rows={statement.by_model.map(({ model, ...total }) => ({ name: model, ...total }))}
+          />
+          <Totals what="Key" rows={statement.by_key} />
+        </div>
+      )}
+      <Lines lines={statement.lines} />
+    </div>
+  );
+}
 
-function StatementTable({ statement }: { readonly statement: StatementOfMonth }) {
-  const { bookings, charges } = statement;
+function Total({ name, usd }: { readonly name: string; readonly usd: string }) {
+  return (
+    <Figure name={name}>
+      <ExactMoney usd={usd} />
+    </Figure>
+  );
+}
+
+function Totals(props: {
+  readonly what: 'Model' | 'Key';
+  readonly rows: readonly {
+    readonly name: string;
+    readonly requests: number;
+    readonly amount_usd: string;
+  }[];
+}) {
+  const { what, rows } = props;
+  return (
+    <TableFrame label={`Charges by ${what.toLowerCase()}`}>
+      <table>
+        <caption>Charges by {what.toLowerCase()}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{what}</th>
+            <th scope="col" class="n">
+              Requests
+            </th>
+            <th scope="col" class="n">
+              Amount
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, requests, amount_usd: usd }, index) => (
+            <tr key={index}>
+              <th scope="row">{name}</th>
+              <td class="n">
+                <Count of={requests} />
+              </td>
+              <td class="n">
+                <ExactMoney usd={usd} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+type Line = StatementOfMonth['lines'][number];
+
+function Lines({ lines }: { readonly lines: readonly Line[] }) {
   return (
     <TableFrame label="Lines of the statement">
       <table class="statement">
         <caption>
-          The opening balance and all lines add up exactly to the closing balance. Days are in UTC.
+          Every line, in USD with every digit: the opening balance and the lines below it add up
+          exactly to the closing balance. Days are in UTC.
         </caption>
         <thead>
           <tr>
@@ -108,91 +195,41 @@ function StatementTable({ statement }: { readonly statement: StatementOfMonth })
           </tr>
         </thead>
         <tbody>
-          <BalanceRow label="Opening balance" usd={statement.opening_balance_usd} />
-          {bookings.map((booking) => (
-            <tr key={booking.id}>
-              <td>{booking.created_at.slice(0, 10)}</td>
-              <td>
-                <BookingText booking={booking} />
-              </td>
-              <NoTokens />
-              <td class="n">
-                <Money usd={booking.amount_usd} />
-              </td>
-            </tr>
+          {lines.map((line, index) => (
+            <LineRow key={index} line={line} isBalance={line.line.endsWith('balance')} />
           ))}
-          {charges.map((charge, index) => (
-            <ChargeRows key={index} charge={charge} />
-          ))}
-          {bookings.length + charges.length === 0 && (
-            <tr>
-              <td colSpan={5}>
-                <Empty>Nothing was charged or credited in this month.</Empty>
-              </td>
-            </tr>
-          )}
-          <BalanceRow label="Closing balance" usd={statement.closing_balance_usd} />
         </tbody>
       </table>
     </TableFrame>
   );
 }
 
-function BalanceRow({ label, usd }: { readonly label: string; readonly usd: string }) {
+function LineRow({ line, isBalance }: { readonly line: Line; readonly isBalance: boolean }) {
+  const { date, text, tokens, rate_usd_per_million: rate, amount_usd: usd } = line;
   return (
-    <tr class="sum">
-      <th scope="row" colSpan={2}>
-        {label}
-      </th>
-      <NoTokens />
+    <tr class={isBalance ? 'sum' : undefined}>
+      {isBalance ? (
+        <th scope="row" colSpan={2}>
+          {text}
+        </th>
+      ) : (
+        <>
+          <td>{date.slice(0, 10)}</td>
+          <td>
+            {text}
+            {tokens !== undefined && (
+              <span class="quiet narrow-only">
+                <Count of={tokens} /> × {rate} USD per million
+              </span>
+            )}
+          </td>
+        </>
+      )}
+      <td class="n wide-only">{tokens !== undefined && <Count of={tokens} />}</td>
+      <td class="n wide-only">{rate}</td>
       <td class="n">
-        <Money usd={usd} />
+        <ExactMoney usd={usd} />
       </td>
     </tr>
-  );
-}
-
-/** The cells for tokens and rate of a line that has neither. */
-function NoTokens() {
-  return (
-    <>
-      <td class="wide-only" />
-      <td class="wide-only" />
-    </>
-  );
-}
-
-function ChargeRows({ charge }: { readonly charge: StatementOfMonth['charges'][number] }) {
-  return (
-    <>
-      {charge.lines.map((line) => (
-        <tr key={line.class}>
-          <td>{charge.day}</td>
-          <td>
-            {charge.model}: {CLASSES[line.class] ?? line.class}
-            <span class="quiet narrow-only">
-              <Count of={line.tokens} /> × {line.rate_usd_per_million} USD per million
-            </span>
-          </td>
-          <td class="n wide-only">
-            <Count of={line.tokens} />
-          </td>
-          <td class="n wide-only">{line.rate_usd_per_million}</td>
-          <td class="n">
-            <Money usd={negated(line.amount_usd)} />
-          </td>
-        </tr>
-      ))}
-      {charge.written_off_usd !== '0' && (
-        <tr>
-          <td>{charge.day}</td>
-          <td>{charge.model}: not charged, beyond the balance or a cap</td>
-          <NoTokens />
-          <td class="n">
-            <Money usd={charge.written_off_usd} />
-          </td>
-        </tr>
-      )}
-    </>
   );
 }

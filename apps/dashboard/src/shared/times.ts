@@ -2,7 +2,7 @@
 
 import { countText } from './count-text.js';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 const timeFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',

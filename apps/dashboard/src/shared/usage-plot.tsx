@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { components } from '../generated/client.js';
+import { colorOf } from './colors.js';
 import { Count, Empty, Loaded, Money, Segments } from './parts.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Series } from './plot.js';
@@ -82,7 +83,7 @@ function Plot(props: {
   );
 }
 
-/** The number of colours that can be told apart. If there are more models, the rest share one. */
+/** The number of bars that can be told apart. If there are more models, the rest share one. */
 const MAX_SERIES = 8;
 
 function seriesOf(
@@ -102,7 +103,12 @@ function seriesOf(
     }
   }
   const all = [...series]
-    .map(([name, values]) => ({ name, values, total: values.reduce((a, b) => a + b, 0n) }))
+    .map(([name, values], index) => ({
+      name,
+      color: measure === 'tokens' ? `s${String(index)}` : colorOf(name),
+      values,
+      total: values.reduce((a, b) => a + b, 0n),
+    }))
     .filter(({ total }) => total > 0n);
   if (measure === 'tokens') return all;
   all.sort((a, b) => (a.total < b.total ? 1 : -Number(a.total > b.total)));
@@ -113,7 +119,7 @@ function seriesOf(
   );
   return [
     ...all.slice(0, MAX_SERIES - 1),
-    { name: `${String(others.length)} other models`, values },
+    { name: `${String(others.length)} other models`, color: 'others', values },
   ];
 }
 

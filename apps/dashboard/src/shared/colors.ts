@@ -1,0 +1,22 @@
+/** The colour of a model: the same on both pages, in every plot and for every range of days. */
+
+/** The style sheet has this many classes `s0`, `s1` and so on. */
+const COLORS = 16;
+
+/** Chosen so that the models of the default price table have different colours. */
+const SEED = 1_586_436;
+
+/**
+ * Depends on the name alone. A rank or a position in a list would change with the measure, the days
+ * and the account.
+ *
+ * @returns the class of the colour
+ */
+export function colorOf(name: string): string {
+  let hash = SEED;
+  for (let index = 0; index < name.length; index += 1) {
+    hash = Math.imul(hash ^ name.charCodeAt(index), 0x5bd1e995);
+    hash ^= hash >>> 15;
+  }
+  return `s${String((hash >>> 0) % COLORS)}`;
+}

@@ -1,0 +1,65 @@
+/** A list as a CSV file: all pages of it, as the gateway writes them. */
+
+import { useState } from 'preact/hooks';
+import type { Answer, Failure } from './api.js';
+import { FailureNote, download } from './parts.js';
+
+/**
+ * @param props.fileName - Without `.csv`.
+ * @param props.read - Asks for the page of a cursor, as CSV; the first page has none.
+ */
+export function SaveCsv(props: {
+  readonly fileName: string;
+  readonly read: (cursor: string | undefined) => Promise<Answer<unknown>>;
+}) {
+  const { fileName, read } = props;
+  const [isSaving, setIsSaving] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+
+  async function save() {
+    setIsSaving(true);
+    setFailure(undefined);
+    const text = await readAll(read);
+    setIsSaving(false);
+    if (typeof text === 'string') download(`${fileName}.csv`, text, 'text/csv');
+    else setFailure(text);
+  }
+
+  return (
+    <div class="no-print">
+      <button type="button" class="small" disabled={isSaving} onClick={() => void save()}>
+        {isSaving ? 'Saving…' : 'Save as CSV'}
+      </button>
+      {failure !== undefined && (
+        <FailureNote failure={failure} what="the file" retry={() => void save()} />
+      )}
+    </div>
+  );
+}
+
+/** @returns all pages as one text with one header, or why there is none */
+async function readAll(
+  read: (cursor: string | undefined) => Promise<Answer<unknown>>,
+): Promise<string | Failure> {
+  let whole = '';
+  let cursor: string | undefined;
+  do {
+    const page = await read(cursor);
+    if (!page.ok) {
+      if (page.failure.kind !== 'limited') return page.failure;
+      // A long list has more pages than one may read in a minute.
+      await seconds(page.failure.retryAfterSeconds);
+      continue;
+    }
+    const { text, next } = page;
+    whole += cursor === undefined ? text : text.slice(text.indexOf('\n') + 1);
+    cursor = next;
+  } while (cursor !== undefined);
+  return whole;
+}
+
+function seconds(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, count * 1_000);
+  });
+}
