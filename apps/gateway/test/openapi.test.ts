@@ -370,6 +370,7 @@ describe('what the gateway answers', () => {
     await call('isReady', '/readyz');
     await call('listModels', '/v1/models');
     await call('getModel', `/v1/models/${MODEL}`);
+    await call('getAccount', '/v1/dashboard/account');
     await call('getBalance', '/v1/dashboard/balance');
     await call('listUsage', '/v1/dashboard/usage?kind=all');
     await call('sumUsage', '/v1/dashboard/usage/summary?by=day,model,key');

@@ -1,4 +1,4 @@
-/** The head of the page: whose key it is, its balance, how long that lasts, whether the key works. */
+/** The head of the page: whose key it is, its balance, how long that lasts, if the key works. */
 
 import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
