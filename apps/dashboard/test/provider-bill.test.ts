@@ -153,7 +153,7 @@ describe("the provider's bill", () => {
     const { page, context, problems } = await open();
     await openPart(page, `bill?from=${RANGE.until}&until=${dayText(-3)}`);
     await eventually(async () => {
-      expect(await page.getByRole('alert').innerText()).toContain('until: must be after from');
+      expect(await page.getByRole('alert').innerText()).toContain('Until: must be after from');
     });
     await page.route('**/admin/reconciliation?**', (route) =>
       route.fulfill({
