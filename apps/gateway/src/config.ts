@@ -208,7 +208,7 @@ const environment = z.object({
   OPERATOR: operator.optional(),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   DRAIN_DELAY_S: z.coerce.number().int().min(0).max(600).default(0),
-  // No stream may be silent for longer than 15 s: see docs/decisions/0056.
+  // No stream may be silent for longer than 15 s: see docs/decisions/0053.
   STREAM_SILENCE_S: positive.max(15).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   KEY_CONCURRENCY: positive.max(100_000).default(20),

@@ -347,6 +347,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/accounts/{account_id}/suspend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Stops all keys of an account, also new ones, until it is resumed */
+        readonly post: operations["suspendAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/accounts/{account_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resumes a suspended account; each key is again what it was */
+        readonly post: operations["resumeAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/accounts/{account_id}/erase": {
         readonly parameters: {
             readonly query?: never;
@@ -838,6 +872,11 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
+            /**
+             * @description suspended: none of its keys works, also those that are created meanwhile
+             * @enum {string}
+             */
+            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -858,6 +897,11 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
+            /**
+             * @description suspended: none of its keys works, also those that are created meanwhile
+             * @enum {string}
+             */
+            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -1076,7 +1120,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -1116,6 +1160,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -1180,6 +1229,11 @@ export interface components {
             readonly metadata: {
                 readonly [key: string]: string;
             };
+            /**
+             * @description suspended: none of its keys works, also those that are created meanwhile
+             * @enum {string}
+             */
+            readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
             readonly spent_usd: components["schemas"]["Usd"];
@@ -1206,6 +1260,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -1454,6 +1513,11 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
+            /**
+             * @description whether the key works, and if not, why: a suspended account and a used-up balance count too
+             * @enum {string}
+             */
+            readonly standing: "active" | "exhausted" | "suspended" | "revoked" | "expired";
             /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
@@ -2617,6 +2681,64 @@ export interface operations {
             readonly "5XX": components["responses"]["Failed"];
         };
     };
+    readonly suspendAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Account"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly resumeAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Account"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
     readonly eraseAccount: {
         readonly parameters: {
             readonly query?: never;
@@ -2931,7 +3053,7 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
                 readonly order?: "oldest" | "newest";
                 readonly limit?: number;
                 readonly cursor?: string;

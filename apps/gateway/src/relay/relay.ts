@@ -163,7 +163,7 @@ class Relay implements UpstreamListener {
   /**
    * An upstream may be silent, and its pings and hidden thinking give no output in a translated
    * stream. Clients and proxies give up a silent stream, some within 20 seconds. See
-   * docs/decisions/0056.
+   * docs/decisions/0053.
    *
    * Looking twice in the time, instead of a timer that is set again with each chunk, costs nothing
    * per chunk. Node keeps all intervals of one length in one list with one timer.
