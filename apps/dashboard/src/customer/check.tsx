@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { countText } from '../shared/count-text.js';
 import { Empty, FailureNote, TableFrame, TextField, Time } from '../shared/parts.js';
 import type { Failure } from '../shared/api.js';
-import { lastDays } from '../shared/times.js';
+import { dayAfter, lastDays } from '../shared/times.js';
 import { compareUsages } from './comparison.js';
 import type { Comparison } from './comparison.js';
 import { readReceived } from '../shared/received-usage.js';
@@ -42,7 +42,7 @@ export function CheckUsage() {
     let archivedUntil: string | null = null;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const answer = await call('GET', '/v1/dashboard/usage', {
-        query: { kind: 'charge', from, until, limit: PAGE_CHARGES, cursor },
+        query: { kind: 'charge', from, until: dayAfter(until), limit: PAGE_CHARGES, cursor },
       });
       if (!answer.ok) {
         setFailure(answer.failure);

@@ -11,6 +11,7 @@ import { Loaded, Money, Segments, TextField, Time, optionOf } from '../shared/pa
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
 import { changeQuery, route } from '../shared/router.js';
+import { dayAfter } from '../shared/times.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 import { useKeyNames } from './use-key-names.js';
@@ -39,7 +40,7 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   const { model = '', from = '', until = '' } = route.value.query;
   const kind = optionOf(KINDS, route.value.query['kind']);
   const of = seesAccount ? optionOf(OWNERS, route.value.query['of']) : 'key';
-  const query = { kind, model, from, until, of, limit: 50 };
+  const query = { kind, model, from, until: until && dayAfter(until), of, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
     call('GET', '/v1/dashboard/usage', { query: { ...query, cursor }, signal }),
   );

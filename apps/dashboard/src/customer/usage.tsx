@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
-import { lastDays } from '../shared/times.js';
+import { dayAfter, lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
 import type { DayCount } from '../shared/usage-plot.js';
 import { OWNERS } from './ledger.js';
@@ -14,7 +14,7 @@ export function Usage({ seesAccount }: { readonly seesAccount: boolean }) {
   const [count, setCount] = useState<DayCount>('30');
   const [of, setOf] = useState<'key' | 'account'>(seesAccount ? 'account' : 'key');
   const days = lastDays(Number(count), Date.now());
-  const query = { by: 'day,model', from: days[0], until: days.at(-1), of };
+  const query = { by: 'day,model', from: days[0], until: dayAfter(days.at(-1) ?? ''), of };
   const sums = useResource(`usage ${of} ${count}`, (signal) =>
     call('GET', '/v1/dashboard/usage/summary', { query, signal }),
   );

@@ -2869,7 +2869,7 @@ export interface operations {
             readonly query: {
                 readonly by?: string;
                 readonly from: string;
-                readonly until: string;
+                readonly until?: string;
                 readonly account_id?: string;
                 readonly key_id?: string;
                 readonly model?: string;
@@ -2895,6 +2895,9 @@ export interface operations {
                         readonly data: readonly components["schemas"]["UsageSum"][];
                         readonly has_more: boolean;
                         readonly next_cursor: string | null;
+                        readonly from: components["schemas"]["Time"];
+                        /** @description not included */
+                        readonly until: components["schemas"]["Time"];
                     };
                     readonly "text/csv": string;
                 };
@@ -3351,9 +3354,15 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** Format: date-time */
+                    /**
+                     * Format: date-time
+                     * @description the beginning, which is included
+                     */
                     readonly from: string;
-                    /** Format: date-time */
+                    /**
+                     * Format: date-time
+                     * @description the end, which is not included
+                     */
                     readonly until: string;
                     /** @default false */
                     readonly apply?: boolean;

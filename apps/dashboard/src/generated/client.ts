@@ -1537,6 +1537,9 @@ export interface operations {
                         readonly data: readonly components["schemas"]["UsageSum"][];
                         readonly has_more: boolean;
                         readonly next_cursor: string | null;
+                        readonly from: components["schemas"]["Time"];
+                        /** @description not included */
+                        readonly until: components["schemas"]["Time"];
                     };
                     readonly "text/csv": string;
                 };

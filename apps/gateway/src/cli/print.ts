@@ -219,8 +219,9 @@ export function printStatement(statement: OperationOutput<'showStatement'>): str
   })}`;
 }
 
-export function printUsage({ data }: OperationOutput<'listUsage'>): string {
-  if (data.length === 0) return 'Nothing was charged.';
+export function printUsage({ data, from, until }: OperationOutput<'listUsage'>): string {
+  const range = `From ${from} until before ${until}:`;
+  if (data.length === 0) return `${range} nothing was charged.`;
   const rows = data.map((sum) => [
     [
       ...[sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint],
@@ -232,7 +233,7 @@ export function printUsage({ data }: OperationOutput<'listUsage'>): string {
     tokensOf(sum),
     sum.charged_usd,
   ]);
-  return table(['what', '>requests', '>tokens in/out/read/write', '>charged (USD)'], rows);
+  return `${range}\n${table(['what', '>requests', '>tokens in/out/read/write', '>charged (USD)'], rows)}`;
 }
 
 export function printEvents({ data, next_cursor }: OperationOutput<'listEvents'>): string {

@@ -133,8 +133,8 @@ function addReports(program: Command): void {
   withFormats(
     program.command('usage').description('sums of requests, tokens and USD over a range of time'),
   )
-    .requiredOption('--from <time>', 'from this hour or day on, such as 2026-11-01', time)
-    .option('--until <time>', 'before this hour or day; default: now', time)
+    .requiredOption('--from <time>', 'from this whole hour or day on, such as 2026-11-01', time)
+    .option('--until <time>', 'before this whole hour or day; default: everything until now', time)
     .option(
       '--by <dimensions>',
       'what to group by: some of day, hour, model, account, key, endpoint, upstream',
@@ -153,7 +153,7 @@ function addReports(program: Command): void {
           input: {
             by: options.by,
             from: options.from,
-            until: options.until ?? new Date().toISOString(),
+            until: options.until,
             account_id: options.account,
             key_id: options.key,
             model: options.model,

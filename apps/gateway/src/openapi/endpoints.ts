@@ -167,7 +167,7 @@ const dashboard: readonly Endpoint[] = [
     ...{ method: 'get', path: '/v1/dashboard/usage/summary', id: 'sumUsage', credential: 'link' },
     summary: 'Sums of charges',
     query: summaryQuery,
-    result: schema.listOf(schema.usageSum),
+    result: schema.usageSums,
     alsoAs: ['text/csv'],
   },
   {

@@ -30,7 +30,7 @@ export const operationOutputs = {
   showBooks: schema.books,
   listLedger: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
   showEntry: schema.entry,
-  listUsage: schema.listOf(schema.usageSum),
+  listUsage: schema.usageSums,
   auditLedger: schema.audit,
   compareWitness: schema.witnessComparison,
   rechargeUsages: schema.recharge,

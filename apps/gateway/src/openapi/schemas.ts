@@ -307,6 +307,11 @@ export const usageSum = z
     written_off_usd: usd,
   })
   .meta({ id: 'UsageSum' });
+/** Sums, with the range that they cover. */
+export const usageSums = listOf(usageSum).extend({
+  from: time,
+  until: time.meta({ description: 'not included' }),
+});
 
 const statementTotal = { requests: count, amount_usd: usd };
 

@@ -69,6 +69,24 @@ export const day = z.iso
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
+/** A time at the start of an hour: sums are kept by hour, so a part of one cannot be reported. */
+export const hour = time.refine(
+  (at) => at.getTime() % 3_600_000 === 0,
+  'must be a whole hour, such as 2026-11-01T13:00:00Z, because sums are kept by hour',
+);
+
+/**
+ * The members of each range: consecutive ranges add up to the whole.
+ *
+ * @param bound - `time`, `hour` or `day`
+ */
+export function rangeOf<Bound extends z.ZodType>(bound: Bound) {
+  return {
+    from: bound.meta({ description: 'the beginning, which is included' }),
+    until: bound.meta({ description: 'the end, which is not included' }),
+  };
+}
+
 export const name = line.trim().min(1).max(200);
 /** Chosen by the caller. A request that repeats an id changes nothing. */
 export const idempotencyId = z

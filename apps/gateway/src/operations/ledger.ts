@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
 import type { BalanceStore, UsageDimension, UsageQuery, UsageSum } from '@gateway/balance-store';
 import { auditWithEvent } from '../notifications/ledger-unsound.js';
-import { accountId, anchor, keyId, pageSize, time } from './fields.js';
+import { accountId, anchor, hour, keyId, pageSize, rangeOf, time } from './fields.js';
 import { OperationError, list, notFound, operation } from './operation.js';
 import { lostCharge, recharge } from './recharge.js';
 import { line } from './storable.js';
@@ -18,6 +18,15 @@ const number = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt);
+
+const entryRange = rangeOf(time);
+const usageRange = rangeOf(hour);
+
+/** The default end of a report, so that it includes everything until now. */
+function endOfThisHour(): Date {
+  return new Date((Math.floor(Date.now() / HOUR_MS) + 1) * HOUR_MS);
+}
+const HOUR_MS = 3_600_000;
 
 const listFormat = z.enum(['json', 'csv']).optional();
 
@@ -57,8 +66,8 @@ export const ledgerOperations = {
       key_id: keyId.optional(),
       kind: z.enum(['charge', 'top_up', 'adjustment', 'expiry']).optional(),
       model: line.min(1).max(200).optional(),
-      from: time.optional(),
-      until: time.optional(),
+      from: entryRange.from.optional(),
+      until: entryRange.until.optional(),
       limit: pageSize,
       cursor: z.string().min(1).max(200).optional(),
       format: listFormat,
@@ -113,8 +122,8 @@ export const ledgerOperations = {
     input: z
       .strictObject({
         by: someOf(USAGE_DIMENSIONS).default(['day', 'model']),
-        from: time,
-        until: time,
+        from: usageRange.from,
+        until: usageRange.until.optional(),
         account_id: accountId.optional(),
         key_id: keyId.optional(),
         model: line.min(1).max(200).optional(),
@@ -123,16 +132,16 @@ export const ledgerOperations = {
         top: z.coerce.number().int().min(1).max(10_000).optional(),
         format: listFormat,
       })
-      .refine((input) => input.from < input.until, {
+      .refine((input) => input.from < (input.until ?? endOfThisHour()), {
         path: ['until'],
         error: 'must be after from',
       }),
     async run(input, { store }) {
-      const { sort, top } = input;
+      const { sort, top, until = endOfThisHour() } = input;
       const sums = await readSums(store, {
         by: input.by,
         from: input.from,
-        until: input.until,
+        until,
         accountId: input.account_id,
         keyId: input.key_id,
         model: input.model,
@@ -140,10 +149,14 @@ export const ledgerOperations = {
         top,
         maxSums: top === undefined ? MAX_SUMS : undefined,
       });
-      return list(
-        sums.map((sum) => usageSumView(sum, input.by)),
-        undefined,
-      );
+      return {
+        ...list(
+          sums.map((sum) => usageSumView(sum, input.by)),
+          undefined,
+        ),
+        from: input.from.toISOString(),
+        until: until.toISOString(),
+      };
     },
     isAlsoCsv: true,
   }),

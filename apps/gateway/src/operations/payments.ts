@@ -11,7 +11,7 @@ import type { Payments } from '../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../payments/promo-codes.js';
 import { cancelAutoTopUp } from '../payments/stop-auto-top-up.js';
 import { operatorsPaymentId } from '../repeat-ids.js';
-import { accountId, amountUsd, idempotencyId, pageSize, time } from './fields.js';
+import { accountId, amountUsd, idempotencyId, pageSize, rangeOf, time } from './fields.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 import {
@@ -61,7 +61,7 @@ export const paymentOperations = {
     path: '/admin/payments/reconcile',
     right: 'change',
     input: z
-      .strictObject({ from: time, until: time, apply: z.boolean().default(false) })
+      .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
       .refine((input) => input.from < input.until, {
         path: ['until'],
         error: 'must be after from',

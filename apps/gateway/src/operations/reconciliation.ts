@@ -7,7 +7,7 @@ import type { ComparedItem, ComparedModel } from '../reconciliation/compare-usag
 import { explainDifference } from '../reconciliation/explain-difference.js';
 import { ProviderReportError, TOKEN_CLASSES } from '../provider-reports/reports.js';
 import type { ProviderReports } from '../provider-reports/reports.js';
-import { day, toleranceUsd } from './fields.js';
+import { day, rangeOf, toleranceUsd } from './fields.js';
 import { OperationError, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -21,9 +21,7 @@ export const reconciliationOperations = {
     right: 'read',
     input: z
       .strictObject({
-        from: day,
-        /** The day after the last day that is compared. */
-        until: day,
+        ...rangeOf(day),
         /** The largest sum of all differences that is tolerated. */
         tolerance_usd: toleranceUsd,
       })

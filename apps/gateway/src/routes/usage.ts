@@ -9,7 +9,8 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
 import type { Services } from '../services.js';
-import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
+import { day, rangeOf } from '../operations/fields.js';
+import { line } from '../operations/storable.js';
 import { someOf } from '../operations/ledger.js';
 import {
   entriesCsv,
@@ -29,10 +30,10 @@ const POLICY = { limit: 120, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
 
 const DAY_MS = 86_400_000;
-const day = z.iso
-  .date('must be a day such as 2026-01-31')
-  .transform((text) => new Date(`${text}T00:00:00Z`))
-  .refine(isStorableTime, STORABLE_TIME_RULE);
+const dayRange = rangeOf(day);
+const AFTER_FROM = { path: ['until'], message: 'must be after from' };
+const isInOrder = ({ from, until }: { from?: Date | undefined; until?: Date | undefined }) =>
+  from === undefined || until === undefined || from < until;
 
 /** `account`: the charges of all keys of the account, for a key that may see them. */
 const whose = z.enum(['key', 'account']).default('key');
@@ -40,8 +41,8 @@ const whose = z.enum(['key', 'account']).default('key');
 export const usageQuery = z
   .strictObject({
     day: day.optional(),
-    from: day.optional(),
-    until: day.optional(),
+    from: dayRange.from.optional(),
+    until: dayRange.until.optional(),
     model: line.min(1).max(200).optional(),
     of: whose,
     kind: z.enum(['charge', 'credit', 'all']).default('charge'),
@@ -52,7 +53,8 @@ export const usageQuery = z
   .refine((query) => query.day === undefined || (query.from ?? query.until) === undefined, {
     path: ['day'],
     message: 'cannot be combined with from or until',
-  });
+  })
+  .refine(isInOrder, AFTER_FROM);
 
 export function listUsageRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
@@ -72,7 +74,9 @@ export function listUsageRoute(services: Services): RequestHandler {
       ...(kind === 'credit' ? { withoutCharges: true } : {}),
       ...(model === undefined ? {} : { model }),
       ...(cursor === undefined ? {} : { cursor }),
-      ...range(on ?? from, on ?? until),
+      ...(on === undefined ? {} : { from: on, until: dayAfter(on) }),
+      ...(from === undefined ? {} : { from }),
+      ...(until === undefined ? {} : { until }),
     };
     const page = await unlessRefused(() => services.store.listEntries(filter));
     if (page === undefined)
@@ -116,16 +120,13 @@ const HOLDER_DIMENSIONS = ['day', 'hour', 'model', 'key', 'endpoint'] as const;
 export const summaryQuery = z
   .strictObject({
     by: someOf(HOLDER_DIMENSIONS).default(['day', 'model']),
-    from: day.optional(),
-    until: day.optional(),
+    from: dayRange.from.optional(),
+    until: dayRange.until.optional(),
     model: line.min(1).max(200).optional(),
     of: whose,
     format: z.enum(['json', 'csv']).default('json'),
   })
-  .refine(({ from, until }) => from === undefined || until === undefined || from <= until, {
-    path: ['until'],
-    message: 'must not be before from',
-  });
+  .refine(isInOrder, AFTER_FROM);
 
 export function usageSummaryRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
@@ -135,10 +136,12 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     if (of === 'account' && !(await maySeeAccount(key, services))) {
       return { refusal: needsManage('of') };
     }
-    // The last day is included in the range.
-    const lastDay = query.data.until ?? new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
-    const until = new Date(lastDay.getTime() + DAY_MS);
+    // Until the end of this day, so that everything until now is included.
+    const today = new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
+    const until = query.data.until ?? dayAfter(today);
     const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);
+    // Only possible with the default end.
+    if (from >= until) return { refusal: invalidQuery('from', 'must not be in the future') };
     const sums = await unlessRefused(() =>
       services.store.readUsage({
         by,
@@ -155,7 +158,9 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     if (format === 'csv') return csv(usageSumsCsv((await inTurns(sums, viewsOf)).flat(), by));
     const texts = await inTurns(sums, (some) => JSON.stringify(viewsOf(some)).slice(1, -1));
     return {
-      text: `{"object":"list","data":[${texts.join(',')}],"has_more":false,"next_cursor":null}`,
+      text:
+        `{"object":"list","data":[${texts.join(',')}],"has_more":false,"next_cursor":null,` +
+        `"from":"${from.toISOString()}","until":"${until.toISOString()}"}`,
       contentType: 'application/json',
     };
   });
@@ -192,15 +197,8 @@ export function getUsageRoute(services: Services): RequestHandler {
   });
 }
 
-/** Both days are included. */
-function range(
-  first: Date | undefined,
-  last: Date | undefined,
-): Pick<EntryFilter, 'from' | 'until'> {
-  return {
-    ...(first === undefined ? {} : { from: first }),
-    ...(last === undefined ? {} : { until: new Date(last.getTime() + DAY_MS) }),
-  };
+function dayAfter(of: Date): Date {
+  return new Date(of.getTime() + DAY_MS);
 }
 
 /**
