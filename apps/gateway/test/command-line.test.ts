@@ -1,7 +1,11 @@
 /** What the command line prints: lists and their pages, single results, and refusals. */
 
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultPriceTableJson } from '@gateway/billing';
 import { listCsv, pageCsv } from '../src/operations/list-csv.js';
 import { createJsonPages } from '../src/cli/json-pages.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
@@ -104,6 +108,16 @@ describe('a list as CSV', () => {
     expect(row!.split(',')[columns.indexOf('metadata.plan')]).toBe('pro');
     expect(row!.split(',')[columns.indexOf('caps.day.used_usd')]).toBe('0');
   });
+});
+
+it('gateway models table prints what PRICE_TABLE takes, so that it can be changed there', async () => {
+  const text = await printed('models', 'table');
+  const table = JSON.parse(text) as { readonly models: readonly unknown[] };
+  expect(table).toEqual(defaultPriceTableJson);
+  const file = join(mkdtempSync(join(tmpdir(), 'price-table-')), 'prices.json');
+  writeFileSync(file, JSON.stringify({ models: table.models.slice(0, 1) }));
+  const { out } = await gatewayCommand(['models', 'table'], { PRICE_TABLE: file });
+  expect(JSON.parse(out)).toEqual({ models: table.models.slice(0, 1) });
 });
 
 it('gateway keys list names the account of each key', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
-import { rechargeFromFile } from '../src/cli/witness-commands.js';
+import { rechargeFromFiles } from '../src/cli/witness-commands.js';
 import type { CallOperation } from '../src/operations/operations.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-recharge-'));
@@ -34,7 +34,7 @@ async function recharge(lines: readonly object[], ...keys: readonly string[]) {
       ...{ already_charged: 0, refused: [] },
     });
   }) as unknown as CallOperation;
-  const result = await rechargeFromFile(file, keys, call).catch((error: unknown) => error);
+  const result = await rechargeFromFiles([file], keys, call).catch((error: unknown) => error);
   return { result, booked };
 }
 

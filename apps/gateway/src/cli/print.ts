@@ -4,6 +4,7 @@ import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
+import { NO_CHARGE } from '../operations/witness.js';
 import type { WitnessDifference } from '../operations/witness.js';
 import type { Recharged } from './witness-commands.js';
 
@@ -330,7 +331,11 @@ export function printAudit(
             difference.expected,
             difference.found,
           ]),
-        )}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.`;
+        )}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.${
+          missed.some(({ found }) => found === NO_CHARGE)
+            ? '\nIs request_id the value of the header x-gateway-request-id? The ids in request-id are those of the provider.'
+            : ''
+        }`;
   if (audit.is_sound) return `${summary}\nThe ledger is sound.${witness}`;
   const rows = audit.differences.map((difference) => [
     difference.check,
@@ -353,14 +358,16 @@ ${pairs({
 })}
 All amounts are the same as before, and the audit found no difference. The embedded ledger can no longer be opened.
 
-Continue with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)"`;
+Continue with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)" \\
+                           ADMIN_TOKEN="$(cat ${dataDir}/admin-token)"
+Without ADMIN_TOKEN, the admin API and the metrics are not served.`;
 }
 
 export function printBackup(to: string, dataDir: string): string {
   return `${to} has the whole ledger, as of the start of this command.
 
 To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
-                                          cp ${to} ${dataDir}/ledger.db
+                                          install -m 600 -o "$(stat -c %U ${dataDir})" ${to} ${dataDir}/ledger.db
 Then audit it with the last anchor from the log. The audit shows whether the restore lost charges:
                                           gateway ledger audit --anchor <block:hash>`;
 }

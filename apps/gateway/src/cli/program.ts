@@ -12,6 +12,7 @@ import type { DataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
 import type { Port } from '../openapi/document.js';
 import { embeddedLedger, openStore } from '../open-store.js';
+import { readPriceTable } from '../settings/settings.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
@@ -38,7 +39,7 @@ import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
-import { compareWithFile, rechargeFromFile } from './witness-commands.js';
+import { compareWithFiles, rechargeFromFiles } from './witness-commands.js';
 
 export function createProgram(): Command {
   const program = new Command('gateway')
@@ -98,6 +99,13 @@ export function createProgram(): Command {
     .action((options: OutputOptions) =>
       run(options, (call) => call('compareModels', {}), printModelsDiff),
     );
+  models
+    .command('table')
+    .description('print the price table of this configuration, in the form that PRICE_TABLE takes')
+    .action(() => {
+      const table = readPriceTable(readConfig(process.env).priceTablePath);
+      process.stdout.write(`${JSON.stringify(table, undefined, 2)}\n`);
+    });
   withFormats(models.command('list').description('list models and rates')).action(
     (options: FormatOptions) => runList(options, { name: 'listModels', input: {} }, printModels),
   );
@@ -234,7 +242,7 @@ interface LedgerOptions extends FormatOptions {
 }
 
 interface AuditOptions extends OutputOptions {
-  readonly witness?: string;
+  readonly witness?: readonly string[];
   readonly anchor?: string;
 }
 
@@ -278,7 +286,10 @@ function addLedger(ledger: Command): void {
   ledger
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
-    .option('--witness <file>', 'compare with usage objects that clients received, as JSON lines')
+    .option(
+      '--witness <file...>',
+      'compare with usage objects that clients received, as JSON lines with their request_id',
+    )
     .option('--anchor <block:hash>', 'end of the hash chain, from the log or an earlier audit')
     .option('--json', 'print JSON')
     .action((options: AuditOptions) =>
@@ -287,7 +298,7 @@ function addLedger(ledger: Command): void {
         async (call) => {
           const audit = await auditWithProgress(options.anchor, call);
           const witness =
-            options.witness === undefined ? null : await compareWithFile(options.witness, call);
+            options.witness === undefined ? null : await compareWithFiles(options.witness, call);
           if (!audit.is_sound || (witness?.differences.length ?? 0) > 0) {
             process.exitCode = EXIT.refused;
           }
@@ -304,7 +315,7 @@ function addLedger(ledger: Command): void {
       ),
   )
     .requiredOption(
-      '--witness <file>',
+      '--witness <file...>',
       "lines of the gateway's log, or JSON lines with request_id, key_id, model and usage",
     )
     .option(
@@ -312,11 +323,11 @@ function addLedger(ledger: Command): void {
       "charge only these keys; needed for usage objects, which are not from the gateway's log",
       [],
     )
-    .action((options: OutputOptions & { readonly witness: string; readonly key: string[] }) =>
+    .action((options: OutputOptions & { readonly witness: string[]; readonly key: string[] }) =>
       run(
         options,
         async (call) => {
-          const result = await rechargeFromFile(options.witness, options.key, call);
+          const result = await rechargeFromFiles(options.witness, options.key, call);
           if (result.refused.length > 0) process.exitCode = EXIT.refused;
           return result;
         },

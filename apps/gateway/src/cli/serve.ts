@@ -1,7 +1,8 @@
 /** `gateway serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
 
 import cluster from 'node:cluster';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startGateway } from '../single-process.js';
@@ -14,6 +15,10 @@ import { disableMemoryReducer } from '../heap-tuning.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
 
+/** The command that starts this program, as people type it: in a checkout, npm runs it. */
+const COMMAND = existsSync(join(dirname(process.argv[1] ?? ''), '../../../pnpm-workspace.yaml'))
+  ? 'npm run gateway --'
+  : 'gateway';
 const DEMO_NAME = 'demo';
 const DEMO_BALANCE = parseUsd('5');
 
@@ -119,7 +124,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     '',
   ];
   if (demoKey === undefined) {
-    lines.push('  Create a key:  npm run gateway -- keys create --name me --balance 5', '');
+    lines.push(`  Create a key:  ${COMMAND} keys create --name me --balance 5`, '');
     return `${lines.join('\n')}\n`;
   }
   const model = gateway.prices.list()[0]?.id ?? '';
@@ -143,7 +148,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     '',
     '  Balance:        ' +
       `curl -s ${url}/v1/dashboard/balance -H "Authorization: Bearer ${demoKey}"`,
-    '  Top up, audit:  npm run gateway -- keys list   (then keys top-up, ledger list, ledger audit)',
+    `  Top up, audit:  ${COMMAND} keys list   (then keys top-up, ledger list, ledger audit)`,
     '',
   );
   return `${lines.join('\n')}\n`;

@@ -1,4 +1,4 @@
-/** Sends a witness file to the operations that read it, in batches. */
+/** Sends witness files to the operations that read them, in batches. */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { WITNESS_BATCH } from '../operations/ledger.js';
@@ -9,10 +9,10 @@ import { showProgress } from './progress.js';
 import { readWitnessFile } from './witness-file.js';
 import type { WitnessLine } from './witness-file.js';
 
-export async function compareWithFile(file: string, call: CallOperation) {
+export async function compareWithFiles(files: readonly string[], call: CallOperation) {
   let compared = 0;
   const differences: WitnessDifference[] = [];
-  await inBatches(file, async (lines) => {
+  await inBatches(files, async (lines) => {
     const answer = await call('compareWitness', { usages: lines.map(({ usage }) => usage) });
     compared += answer.compared;
     differences.push(...answer.differences);
@@ -23,25 +23,25 @@ export async function compareWithFile(file: string, call: CallOperation) {
 export type Recharged = Omit<OperationOutput<'rechargeUsages'>, 'object'>;
 
 /**
- * Books the charges of a file. Its lines name the keys that are charged. Usage objects come from
+ * Books the charges of files. Their lines name the keys that are charged. Usage objects come from
  * customers, who could name the key of somebody else, so they are booked only for confirmed keys.
  * Lines of the gateway's own log need no confirmation.
  *
  * @param keys - The confirmed keys. If there are some, lines of other keys are refused, those of
  * the log too.
  * @throws {OperationError} Nothing was booked: a line cannot be used, or needs a confirmation. The
- * error then names all keys that the file would charge.
+ * error then names all keys that the files would charge.
  */
-export async function rechargeFromFile(
-  file: string,
+export async function rechargeFromFiles(
+  files: readonly string[],
   keys: readonly string[],
   call: CallOperation,
 ): Promise<Recharged> {
-  if (keys.length === 0) await assertOwnLog(file);
+  if (keys.length === 0) await assertOwnLog(files);
   let [booked, present, charged] = [0, 0, 0n];
   const refused: Recharged['refused'][number][] = [];
   const isConfirmed = ({ key_id }: LostChargeInput) => keys.length === 0 || keys.includes(key_id);
-  await inBatches(file, async (lines) => {
+  await inBatches(files, async (lines) => {
     const charges = lines.map(lostChargeOf);
     for (const { request_id } of charges.filter((charge) => !isConfirmed(charge))) {
       refused.push({ request_id, reason: 'key_id: is not one of those given with --key' });
@@ -58,10 +58,10 @@ export async function rechargeFromFile(
 }
 
 /** @throws {OperationError} names the keys of a file that has other lines than those of a log. */
-async function assertOwnLog(file: string): Promise<void> {
+async function assertOwnLog(files: readonly string[]): Promise<void> {
   const lines = new Map<string, number>();
   let needsKeys = false;
-  for await (const line of readWitnessFile(file)) {
+  for await (const line of linesOf(files)) {
     const { key_id } = lostChargeOf(line);
     lines.set(key_id, (lines.get(key_id) ?? 0) + 1);
     // Only lines of the log have the time at which the request ended.
@@ -75,12 +75,16 @@ async function assertOwnLog(file: string): Promise<void> {
   throw new OperationError(
     400,
     'invalid_request_error',
-    `${file}: has usage objects, which anybody can write, and would charge ${shown.join(', ')}: ` +
+    `${files.join(', ')}: has usage objects, which anybody can write, and would charge ${shown.join(', ')}: ` +
       'confirm each key that may be charged with --key <key_id>; nothing was booked',
   );
 }
 
 const MAX_SHOWN_KEYS = 20;
+
+async function* linesOf(files: readonly string[]): AsyncGenerator<WitnessLine> {
+  for (const file of files) yield* readWitnessFile(file);
+}
 
 type LostChargeInput = OperationInput<'rechargeUsages'>['charges'][number];
 
@@ -95,7 +99,7 @@ function lostChargeOf({ place, usage, more }: WitnessLine): LostChargeInput {
 }
 
 async function inBatches(
-  file: string,
+  files: readonly string[],
   send: (lines: readonly WitnessLine[]) => Promise<void>,
 ): Promise<void> {
   let batch: WitnessLine[] = [];
@@ -107,7 +111,7 @@ async function inBatches(
     batch = [];
     showProgress(`${String(sent)} usages`, false);
   };
-  for await (const line of readWitnessFile(file)) {
+  for await (const line of linesOf(files)) {
     batch.push(line);
     if (batch.length === WITNESS_BATCH) await flush();
   }
