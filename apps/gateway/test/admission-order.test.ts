@@ -64,7 +64,7 @@ const INACTIVE: RefusedKey[] = [
   [
     'suspended',
     401,
-    /^this API key is suspended$/,
+    /^this API key or its account is suspended$/,
     async () => {
       const { id, apiKey } = await gateway.createKey();
       await gateway.call('suspendKey', { key_id: id });
@@ -289,7 +289,7 @@ describe('a key that is suspended during an upload of more than a second', () =>
     const answer = await client.receive(ANSWER);
     Object.assign(services, { now });
     expect(answer).toMatch(/^HTTP\/1\.1 401 /m);
-    expect(answer).toContain('this API key is suspended');
+    expect(answer).toContain('this API key or its account is suspended');
     expect(gateway.simulator.journal.requests()).toEqual([]);
     expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
   });

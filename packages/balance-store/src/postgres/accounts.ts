@@ -128,7 +128,7 @@ const ACCOUNTS = sourceOf({
     'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
     'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
     'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
-    "WHERE account_id = account.id AND state_in(account.state, api_key.state) = 'active' " +
+    "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
     'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
   from: 'account',
 });

@@ -363,7 +363,7 @@ const SELECT_ACCOUNT =
   'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
   'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
   'last_charged_at AS "lastChargedAt", (SELECT count(*)::int4 FROM api_key k ' +
-  "WHERE k.account_id = account.id AND state_in(account.state, k.state) = 'active' " +
+  "WHERE k.account_id = account.id AND k.state = 'active' AND account.state = 'active' " +
   'AND (k.expires_at IS NULL OR k.expires_at > now())) AS "usableKeys" ' +
   'FROM account WHERE id = $1';
 
