@@ -38,9 +38,17 @@ it.each([
   // Revoked keys are not cached. If they were, a second attempt would be refused faster than with
   // an unknown key, and the time would reveal that the key once existed.
   ['an unknown key', undefined, 3],
-  ['a revoked key', { ...RECORD, state: 'revoked', standing: 'revoked', isActive: false } as const, 3],
+  [
+    'a revoked key',
+    { ...RECORD, state: 'revoked', standing: 'revoked', isActive: false } as const,
+    3,
+  ],
   ['an active key', RECORD, 1],
-  ['a suspended key', { ...RECORD, state: 'suspended', standing: 'suspended', isActive: false } as const, 1],
+  [
+    'a suspended key',
+    { ...RECORD, state: 'suspended', standing: 'suspended', isActive: false } as const,
+    1,
+  ],
 ])(
   'caches an active or suspended key, but not an unknown or revoked one: %s',
   async (_, record, asked) => {
@@ -113,7 +121,9 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   const finder = finderOf(RECORD);
   await Promise.all([finder.find(credential), finder.find(credential)]);
   await finder.find(credential);
-  await finderOf({ ...RECORD, state: 'revoked', standing: 'revoked', isActive: false }).find(generateCredential());
+  await finderOf({ ...RECORD, state: 'revoked', standing: 'revoked', isActive: false }).find(
+    generateCredential(),
+  );
   expect(renewed).toEqual([credential]);
 });
 
