@@ -87,6 +87,15 @@ export function rangeOf<Bound extends z.ZodType>(bound: Bound) {
   };
 }
 
+/** The rule of every range: `.refine(isInOrder, MUST_BE_AFTER_FROM)`. */
+export function isInOrder(range: {
+  readonly from?: Date | undefined;
+  readonly until?: Date | undefined;
+}): boolean {
+  return range.from === undefined || range.until === undefined || range.from < range.until;
+}
+export const MUST_BE_AFTER_FROM = { path: ['until'], error: 'must be after from' };
+
 export const name = line.trim().min(1).max(200);
 /** Chosen by the caller. A request that repeats an id changes nothing. */
 export const idempotencyId = z

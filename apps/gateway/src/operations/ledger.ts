@@ -4,7 +4,17 @@ import { z } from 'zod';
 import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
 import type { BalanceStore, UsageDimension, UsageQuery, UsageSum } from '@gateway/balance-store';
 import { auditWithEvent } from '../notifications/ledger-unsound.js';
-import { accountId, anchor, hour, keyId, pageSize, rangeOf, time } from './fields.js';
+import {
+  MUST_BE_AFTER_FROM,
+  accountId,
+  anchor,
+  hour,
+  isInOrder,
+  keyId,
+  pageSize,
+  rangeOf,
+  time,
+} from './fields.js';
 import { OperationError, list, notFound, operation } from './operation.js';
 import { lostCharge, recharge } from './recharge.js';
 import { line } from './storable.js';
@@ -132,10 +142,10 @@ export const ledgerOperations = {
         top: z.coerce.number().int().min(1).max(10_000).optional(),
         format: listFormat,
       })
-      .refine((input) => input.from < (input.until ?? endOfThisHour()), {
-        path: ['until'],
-        error: 'must be after from',
-      }),
+      .refine(
+        ({ from, until = endOfThisHour() }) => isInOrder({ from, until }),
+        MUST_BE_AFTER_FROM,
+      ),
     async run(input, { store }) {
       const { sort, top, until = endOfThisHour() } = input;
       const sums = await readSums(store, {

@@ -11,7 +11,16 @@ import type { Payments } from '../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../payments/promo-codes.js';
 import { cancelAutoTopUp } from '../payments/stop-auto-top-up.js';
 import { operatorsPaymentId } from '../repeat-ids.js';
-import { accountId, amountUsd, idempotencyId, pageSize, rangeOf, time } from './fields.js';
+import {
+  MUST_BE_AFTER_FROM,
+  accountId,
+  amountUsd,
+  idempotencyId,
+  isInOrder,
+  pageSize,
+  rangeOf,
+  time,
+} from './fields.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 import {
@@ -62,10 +71,7 @@ export const paymentOperations = {
     right: 'change',
     input: z
       .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
-      .refine((input) => input.from < input.until, {
-        path: ['until'],
-        error: 'must be after from',
-      }),
+      .refine(isInOrder, MUST_BE_AFTER_FROM),
     run: ({ from, until, apply }, context) =>
       reachingProvider(async () =>
         reconciliationView(

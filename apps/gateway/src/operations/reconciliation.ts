@@ -7,7 +7,7 @@ import type { ComparedItem, ComparedModel } from '../reconciliation/compare-usag
 import { explainDifference } from '../reconciliation/explain-difference.js';
 import { ProviderReportError, TOKEN_CLASSES } from '../provider-reports/reports.js';
 import type { ProviderReports } from '../provider-reports/reports.js';
-import { day, rangeOf, toleranceUsd } from './fields.js';
+import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf, toleranceUsd } from './fields.js';
 import { OperationError, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -25,7 +25,7 @@ export const reconciliationOperations = {
         /** The largest sum of all differences that is tolerated. */
         tolerance_usd: toleranceUsd,
       })
-      .refine(({ from, until }) => from < until, { path: ['until'], error: 'must be after from' })
+      .refine(isInOrder, MUST_BE_AFTER_FROM)
       .refine(({ from, until }) => until.getTime() - from.getTime() <= MAX_DAYS * DAY_MS, {
         path: ['until'],
         error: `must be at most ${String(MAX_DAYS)} days after from`,

@@ -8,7 +8,7 @@ import { formatUsd } from '@gateway/billing';
 import { lastsUntil } from '../operations/runway.js';
 import type { Services } from '../services.js';
 import { keyRoute } from './key-route.js';
-import { maySeeAccount } from './statement.js';
+import { maySeeAccount, someKeysOf } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 
@@ -27,13 +27,14 @@ export function accountRoute(services: Services): RequestHandler {
       const today = Math.floor(now / DAY_MS) * DAY_MS;
       const from = today - (PACE_DAYS - 1) * DAY_MS;
       const until = new Date(today + DAY_MS);
+      const some = someKeysOf(accountId, store);
       const [key, account, unspent, sums, keys, seesAccount] = await Promise.all([
         store.getKey(id),
         store.getAccount(accountId),
         store.readUnspent(accountId),
         store.readUsage({ by: ['key'], from: new Date(from), until, accountId }),
-        store.listKeys({ accountId, limit: 2, withoutRevoked: true }),
-        maySeeAccount(asking, services),
+        some,
+        maySeeAccount(asking, services, () => some),
       ]);
       if (key === undefined || account === undefined || unspent === undefined) {
         throw new Error('an authenticated key has no record');

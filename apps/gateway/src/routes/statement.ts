@@ -39,13 +39,21 @@ export function statementRoute(services: Services): RequestHandler {
 /**
  * A statement shows the charges of every key of the account. So a key needs the scope `manage`, or
  * must be the only key of its account that is not revoked.
+ *
+ * @param keys - Reads {@link someKeysOf} the account, unless the caller has them.
  */
 export async function maySeeAccount(
   { accountId, scope }: KeyRecord,
   { store }: Pick<Services, 'store'>,
+  keys = () => someKeysOf(accountId, store),
 ): Promise<boolean> {
-  if (scope === 'manage') return true;
-  // Two are enough to know that it is not the only one.
-  const keys = await store.listKeys({ accountId, limit: 2, withoutRevoked: true });
-  return keys.length === 1;
+  return scope === 'manage' || (await keys()).length === 1;
+}
+
+/** At most two keys of an account that are not revoked: enough to know if there is only one. */
+export function someKeysOf(
+  accountId: string,
+  store: Pick<Services['store'], 'listKeys'>,
+): Promise<readonly KeyRecord[]> {
+  return store.listKeys({ accountId, limit: 2, withoutRevoked: true });
 }

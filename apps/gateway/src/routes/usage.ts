@@ -9,7 +9,7 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
 import type { Services } from '../services.js';
-import { day, rangeOf } from '../operations/fields.js';
+import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf } from '../operations/fields.js';
 import { line } from '../operations/storable.js';
 import { someOf } from '../operations/ledger.js';
 import {
@@ -31,9 +31,6 @@ const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } a
 
 const DAY_MS = 86_400_000;
 const dayRange = rangeOf(day);
-const AFTER_FROM = { path: ['until'], message: 'must be after from' };
-const isInOrder = ({ from, until }: { from?: Date | undefined; until?: Date | undefined }) =>
-  from === undefined || until === undefined || from < until;
 
 /** `account`: the charges of all keys of the account, for a key that may see them. */
 const whose = z.enum(['key', 'account']).default('key');
@@ -54,7 +51,7 @@ export const usageQuery = z
     path: ['day'],
     message: 'cannot be combined with from or until',
   })
-  .refine(isInOrder, AFTER_FROM);
+  .refine(isInOrder, MUST_BE_AFTER_FROM);
 
 export function listUsageRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
@@ -126,7 +123,7 @@ export const summaryQuery = z
     of: whose,
     format: z.enum(['json', 'csv']).default('json'),
   })
-  .refine(isInOrder, AFTER_FROM);
+  .refine(isInOrder, MUST_BE_AFTER_FROM);
 
 export function usageSummaryRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {

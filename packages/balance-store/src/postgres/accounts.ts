@@ -25,7 +25,7 @@ export function createAccountTable(pool: Pool): AccountTable {
     async get(id) {
       const [row] = await reachingDatabase(() =>
         queryRows<StoredAccount<string>>(pool, {
-          text: `${ACCOUNTS.select} WHERE id = $1`,
+          text: `${SELECT_ACCOUNT} WHERE id = $1`,
           values: [id],
           timeoutMs: READ_TIMEOUT_MS,
         }),
@@ -122,16 +122,15 @@ export function createAccountTable(pool: Pool): AccountTable {
   };
 }
 
-const ACCOUNTS = sourceOf({
-  select:
-    'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
-    'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
-    'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
-    'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
-    "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
-    'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
-  from: 'account',
-});
+/** Its caller adds a condition. */
+export const SELECT_ACCOUNT =
+  'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
+  'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
+  'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
+  'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
+  "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
+  'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account';
+const ACCOUNTS = sourceOf({ select: SELECT_ACCOUNT, from: 'account' });
 const BOOKED_BEFORE =
   'SELECT coalesce(sum(delta), 0)::text AS booked FROM ledger ' +
   "WHERE account_id = $1 AND kind <> 'charge' AND created_at < $2::timestamptz";

@@ -16,7 +16,7 @@ import type {
 import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
-import { lotsOf } from './accounts.js';
+import { SELECT_ACCOUNT, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
 import { KEY_COLUMNS } from './keys.js';
@@ -52,6 +52,10 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
   const { rows } = queries;
   const run = async (text: string, values: readonly unknown[]): Promise<void> => {
     await rows(text, values);
+  };
+  const accountRow = async (id: string): Promise<StoredAccount<string> | undefined> => {
+    const [row] = await rows<StoredAccount<string>>(`${SELECT_ACCOUNT} WHERE id = $1`, [id]);
+    return row;
   };
   /** Leaves out columns that are `undefined`. `null` is written. */
   const update = async (
@@ -108,8 +112,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       return unitsFromNumeric(row?.held ?? '0');
     },
     async countUsableKeys(accountId) {
-      const [row] = await rows<StoredAccount<string>>(SELECT_ACCOUNT, [accountId]);
-      return row?.usableKeys ?? 0;
+      return (await accountRow(accountId))?.usableKeys ?? 0;
     },
 
     async countKeys(accountId) {
@@ -207,7 +210,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       ),
     updateAccount: (accountId, change) => update('account', accountId, accountColumns(change)),
     async accountRecord(accountId) {
-      const [row] = await rows<StoredAccount<string>>(SELECT_ACCOUNT, [accountId]);
+      const row = await accountRow(accountId);
       return row === undefined ? undefined : accountRecordOf(row, unitsFromNumeric);
     },
     insertKey: (key) =>
@@ -357,15 +360,6 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
 const IS_EXPIRING =
   "state = 'active' AND expires_at > clock_timestamp() AND expires_at <= $1 " +
   'AND expiry_told_at IS DISTINCT FROM expires_at';
-
-const SELECT_ACCOUNT =
-  'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
-  'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
-  'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
-  'last_charged_at AS "lastChargedAt", (SELECT count(*)::int4 FROM api_key k ' +
-  "WHERE k.account_id = account.id AND k.state = 'active' AND account.state = 'active' " +
-  'AND (k.expires_at IS NULL OR k.expires_at > now())) AS "usableKeys" ' +
-  'FROM account WHERE id = $1';
 
 function stateOf({ id, lowBalance, seq, ...amounts }: AccountRow): AccountState {
   return {

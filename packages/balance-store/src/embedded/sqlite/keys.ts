@@ -54,7 +54,8 @@ const KEY_COLUMNS =
   'expires_at AS expiresAt, previous_until AS previousUntil, concurrency, burst, ' +
   `requests_per_minute AS requestsPerMinute, ${CAP_COLUMNS}, balance, credited, uncovered, ` +
   'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt';
-export const FROM_KEY = 'FROM api_key JOIN account ON account.id = account_id';
+const TABLES = 'api_key JOIN account ON account.id = account_id';
+export const FROM_KEY = `FROM ${TABLES}`;
 const SELECT_KEY = `SELECT ${KEY_COLUMNS} ${FROM_KEY}`;
 
 export function getKey(connection: Connection, keyId: string): KeyRecord | undefined {
@@ -130,7 +131,7 @@ export const NOT_REVOKED = "api_key.state <> 'revoked'";
 
 const KEYS: ListSource = {
   select: SELECT_KEY,
-  from: 'api_key JOIN account ON account.id = account_id',
+  from: TABLES,
   id: 'api_key.id',
   sorts: {
     spent: { ...byAmount('api_key.spent'), direction: 'DESC' },
