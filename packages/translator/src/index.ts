@@ -6,6 +6,8 @@ export {
   type TranslateRequestOptions,
 } from './chat-client/request/request.js';
 export type { ReasoningForm, ResponseContext } from './chat-client/response-context.js';
+export type { Additions } from './wire/additions.js';
+export type { CalledAs } from './wire/called-as.js';
 export type { AddCachePoints } from './reading/cache-point.js';
 export type { SchemaReader } from './reading/strict-schema-reading.js';
 export type { ReadWebSearch } from './reading/web-search-reading.js';

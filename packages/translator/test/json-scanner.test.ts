@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { scanTopLevel } from '../src/wire/json-scanner.js';
 import type { JsonShape } from '../src/wire/json-scanner.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const scan = (text: string, shape?: JsonShape) =>
@@ -131,7 +132,7 @@ describe('scanTopLevel', () => {
           expect(result.outcome === 'scanned').toBe(isObjectDocument(mutated));
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: runs(__filename, 'texts') },
     );
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isObjectText } from '../src/wire/object-text.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const isObject = (text: string): boolean => {
   try {
@@ -83,7 +84,7 @@ describe('isObjectText', () => {
         }
         expect(isObjectText(changed)).toBe(isObject(changed));
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(__filename, 'texts') },
     );
   });
 });

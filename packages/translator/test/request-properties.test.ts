@@ -1,16 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cacheConversations, nativeSchemas, webSearch } from '../src/features/index.js';
+import { cacheEveryRequest, nativeSchemas, webSearch } from '../src/features/index.js';
 import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
+import { runs } from '../../../scripts/runs.cjs';
 
-/** `PROPERTY_RUNS=200000` looks for rarer cases. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
+/** `TEST_RUNS=200000` looks for rarer cases. */
+const RUNS = runs(__filename, 'inputs');
 
 const traits: fc.Arbitrary<ModelTraits> = fc.record({
   sampling: fc.constantFrom('accepted', 'refused'),
   forcedToolChoice: fc.constantFrom('accepted', 'refused'),
   effort: fc.subarray(['low', 'medium', 'high', 'xhigh', 'max']),
-  thinkingOff: fc.constantFrom('omit', 'disabled', 'never'),
+  thinkingOff: fc.constantFrom('omit', 'disabled', 'between_tools', 'never'),
   thinkingOn: fc.constantFrom('default', 'adaptive', undefined),
   systemMessages: fc.constantFrom('anywhere', 'first'),
   structuredOutputs: fc.constantFrom('accepted', 'refused'),
@@ -191,7 +192,7 @@ function translate(value: unknown, modelTraits: ModelTraits): RequestTranslation
     maxOutputTokens: 8192,
     jsonSchema: nativeSchemas,
     webSearch: webSearch(),
-    cache: cacheConversations,
+    cache: cacheEveryRequest,
     reasoning: 'reasoning_content',
   });
 }

@@ -3,10 +3,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { cacheConversations, nativeSchemas, webSearch } from '../src/features/index.js';
+import { cacheEveryRequest, nativeSchemas, webSearch } from '../src/features/index.js';
+import { toolsOf, type VectorTools } from './called-as.js';
 import { translateRequest, type ModelTraits, type ReasoningForm } from '../src/index.js';
 
-interface Vector {
+interface Vector extends VectorTools {
   readonly why: string;
   readonly source: string;
   /** One of {@link TRAITS}; `classic` when absent. */
@@ -26,7 +27,6 @@ interface Vector {
   readonly stream?: boolean;
   readonly includeUsage?: boolean;
   readonly legacyFunctions?: boolean;
-  readonly customTools?: readonly string[];
   readonly annotations?: boolean;
   /** Whether the client asked for thinking to be left out of the answer. */
   readonly hidden?: boolean;
@@ -58,6 +58,13 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
     forcedToolChoice: 'accepted',
     effort: ['low', 'medium', 'high', 'xhigh', 'max'],
     thinkingOff: 'disabled',
+  },
+  'between-tools': {
+    sampling: 'refused',
+    forcedToolChoice: 'refused',
+    effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+    thinkingOff: 'between_tools',
+    thinkingOn: 'default',
   },
   'max-without-xhigh': {
     sampling: 'accepted',
@@ -105,7 +112,7 @@ function check(vector: Vector): void {
     maxOutputTokens: 8192,
     jsonSchema: features.includes('schemas') ? nativeSchemas : undefined,
     webSearch: features.includes('search') ? webSearch({ maxUses: 3 }) : undefined,
-    cache: features.includes('cache') ? cacheConversations : undefined,
+    cache: features.includes('cache') ? cacheEveryRequest : undefined,
     reasoning: vector.reasoning,
     ...(vector.endUserId === true ? { endUserId: (value: string) => `opaque(${value})` } : {}),
   });
@@ -128,7 +135,7 @@ function check(vector: Vector): void {
     model: 'my-model',
     includeUsage: vector.includeUsage ?? false,
     legacyFunctions: vector.legacyFunctions ?? false,
-    customTools: vector.customTools,
+    tools: toolsOf(vector),
     annotations: vector.annotations,
     reasoning: vector.hidden === true ? undefined : vector.reasoning,
   });

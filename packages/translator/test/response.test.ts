@@ -2,15 +2,15 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { errorBody, translateResponse, type ErrorDetails } from '../src/index.js';
+import { toolsOf, type VectorTools } from './called-as.js';
 import { titled } from './titled.js';
 
 interface ResponseVector {
   readonly why: string;
-  readonly context: {
+  readonly context: VectorTools & {
     readonly includeUsage: boolean;
     readonly legacyFunctions?: boolean;
     readonly reasoning?: 'thinking_blocks' | 'reasoning_content';
-    readonly customTools?: readonly string[];
     readonly annotations?: boolean;
   };
   readonly serviceTier?: string;
@@ -44,6 +44,7 @@ const translate = (native: string | Uint8Array, context: Partial<ResponseVector[
     includeUsage: false,
     legacyFunctions: false,
     ...context,
+    tools: toolsOf(context),
   });
 
 describe('translateResponse', () => {

@@ -125,7 +125,8 @@ export function expectGrammar(events: readonly ResponseEvent[]): void {
         expect(event.item).toMatchObject({ id: held!.item.id, type: held!.item.type });
         const { content = [], summary = [], arguments: args, input } = event.item!;
         const texts = [...content, ...summary].map(({ text, refusal }) => text ?? refusal);
-        if (args !== undefined || input !== undefined) texts.push(args ?? input);
+        // A search of tools has an object here, and no events of its own.
+        if (typeof args === 'string' || input !== undefined) texts.push(args ?? input);
         expect(texts.join('|')).toBe(held!.texts.join('|'));
         const cited = content.flatMap(({ annotations = [] }, part) =>
           annotations.map((annotation, index) => [part, index, annotation]),

@@ -16,18 +16,19 @@ import type {
   TranslateMessageContext,
 } from '../src/responses/index.js';
 import type { ResponseObject } from './responses-events.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const traits: fc.Arbitrary<ModelTraits> = fc.record({
   sampling: fc.constantFrom('accepted', 'refused'),
   forcedToolChoice: fc.constantFrom('accepted', 'refused'),
   effort: fc.subarray(['low', 'medium', 'high', 'xhigh', 'max']),
-  thinkingOff: fc.constantFrom('omit', 'disabled', 'never'),
+  thinkingOff: fc.constantFrom('omit', 'disabled', 'between_tools', 'never'),
   thinkingOn: fc.constantFrom('default', 'adaptive', undefined),
   systemMessages: fc.constantFrom('anywhere', 'first'),
   structuredOutputs: fc.constantFrom('accepted', 'refused'),
 });
-/** `PROPERTY_RUNS=200000` looks for rarer cases. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
+/** `TEST_RUNS=200000` looks for rarer cases. */
+const RUNS = runs(__filename, 'inputs');
 
 const PLAIN: ModelTraits = {
   sampling: 'accepted',

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
-import { cacheConversations, webSearch } from '../src/features/index.js';
+import { cacheEveryRequest, webSearch } from '../src/features/index.js';
 import type { ModelTraits } from '../src/index.js';
 import { RESPONSES_FIELDS } from '../src/mapping/index.js';
 import { translateResponsesRequest } from '../src/responses/index.js';
@@ -97,7 +97,7 @@ function check(vector: Vector): void {
     model: 'claude-test',
     traits,
     maxOutputTokens: 8192,
-    cache: vector.cache === true ? cacheConversations : undefined,
+    cache: vector.cache === true ? cacheEveryRequest : undefined,
     webSearch: vector.search === true ? webSearch({ maxUses: 3 }) : undefined,
     ...(vector.endUserId === true ? { endUserId: (value: string) => `opaque(${value})` } : {}),
   });

@@ -17,7 +17,12 @@ import {
 import type { CalledAs, TranslateMessageContext } from '../src/responses/index.js';
 import { bytesOf, bytewise, cutAt, run, STREAM_VECTORS } from './replay-vectors.js';
 import { createResponseEventStream } from '../src/objects/index.js';
-import { expectGrammar, readResponseEvents, type ResponseEvent } from './responses-events.js';
+import {
+  expectGrammar,
+  readResponseEvents,
+  type ResponseEvent,
+  type ResponseObject,
+} from './responses-events.js';
 import { eventsOf } from './sse-events.js';
 import { titled } from './titled.js';
 
@@ -46,9 +51,12 @@ function vectorsIn<Vector>(folder: string): (readonly [string, Vector])[] {
 const CONTEXT: TranslateMessageContext = {
   model: 'my-"model"',
   created: 1_700_000_000,
-  tools: new Map([
+  tools: new Map<string, CalledAs>([
     ['sh', { type: 'custom', name: 'sh' }],
     ['files__read', { type: 'function', name: 'read', namespace: 'files' }],
+    ...(['shell', 'local_shell', 'apply_patch', 'tool_search'] as const).map(
+      (type) => [type, { type, name: type }] as const,
+    ),
   ]),
   showsSummaries: true,
   showsSearches: true,
@@ -330,6 +338,34 @@ describe('createResponseStream', () => {
     const text = Buffer.concat([...pieces, end.tail]).toString();
     expect(text).not.toContain('xxx');
     expect(text).toMatch(/event: error\n.*oversized event.*\n\nevent: response.failed\n.*\n\n$/);
+  });
+
+  it.each(['{"commands":["rm -r /a"]}', '{"commands":[]}'])(
+    'leaves out a call of the shell with the input %s if the message was cut off after it',
+    (input) => {
+      const message = (stop: string) =>
+        `{"id":"m","content":[{"type":"tool_use","id":"c","name":"shell","input":${input}}],` +
+        `"stop_reason":"${stop}"}`;
+      const types = ['max_tokens', 'tool_use'].map((stop) => {
+        const plain = translateMessage(message(stop), CONTEXT);
+        const body: ResponseObject = JSON.parse(plain.outcome === 'translated' ? plain.body : '{}');
+        return body.output.map(({ type }) => type);
+      });
+      expect(types).toEqual([[], ['shell_call']]);
+    },
+  );
+
+  it('gives the client an empty input for one of another type or of too many levels', () => {
+    const deep = `{"query":${'['.repeat(300)}${']'.repeat(300)}}`;
+    const call = (name: string, input: string) =>
+      `{"type":"tool_use","id":"c","name":"${name}","input":${input}}`;
+    const calls = [call('tool_search', deep), call('local_shell', '{"command":1,"env":2}')];
+    const plain = translateMessage(`{"id":"m","content":[${calls.join(',')}]}`, CONTEXT);
+    if (plain.outcome === 'malformed') throw new Error(plain.reason);
+    expect(JSON.parse(plain.body).output).toMatchObject([
+      { type: 'tool_search_call', arguments: {} },
+      { type: 'local_shell_call', action: { type: 'exec', command: [], env: {} } },
+    ]);
   });
 
   it('refuses a second message, and calls that no client could answer', () => {

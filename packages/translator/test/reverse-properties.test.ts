@@ -13,11 +13,12 @@ import {
 } from '../src/reverse/index.js';
 import { CONTEXT, cutAt, run } from './replay-vectors.js';
 import { traitsNamed } from './reverse-vectors.js';
+import { runs } from '../../../scripts/runs.cjs';
 
-/** `PROPERTY_RUNS=200000` looks for rarer cases. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
+/** `TEST_RUNS=200000` looks for rarer cases. */
+const RUNS = runs(__filename, 'inputs');
 /** Fewer than `RUNS`, because each run reads a whole stream twice. */
-const SPLIT_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_000);
+const SPLIT_RUNS = runs(__filename, 'streams');
 
 const MODEL: ModelTraits = {
   sampling: 'accepted',

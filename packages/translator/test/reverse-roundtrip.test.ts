@@ -68,9 +68,9 @@ function nativeVectors(
 
 /**
  * Requests that do not come back: the chat format has adaptive thinking only as an effort, no
- * native tools, no failed results, and shorter names of tools.
+ * native tools, no failed results, shorter names of tools, and no thinking between tools.
  */
-const ONE_WAY = /"type":"(adaptive|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
+const ONE_WAY = /"type":"(adaptive|between_tools|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
 
 /** The chat format has no strict schemas with optional members. */
 function isLoosened(native: object | string): boolean {

@@ -12,15 +12,15 @@ import OpenAI6 from 'openai-6';
 import { createChatStream } from '../src/index.js';
 import type { StreamEnd, StreamPipe } from '../src/index.js';
 import { createMessageStreamTap } from '../src/native/index.js';
+import { toolsOf, type VectorTools } from './called-as.js';
 import { titled } from './titled.js';
 
 interface StreamVector {
   readonly why: string;
-  readonly context: {
+  readonly context: VectorTools & {
     readonly includeUsage: boolean;
     readonly legacyFunctions?: boolean;
     readonly reasoning?: 'thinking_blocks' | 'reasoning_content';
-    readonly customTools?: readonly string[];
     readonly annotations?: boolean;
   };
   /** Whether only the translation fails. The stream itself is complete. */
@@ -64,7 +64,11 @@ function upToText(text: string): Uint8Array {
 }
 
 const chatStream = (vector: StreamVector): StreamPipe =>
-  createChatStream({ model: 'm', created: 1, legacyFunctions: false, ...vector.context });
+  createChatStream({
+    ...{ model: 'm', created: 1, legacyFunctions: false },
+    ...vector.context,
+    tools: toolsOf(vector.context),
+  });
 
 /** Pushes the pieces. @returns the whole output, and how the stream ended */
 function pump(pipe: StreamPipe, pieces: readonly Uint8Array[]): { text: string; end: StreamEnd } {

@@ -22,6 +22,7 @@ import {
   run,
   type StreamVector,
 } from './replay-vectors.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const USAGE_EVENT = /"usage":\{/;
 
@@ -247,7 +248,7 @@ describe('native tap', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 300) },
+      { numRuns: runs(__filename, 'streams') },
     );
   });
 

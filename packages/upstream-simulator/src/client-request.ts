@@ -25,6 +25,10 @@ export function isAuthorized(req: IncomingMessage, apiKey: string | undefined): 
   return apiKey === undefined ? given !== undefined : given === apiKey;
 }
 
+export function betasOf(req: IncomingMessage): readonly string[] {
+  return String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+}
+
 export function headersWithoutCredentials(req: IncomingMessage): Record<string, string> {
   const kept = Object.entries(req.headers).filter(
     ([name]) => name !== 'authorization' && name !== 'x-api-key',
@@ -73,7 +77,7 @@ export function problemOf(
   if (typeof model === 'string' && !models.has(model)) {
     return { type: 'not_found_error', message: `model: ${model}` };
   }
-  const betas = String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+  const betas = betasOf(req);
   const message = validateRequest(request, { ...MODEL_RULES, version, betas, endpoint });
   return message === undefined ? undefined : { type: 'invalid_request_error', message };
 }

@@ -7,3 +7,5 @@ export type { ErrorType, ScriptedReply } from './script.js';
 export { startUpstreamSimulator } from './server.js';
 export type { UpstreamSimulatorOptions } from './options.js';
 export type { UpstreamSimulator } from './server.js';
+export { checkThinking } from './bound-thinking.js';
+export type { InputTransformation, ThinkingCheck } from './bound-thinking.js';

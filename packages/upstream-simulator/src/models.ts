@@ -1,66 +1,61 @@
 /** The models that the simulator knows, and the parameters that each refuses. */
 
+import type { KnownModel } from './known-model.js';
+import { KNOWN_MODELS } from './known-models.js';
 import type { JsonObject } from './message.js';
 import type { ValidationRules } from './validate.js';
 
-const CREATED_AT = '2026-01-01T00:00:00Z';
-
-export const MODEL_IDS: readonly string[] = [
-  'claude-fable-5-2',
-  'claude-mythos-5-2',
-  'claude-haiku-5-5',
-  'claude-sonnet-5-5',
-  'claude-fable-5-1',
-  'claude-opus-5-5',
-  'claude-mythos-5-1',
-  'claude-sonnet-5',
-  'claude-fable-5',
-  'claude-mythos-5',
-  'claude-opus-5',
-  'claude-opus-4-8',
-  'claude-opus-4-7',
-  'claude-mythos-preview',
-  'claude-opus-4-6',
-  'claude-sonnet-4-6',
-  'claude-haiku-4-5',
-  'claude-haiku-4-5-20251001',
-  'claude-opus-4-5',
-  'claude-opus-4-5-20251101',
-  'claude-sonnet-4-5',
-  'claude-sonnet-4-5-20250929',
-];
-
-const WITH_SAMPLING = new Set(MODEL_IDS.filter((id) => /-(4-5|4-6)(-\d{8})?$/.test(id)));
-const GENERATION_4_5 = new Set(MODEL_IDS.filter((id) => /-4-5(-\d{8})?$/.test(id)));
-
-export const MODEL_RULES: ValidationRules = {
-  withoutSampling: without(WITH_SAMPLING),
-  withoutForcedTools: new Set([
-    'claude-fable-5-1',
-    'claude-mythos-5-1',
-    'claude-fable-5-2',
-    'claude-mythos-5-2',
-    'claude-opus-5-5',
-    'claude-sonnet-5-5',
-  ]),
-  withoutPrefill: without(GENERATION_4_5),
-  withoutAdaptive: GENERATION_4_5,
-  withoutSystemMessages: new Set(MODEL_IDS.filter((id) => /-4-[567](-\d{8})?$|preview/.test(id))),
+/** A model that the API lists and that no price table can have, because it has no public price. */
+const UNPRICED: KnownModel = {
+  ...KNOWN_MODELS.find(({ id }) => id === 'claude-opus-4-7')!,
+  id: 'claude-mythos-preview',
+  displayName: 'Claude Mythos Preview',
+  line: 'mythos',
 };
 
+const BY_ID: ReadonlyMap<string, KnownModel> = new Map(
+  [...KNOWN_MODELS, UNPRICED].flatMap((model) =>
+    [model.id, ...model.aliases].map((id) => [id, model]),
+  ),
+);
+
+export const MODEL_IDS: readonly string[] = [...BY_ID.keys()];
+
+/** The ids of the models for which the condition is true. */
+function modelsThat(condition: (traits: KnownModel['traits']) => boolean): ReadonlySet<string> {
+  return new Set(MODEL_IDS.filter((id) => condition(BY_ID.get(id)!.traits)));
+}
+
+const WITHOUT_ADAPTIVE = modelsThat(({ thinkingOn }) => thinkingOn === undefined);
+
+/** Models that think unless they are told not to. */
+export const THINKING_BY_DEFAULT = modelsThat(({ thinkingOn }) => thinkingOn === 'default');
+
+export const MODEL_RULES: ValidationRules = {
+  withoutSampling: modelsThat(({ sampling }) => sampling === 'refused'),
+  withoutForcedTools: modelsThat(({ forcedToolChoice }) => forcedToolChoice === 'refused'),
+  // Prefill ended with the generation that began adaptive thinking.
+  withoutPrefill: modelsThat(({ thinkingOn }) => thinkingOn !== undefined),
+  withoutAdaptive: WITHOUT_ADAPTIVE,
+  withBoundThinking: modelsThat(({ bindsThinking }) => bindsThinking === true),
+  withoutSystemMessages: modelsThat(({ systemMessages }) => systemMessages === 'first'),
+};
+
+/** @param id - also of a model that only the options of the simulator name */
 export function modelInfo(id: string): JsonObject {
+  const model = BY_ID.get(id);
   return {
     id,
     type: 'model',
-    display_name: id.replace(/-/g, ' '),
-    created_at: CREATED_AT,
-    max_input_tokens: 1_000_000,
-    max_tokens: 128_000,
+    display_name: model?.displayName ?? id,
+    created_at: model?.createdAt ?? '1970-01-01T00:00:00Z',
+    max_input_tokens: model?.contextWindow ?? 1_000_000,
+    max_tokens: model?.maxOutputTokens ?? 128_000,
     capabilities: null,
-    lifecycle: 'active',
-    deprecated_at: null,
-    retires_at: null,
-    line: null,
+    lifecycle: model?.deprecatedAt === undefined ? 'active' : 'deprecated',
+    deprecated_at: model?.deprecatedAt ?? null,
+    retires_at: model?.retiresAt ?? null,
+    line: model?.line ?? null,
   };
 }
 
@@ -68,10 +63,6 @@ export function modelInfo(id: string): JsonObject {
  * `usage.inference_geo`. Older models, for which a region cannot be chosen, report `not_available`.
  */
 export function inferenceGeo({ model, inference_geo: asked }: JsonObject): string {
-  if (GENERATION_4_5.has(String(model))) return 'not_available';
+  if (WITHOUT_ADAPTIVE.has(String(model))) return 'not_available';
   return typeof asked === 'string' ? asked : 'global';
-}
-
-function without(accepting: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set(MODEL_IDS.filter((id) => !accepting.has(id)));
 }

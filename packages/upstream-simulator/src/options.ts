@@ -10,6 +10,8 @@ export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly apiKey?: string;
   /** Ids of the known models. Default: all current ones. Other models get a 404. */
   readonly models?: readonly string[];
+  /** The least tokens of a prompt prefix that is cached. Default: 1,024, as in the API. */
+  readonly minCachedTokens?: number;
   /** Delay before each response to `POST /v1/messages`. */
   readonly latencyMs?: number;
   /** Delay between two events of a stream. */

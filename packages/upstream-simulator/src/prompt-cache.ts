@@ -16,12 +16,20 @@ export interface PromptCache {
 
 const MAX_PREFIXES = 10_000;
 
+/** How many blocks the API looks back from a cache point for an earlier entry. */
+const LOOK_BACK = 20;
+/** The API caches no prefix with fewer tokens. Some models need more. */
+const MIN_TOKENS = 1_024;
+
 interface Piece {
+  /** What the cache compares. */
   readonly text: string;
+  readonly tokens: number;
   readonly lifetime: '5m' | '1h' | undefined;
 }
 
-export function createPromptCache(): PromptCache {
+/** @param minTokens - The least tokens of a cached prefix. Default: 1,024, as in the API. */
+export function createPromptCache(minTokens = MIN_TOKENS): PromptCache {
   const known = new Set<string>();
 
   function remember(key: string): void {
@@ -33,30 +41,30 @@ export function createPromptCache(): PromptCache {
 
   return {
     account(request) {
-      const pieces = piecesOf(request);
       const hash = createHash('sha256').update(String(request['model']));
       let total = 0;
+      const prefixes = piecesOf(request).map(({ text, tokens, lifetime }) => {
+        total += tokens;
+        const key = hash.update('\0').update(text).copy().digest('base64');
+        return { key, tokens: total, lifetime: total < minTokens ? undefined : lifetime };
+      });
       let read = 0;
-      let written = 0;
-      let writtenFor1h = 0;
-      for (const { text, lifetime } of pieces) {
-        total += tokensOf(text);
-        hash.update('\0').update(text);
+      for (const [at, { lifetime }] of prefixes.entries()) {
         if (lifetime === undefined) continue;
-        const key = hash.copy().digest('base64');
-        if (known.has(key)) {
-          read = total;
-          written = 0;
-          writtenFor1h = 0;
-        } else {
-          const fresh = total - read - written;
-          written += fresh;
-          if (lifetime === '1h') writtenFor1h += fresh;
-          remember(key);
-        }
+        const near = prefixes.slice(Math.max(0, at + 1 - LOOK_BACK), at + 1);
+        read = near.findLast(({ key }) => known.has(key))?.tokens ?? read;
       }
+      let end = read;
+      let writtenFor1h = 0;
+      for (const { key, tokens, lifetime } of prefixes) {
+        if (lifetime === undefined) continue;
+        remember(key);
+        if (lifetime === '1h') writtenFor1h += Math.max(0, tokens - end);
+        end = Math.max(end, tokens);
+      }
+      const written = end - read;
       return {
-        input_tokens: Math.max(1, total - read - written),
+        input_tokens: Math.max(1, total - end),
         cache_creation_input_tokens: written,
         cache_read_input_tokens: read,
         cache_creation: {
@@ -74,18 +82,28 @@ export function createPromptCache(): PromptCache {
 /** The prompt in the order of caching: output format, tools, system, messages. */
 function piecesOf(request: JsonObject): Piece[] {
   const pieces: Piece[] = [];
-  const add = (value: unknown): void => {
-    const { cache_control: mark, ...rest } = asObject(value);
-    pieces.push({ text: JSON.stringify(rest), lifetime: lifetimeOf(mark) });
+  const add = (role: unknown, value: unknown): void => {
+    const { cache_control: mark, ...block } = asObject(value);
+    const { type, text } = block;
+    // A text counts the same as a string and as a block.
+    const counted = type === 'text' ? String(text) : JSON.stringify(block);
+    pieces.push({
+      text: `${String(role)}\0${JSON.stringify(block)}`,
+      tokens: tokensOf(counted),
+      lifetime: lifetimeOf(mark),
+    });
+  };
+  const addAll = (role: unknown, content: unknown): void => {
+    if (typeof content === 'string') add(role, { type: 'text', text: content });
+    else for (const block of asArray(content)) add(role, block);
   };
   const schema = outputSchemaOf(request);
   // The API puts the description of the format at the start of the prompt.
-  if (schema !== undefined) pieces.push({ text: JSON.stringify(schema), lifetime: undefined });
-  asArray(request['tools']).forEach(add);
-  for (const part of [request['system'], ...asArray(request['messages'])]) {
-    const content = isObject(part) ? part['content'] : part;
-    if (typeof content === 'string') pieces.push({ text: content, lifetime: undefined });
-    else asArray(content).forEach(add);
+  if (schema !== undefined) add('format', schema);
+  addAll('tools', request['tools']);
+  addAll('system', request['system']);
+  for (const message of asArray(request['messages']).map(asObject)) {
+    addAll(message['role'], message['content']);
   }
   const last = pieces.pop();
   if (last === undefined) return [];

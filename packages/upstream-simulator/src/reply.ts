@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
 import type { PromptCache } from './prompt-cache.js';
 import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
+import { THINKING_BY_DEFAULT } from './models.js';
 import { outputSchemaOf } from './output-format.js';
 import { promptedInput } from './prompted-input.js';
 import { sampleOf } from './schema-sample.js';
@@ -21,10 +22,13 @@ export interface Reply {
   readonly usage: MessageUsage;
 }
 
-/** @param cache - Stores prompt prefixes between requests, like the real API. */
-export function composeReply(request: JsonObject, cache: PromptCache): Reply {
+/**
+ * @param cache - Stores prompt prefixes between requests, like the real API.
+ * @param signature - The signature of the reply's thinking.
+ */
+export function composeReply(request: JsonObject, cache: PromptCache, signature: string): Reply {
   const prompt = cache.account(request);
-  const thinking = thinkingBlocks(request);
+  const thinking = thinkingBlocks(request, signature);
   const calls = toolCalls(request);
   const budget = Number(request['max_tokens']);
   const search = calls.length > 0 ? undefined : searchBlocks(request);
@@ -69,12 +73,18 @@ export function idOf(prefix: string, ...parts: readonly string[]): string {
   return `${prefix}_01${digest.replace(/[-_]/g, 'x').slice(0, 22)}`;
 }
 
-function thinkingBlocks(request: JsonObject): ContentBlock[] {
-  const { type, display } = asObject(request['thinking']);
+function thinkingBlocks(request: JsonObject, signature: string): ContentBlock[] {
+  const { type, display } = asObject(request['thinking'] ?? defaultThinking(request));
   if (type !== 'enabled' && type !== 'adaptive') return [];
-  const signature = createHash('sha256').update(lastUserText(request)).digest('base64');
   const thinking = display === 'omitted' ? '' : 'The user wants an answer. I will give one.';
   return [{ type: 'thinking', thinking, signature }];
+}
+
+/** No model thinks before a forced call. */
+function defaultThinking(request: JsonObject): JsonObject | undefined {
+  const isForced = ['any', 'tool'].includes(String(asObject(request['tool_choice'])['type']));
+  const thinks = THINKING_BY_DEFAULT.has(String(request['model'])) && !isForced;
+  return thinks ? { type: 'adaptive', display: 'omitted' } : undefined;
 }
 
 const FOUND = { title: 'The simulated web', url: 'https://example.org/' };
@@ -120,15 +130,13 @@ function answerText(request: JsonObject): string {
   );
 }
 
-function wantsJson(request: JsonObject): boolean {
-  const { system } = request;
-  const text =
-    typeof system === 'string'
-      ? system
-      : asArray(system)
-          .map((block) => String(asObject(block)['text']))
-          .join('\n');
-  return /\bJSON object\b/.test(text);
+/** Whether the system prompt demands JSON, or a system message for this reply does. */
+function wantsJson({ system, messages }: JsonObject): boolean {
+  const last = asObject(asArray(messages).at(-1));
+  const prompts = [system, last['role'] === 'system' ? last['content'] : undefined];
+  return prompts.some((prompt) =>
+    /\bJSON object\b/.test(typeof prompt === 'string' ? prompt : JSON.stringify(prompt ?? '')),
+  );
 }
 
 /** Calls a tool if the request forces it or the user's last text contains its name. */

@@ -5,8 +5,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { billedTokens } from './billed-usage.js';
+import { BINDING_CONTROLS, checkThinking, withoutDropped } from './bound-thinking.js';
+import type { InputTransformation } from './bound-thinking.js';
 import {
   INVALID_JSON,
+  betasOf,
   headersWithoutCredentials,
   isAuthorized,
   parseRequest,
@@ -15,9 +18,9 @@ import {
 } from './client-request.js';
 import { createJournal } from './journal.js';
 import type { Journal, JournalWriter } from './journal.js';
-import { isObject } from './message.js';
+import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
-import { MODEL_IDS, inferenceGeo, modelInfo } from './models.js';
+import { MODEL_IDS, MODEL_RULES, inferenceGeo, modelInfo } from './models.js';
 import type { UpstreamSimulatorOptions } from './options.js';
 import { createPromptCache } from './prompt-cache.js';
 import type { PromptCache } from './prompt-cache.js';
@@ -76,7 +79,7 @@ export async function startUpstreamSimulator(
     maxEntries: options.maxJournalEntries ?? MAX_JOURNAL_ENTRIES,
     file: options.journalFile,
   });
-  const cache = createPromptCache();
+  const cache = createPromptCache(options.minCachedTokens);
   const scripts = createScriptChoice(options);
   const models = new Set(options.models ?? MODEL_IDS);
   const reportScripts: ScriptedReport[] = [];
@@ -212,10 +215,15 @@ async function serveMessage(
     sendError(res, requestId, problem ?? INVALID_JSON);
     return;
   }
-  const reply = composeReply(request, cache);
-  const message = composeMessage(request, script, { requestId, reply });
+  const check = checkThinking(request);
+  const { signature } = check;
+  const isBound = MODEL_RULES.withBoundThinking.has(String(request['model']));
+  const dropped = isBound ? check.dropped : [];
+  const reply = composeReply(withoutDropped(request, dropped), cache, signature);
+  const transformations = betasOf(req).includes(BINDING_CONTROLS) ? dropped : undefined;
+  const message = composeMessage(request, script, { requestId, reply, transformations });
   const isStream = request['stream'] === true;
-  const isBilled = !isStream || script.streamError === undefined;
+  const isBilled = !isUnbilledRefusal(message) && (!isStream || script.streamError === undefined);
   const tokens = isBilled ? billedTokens(message.usage, reply.usage, script.billed) : undefined;
   // Before the bytes are sent, so that a client that has them finds the message in the reports.
   if (tokens !== undefined) {
@@ -244,10 +252,24 @@ async function serveMessage(
   });
 }
 
+/** The provider does not bill a refusal before any output, for most categories. */
+function isUnbilledRefusal(message: JsonObject): boolean {
+  const { stop_reason: reason, content, stop_details: details } = message;
+  const isEmpty = asArray(content).length === 0;
+  return reason === 'refusal' && isEmpty && asObject(details)['category'] === 'cyber';
+}
+
+interface ComposedFrom {
+  readonly requestId: string;
+  readonly reply: Reply;
+  /** Only if the client asked for a report. */
+  readonly transformations: readonly InputTransformation[] | undefined;
+}
+
 function composeMessage(
   request: JsonObject,
   script: ScriptedReply,
-  { requestId, reply }: { readonly requestId: string; readonly reply: Reply },
+  { requestId, reply, transformations }: ComposedFrom,
 ): SentMessage {
   const usage = {
     ...reply.usage,
@@ -267,6 +289,7 @@ function composeMessage(
     stop_details: script.stopDetails ?? reply.stopDetails,
     ...(script.withoutUsage === true ? {} : { usage }),
     diagnostics: null,
+    ...(transformations === undefined ? {} : { input_transformations: transformations }),
   };
 }
 

@@ -3,6 +3,7 @@
  * requests that a gateway or a translator makes.
  */
 
+import { BINDING_CONTROLS, bindingProblem, checkThinking, dropsBlocks } from './bound-thinking.js';
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
 import { formatSchemaProblem, outputFormatProblem } from './output-format.js';
@@ -17,6 +18,8 @@ export interface ValidationRules {
   readonly withoutPrefill: ReadonlySet<string>;
   /** Models that refuse adaptive thinking. */
   readonly withoutAdaptive: ReadonlySet<string>;
+  /** Models that check what precedes a thinking block. */
+  readonly withBoundThinking: ReadonlySet<string>;
   /** Models that refuse messages of role `system`. */
   readonly withoutSystemMessages: ReadonlySet<string>;
 }
@@ -29,6 +32,7 @@ const FIELDS = new Set([
 ]);
 const ID = /^[a-zA-Z0-9_-]+$/;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const MAX_CACHE_POINTS = 4;
 
 /** @returns the text of an `invalid_request_error`, or `undefined` for a valid request. */
@@ -57,6 +61,7 @@ export function validateRequest(
     toolProblem(request, model, options) ??
     messagesProblem(request, model, options) ??
     systemMessagesProblem(request, model, options) ??
+    boundThinkingProblem(request, model, options) ??
     cacheProblem(request) ??
     // `count_tokens` does not compile the schema, so it accepts any format.
     (options.endpoint === 'messages' ? outputFormatProblem(request, options.betas) : undefined)
@@ -90,9 +95,12 @@ function samplingProblem(
 function thinkingProblem(
   request: JsonObject,
   model: string,
-  { withoutAdaptive }: ValidationRules,
+  { withoutAdaptive, betas }: ValidationRules & { readonly betas: readonly string[] },
 ): string | undefined {
-  const { type } = asObject(request['thinking']);
+  const { type, block_binding: binding } = asObject(request['thinking']);
+  if (binding !== undefined && !betas.includes(BINDING_CONTROLS)) {
+    return 'thinking.block_binding: Extra inputs are not permitted';
+  }
   if (type !== 'adaptive' && type !== 'enabled') return undefined;
   if (type === 'adaptive' && withoutAdaptive.has(model)) {
     return 'adaptive thinking is not supported on this model';
@@ -159,6 +167,10 @@ function inputSchemaProblem(tool: JsonObject): string | undefined {
   if (['oneOf', 'allOf', 'anyOf'].some((name) => schema[name] !== undefined)) {
     return 'input_schema does not support oneOf, allOf, or anyOf at the top level';
   }
+  // The API checks only the names at the root.
+  if (!Object.keys(asObject(schema['properties'])).every((name) => PROPERTY_KEY.test(name))) {
+    return `properties: Property keys should match pattern '${PROPERTY_KEY.source}'`;
+  }
   return tool['strict'] === true ? formatSchemaProblem(schema) : undefined;
 }
 
@@ -212,6 +224,15 @@ function messagesProblem(
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
   return undefined;
+}
+
+function boundThinkingProblem(
+  request: JsonObject,
+  model: string,
+  { withBoundThinking }: ValidationRules,
+): string | undefined {
+  if (!withBoundThinking.has(model) || dropsBlocks(request)) return undefined;
+  return bindingProblem(checkThinking(request));
 }
 
 /** A system message follows a user message, and precedes an assistant message or is the last. */

@@ -177,12 +177,12 @@ describe('the simulator', () => {
     const marked = (ttl: '5m' | '1h') => ({
       ...ask('Hello'),
       system: [
-        { type: 'text', text: `long `.repeat(100), cache_control: { type: 'ephemeral', ttl } },
+        { type: 'text', text: `long `.repeat(1_000), cache_control: { type: 'ephemeral', ttl } },
       ],
     });
     const first = (await (await send(marked('1h'))).json()).usage;
     const second = (await (await send(marked('1h'))).json()).usage;
-    expect(first.cache_creation_input_tokens).toBeGreaterThan(100);
+    expect(first.cache_creation_input_tokens).toBe(1_250);
     expect(first.cache_creation).toEqual({
       ephemeral_5m_input_tokens: 0,
       ephemeral_1h_input_tokens: first.cache_creation_input_tokens,
@@ -191,6 +191,37 @@ describe('the simulator', () => {
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: first.cache_creation_input_tokens,
       input_tokens: first.input_tokens,
+    });
+  });
+
+  describe('its prompt cache', () => {
+    const long = 'A long question. '.repeat(300);
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const marked = (text: string) => [{ type: 'text', text, ...mark }];
+    const usageOf = async (...messages: (string | object[])[]) => {
+      const turns = messages.map((content, index) => ({
+        role: index % 2 === 0 ? 'user' : 'assistant',
+        content,
+      }));
+      return (await (await send({ ...ask('a'), messages: turns })).json()).usage;
+    };
+
+    it.each([
+      ['20 blocks', 9, 1_275],
+      ['22 blocks', 10, 0],
+    ])('reads an entry from a mark at most 20 blocks later: %s', async (_title, rounds, read) => {
+      await usageOf(marked(long));
+      const between = Array.from({ length: 2 * rounds }, (_, index) => `turn ${String(index)}`);
+      const usage = await usageOf(long, ...between.slice(1), marked('more'));
+      expect(usage.cache_read_input_tokens).toBe(read);
+    });
+
+    it('does not cache a short prefix', async () => {
+      await usageOf(marked('short'));
+      expect(await usageOf(marked('short'))).toMatchObject({
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 0,
+      });
     });
   });
 

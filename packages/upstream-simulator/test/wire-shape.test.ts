@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 const QUESTION = {
-  model: 'claude-opus-5',
+  model: 'claude-opus-4-8',
   max_tokens: 200,
   messages: [{ role: 'user', content: 'Please call now' }],
 };
@@ -54,7 +54,7 @@ describe('a message', () => {
   it('has the members that the API sends, and no others', async () => {
     const message = JSON.parse(await send(QUESTION));
     expect(message).toEqual({
-      model: 'claude-opus-5',
+      model: 'claude-opus-4-8',
       id: expect.stringMatching(/^msg_01\w{22}$/),
       type: 'message',
       role: 'assistant',
@@ -89,7 +89,7 @@ describe('a stream', () => {
       {
         type: 'message_start',
         message: {
-          model: 'claude-opus-5',
+          model: 'claude-opus-4-8',
           id: expect.any(String),
           type: 'message',
           role: 'assistant',

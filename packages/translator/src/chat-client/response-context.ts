@@ -1,3 +1,6 @@
+import type { Additions } from '../wire/additions.js';
+import type { CalledAs } from '../wire/called-as.js';
+
 /**
  * How thinking is returned. With `thinking_blocks`, it is returned as native blocks with their
  * signatures: a client that sends them back unchanged keeps the model's reasoning in tool loops.
@@ -16,10 +19,15 @@ export interface ResponseContext {
   readonly includeUsage: boolean;
   /** Whether tools came as `functions`. Calls then go back as `function_call`. */
   readonly legacyFunctions: boolean;
-  /** Names of the tools of type `custom`. Their calls go back with a text instead of arguments. */
-  readonly customTools?: readonly string[] | undefined;
+  /**
+   * Tools whose calls are returned to the client under another name, as another type or with other
+   * names of their arguments, by their upstream name.
+   */
+  readonly tools?: ReadonlyMap<string, CalledAs> | undefined;
   /** Whether the model may search the web. The pages that it cites become `annotations`. */
   readonly annotations?: boolean | undefined;
   /** If absent, thinking is left out. */
   readonly reasoning?: ReasoningForm | undefined;
+  /** What the translation added to the end of the conversation. */
+  readonly additions?: Additions | undefined;
 }

@@ -7,16 +7,28 @@ import type { CacheableRequest, CachePointHolder } from '../reading/cache-point.
 
 /**
  * Pass this function to `translateRequest` or `translateResponsesRequest` as the option `cache`. It
- * adds cache points to requests whose client set none, so that each request of a conversation reads
- * from the cache what it shares with the previous request. Writing to the cache costs
- * extra, which is lost if no request follows.
+ * adds cache points like {@link cacheEveryRequest}, but only to requests that others are likely to
+ * follow: those that contain an answer, and those that offer tools and do not force a call. So the
+ * steps of an agent are cached, and single questions are not.
+ */
+export function cacheConversations(request: CacheableRequest): void {
+  const { tools = [], messages, tool_choice: choice } = request;
+  const isForced = choice?.type === 'any' || choice?.type === 'tool';
+  const isAgent = tools.length > 0 && !isForced;
+  if (isAgent || messages.some(({ role }) => role === 'assistant')) cacheEveryRequest(request);
+}
+
+/**
+ * Adds cache points to a request whose client set none, so that each request of a conversation
+ * reads from the cache what it shares with the previous request. Writing to the cache costs extra,
+ * which is lost if no request follows.
  *
  * The points are after the tools and the system prompt, which conversations share, after the
  * messages of the previous request, and at the end, for the next request. The upstream looks for an
  * earlier entry only some twenty blocks back. Without the second point, a turn with many calls
  * would not find it.
  */
-export function cacheConversations(request: CacheableRequest): void {
+export function cacheEveryRequest(request: CacheableRequest): void {
   const { tools = [], system = tools, messages } = request;
   const answer = messages.findLastIndex(({ role }) => role === 'assistant');
   const holders: readonly (CachePointHolder | undefined)[] = [

@@ -1,4 +1,4 @@
-export { cacheConversations } from './cache-points.js';
+export { cacheConversations, cacheEveryRequest } from './cache-points.js';
 export { nativeSchemas } from './native-schemas.js';
 export { webSearch } from './web-search.js';
 export type { AddCachePoints, CacheableRequest, CachePointHolder } from '../reading/cache-point.js';

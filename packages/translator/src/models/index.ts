@@ -3,7 +3,8 @@
  * https://platform.claude.com/docs/en/about-claude/models/overview
  */
 
-import type { EffortLevel, ModelTraits } from '../chat-client/request/traits.js';
+import type { ModelTraits } from '../chat-client/request/traits.js';
+import { KNOWN_MODELS, KNOWN_TRAITS } from './known-models.js';
 
 /** The options of `translateRequest` that depend on the model. */
 export interface ModelOptions {
@@ -13,54 +14,15 @@ export interface ModelOptions {
   readonly maxOutputTokens: number;
 }
 
-const ALL: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
-const WITHOUT_XHIGH: readonly EffortLevel[] = ['low', 'medium', 'high', 'max'];
-
-/** Thinking cannot be turned off. */
-const ALWAYS: ModelTraits = {
-  sampling: 'refused',
-  forcedToolChoice: 'accepted',
-  effort: ALL,
-  thinkingOff: 'never',
-  thinkingOn: 'default',
-  systemMessages: 'anywhere',
-  structuredOutputs: 'accepted',
-};
-const UNFORCED: ModelTraits = { ...ALWAYS, forcedToolChoice: 'refused' };
-const BY_DEFAULT: ModelTraits = { ...ALWAYS, thinkingOff: 'disabled' };
-const ON_REQUEST: ModelTraits = { ...ALWAYS, thinkingOff: 'omit', thinkingOn: 'adaptive' };
-const GENERATION_4_6: ModelTraits = {
-  sampling: 'accepted',
-  forcedToolChoice: 'accepted',
-  effort: WITHOUT_XHIGH,
-  thinkingOff: 'omit',
-  thinkingOn: 'adaptive',
-  systemMessages: 'first',
-  structuredOutputs: 'accepted',
-};
-const GENERATION_4_5: ModelTraits = { ...GENERATION_4_6, effort: [], thinkingOn: undefined };
-
-const TRAITS: ReadonlyMap<string, ModelTraits> = /* @__PURE__ */ new Map([
-  ['claude-haiku-5-5', { ...ALWAYS, effort: WITHOUT_XHIGH }],
-  ['claude-sonnet-5-5', UNFORCED],
-  ['claude-fable-5-1', UNFORCED],
-  ['claude-opus-5-5', UNFORCED],
-  ['claude-mythos-5-1', UNFORCED],
-  ['claude-sonnet-5', BY_DEFAULT],
-  ['claude-fable-5', ALWAYS],
-  ['claude-mythos-5', ALWAYS],
-  ['claude-opus-5', BY_DEFAULT],
-  ['claude-opus-4-8', ON_REQUEST],
-  ['claude-opus-4-7', { ...ON_REQUEST, systemMessages: 'first' }],
-  ['claude-opus-4-6', GENERATION_4_6],
-  ['claude-sonnet-4-6', GENERATION_4_6],
-  ['claude-haiku-4-5', GENERATION_4_5],
-  ['claude-opus-4-5', { ...GENERATION_4_5, effort: ['low', 'medium', 'high'] }],
-  ['claude-sonnet-4-5', GENERATION_4_5],
-]);
+const OPTIONS: ReadonlyMap<string, Omit<ModelOptions, 'model'>> = /* @__PURE__ */ new Map(
+  KNOWN_MODELS.map(([id, index, thousands]) => [
+    id,
+    { traits: KNOWN_TRAITS[index]!, maxOutputTokens: thousands * 1000 },
+  ]),
+);
 
 /** The models that are known, newest first. Ids of snapshots also carry a date. */
-export const MODELS: readonly string[] = /* @__PURE__ */ [...TRAITS.keys()];
+export const MODELS: readonly string[] = /* @__PURE__ */ [...OPTIONS.keys()];
 
 /**
  * The traits of a model, by its id or the id of a dated snapshot. Undefined for a model that this
@@ -69,7 +31,7 @@ export const MODELS: readonly string[] = /* @__PURE__ */ [...TRAITS.keys()];
  * @example traitsOf('claude-sonnet-4-5-20250929')?.sampling; // 'accepted'
  */
 export function traitsOf(model: string): ModelTraits | undefined {
-  return TRAITS.get(model.replace(/-\d{8}$/, ''));
+  return optionsOf(model)?.traits;
 }
 
 /**
@@ -77,7 +39,6 @@ export function traitsOf(model: string): ModelTraits | undefined {
  * know.
  */
 export function optionsOf(model: string): ModelOptions | undefined {
-  const traits = traitsOf(model);
-  const maxOutputTokens = /-4-5(-|$)/.test(model) ? 64_000 : 128_000;
-  return traits && { model, traits, maxOutputTokens };
+  const options = OPTIONS.get(model.replace(/-\d{8}$/, ''));
+  return options && { model, ...options };
 }

@@ -1,4 +1,5 @@
 export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../wire/native-events.js';
+export { emptyRefusalOfMessage } from '../wire/message-state.js';
 export {
   scanTopLevel,
   type JsonScan,

@@ -58,8 +58,10 @@ function tapOf<Out>(
   let isCut = false;
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (watch.hasFailed) return;
-    if (isContentOrPing(bytes, from, to)) watch.hasEvents = true;
-    else if (!watch.isFinished) watch.onEvent(part(bytes, from, to));
+    if (isContentOrPing(bytes, from, to)) {
+      watch.hasEvents = true;
+      if (isContent(bytes, from)) watch.onContent();
+    } else if (!watch.isFinished) watch.onEvent(part(bytes, from, to));
     if (isCut) return;
     if (watch.isHolding) hold(bytes, from, to);
     else gate.pass(bytes, from, to);
@@ -87,6 +89,7 @@ function tapOf<Out>(
   /** Passes the bytes of a content event on. */
   function passedEvent(beginning: Uint8Array): LargeEventSink {
     watch.hasEvents = true;
+    watch.onContent();
     // The name line is enough. Without it, the data may turn out to be another event.
     const reader = isContentOrPing(beginning, 0, beginning.length) ? undefined : readEvent();
     return {
@@ -127,6 +130,7 @@ function tapOf<Out>(
     for (;;) {
       const end = endOfContent(chunk, to);
       if (end === -1) break;
+      if (isContent(chunk, to)) watch.onContent();
       to = end;
     }
     if (to > from) {
@@ -164,6 +168,11 @@ function tapOf<Out>(
   };
 
   return pipe;
+}
+
+/** Tells a content event, by the `c` of its name, from a ping. */
+function isContent(bytes: Uint8Array, from: number): boolean {
+  return bytes[from + 7] === 0x63;
 }
 
 /** Ends an event that broke off, so that the next event is read separately. */

@@ -22,6 +22,11 @@ export class MessageWatch {
   #failure: StreamFailure | undefined;
   readonly #state = new MessageState();
 
+  /** A block of content has begun. */
+  onContent(): void {
+    this.#state.hasContent = true;
+  }
+
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }
@@ -48,6 +53,9 @@ export class MessageWatch {
 
   onMessageEvent(type: string, event: JsonObject): void {
     switch (type) {
+      case 'content_block_start':
+        this.onContent();
+        return;
       case 'message_start':
         if (!this.#state.start(event)) this.fail('malformed');
         if (this.#state.hasFinalUsage) this.isHolding = true;
@@ -93,11 +101,11 @@ export class MessageWatch {
   }
 
   end(): MessageEnd {
-    const { messageId, model, stopReason } = this.#state;
+    const { messageId, model, stopReason, emptyRefusal } = this.#state;
     if (this.#failure || !this.isFinished) {
       return { outcome: 'failed', ...(this.#failure ?? failureOf('truncated')), messageId };
     }
     const usage = this.#state.usage(readNativeUsage);
-    return { outcome: 'complete', usage, messageId, model, stopReason };
+    return { outcome: 'complete', usage, messageId, model, stopReason, emptyRefusal };
   }
 }

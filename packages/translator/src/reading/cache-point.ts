@@ -11,9 +11,10 @@ export interface CachePointHolder {
   cache_control?: CacheControl | undefined;
 }
 
-/** The parts of a native request that become its cached prefix. */
+/** The parts of a native request that become its cached prefix, and the choice of tools. */
 export interface CacheableRequest extends CachePointHolder {
   readonly tools?: readonly CachePointHolder[] | undefined;
+  readonly tool_choice?: { readonly type: string } | undefined;
   readonly system?: readonly CachePointHolder[] | undefined;
   readonly messages: readonly {
     readonly role: string;

@@ -8,13 +8,19 @@
 export const MAX_TOOL_NAME = 128;
 /** The most characters of a call's id, and of a tool's name in the chat format. */
 export const MAX_CALL_ID = 64;
+/**
+ * The most characters of an argument's name. The upstream checks only the names at the root of a
+ * schema.
+ */
+const MAX_ARGUMENT_NAME = 64;
 /** The characters of a hash and of the `_` before it. A repeated id's number takes fewer. */
 const SUFFIX = 9;
 const REFUSED = /[^a-zA-Z0-9_-]/g;
+const REFUSED_IN_ARGUMENTS = /[^a-zA-Z0-9_.-]/g;
 
 /** Whether a text can be the name of a tool or the id of a call. */
-export function isAllowedToken(text: string, maxLength: number): boolean {
-  return text !== '' && text.length <= maxLength && text.search(REFUSED) < 0;
+export function isAllowedToken(text: string, maxLength: number, refused = REFUSED): boolean {
+  return text !== '' && text.length <= maxLength && text.search(refused) < 0;
 }
 
 /**
@@ -22,10 +28,15 @@ export function isAllowedToken(text: string, maxLength: number): boolean {
  * character that the upstream refuses by `_`, and appends eight hexadecimal digits of a hash of the
  * original, so that texts that differ only in such characters do not become equal.
  */
-export function toAllowedToken(text: string, maxLength: number): string {
-  if (isAllowedToken(text, maxLength)) return text;
-  const readable = text.slice(0, maxLength - SUFFIX).replace(REFUSED, '_');
+export function toAllowedToken(text: string, maxLength: number, refused = REFUSED): string {
+  if (isAllowedToken(text, maxLength, refused)) return text;
+  const readable = text.slice(0, maxLength - SUFFIX).replace(refused, '_');
   return `${readable}_${fnv1a(text)}`;
+}
+
+/** {@link toAllowedToken} for the name of an argument of a tool. */
+export function toArgumentName(text: string): string {
+  return toAllowedToken(text, MAX_ARGUMENT_NAME, REFUSED_IN_ARGUMENTS);
 }
 
 /**

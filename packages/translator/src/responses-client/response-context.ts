@@ -1,25 +1,22 @@
+import type { Additions } from '../wire/additions.js';
+import type { CalledAs } from '../wire/called-as.js';
+
 /** The facts about a request of the Responses API that the translation of its answer needs. */
 export interface ResponsesContext {
   /** The model as the client wrote it, echoed in the response. */
   readonly model: string;
   /**
-   * Tools whose calls are returned to the client under another name or as another type, by their
-   * upstream name.
+   * Tools whose calls are returned to the client under another name, as another type or with other
+   * names of their arguments, by their upstream name.
    */
   readonly tools: ReadonlyMap<string, CalledAs>;
   /** Whether the client asked for summaries of the thinking (`reasoning.summary`). */
   readonly showsSummaries: boolean;
   /** Whether the model may search the web. The answer then has its searches and cited pages. */
   readonly showsSearches?: boolean | undefined;
+  /** What the translation added to the end of the conversation. */
+  readonly additions?: Additions | undefined;
   readonly settings: ResponseSettings;
-}
-
-/** How a call of a tool is returned to the client. */
-export interface CalledAs {
-  readonly type: 'function' | 'custom';
-  readonly name: string;
-  /** The namespace in which the client listed the tool. */
-  readonly namespace?: string | undefined;
 }
 
 /**
@@ -37,7 +34,7 @@ export interface ResponseSettings {
     | 'auto'
     | 'none'
     | 'required'
-    | { readonly type: 'web_search_preview' }
+    | { readonly type: 'web_search_preview' | 'shell' | 'apply_patch' }
     | { readonly type: 'function' | 'custom'; readonly name: string };
   readonly top_p: number | null;
 }

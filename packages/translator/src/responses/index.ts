@@ -2,8 +2,9 @@ export {
   translateResponsesRequest,
   type ResponsesRequestTranslation,
 } from '../responses-client/request/request.js';
+export type { Additions } from '../wire/additions.js';
+export type { CalledAs } from '../wire/called-as.js';
 export type {
-  CalledAs,
   ResponseSettings,
   ResponsesContext,
   TextFormat,

@@ -10,6 +10,8 @@ export class MessageState {
   model: string | undefined;
   stopReason: string | undefined;
   stopDetails: unknown;
+  /** Whether a block of content has begun. */
+  hasContent = false;
   #hasBegun = false;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
@@ -23,11 +25,12 @@ export class MessageState {
     this.#hasBegun = true;
     const { message } = event;
     if (!isJsonObject(message)) return true;
-    const { id, model, usage } = message;
+    const { id, model, usage, content } = message;
     this.messageId = stringOf(id) || undefined;
     this.model = stringOf(model) || undefined;
     this.#usage = overlayUsage({}, usage);
     this.#readStop(message);
+    if (Array.isArray(content) && content[0] !== undefined) this.hasContent = true;
     // If `message_start` contains the whole message, it also has the final counts.
     this.#hasFinalUsage = this.stopReason !== undefined && isJsonObject(usage);
     return true;
@@ -57,6 +60,11 @@ export class MessageState {
     this.stopDetails = details ?? this.stopDetails;
   }
 
+  /** See {@link MessageEnd}. */
+  get emptyRefusal(): string | undefined {
+    return emptyRefusalOf(this);
+  }
+
   get hasFinalUsage(): boolean {
     return this.#hasFinalUsage;
   }
@@ -75,6 +83,23 @@ export class MessageState {
       ? read(this.#usage)
       : { outcome: 'invalid', reason: 'the stream has no final usage' };
   }
+}
+
+/** The category of a refusal without content, or an empty text if it names none. */
+function emptyRefusalOf({
+  stopReason,
+  stopDetails,
+  hasContent,
+}: Pick<MessageState, 'stopReason' | 'stopDetails' | 'hasContent'>): string | undefined {
+  if (stopReason !== 'refusal' || hasContent) return undefined;
+  return stringOf(objectOf(stopDetails)['category']);
+}
+
+/** {@link emptyRefusalOf} for a whole native message. */
+export function emptyRefusalOfMessage(message: unknown): string | undefined {
+  const { content, stop_reason: reason, stop_details: stopDetails } = objectOf(message);
+  const hasContent = !Array.isArray(content) || content.length > 0;
+  return emptyRefusalOf({ stopReason: stringOf(reason), stopDetails, hasContent });
 }
 
 /** Why a stream failed. */

@@ -53,6 +53,11 @@ export type MessageEnd =
       readonly model?: string | undefined;
       readonly stopReason: string | undefined;
       /**
+       * The category of a refusal, or an empty text if it names none. Only for a refusal without
+       * any content, which the upstream may not bill.
+       */
+      readonly emptyRefusal?: string | undefined;
+      /**
        * Set if an event was too large to pass on. The usage is that of the whole message, but the
        * client did not receive it all, and its stream ends with this error.
        */

@@ -41,10 +41,10 @@ export type UsageReading =
 
 /**
  * A detail that a person should look into. At most the price of cache writes or of work outside the
- * counts depends on it.
+ * counts depends on it, or the upstream's own price: that of another region or speed.
  */
 export interface UsageRemark {
-  readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
+  readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations' | 'inference_geo' | 'speed';
   /** A sentence for people, with the figures. */
   readonly message: string;
 }
@@ -112,6 +112,10 @@ export function readUsage(native: unknown): UsageReading {
   if (thinking !== thinkingTokens) {
     remark('thinking_tokens', `${shown(thinking)} of ${outputTokens} output tokens`);
   }
+  for (const [detail, ...usual] of PRICED_APART) {
+    const value = native[detail] ?? usual[0];
+    if (!usual.some((each) => each === value)) remark(detail, shown(value));
+  }
   const usage: Usage = {
     inputTokens,
     outputTokens,
@@ -122,6 +126,12 @@ export function readUsage(native: unknown): UsageReading {
   };
   return { outcome: 'read', usage, ...(remarks[0] && { remarks }) };
 }
+
+/** Members with which the upstream bills the same tokens at another price, and the usual values. */
+const PRICED_APART = [
+  ['inference_geo', 'global', 'not_available'],
+  ['speed', 'standard'],
+] as const;
 
 interface Lifetimes {
   readonly oneHour: number;

@@ -35,7 +35,12 @@ export async function chatCompletions(request: Request): Promise<Response> {
   }
   const answer = await fetch('https://api.anthropic.com/v1/messages', {
     method: 'POST',
-    headers: { ...json, 'x-api-key': 'sk-ant-…', 'anthropic-version': '2023-06-01' },
+    headers: {
+      ...json,
+      'x-api-key': 'sk-ant-…',
+      'anthropic-version': '2023-06-01',
+      ...(translated.betas.length > 0 && { 'anthropic-beta': translated.betas.join() }),
+    },
     body: translated.body,
     signal: request.signal,
   });

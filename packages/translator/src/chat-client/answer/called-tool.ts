@@ -1,5 +1,7 @@
 /** Reads the calls in a native message. */
 
+import type { CalledAs } from '../../wire/called-as.js';
+import { renameMembers } from '../../wire/member-names.js';
 import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
 
 /** A tool call in the chat format. */
@@ -14,9 +16,22 @@ export function calledTool({ id, name }: JsonObject): CalledTool | undefined {
   return called.id && called.name ? called : undefined;
 }
 
-/** The arguments of a call. A null or absent input is an empty object. */
-export function argumentsOf(input: string | undefined): string {
-  return input === undefined || input === 'null' ? '{}' : input;
+/** How a call is returned to the client. */
+export function calledAs(
+  { name }: CalledTool,
+  tools: ReadonlyMap<string, CalledAs> | undefined,
+): CalledAs {
+  return tools?.get(name) ?? { type: 'function', name };
+}
+
+/**
+ * The arguments of a call. A null or absent input is an empty object.
+ *
+ * @param members - The client's names of arguments, if they have other names upstream.
+ */
+export function argumentsOf(input: string | undefined, members?: CalledAs['members']): string {
+  const text = input === undefined || input === 'null' ? '{}' : input;
+  return members ? renameMembers(text, members) : text;
 }
 
 /**

@@ -5,6 +5,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
+import type { CalledAs } from '../../wire/called-as.js';
 import { append } from '../../wire/lists.js';
 import { failureOf, MessageState, type StreamFailure } from '../../wire/message-state.js';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
-import { argumentsOf, type CalledTool, calledTool, customInput } from './called-tool.js';
+import { argumentsOf, calledAs, type CalledTool, calledTool, customInput } from './called-tool.js';
 import { ChunkText } from './chunk-text.js';
 import { finishReason } from './finish-reason.js';
 import { inputTexts } from './input-texts.js';
@@ -30,12 +31,12 @@ type OpenBlock =
   | {
       readonly kind: 'call';
       readonly toolIndex: number;
-      /** Set for a call of a custom tool, which is sent whole when its block ends. */
-      readonly custom: CalledTool | undefined;
+      /** Set for a call whose arguments are sent whole when its block ends. */
+      readonly whole: (CalledTool & CalledAs) | undefined;
       /** The arguments at the start of the block. They are used if no deltas follow. */
       readonly input: string;
       /**
-       * The arguments from the deltas: all of them for a custom call, otherwise only the latest.
+       * The arguments from the deltas: all of them for a whole call, otherwise only the latest.
        */
       json: string;
     }
@@ -79,7 +80,8 @@ export function createChunkWriter(
   const chunks = new ChunkText(context, write);
   const blocks = new Map<unknown, OpenBlock>();
   const annotations: ChatAnnotation[] = [];
-  const { reasoning, customTools } = context;
+  const { reasoning, tools } = context;
+  let blockCount = 0;
   let callCount = 0;
   let thinkingCount = 0;
   /** The length of the text so far; exact only if `context.annotations` is set. */
@@ -104,6 +106,7 @@ export function createChunkWriter(
         addDelta(event);
         return;
       case 'content_block_start': {
+        state.hasContent = true;
         // A block that was never closed must not be lost.
         closeBlock(event['index']);
         const block = openBlock(event['content_block'], 'content_block', source);
@@ -149,13 +152,15 @@ export function createChunkWriter(
   /** @param path - Where the block is in the source. */
   function openBlock(value: unknown, path: string, source: string | undefined): OpenBlock {
     const block = objectOf(value);
+    const isFirst = blockCount === 0;
+    blockCount += 1;
     if (block['type'] === 'text') {
       const start = length;
       addText(block['text']);
       return { kind: 'text', start, citations: objectsOf(block['citations']) };
     }
     if (block['type'] === 'tool_use') return openCall(block, path, source);
-    const thinking = reasoning && thinkingBlock(block);
+    const thinking = reasoning && thinkingBlock(block, isFirst ? context.additions : undefined);
     if (!thinking) return undefined;
     if (thinking.type === 'thinking') showThinking(thinking.thinking);
     return { kind: 'thinking', block: thinking };
@@ -171,10 +176,12 @@ export function createChunkWriter(
     }
     const toolIndex = callCount;
     callCount += 1;
-    const custom = customTools?.includes(called.name) ? called : undefined;
-    if (!custom) chunks.call(toolIndex, '', called);
+    const as = calledAs(called, tools);
+    const isCustom = as.type === 'custom';
+    const whole = isCustom || as.members ? { ...as, id: called.id } : undefined;
+    if (!isCustom) chunks.call(toolIndex, '', { id: called.id, name: as.name });
     const text = isEmpty ? '{}' : source ? inputTexts(source).get(path) : JSON.stringify(input);
-    return { kind: 'call', toolIndex, custom, input: argumentsOf(text), json: '' };
+    return { kind: 'call', toolIndex, whole, input: argumentsOf(text), json: '' };
   }
 
   function addDelta(event: JsonObject): void {
@@ -190,8 +197,8 @@ export function createChunkWriter(
       case 'call': {
         const json = stringOf(delta['partial_json']);
         if (json === '') return;
-        block.json = block.custom ? block.json + json : json;
-        if (!block.custom) chunks.call(block.toolIndex, json);
+        block.json = block.whole ? block.json + json : json;
+        if (!block.whole) chunks.call(block.toolIndex, json);
         return;
       }
       case 'thinking': {
@@ -224,10 +231,8 @@ export function createChunkWriter(
     blocks.delete(index);
     switch (block?.kind) {
       case 'call':
-        if (block.custom) {
-          const input = customInput(block.json || block.input);
-          chunks.customCall(block.toolIndex, block.custom, input);
-        } else if (block.json === '') chunks.call(block.toolIndex, block.input);
+        if (block.whole) closeWhole(block.toolIndex, block.whole, block.json || block.input);
+        else if (block.json === '') chunks.call(block.toolIndex, block.input);
         return;
       case 'thinking':
         // At once, so that thinking comes before the text and the calls that follow from it.
@@ -248,6 +253,11 @@ export function createChunkWriter(
     }
   }
 
+  function closeWhole(index: number, call: CalledTool & CalledAs, json: string): void {
+    if (call.type === 'custom') chunks.customCall(index, call, customInput(json));
+    else chunks.call(index, argumentsOf(json, call.members));
+  }
+
   function fail(cause: FailureCause, reported?: unknown): void {
     if (isFinished) return;
     failure = failureOf(cause, reported);
@@ -255,7 +265,7 @@ export function createChunkWriter(
   }
 
   function end(): MessageEnd {
-    const { messageId, stopReason, stopDetails } = state;
+    const { messageId, stopReason, stopDetails, emptyRefusal } = state;
     if (failure || !isFinished) {
       return { outcome: 'failed', ...(failure ?? failureOf('truncated')), messageId };
     }
@@ -276,7 +286,7 @@ export function createChunkWriter(
       usage.outcome === 'read' ? usage.usage : undefined,
       state.serviceTier,
     );
-    return { outcome: 'complete', usage, messageId, stopReason };
+    return { outcome: 'complete', usage, messageId, stopReason, emptyRefusal };
   }
 
   return {

@@ -1,5 +1,7 @@
 /** Cuts the inputs of tool calls out of JSON text. `JSON.parse` would round large integers. */
 
+import { closingQuote } from '../../wire/json-strings.js';
+
 /** The deepest `input`: `message.content[0].input` of a `message_start` event. */
 const MAX_LEVELS = 4;
 
@@ -42,13 +44,4 @@ export function inputTexts(json: string): ReadonlyMap<string, string> {
     }
   }
   return texts;
-}
-
-function closingQuote(json: string, opening: number): number {
-  for (let at = opening; ;) {
-    at = json.indexOf('"', at + 1);
-    let escape = at;
-    while (json[escape - 1] === '\\') escape -= 1;
-    if ((at - escape) % 2 === 0) return at;
-  }
 }

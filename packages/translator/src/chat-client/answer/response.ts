@@ -6,11 +6,12 @@
 
 import { decodeStrictly } from '../../wire/bytes.js';
 import { append, listed } from '../../wire/lists.js';
+import { emptyRefusalOfMessage } from '../../wire/message-state.js';
 import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
 import { chatUsage, readUsage, type UsageReading } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
-import { argumentsOf, calledTool, customInput } from './called-tool.js';
+import { argumentsOf, calledAs, calledTool, customInput } from './called-tool.js';
 import { finishReason } from './finish-reason.js';
 import { inputTexts } from './input-texts.js';
 import { chatServiceTier } from './service-tier.js';
@@ -29,6 +30,8 @@ export type ResponseTranslation =
       readonly usage: UsageReading;
       readonly messageId: string | undefined;
       readonly stopReason: string | undefined;
+      /** See {@link MessageEnd}. */
+      readonly emptyRefusal?: string | undefined;
     }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
@@ -59,8 +62,10 @@ export function translateResponse(
   const calls = callsOf(blocks, json, context);
   if (!calls) return { outcome: 'malformed', reason: 'a call has no id or no name' };
   const hasCalls = calls.length > 0;
-  const { created, model, legacyFunctions, reasoning } = context;
-  const thinking = reasoning ? blocks.flatMap((block) => thinkingBlock(block) ?? []) : [];
+  const { created, model, legacyFunctions, reasoning, additions } = context;
+  const thinking = reasoning
+    ? blocks.flatMap((block, at) => thinkingBlock(block, at === 0 ? additions : undefined) ?? [])
+    : [];
   const { text, annotations } = textOf(blocks);
   const completion = {
     id: completionId(messageId),
@@ -89,7 +94,9 @@ export function translateResponse(
     service_tier: chatServiceTier(objectOf(nativeUsage)['service_tier']),
     usage: usage.outcome === 'read' ? chatUsage(usage.usage) : undefined,
   };
-  return { outcome: 'translated', body: JSON.stringify(completion), usage, messageId, stopReason };
+  const body = JSON.stringify(completion);
+  const emptyRefusal = emptyRefusalOfMessage(message);
+  return { outcome: 'translated', body, usage, messageId, stopReason, emptyRefusal };
 }
 
 export function completionId(messageId: string | undefined): string {
@@ -112,7 +119,7 @@ export type ChatToolCall =
 function callsOf(
   blocks: readonly JsonObject[],
   json: string,
-  { customTools }: ResponseContext,
+  { tools }: ResponseContext,
 ): ChatToolCall[] | undefined {
   let inputs: ReadonlyMap<string, string> | undefined;
   const calls: ChatToolCall[] = [];
@@ -121,11 +128,12 @@ function callsOf(
     const called = calledTool(block);
     if (!called) return undefined;
     inputs ??= inputTexts(json);
-    const text = argumentsOf(inputs.get(`content/${index}`));
-    const { id, name } = called;
+    const { id } = called;
+    const { type, name, members } = calledAs(called, tools);
+    const text = argumentsOf(inputs.get(`content/${index}`), members);
     calls.push(
-      customTools?.includes(name)
-        ? { id, type: 'custom', custom: { name, input: customInput(text) } }
+      type === 'custom'
+        ? { id, type, custom: { name, input: customInput(text) } }
         : { id, type: 'function', function: { name, arguments: text } },
     );
   }

@@ -37,11 +37,17 @@ const HAS_TEXT = /[^\s\p{Cc}]/u;
 /** Reads a part of a type that is not in the list. @returns false if it is not known here either */
 export type ReadOther = (part: Place, type: unknown) => boolean;
 
+export interface PartReaders {
+  readonly readOther?: ReadOther | undefined;
+  /** Reads further members of a part of a type in the list. */
+  readonly readMembers?: ((part: Place) => void) | undefined;
+}
+
 /** Reads a string, or a list of parts of the given types. */
 export function contentBlocks<Type extends PartType>(
   content: Place | undefined,
   types: readonly Type[],
-  readOther?: ReadOther,
+  { readOther, readMembers }: PartReaders = {},
 ): (PartBlocks[Type] | TextBlock)[] {
   if (!content) return [];
   if (typeof content.value === 'string') return listOf(textBlock(content));
@@ -55,6 +61,7 @@ export function contentBlocks<Type extends PartType>(
       return written.mustBe(types.join(' or ') + elsewhere, 'unsupported_value');
     }
     const block = READERS[type](part.at(type));
+    readMembers?.(part);
     finishReading(part, block);
     return block;
   }, 'a string or an array');

@@ -10,6 +10,8 @@
 import type { Place } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
+import type { Additions } from '../../wire/additions.js';
+import { bindsPrefix } from './bound-thinking.js';
 import { finishReading } from './cache-points.js';
 import {
   type Call,
@@ -23,6 +25,7 @@ import {
 import {
   ASSISTANT_PARTS,
   contentBlocks,
+  type PartReaders,
   type PartType,
   type ReadOther,
   SYSTEM_PARTS,
@@ -30,7 +33,7 @@ import {
   USER_PARTS,
 } from './content.js';
 import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
-import { readThinking } from './thinking.js';
+import { noteUnsigned, readThinking } from './thinking.js';
 import type { ModelTraits } from './traits.js';
 
 export interface Conversation {
@@ -38,6 +41,8 @@ export interface Conversation {
   readonly messages: NativeMessage[];
   /** The names of all tools that past turns called, in order of first use. */
   readonly calledTools: ReadonlySet<string>;
+  /** The text of the user turn at the end, if the translation added one. */
+  readonly closing?: string | undefined;
 }
 
 /**
@@ -68,7 +73,8 @@ const WITHOUT_CONTENT = 'a message without content';
  * as text within that turn if the model accepts no such messages.
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
-export function translateMessages(list: Place, { systemMessages }: ModelTraits): Conversation {
+export function translateMessages(list: Place, traits: ModelTraits): Conversation {
+  const { systemMessages } = traits;
   const system: TextBlock[][] = [];
   const turns: Turn[] = [];
   const allocateId = createIdAllocator();
@@ -117,7 +123,8 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
   }
   // Older models continue a final assistant turn, and newer ones refuse it. In the chat format that
   // turn is history, and the model writes a new message.
-  if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
+  const closing = turns.at(-1)?.role === 'assistant' ? CLOSING : undefined;
+  if (closing) sayForUser(closing, 'last');
 
   function turnOf(role: Turn['role']): Turn {
     const last = turns.at(-1);
@@ -149,12 +156,19 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
   }
 
   function addAssistant(message: Place, index: number): void {
-    const thinking = readThinking(message);
+    let thinking = readThinking(message);
     const native: Call[] = [];
-    const text = readAssistantText(message, (part, type) => {
-      const id = `call_${index}_native_${native.length}`;
-      return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
+    const text = readAssistantText(message, {
+      readOther(part, type) {
+        const id = `call_${index}_native_${native.length}`;
+        return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
+      },
+      // Some clients, such as openai-agents for JavaScript, write it there.
+      readMembers(part) {
+        thinking ??= readThinking(part);
+      },
     });
+    noteUnsigned(message, thinking);
     const calls = [...native, ...readCalls(message, index, allocateId)];
     finishReading(message, calls.at(-1)?.block ?? text.at(-1));
     // The upstream refuses a turn that is empty or holds only thinking.
@@ -163,10 +177,20 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
       return;
     }
     if (turns.length === 0) sayForUser(OPENING, 'first');
+    if (thinking && bindsPrefix(traits)) repeat(thinking.additions);
     const turn = turnOf('assistant');
-    append(turn.thinking, thinking);
+    if (thinking) append(turn.thinking, thinking.blocks);
     append(turn.content, text);
     append(turn.calls, calls);
+  }
+
+  /** Adds what an earlier translation added before the answer that follows. */
+  function repeat({ added_user: user, added_system: instruction }: Additions): void {
+    const last = turns.at(-1);
+    if (user && last?.role === 'assistant')
+      turnOf('user').content.push({ type: 'text', text: user });
+    if (instruction && turns.at(-1)?.role === 'user')
+      turnOf('user').system.push({ type: 'text', text: instruction });
   }
 
   function sayForUser(text: string, where: 'first' | 'last'): void {
@@ -176,7 +200,7 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
 
   const calledTools = new Set<string>();
   for (const { calls } of turns) for (const { block } of calls) calledTools.add(block.name);
-  return { system: system.flat(), messages: nativeTurns(turns), calledTools };
+  return { system: system.flat(), messages: nativeTurns(turns), calledTools, closing };
 }
 
 function readBlocks<Type extends PartType>(
@@ -184,13 +208,13 @@ function readBlocks<Type extends PartType>(
   types: readonly Type[],
   readOther?: ReadOther,
 ) {
-  const blocks = contentBlocks(message.given('content'), types, readOther);
+  const blocks = contentBlocks(message.given('content'), types, { readOther });
   finishReading(message, blocks.at(-1));
   return blocks;
 }
 
-function readAssistantText(message: Place, readOther: ReadOther): TextBlock[] {
-  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS, readOther);
+function readAssistantText(message: Place, readers: PartReaders): TextBlock[] {
+  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS, readers);
   const refusal = message.given('refusal');
   const refused = refusal && textBlock(refusal);
   if (refused) blocks.push(refused);

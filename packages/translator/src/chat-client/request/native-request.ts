@@ -53,7 +53,12 @@ export interface OutputFormat {
 }
 
 export type ThinkingConfig =
-  { type: 'disabled' } | { type: 'adaptive'; display?: 'summarized' | undefined };
+  | { type: 'disabled' | 'between_tools' }
+  | {
+      type: 'adaptive';
+      display?: 'summarized' | undefined;
+      block_binding?: { prefix_mismatch_behavior: 'drop_block' } | undefined;
+    };
 
 export type InputSchema = JsonObject & { readonly type: 'object' };
 

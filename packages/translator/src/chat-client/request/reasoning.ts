@@ -56,7 +56,9 @@ export function translateReasoning(
 ): Reasoning {
   const { thinkingOn, thinkingOff } = traits;
   if (level === 'none' && thinkingOff !== 'never') {
-    return thinkingOff === 'omit' ? {} : { thinking: { type: thinkingOff } };
+    // No model thinks before a forced call, and the upstream refuses one beside `between_tools`.
+    const isOff = thinkingOff === 'omit' || (thinkingOff === 'between_tools' && limits.isForced);
+    return isOff ? {} : { thinking: { type: thinkingOff } };
   }
   const wanted = level ?? (budget && levelOfBudget(budget));
   const effort = wanted ? effortOf(wanted, level, traits, field) : undefined;

@@ -20,11 +20,13 @@ import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-read
 import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep, objectOf } from '../../wire/raw-json.js';
 import type { ReasoningForm, ResponseContext } from '../response-context.js';
+import { additionsOf, bindsPrefix, bindThinking, instructLast } from './bound-thinking.js';
 import { refuseExcessCachePoints } from './cache-points.js';
 import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
 import { type NativeRequest, writeNativeRequest } from './native-request.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
+import { renamePastArguments } from './renamed-arguments.js';
 import { translateFormat } from './response-format.js';
 import { translateSampling } from './sampling.js';
 import { isForced, type ToolUse, translateTools } from './tools.js';
@@ -72,6 +74,8 @@ export type RequestTranslation =
       readonly outcome: 'translated';
       /** JSON text of the native request. */
       readonly body: string;
+      /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
+      readonly betas: readonly string[];
       readonly stream: boolean;
       /** The context that the translation of the answer needs. */
       readonly response: ResponseContext;
@@ -138,7 +142,10 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   );
   const stream = chat.at('stream').boolean(false);
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
-  const { system, messages, calledTools } = translateMessages(messagesOf(chat), traits);
+  const list = messagesOf(chat);
+  const { system, messages, calledTools, closing } = translateMessages(list, traits);
+  // If thinking is not returned, no later request can contain any.
+  const isBound = bindsPrefix(traits) && options.reasoning !== undefined;
   // Some clients write it there, as the native format does.
   system.unshift(...contentBlocks(chat.given('system'), SYSTEM_PARTS));
   const schemas = traits.structuredOutputs === 'accepted' ? options.jsonSchema?.() : undefined;
@@ -149,14 +156,19 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   // Beside a search, the tools of past calls need no definitions. With them, `tool_choice` would be
   // `none`, which forbids the search.
   const past = searchField && options.webSearch ? new Set<string>() : calledTools;
-  const toolUse = translateTools(chat, { traits, calledTools: past, schemas });
-  const { tools, toolChoice, isLegacy, customTools } = toolUse;
+  const toolUse = translateTools(chat, {
+    traits,
+    calledTools: past,
+    schemas,
+    keepsAll: isBound,
+  });
+  const { tools, toolChoice, isLegacy, calledAs } = toolUse;
+  renamePastArguments(messages, calledAs);
   const search = searchTool(searchField, options.webSearch, toolUse);
+  const instructions = [...toolUse.instructions, ...listOf(format.instruction)];
   // The instructions come after the client's own blocks, so that a prefix that the client caches
   // stays the same.
-  for (const text of [toolUse.instruction, format.instruction]) {
-    if (text) system.push({ type: 'text', text });
-  }
+  if (!isBound) for (const text of instructions) system.push({ type: 'text', text });
   const stopSequences = readStop(chat.given('stop'));
   const { effort, thinking, isHidden } = translateReasoning(readReasoningWish(chat), traits, {
     isForced: isForced(toolChoice),
@@ -185,17 +197,21 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   chat.noteUnread();
   refuseExcessCachePoints(t, request);
   if (t.cachePlaces.size === 0) options.cache?.(request);
+  const instruction = isBound ? instructLast(request, instructions) : undefined;
+  const betas = bindThinking(request, traits, list);
   return {
     outcome: 'translated',
     body: writeNativeRequest(request, options.stringify),
+    betas,
     stream,
     response: {
       model: askedFor,
       includeUsage,
       legacyFunctions: isLegacy,
-      customTools,
+      tools: calledAs.size > 0 ? calledAs : undefined,
       annotations: search && true,
       reasoning: isHidden ? undefined : options.reasoning,
+      additions: isBound ? additionsOf(closing, instruction) : undefined,
     },
     notes: finishNotes(t),
   };

@@ -6,23 +6,41 @@
  */
 
 import type { Place } from '../../reading/place.js';
+import type { Additions } from '../../wire/additions.js';
 import type { ThinkingBlock } from './native-request.js';
 
 const UNSIGNED = 'not signed by upstream';
 
+/** The thinking of one answer. */
+export interface Thinking {
+  readonly blocks: ThinkingBlock[];
+  /** What an earlier translation added before the answer, as its first block says. */
+  readonly additions: Additions;
+}
+
 /**
- * The thinking blocks of an assistant message, unchanged and in order. A block is kept if it is
- * signed, even if its text is empty. An unsigned block does not come from the upstream and is
- * dropped.
+ * The thinking blocks that an assistant message or one of its parts carries, unchanged and in
+ * order; undefined if it carries none. A block is kept if it is signed, even if its text is empty.
+ * An unsigned block does not come from the upstream and is dropped.
  */
-export function readThinking(message: Place): ThinkingBlock[] {
-  const blocks = message.given('thinking_blocks');
-  const details = message.given('reasoning_details');
-  const thinking = blocks?.items(readBlock) ?? details?.items(readDetail) ?? [];
-  // The same thinking without its signature. The upstream accepts it only signed.
+export function readThinking(holder: Place): Thinking | undefined {
+  const list = holder.given('thinking_blocks');
+  const blocks = list?.items(readBlock) ?? holder.given('reasoning_details')?.items(readDetail);
+  if (!blocks) return undefined;
+  const first = list?.items((block, index) => (index === 0 ? readAdditions(block) : undefined));
+  return { blocks, additions: first?.[0] ?? {} };
+}
+
+/** Notes thinking without its signature. The upstream accepts it only signed. */
+export function noteUnsigned(message: Place, thinking: Thinking | undefined): void {
   const text = message.given('reasoning_content') ?? message.given('reasoning');
-  if (text?.value && !thinking[0]) text.note('dropped', UNSIGNED);
-  return thinking;
+  if (text?.value && !thinking?.blocks[0]) text.note('dropped', UNSIGNED);
+}
+
+/** What the block says that a translation added before its answer. */
+export function readAdditions(block: Place): Additions {
+  const read = (name: keyof Additions) => block.at(name).string('') || undefined;
+  return { added_user: read('added_user'), added_system: read('added_system') };
 }
 
 /** A native thinking block. Refused when it is something else. */

@@ -7,11 +7,12 @@ import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-choice.js';
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
-import { MAX_TOOL_NAME, isAllowedToken } from '../../reading/tool-ids.js';
-import { listed } from '../../wire/lists.js';
+import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
+import type { CalledAs } from '../../wire/called-as.js';
 import { objectOf, stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
 import type { NativeTool, OfferedTool } from './native-request.js';
+import { renameArguments } from './renamed-arguments.js';
 import { emptySchema, inputSchema } from './root-schema.js';
 import type { ModelTraits } from './traits.js';
 
@@ -19,17 +20,18 @@ export interface ToolUse {
   /** Empty when the model gets no tools. */
   readonly tools: OfferedTool[];
   readonly toolChoice?: NativeToolChoice | undefined;
-  /**
-   * A sentence for the system prompt that asks for a call, if the model refuses forced calls.
-   */
-  readonly instruction?: string;
+  /** Sentences that ask the model for what the request cannot demand of it. */
+  readonly instructions: readonly string[];
   /** Whether the tools came as `functions`. Calls then go back as `function_call`. */
   readonly isLegacy: boolean;
-  /** The names of tools of type `custom`. */
-  readonly customTools?: readonly string[] | undefined;
 }
 
-export interface ToolOptions {
+/** The tools of a chat request. */
+export interface ChatToolUse extends ToolUse {
+  readonly calledAs: ReadonlyMap<string, CalledAs>;
+}
+
+export interface ToolOptions extends Pick<OfferedTools, 'keepsAll'> {
   readonly traits: ModelTraits;
   readonly calledTools: ReadonlySet<string>;
   /** If undefined, `strict` is dropped. */
@@ -42,14 +44,14 @@ export interface ToolOptions {
  */
 export function translateTools(
   chat: Place,
-  { traits, calledTools, schemas }: ToolOptions,
-): ToolUse {
+  { traits, calledTools, schemas, keepsAll }: ToolOptions,
+): ChatToolUse {
   const list = chat.givenEither('tools', 'functions');
-  const custom: string[] = [];
-  const offered = list ? readTools(list, custom, schemas) : [];
+  const calledAs = new Map<string, CalledAs>();
+  const offered = list ? readTools(list, calledAs, schemas) : [];
   const field = chat.givenEither('tool_choice', 'function_call');
-  const use = chooseTools({ chat, list, offered, field }, traits, calledTools);
-  return { ...use, customTools: listed(custom) };
+  const use = chooseTools({ chat, list, offered, field, keepsAll }, traits, calledTools);
+  return { ...use, calledAs };
 }
 
 export interface OfferedTools {
@@ -60,11 +62,16 @@ export interface OfferedTools {
   readonly offered: OfferedTool[];
   /** The choice among them, if there is one. */
   readonly field: Place | undefined;
+  /**
+   * Whether all tools are offered, and the model is asked to call only those that the choice names.
+   * Otherwise only these are offered.
+   */
+  readonly keepsAll: boolean;
 }
 
 /** Applies `tool_choice` and `parallel_tool_calls` to the tools that were read. */
 export function chooseTools(
-  { chat, list, offered, field }: OfferedTools,
+  { chat, list, offered, field, keepsAll }: OfferedTools,
   { forcedToolChoice }: ModelTraits,
   calledTools: ReadonlySet<string>,
 ): ToolUse {
@@ -73,30 +80,41 @@ export function chooseTools(
   if (!list || offered.length === 0) return historyOnly(chat.at('tools'), calledTools);
 
   const isLegacy = list.path === 'functions';
-  const tools = allowedOnly(list, offered, choice.allowedTools);
-  const { toolChoice } = choice;
+  const { toolChoice, allowedTools: allowed } = choice;
+  const tools = allowed && !keepsAll ? allowedOnly(list, offered, allowed) : offered;
+  const instructions: string[] = [];
+  if (allowed && tools.some(({ name }) => !allowed.includes(name))) {
+    field?.note('rewritten', 'the model is asked, not restricted');
+    instructions.push(`Call no other tools than ${allowed.join(', ')}.`);
+  }
   const isSerial =
     !parallel.boolean(true) ||
     // `function_call` holds a single call.
     isLegacy ||
     field?.at('disable_parallel_tool_use').value === true;
   if (forcedToolChoice === 'accepted' || !isForced(toolChoice)) {
-    return { tools, toolChoice: withSerial(toolChoice, isSerial), isLegacy };
+    return { tools, toolChoice: withSerial(toolChoice, isSerial), instructions, isLegacy };
   }
-  // The model refuses a forced choice. Offer only the demanded tool and ask for it. The model then
-  // probably calls it, but this is not certain.
+  // The model refuses a forced choice, so it is asked for the call. It then probably makes it, but
+  // this is not certain.
   field?.note('rewritten', 'the model is asked, not forced');
   const { name } = toolChoice;
+  const demanded = name ? `the tool ${name}` : 'at least one of the provided tools';
+  instructions.push(`In this reply you must call ${demanded}.`);
   return {
-    tools: tools.filter((tool) => !name || tool.name === name),
+    tools: tools.filter((tool) => keepsAll || !name || tool.name === name),
     toolChoice: withSerial({ type: 'auto' }, isSerial),
-    instruction: `In this reply you must call ${name ? `the tool ${name}` : 'at least one of the provided tools'}.`,
+    instructions,
     isLegacy,
   };
 }
 
-/** @param custom - Gets the names of the tools of type `custom`. */
-function readTools(list: Place, custom: string[], schemas: SchemaReader | undefined): NativeTool[] {
+/** @param calledAs - Gets the tools whose calls are not returned as they are. */
+function readTools(
+  list: Place,
+  calledAs: Map<string, CalledAs>,
+  schemas: SchemaReader | undefined,
+): NativeTool[] {
   const names = new Set<string>();
   const unserved: Place[] = [];
   const tools = list.items((item) => {
@@ -106,8 +124,9 @@ function readTools(list: Place, custom: string[], schemas: SchemaReader | undefi
       return undefined;
     }
     const isCustom = definition !== item && item.at('type').value === 'custom';
-    const tool = isCustom ? customTool(definition) : readFunction(definition, schemas);
-    if (isCustom) custom.push(tool.name);
+    const reading = isCustom ? customTool(definition) : readFunction(definition, schemas);
+    const { tool } = reading;
+    noteCalledAs(calledAs, reading);
     if (names.has(tool.name)) {
       definition.at('name').mustBe('unique', 'invalid_value');
     }
@@ -155,29 +174,49 @@ export function leaveOut(
   }
 }
 
-export function readFunction(place: Place, schemas: SchemaReader | undefined): NativeTool {
-  const name = toolName(place);
-  const strict = place.at('strict');
-  const description = place.at('description').string('') || undefined;
-  const schema = inputSchema(place.givenEither('parameters', 'input_schema'));
-  const tool = { name, description, input_schema: schema };
-  if (strict.value !== true) return tool;
-  if (!schemas) strict.note('dropped', 'no schema support');
-  const guaranteed = schemas?.tool(schema, strict);
-  if (!guaranteed) return tool;
-  return { ...tool, input_schema: { ...guaranteed, type: 'object' }, strict: true };
+/** A tool, and how its calls go back. */
+export interface ToolReading {
+  readonly tool: NativeTool;
+  readonly calledAs: CalledAs;
 }
 
-function toolName(place: Place): string {
-  const name = place.object().at('name');
-  const { value } = name;
-  if (typeof value === 'string' && isAllowedToken(value, MAX_TOOL_NAME)) return value;
-  return name.mustBe(`1 to ${MAX_TOOL_NAME} letters, digits, _ or -`, 'invalid_value');
+/** Adds a tool to those whose calls are returned under other names, or as another type. */
+export function noteCalledAs(
+  calledAs: Map<string, CalledAs>,
+  { tool, calledAs: as }: ToolReading,
+): void {
+  const isSame = as.type === 'function' && as.name === tool.name && !as.namespace;
+  if (!isSame || as.members) calledAs.set(tool.name, as);
+}
+
+export function readFunction(place: Place, schemas: SchemaReader | undefined): ToolReading {
+  const { name, sent } = toolName(place);
+  const strict = place.at('strict');
+  const description = place.at('description').string('') || undefined;
+  const parameters = place.givenEither('parameters', 'input_schema');
+  const { schema, members } = renameArguments(inputSchema(parameters), parameters);
+  const calledAs: CalledAs = { type: 'function', name, members };
+  const tool = { name: sent, description, input_schema: schema };
+  if (strict.value !== true) return { tool, calledAs };
+  if (!schemas) strict.note('dropped', 'no schema support');
+  const guaranteed = schemas?.tool(schema, strict);
+  if (!guaranteed) return { tool, calledAs };
+  const input_schema = { ...guaranteed, type: 'object' } as const;
+  return { tool: { ...tool, input_schema, strict: true }, calledAs };
+}
+
+/** The client's name, and the name that is sent upstream, which takes fewer characters. */
+function toolName(place: Place): { readonly name: string; readonly sent: string } {
+  const field = place.object().at('name');
+  const name = field.nonEmptyString();
+  const sent = toAllowedToken(name, MAX_TOOL_NAME);
+  if (sent !== name) field.note('rewritten', `sent as ${sent}`);
+  return { name, sent };
 }
 
 /** A function whose only argument is the text that the model writes for the tool. */
-function customTool(place: Place): NativeTool {
-  const name = toolName(place);
+function customTool(place: Place): ToolReading {
+  const { name, sent } = toolName(place);
   const description = place.at('description').string('') || undefined;
   const format = place.at('format');
   const { definition } = objectOf(objectOf(format.value)['grammar']);
@@ -185,7 +224,8 @@ function customTool(place: Place): NativeTool {
   const grammar = definition ? `Grammar:\n${stringOf(definition)}` : undefined;
   const input = { type: 'string', description: grammar };
   const schema = { type: 'object' as const, properties: { input }, required: ['input'] };
-  return { name, description, input_schema: schema };
+  const tool = { name: sent, description, input_schema: schema };
+  return { tool, calledAs: { type: 'custom', name } };
 }
 
 interface Choice {
@@ -196,12 +236,20 @@ interface Choice {
 
 function readChoice(field: Place, tools: readonly OfferedTool[]): Choice {
   const choice = field.path === 'function_call' ? fromFunctionCall(field) : fromToolChoice(field);
-  const { toolChoice, allowedTools = [] } = choice;
-  const named = toolChoice.type === 'tool' ? [toolChoice.name] : allowedTools;
+  const { toolChoice, allowedTools } = choice;
   const names = new Set(tools.map((tool) => tool.name));
-  const unknown = named.find((name) => !names.has(name));
-  if (unknown !== undefined) field.refuse(`${quote(unknown)} is not among the tools`);
-  if (tools.length > 0) return choice;
+  const upstreamName = (name: string): string => {
+    const sent = toAllowedToken(name, MAX_TOOL_NAME);
+    return names.has(sent) ? sent : field.refuse(`${quote(name)} is not among the tools`);
+  };
+  const chosen = {
+    toolChoice:
+      toolChoice.type === 'tool'
+        ? { ...toolChoice, name: upstreamName(toolChoice.name) }
+        : toolChoice,
+    ...(allowedTools && { allowedTools: allowedTools.map(upstreamName) }),
+  };
+  if (tools.length > 0) return chosen;
   if (isForced(toolChoice)) field.refuse('there are no tools');
   field.note('dropped', 'there are no tools');
   return {};
@@ -239,18 +287,17 @@ export function isForced(
  * The upstream requires definitions of the tools in past calls, even if no tool may be called now.
  */
 function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
-  if (calledTools.size === 0) return { tools: [], isLegacy: false };
+  if (calledTools.size === 0) return { tools: [], instructions: [], isLegacy: false };
   field.note('rewritten', 'defined for past calls only');
   const tools = [...calledTools].map((name) => ({ name, input_schema: emptySchema() }));
-  return { tools, toolChoice: { type: 'none' }, isLegacy: false };
+  return { tools, toolChoice: { type: 'none' }, instructions: [], isLegacy: false };
 }
 
 function allowedOnly(
   field: Place,
   tools: OfferedTool[],
-  allowed: readonly string[] | undefined,
+  allowed: readonly string[],
 ): OfferedTool[] {
-  if (!allowed) return tools;
   const names = new Set(allowed);
   const kept = tools.filter((tool) => names.has(tool.name));
   if (kept.length < tools.length) {

@@ -12,10 +12,10 @@ export interface ModelTraits {
   /** The levels of `output_config.effort`; empty when the model has no effort control. */
   readonly effort: readonly EffortLevel[];
   /**
-   * How to turn thinking off: omit the member, or send `thinking: {type: "disabled"}`; or thinking
-   * cannot be turned off.
+   * How to turn thinking off: omit the member, or send a `thinking` of type `disabled` or
+   * `between_tools`; or thinking cannot be turned off.
    */
-  readonly thinkingOff: 'omit' | 'disabled' | 'never';
+  readonly thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'never';
   /**
    * How to turn thinking on: it is on by default, or send `thinking: {type: "adaptive"}`. If
    * absent, requests do not turn it on.
@@ -28,4 +28,10 @@ export interface ModelTraits {
   readonly systemMessages?: 'anywhere' | 'first' | undefined;
   /** Whether the model accepts `output_config.format` and strict tools. Default: `refused`. */
   readonly structuredOutputs?: 'accepted' | 'refused' | undefined;
+  /**
+   * Whether the signature of a thinking block binds it to the system prompt, the tools and the
+   * messages before it. The model then refuses a replay after a change of those, unless the request
+   * contains `thinking.block_binding`. Default: false.
+   */
+  readonly bindsThinking?: boolean | undefined;
 }

@@ -1,9 +1,7 @@
-/**
- * Reads the text of a custom tool's call while the model still writes it. The model writes the JSON
- * object `{"input": "..."}`, and the client gets the text.
- */
+/** Reads the arguments of calls whose text the client gets in another form. */
 
-import { customInput } from '../../chat-client/answer/called-tool.js';
+import { argumentsOf, customInput } from '../../chat-client/answer/called-tool.js';
+import type { CalledAs } from '../../wire/called-as.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
@@ -15,6 +13,10 @@ const MAX_BEGINNING = 64;
 /** The first half of a character (a surrogate), whose other half may follow. */
 const HALF_CHARACTER = /^\\ud[89ab]/i;
 
+/**
+ * Reads the text of a custom tool's call while the model still writes it. The model writes the JSON
+ * object `{"input": "..."}`, and the client gets the text.
+ */
 export class CustomInputReader {
   /**
    * All of the JSON text. After the beginning it is only appended to until the end, because reading
@@ -74,4 +76,25 @@ function scan(json: string): { readonly end: number; readonly isClosed: boolean 
   }
   const isHalf = length === 6 && HALF_CHARACTER.test(json.slice(end - length, end));
   return { end: isHalf ? end - length : end, isClosed: false };
+}
+
+/** Collects the arguments of a call, some of which have other names at the client. */
+export class RenamedInputReader {
+  readonly #members: CalledAs['members'];
+  #json = '';
+
+  constructor(members: CalledAs['members']) {
+    this.#members = members;
+  }
+
+  /** Takes more of the JSON text. @returns nothing: a name can be split anywhere */
+  push(json: string): string {
+    this.#json += json;
+    return '';
+  }
+
+  /** @returns the arguments with the client's names */
+  end(): string {
+    return argumentsOf(this.#json, this.#members);
+  }
 }

@@ -4,9 +4,11 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { argumentsOf, calledTool } from '../../chat-client/answer/called-tool.js';
+import { argumentsOf, type CalledTool, calledTool } from '../../chat-client/answer/called-tool.js';
 import { inputTexts } from '../../chat-client/answer/input-texts.js';
 import { type ThinkingBlock, thinkingBlock } from '../../chat-client/answer/thinking.js';
+import type { Additions } from '../../wire/additions.js';
+import type { LocalToolType } from '../../wire/local-tools.js';
 import { failureOf, MessageState, type StreamFailure } from '../../wire/message-state.js';
 import {
   isJsonObject,
@@ -17,7 +19,7 @@ import {
   stringOf,
 } from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd, StreamError } from '../../wire/stream-pipe.js';
-import { CustomInputReader } from './custom-input.js';
+import { CustomInputReader, RenamedInputReader } from './custom-input.js';
 import { incompleteReason } from './incomplete-reason.js';
 import { ItemEvents, type StreamedItem, type StreamedPart } from './item-events.js';
 import {
@@ -27,6 +29,8 @@ import {
   escaped,
   isSearchBlock,
   itemId,
+  localCallItem,
+  localType,
   type ReasoningItem,
   type SearchItem,
   searchItem,
@@ -48,10 +52,18 @@ type OpenBlock =
   | {
       readonly kind: 'call';
       readonly streamed: StreamedItem<CallItem>;
-      readonly custom: CustomInputReader | undefined;
+      /** Makes the client's text of the arguments, if it is another than the upstream's. */
+      readonly reader: CustomInputReader | RenamedInputReader | undefined;
       /** The input at the start of the block. It is used if no deltas follow. */
       readonly input: string;
       hasJson: boolean;
+    }
+  | {
+      readonly kind: 'local';
+      readonly tool: LocalToolType;
+      readonly called: CalledTool;
+      readonly input: string;
+      json: string;
     }
   | undefined;
 
@@ -98,6 +110,7 @@ export function createResponseEventWriter(
   const blocks = new Map<unknown, OpenBlock>();
   /** Searches whose result has not arrived yet, by their native id. */
   const searches = new Map<unknown, StreamedItem<SearchItem>>();
+  let blockCount = 0;
   let isFinished = false;
   let isCut = false;
   let hasStarted = false;
@@ -119,6 +132,7 @@ export function createResponseEventWriter(
         addDelta(event);
         return;
       case 'content_block_start':
+        state.hasContent = true;
         openBlock(event['index'], event['content_block'], () =>
           inputTexts(source()).get('content_block'),
         );
@@ -166,6 +180,8 @@ export function createResponseEventWriter(
     // A block that was never closed must not stay open for ever.
     closeBlock(index);
     const block = objectOf(value);
+    const isFirst = blockCount === 0;
+    blockCount += 1;
     switch (block['type']) {
       case 'text': {
         const citations: unknown[] = objectsOf(block['citations']);
@@ -185,12 +201,16 @@ export function createResponseEventWriter(
         closeSearch(block['tool_use_id'], searchOutcome(block));
         return;
       default:
-        openThinking(index, block);
+        openThinking(index, block, isFirst ? context.additions : undefined);
     }
   }
 
-  function openThinking(index: unknown, native: JsonObject): void {
-    const block = thinkingBlock(native);
+  function openThinking(
+    index: unknown,
+    native: JsonObject,
+    additions: Additions | undefined,
+  ): void {
+    const block = thinkingBlock(native, additions);
     if (!block) return;
     const streamed = events.add((at): ReasoningItem => ({
       type: 'reasoning',
@@ -210,12 +230,22 @@ export function createResponseEventWriter(
       return;
     }
     const { messageId } = events;
-    const streamed = events.add((at) => callItem(called, context.tools, { messageId, index: at }));
-    const custom = streamed.item.type === 'custom_tool_call' ? new CustomInputReader() : undefined;
     const { input } = block;
     const isEmpty = isJsonObject(input) && Object.keys(input).length === 0;
     const text = argumentsOf(isEmpty ? '{}' : inputText());
-    blocks.set(index, { kind: 'call', streamed, custom, input: text, hasJson: false });
+    const tool = localType(called, context.tools);
+    if (tool) {
+      events.finishItems('completed');
+      blocks.set(index, { kind: 'local', tool, called, input: text, json: '' });
+      return;
+    }
+    const streamed = events.add((at) => callItem(called, context.tools, { messageId, index: at }));
+    const { members } = streamed.item.calledAs;
+    const reader =
+      streamed.item.type === 'custom_tool_call'
+        ? new CustomInputReader()
+        : members && new RenamedInputReader(members);
+    blocks.set(index, { kind: 'call', streamed, reader, input: text, hasJson: false });
   }
 
   function addDelta(event: JsonObject): void {
@@ -227,6 +257,7 @@ export function createResponseEventWriter(
         else if (delta['type'] === 'citations_delta') block.citations.push(delta['citation']);
         return;
       case 'search':
+      case 'local':
         block.json += stringOf(delta['partial_json']);
         return;
       case 'thinking': {
@@ -259,8 +290,8 @@ export function createResponseEventWriter(
     if (context.showsSummaries && text !== '') events.addSummary(streamed, escaped(text));
   }
 
-  function addToCall({ streamed, custom }: OpenBlock & { kind: 'call' }, json: string): void {
-    const text = custom ? custom.push(json) : json;
+  function addToCall({ streamed, reader }: OpenBlock & { kind: 'call' }, json: string): void {
+    const text = reader ? reader.push(json) : json;
     if (text !== '') events.addToCall(streamed, escaped(text));
   }
 
@@ -301,9 +332,17 @@ export function createResponseEventWriter(
         return;
       case 'call': {
         if (!block.hasJson) addToCall(block, block.input);
-        const rest = block.custom?.end() ?? '';
+        const rest = block.reader?.end() ?? '';
         if (rest !== '') events.addToCall(block.streamed, escaped(rest));
         events.closeCall(block.streamed);
+        return;
+      }
+      case 'local': {
+        const { tool, called, json, input } = block;
+        const { messageId } = events;
+        events.addLocalCall((at) =>
+          localCallItem(tool, called, json || input, { messageId, index: at }),
+        );
         return;
       }
       case undefined:
@@ -318,7 +357,7 @@ export function createResponseEventWriter(
   }
 
   function end(): MessageEnd {
-    const { messageId, stopReason, serviceTier } = state;
+    const { messageId, stopReason, serviceTier, emptyRefusal } = state;
     if (failure || !isFinished) {
       const failed = failure ?? failureOf('truncated');
       events.fail(failed.error);
@@ -342,7 +381,7 @@ export function createResponseEventWriter(
     const usage = state.usage();
     const counts = usage.outcome === 'read' ? usage.usage : undefined;
     events.end({ incompleteReason: reason, usage: counts, serviceTier });
-    return { outcome: 'complete', usage, messageId, stopReason };
+    return { outcome: 'complete', usage, messageId, stopReason, emptyRefusal };
   }
 
   return {

@@ -12,6 +12,7 @@ import {
   itemId,
   itemText,
   type ItemStatus,
+  type LocalCallItem,
   type MessageItem,
   type OutputItem,
   type Part,
@@ -58,6 +59,8 @@ export class ItemEvents {
   readonly #items: StreamedItem[] = [];
   /** Items to which a block has stopped adding since the last `finishItems`. */
   #closed: StreamedItem[] = [];
+  /** Makes the item of a call that has ended; undefined unless it is the last one so far. */
+  #makeLocalCall: ((index: number) => LocalCallItem) | undefined;
   #sequenceNumber = 0;
   /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
   #tail:
@@ -223,6 +226,15 @@ export class ItemEvents {
     this.#emit(`${CALL_EVENTS[item.type]}.done`, members);
   }
 
+  /**
+   * Adds a call of a tool that the client runs itself, whole, once it is known that the message
+   * goes on or is complete. A call that was cut off is left out: the client would run a part of it.
+   */
+  addLocalCall(makeItem: (index: number) => LocalCallItem): void {
+    this.finishItems('completed');
+    this.#makeLocalCall = makeItem;
+  }
+
   /** Adds a search, which stays open until {@link closeSearch}. */
   addSearch(makeItem: (index: number) => SearchItem): StreamedItem<SearchItem> {
     const search = this.add(makeItem);
@@ -251,6 +263,12 @@ export class ItemEvents {
       if (streamed.openBlocks > 0 || streamed.status !== 'in_progress') continue;
       this.#finish(streamed, status);
     }
+    const makeItem = this.#makeLocalCall;
+    this.#makeLocalCall = undefined;
+    if (!makeItem || status === 'incomplete') return;
+    const call = this.add(makeItem);
+    call.openBlocks = 0;
+    this.#finish(call, status);
   }
 
   #finish(streamed: StreamedItem, status: 'completed' | 'incomplete'): void {

@@ -7,16 +7,18 @@
  */
 
 import { annotationsOf } from '../../chat-client/answer/annotations.js';
-import type { CalledTool } from '../../chat-client/answer/called-tool.js';
+import { calledAs, type CalledTool } from '../../chat-client/answer/called-tool.js';
 import { refusalOf } from '../../chat-client/answer/response.js';
 import type { ThinkingBlock } from '../../chat-client/answer/thinking.js';
+import type { CalledAs } from '../../wire/called-as.js';
+import { callMembers, isLocalType, type LocalToolType } from '../../wire/local-tools.js';
 import { type JsonObject, objectOf, parseJson, stringOf } from '../../wire/raw-json.js';
-import type { CalledAs } from '../response-context.js';
+
 import { incompleteReason } from './incomplete-reason.js';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export type OutputItem = MessageItem | ReasoningItem | CallItem | SearchItem;
+export type OutputItem = MessageItem | ReasoningItem | CallItem | LocalCallItem | SearchItem;
 
 export interface MessageItem {
   readonly type: 'message';
@@ -59,6 +61,15 @@ export interface CallItem {
   text: string;
 }
 
+/** A call of a tool that the client runs itself and that has an item of its own. */
+export interface LocalCallItem {
+  readonly type: `${LocalToolType}_call`;
+  readonly id: string;
+  readonly callId: string;
+  /** The members that have the input. */
+  readonly members: JsonObject;
+}
+
 /** A search of the web that the upstream makes. */
 export interface SearchItem {
   readonly type: 'web_search_call';
@@ -79,6 +90,10 @@ const PREFIXES = {
   reasoning: 'rs',
   function_call: 'fc',
   custom_tool_call: 'ctc',
+  shell_call: 'sh',
+  local_shell_call: 'lsh',
+  apply_patch_call: 'apc',
+  tool_search_call: 'tsc',
   web_search_call: 'ws',
 } as const;
 
@@ -99,15 +114,42 @@ function bareId(messageId = 'unknown'): string {
   return messageId.replace(/^msg_/, '');
 }
 
+interface ItemPlace {
+  readonly messageId: string | undefined;
+  readonly index: number;
+}
+
+/** The type of the called tool, if the client runs it itself and it has an item of its own. */
+export function localType(
+  called: CalledTool,
+  tools: ReadonlyMap<string, CalledAs>,
+): LocalToolType | undefined {
+  const { type } = calledAs(called, tools);
+  return isLocalType(type) ? type : undefined;
+}
+
+/** @param json - The input of the call, as the model wrote it. */
+export function localCallItem(
+  tool: LocalToolType,
+  called: CalledTool,
+  json: string,
+  { messageId, index }: ItemPlace,
+): LocalCallItem {
+  const type = `${tool}_call` as const;
+  const id = itemId(type, messageId, index);
+  return { type, id, callId: called.id, members: callMembers(tool, json) };
+}
+
 /** The item that a call becomes, still without its arguments. */
 export function callItem(
-  { id: callId, name }: CalledTool,
+  called: CalledTool,
   tools: ReadonlyMap<string, CalledAs>,
-  place: { readonly messageId: string | undefined; readonly index: number },
+  place: ItemPlace,
 ): CallItem {
-  const calledAs = tools.get(name) ?? { type: 'function', name };
-  const type = calledAs.type === 'custom' ? 'custom_tool_call' : 'function_call';
-  return { type, id: itemId(type, place.messageId, place.index), callId, calledAs, text: '' };
+  const as = calledAs(called, tools);
+  const type = as.type === 'custom' ? 'custom_tool_call' : 'function_call';
+  const id = itemId(type, place.messageId, place.index);
+  return { type, id, callId: called.id, calledAs: as, text: '' };
 }
 
 export function itemText(item: OutputItem, status: ItemStatus): string {
@@ -132,6 +174,10 @@ export function itemText(item: OutputItem, status: ItemStatus): string {
       const action = JSON.stringify({ type: 'search', query: item.query, queries: [item.query] });
       return `${head},"status":"${reached}","action":${action}}`;
     }
+    default: {
+      const called = JSON.stringify({ call_id: item.callId, ...item.members });
+      return `${head},"status":"${status}",${called.slice(1)}`;
+    }
   }
 }
 
@@ -141,10 +187,7 @@ export function textMember({ type }: CallItem): 'arguments' | 'input' {
 }
 
 /** @param input - The input of the search, as the model wrote it. */
-export function searchItem(
-  input: unknown,
-  place: { readonly messageId: string | undefined; readonly index: number },
-): SearchItem {
+export function searchItem(input: unknown, place: ItemPlace): SearchItem {
   const id = itemId('web_search_call', place.messageId, place.index);
   const query = stringOf(objectOf(input)['query']);
   return { type: 'web_search_call', id, query, outcome: 'failed' };

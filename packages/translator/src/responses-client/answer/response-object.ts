@@ -41,6 +41,8 @@ export interface ResponseObject {
     | 'none'
     | 'required'
     | { type: 'web_search_preview' }
+    | { type: 'shell' }
+    | { type: 'apply_patch' }
     | { type: 'function'; name: string }
     | { type: 'custom'; name: string };
   top_p: number | null;
@@ -95,6 +97,50 @@ export type ResponseItem =
       name: string;
       namespace?: string;
       input: string;
+    }
+  | {
+      id: string;
+      type: 'shell_call';
+      status: Status;
+      call_id: string;
+      action: {
+        commands: string[];
+        timeout_ms: number | null;
+        max_output_length: number | null;
+      };
+      environment: null;
+    }
+  | {
+      id: string;
+      type: 'local_shell_call';
+      status: Status;
+      call_id: string;
+      action: {
+        type: 'exec';
+        command: string[];
+        env: Record<string, string>;
+        timeout_ms: number | null;
+        user: string | null;
+        working_directory: string | null;
+      };
+    }
+  | {
+      id: string;
+      type: 'apply_patch_call';
+      status: 'in_progress' | 'completed';
+      call_id: string;
+      operation:
+        | { type: 'create_file'; path: string; diff: string }
+        | { type: 'update_file'; path: string; diff: string }
+        | { type: 'delete_file'; path: string };
+    }
+  | {
+      id: string;
+      type: 'tool_search_call';
+      status: Status;
+      call_id: string;
+      arguments: Record<string, unknown>;
+      execution: 'client';
     }
   | {
       id: string;

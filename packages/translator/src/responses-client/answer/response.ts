@@ -10,6 +10,7 @@ import { inputTexts } from '../../chat-client/answer/input-texts.js';
 import type { ResponseTranslation } from '../../chat-client/answer/response.js';
 import { thinkingBlock } from '../../chat-client/answer/thinking.js';
 import { decodeStrictly } from '../../wire/bytes.js';
+import { emptyRefusalOfMessage } from '../../wire/message-state.js';
 import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
 import { readUsage } from '../../wire/usage.js';
 import { incompleteReason } from './incomplete-reason.js';
@@ -20,6 +21,8 @@ import {
   isSearchBlock,
   itemId,
   itemText,
+  localCallItem,
+  localType,
   type OutputItem,
   type Part,
   type SearchItem,
@@ -60,6 +63,8 @@ export function translateMessage(
 
   const usage = readUsage(nativeUsage);
   const why = incompleteReason(stopReason);
+  // The client would run a part of a call that was cut off.
+  if (why && 'members' in (items.at(-1) ?? {})) items.pop();
   const last = items.length - 1;
   const output = items.map((item, index) =>
     itemText(item, why && index === last ? 'incomplete' : 'completed'),
@@ -77,7 +82,8 @@ export function translateMessage(
     usage: usage.outcome === 'read' ? usage.usage : undefined,
     serviceTier: objectOf(nativeUsage)['service_tier'],
   });
-  return { outcome: 'translated', body, usage, messageId, stopReason };
+  const emptyRefusal = emptyRefusalOfMessage(message);
+  return { outcome: 'translated', body, usage, messageId, stopReason, emptyRefusal };
 }
 
 interface Source {
@@ -111,8 +117,14 @@ function outputItems(
       const called = calledTool(block);
       if (!called) return undefined;
       inputs ??= inputTexts(json);
-      const input = argumentsOf(inputs.get(`content/${at}`));
+      const tool = localType(called, context.tools);
+      if (tool) {
+        const written = argumentsOf(inputs.get(`content/${at}`));
+        items.push(localCallItem(tool, called, written, { messageId, index }));
+        continue;
+      }
       const item = callItem(called, context.tools, { messageId, index });
+      const input = argumentsOf(inputs.get(`content/${at}`), item.calledAs.members);
       item.text = escaped(item.type === 'custom_tool_call' ? customInput(input) : input);
       items.push(item);
     } else if (context.showsSearches && isSearchBlock(block)) {
@@ -123,7 +135,7 @@ function outputItems(
       const search = searches.get(block['tool_use_id']);
       if (search) search.outcome = searchOutcome(block);
     } else {
-      const sealed = thinkingBlock(block);
+      const sealed = thinkingBlock(block, at === 0 ? context.additions : undefined);
       if (!sealed) continue;
       const thought = sealed.type === 'thinking' && context.showsSummaries ? sealed.thinking : '';
       const summary = thought === '' ? undefined : escaped(thought);

@@ -3,15 +3,22 @@
  * https://platform.openai.com/docs/api-reference/responses/create
  */
 
+import { bindsPrefix } from '../../chat-client/request/bound-thinking.js';
 import { finishReading, readCacheControl } from '../../chat-client/request/cache-points.js';
 import { type Call, readArguments } from '../../chat-client/request/calls-and-results.js';
 import { textBlock } from '../../chat-client/request/content.js';
-import type { NativeMessage, TextBlock } from '../../chat-client/request/native-request.js';
-import { readBlock } from '../../chat-client/request/thinking.js';
+import type {
+  ContentBlock,
+  NativeMessage,
+  TextBlock,
+} from '../../chat-client/request/native-request.js';
+import { readAdditions, readBlock } from '../../chat-client/request/thinking.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { Place, quote } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
-import type { JsonText } from '../../wire/raw-json.js';
+import type { LocalToolType } from '../../wire/local-tools.js';
+import { type JsonText, stringOf } from '../../wire/raw-json.js';
+import { calledType, describeFound, readLocalInput, readShellOutput } from './local-calls.js';
 import { INPUT_PARTS, readParts, TEXT_PARTS } from './parts.js';
 import { readSealed } from './sealed-thinking.js';
 import { calledName } from './tool-names.js';
@@ -24,6 +31,10 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>;
   /** Lists of tools among the items. */
   readonly addedTools: readonly Place[];
+  /** Lists of the tools that searches of the client found. */
+  readonly foundTools: readonly Place[];
+  /** The text of the user turn at the end, if the translation added one. */
+  readonly closing: string | undefined;
 }
 
 /** Members of items that only describe how the item was created. */
@@ -43,6 +54,7 @@ export function translateInput(
   const system: TextBlock[][] = instructed ? [[instructed]] : [];
   const calledTools = new Set<string>();
   const addedTools: Place[] = [];
+  const foundTools: Place[] = [];
   const turns = new Turns(input, traits);
   const allocateId = createIdAllocator();
 
@@ -52,11 +64,17 @@ export function translateInput(
   } else input.items(addItem, 'a string or an array');
 
   if (turns.isEmpty) turns.hear(lastOf(system, input), input);
-  return { system: system.flat(), messages: turns.finish(), calledTools, addedTools };
+  const { messages, closing } = turns.finish();
+  return { system: system.flat(), messages, calledTools, addedTools, foundTools, closing };
 
   function addItem(item: Place): void {
     const type = item.object().at('type');
     for (const name of BOOKKEEPING) item.at(name);
+    const local = calledType(type.value);
+    if (local) {
+      addLocalCall(item, local);
+      return;
+    }
     switch (type.value ?? 'message') {
       case 'message':
         addMessage(item);
@@ -65,20 +83,54 @@ export function translateInput(
         addReasoning(item);
         return;
       case 'function_call':
-        addCall(item, readArguments(item.at('arguments')));
+        addCall(item, calledName(item), readArguments(item.at('arguments')));
         return;
       case 'custom_tool_call':
-        addCall(item, { json: JSON.stringify({ input: item.at('input').string() }) });
+        addCall(item, calledName(item), {
+          json: JSON.stringify({ input: item.at('input').string() }),
+        });
         return;
       case 'function_call_output':
       case 'custom_tool_call_output':
-        addOutput(item);
+      case 'local_shell_call_output':
+        addOutput(item, readParts(item.given('output'), INPUT_PARTS));
         return;
+      case 'shell_call_output':
+        item.at('max_output_length');
+        addOutput(item, textBlocks(readShellOutput(item.at('output'))));
+        return;
+      case 'apply_patch_call_output': {
+        const content = readParts(item.given('output'), INPUT_PARTS);
+        const isError = item.at('status').value === 'failed';
+        // The upstream refuses an error without content.
+        if (isError && content.length === 0) content.push({ type: 'text', text: 'failed' });
+        addOutput(item, content, isError);
+        return;
+      }
+      case 'tool_search_output': {
+        const tools = item.at('tools');
+        foundTools.push(tools);
+        item.at('execution');
+        if (isOfServer(item)) return;
+        addOutput(item, [{ type: 'text', text: describeFound(tools) }]);
+        return;
+      }
       // Codex lists its tools in an item. All tools are offered from the start.
       case 'additional_tools':
         item.at('role');
         addedTools.push(item.at('tools'));
         item.noteUnread();
+        return;
+      // Hosted tools that another provider's model called before.
+      case 'code_interpreter_call':
+      case 'file_search_call':
+      case 'mcp_call':
+        addAsText(item);
+        return;
+      // A picture cannot be part of an answer, and a list of tools is not part of a conversation.
+      case 'image_generation_call':
+      case 'mcp_list_tools':
+        item.note('dropped', 'the upstream has no such item');
         return;
       // The upstream's own results are not in the item. The model's findings are in its answer.
       case 'web_search_call':
@@ -141,33 +193,63 @@ export function translateInput(
       item.note('dropped', 'not signed by upstream');
       return;
     }
-    const block = readBlock(new Place(item.t, sealed, item, 'encrypted_content'));
-    if (block) turns.think(block, item);
+    const native = new Place(item.t, sealed, item, 'encrypted_content');
+    const block = readBlock(native);
+    if (!block) return;
+    if (bindsPrefix(traits)) turns.repeat(readAdditions(native));
+    turns.think(block, item);
   }
 
-  function addCall(item: Place, input: JsonText): void {
-    const place = item.at('call_id');
+  function addLocalCall(item: Place, type: LocalToolType): void {
+    const input = readLocalInput(item, type);
+    if (type !== 'tool_search' || !isOfServer(item)) addCall(item, type, input);
+  }
+
+  /** Whether a search of tools was made by another provider's server, and not by the client. */
+  function isOfServer(item: Place): boolean {
+    const isServers = !item.given('call_id');
+    if (isServers) item.note('dropped', 'the search was not made by the client');
+    return isServers;
+  }
+
+  function addCall(item: Place, name: string, input: JsonText): void {
+    const place = callIdOf(item);
     const wanted = place.nonEmptyString();
     const id = allocateId(wanted);
     if (id !== wanted) place.note('rewritten', `sent as ${id}`);
-    const name = calledName(item);
     calledTools.add(name);
     const block: Call['block'] = { type: 'tool_use', id, name, input };
     finishReading(item, block);
     turns.call({ block, key: wanted, place: item, results: [] });
   }
 
-  function addOutput(item: Place): void {
-    const reference = item.at('call_id');
+  /** The whole item as text of the assistant, for the model to read. */
+  function addAsText(item: Place): void {
+    item.note('rewritten', 'sent as text');
+    turns.say([{ type: 'text', text: JSON.stringify(item.value) }]);
+  }
+
+  function addOutput(item: Place, content: readonly ContentBlock[], isError = false): void {
+    const reference = callIdOf(item);
     const key = reference.nonEmptyString();
     item.at('name');
     item.at('namespace');
-    const content = readParts(item.given('output'), INPUT_PARTS);
     const cacheControl = readCacheControl(item);
     item.noteUnread();
-    const result = { key, isLegacy: false, isError: false, reference, content, cacheControl };
+    const result = { key, isLegacy: false, isError, reference, content, cacheControl };
     turns.answer({ ...result, place: item });
   }
+}
+
+/** The upstream refuses an empty text. */
+function textBlocks(text: string): TextBlock[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+/** The id of a call or of an output. OpenAI's output of a local shell has it as its `id`. */
+function callIdOf(item: Place): Place {
+  const isLocalShell = stringOf(item.at('type').value).startsWith('local_shell_call');
+  return item.given('call_id') ?? item.at(isLocalShell ? 'id' : 'call_id');
 }
 
 /** An input that consists of instructions asks for an answer to the last of them. */

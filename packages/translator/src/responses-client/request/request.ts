@@ -6,6 +6,12 @@
  * https://platform.claude.com/docs/en/api/messages
  */
 
+import {
+  additionsOf,
+  bindsPrefix,
+  bindThinking,
+  instructLast,
+} from '../../chat-client/request/bound-thinking.js';
 import { refuseExcessCachePoints } from '../../chat-client/request/cache-points.js';
 import {
   type NativeRequest,
@@ -18,6 +24,7 @@ import {
   readServiceTier,
   type TranslateRequestOptions,
 } from '../../chat-client/request/request.js';
+import { renamePastArguments } from '../../chat-client/request/renamed-arguments.js';
 import { translateSampling } from '../../chat-client/request/sampling.js';
 import { isForced, type ToolUse } from '../../chat-client/request/tools.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
@@ -29,7 +36,7 @@ import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { requireOptions } from '../../reading/require-options.js';
 import { createTranslation, finishNotes } from '../../reading/translation.js';
-import { listed } from '../../wire/lists.js';
+import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
 import type { ResponsesContext } from '../response-context.js';
 import { translateInput } from './items.js';
@@ -48,6 +55,8 @@ export type ResponsesRequestTranslation =
       readonly outcome: 'translated';
       /** JSON text of the native request. */
       readonly body: string;
+      /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
+      readonly betas: readonly string[];
       readonly stream: boolean;
       /** The context that the translation of the answer needs. */
       readonly response: ResponsesContext;
@@ -124,21 +133,27 @@ function translate(
   const stream = request.at('stream').boolean(false);
   request.given('stream_options')?.object().noteUnread();
   readInclude(request.given('include'));
-  const conversation = translateInput(request.at('input'), request.given('instructions'), traits);
+  const input = request.at('input');
+  const conversation = translateInput(input, request.given('instructions'), traits);
+  const isBound = bindsPrefix(traits);
   const schemas = traits.structuredOutputs === 'accepted' ? nativeSchemas() : promptedSchemas();
   // The format is read first, because formats and strict tools share the limits. A strict tool that
   // exceeds the limits is still sent as a plain tool.
   const text = translateTextFormat(request.given('text'), schemas);
-  const toolUse = translateResponsesTools(request, { traits, schemas, webSearch }, conversation);
-  // The instructions that the translation adds come after the client's own blocks, so that a prefix
-  // that the client caches stays the same.
+  const toolUse = translateResponsesTools(
+    request,
+    { traits, schemas, webSearch, keepsAll: isBound },
+    conversation,
+  );
+  renamePastArguments(conversation.messages, toolUse.calledAs);
   const { system } = conversation;
-  for (const added of [toolUse.instruction, text.instruction]) {
-    if (added) system.push({ type: 'text', text: added });
-  }
+  const instructions = [...toolUse.instructions, ...listOf(text.instruction)];
+  // The instructions come after the client's own blocks, so that a prefix that the client caches
+  // stays the same.
+  if (!isBound) for (const added of instructions) system.push({ type: 'text', text: added });
   const { effort, thinking, summary } = readReasoning(request.given('reasoning'), traits, toolUse);
   const sampling = translateSampling(request, traits, thinking);
-
+  const metadata = readMetadata(request.given('metadata'));
   const cacheControl = request.given('cache_control');
   const native: NativeRequest = {
     model,
@@ -155,14 +170,22 @@ function translate(
     cache_control: cacheControl && fromCacheControl(cacheControl),
     stream: stream || undefined,
   };
+  // Reads through a separate `Place`, so that the members still count as unread and are noted.
+  refuseUnservable(new Place(t, body));
+  request.noteUnread();
+  refuseExcessCachePoints(t, native);
+  if (t.cachePlaces.size === 0) cache?.(native);
+  const instruction = isBound ? instructLast(native, instructions) : undefined;
+  const betas = bindThinking(native, traits, input);
   const response: ResponsesContext = {
     model: askedFor,
     tools: toolUse.calledAs,
     showsSummaries: summary !== null,
     showsSearches: toolUse.hasSearch || undefined,
+    additions: isBound ? additionsOf(conversation.closing, instruction) : undefined,
     settings: {
       max_output_tokens: limit ? maxTokens : null,
-      metadata: readMetadata(request.given('metadata')),
+      metadata,
       parallel_tool_calls: request.at('parallel_tool_calls').boolean(true),
       reasoning: { effort: thinking?.type === 'disabled' ? 'none' : (effort ?? null), summary },
       temperature: sampling.temperature ?? null,
@@ -171,14 +194,10 @@ function translate(
       top_p: sampling.top_p ?? null,
     },
   };
-  // Reads through a separate `Place`, so that the members still count as unread and are noted.
-  refuseUnservable(new Place(t, body));
-  request.noteUnread();
-  refuseExcessCachePoints(t, native);
-  if (t.cachePlaces.size === 0) cache?.(native);
   return {
     outcome: 'translated',
     body: writeNativeRequest(native, stringify),
+    betas,
     stream,
     response,
     notes: finishNotes(t),

@@ -1,5 +1,6 @@
 /** Reads the thinking in a reasoning item: `encrypted_content` is the JSON text of its block. */
 
+import { closingQuote } from '../../wire/json-strings.js';
 import { type JsonObject, parseObject } from '../../wire/raw-json.js';
 
 /**
@@ -22,13 +23,4 @@ function isFlat(text: string): boolean {
     if (closing === -1) return false;
     at = closing + 1;
   }
-}
-
-function closingQuote(text: string, opening: number): number {
-  for (let at = text.indexOf('"', opening + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let escape = at;
-    while (text[escape - 1] === '\\') escape -= 1;
-    if ((at - escape) % 2 === 0) return at;
-  }
-  return -1;
 }

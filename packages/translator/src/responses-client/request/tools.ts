@@ -1,13 +1,16 @@
 /**
  * Translates the tools of a Responses request, and the choice among them. A custom tool becomes a
- * function with one text as its argument, and a namespace becomes a prefix of its tools' names.
+ * function with one text as its argument, a tool that the client runs itself a function with a
+ * fixed schema, and a namespace a prefix of its tools' names.
  */
 
 import { finishReading } from '../../chat-client/request/cache-points.js';
 import type { NativeTool, OfferedTool } from '../../chat-client/request/native-request.js';
+import { inputSchema } from '../../chat-client/request/root-schema.js';
 import {
   chooseTools,
   leaveOut,
+  noteCalledAs,
   readFunction,
   type ToolOptions,
   type ToolUse,
@@ -16,9 +19,11 @@ import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
 import { MAX_TOOL_NAME } from '../../reading/tool-ids.js';
 import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-reading.js';
+import type { CalledAs } from '../../wire/called-as.js';
 import { listed, listOf } from '../../wire/lists.js';
+import { isLocalType, LOCAL_TOOLS, type LocalToolType } from '../../wire/local-tools.js';
 import { objectOf, stringOf } from '../../wire/raw-json.js';
-import type { CalledAs, ResponseSettings } from '../response-context.js';
+import type { ResponseSettings } from '../response-context.js';
 import type { Conversation } from './items.js';
 import { namespacedName } from './tool-names.js';
 
@@ -38,13 +43,17 @@ interface Offer {
   readonly names: Set<string>;
   readonly calledAs: Map<string, CalledAs>;
   readonly schemas: SchemaReader;
+  /** Whether the tools are those that a search found, which may have been listed before. */
+  isFound: boolean;
+  /** The tools that the client runs itself. */
+  readonly local: Place[];
   /** The tools of the type `web_search`. */
   readonly searches: Place[];
   /** The tools that have no equivalent. */
   readonly unserved: Place[];
 }
 
-interface ResponsesToolOptions extends Pick<ToolOptions, 'traits'> {
+interface ResponsesToolOptions extends Pick<ToolOptions, 'traits' | 'keepsAll'> {
   readonly schemas: SchemaReader;
   readonly webSearch: ReadWebSearch | undefined;
 }
@@ -52,15 +61,20 @@ interface ResponsesToolOptions extends Pick<ToolOptions, 'traits'> {
 const FUNCTIONS = ['function', 'custom'];
 /** With or without a date, such as `web_search_preview_2025_03_11`. */
 const WEB_SEARCH = /^web_search(_|$)/;
+const SERVED = `function, custom, namespace, ${Object.keys(LOCAL_TOOLS).join(', ')} or web_search`;
 
 /**
- * Reads `tools`, the tools of `additional_tools` items in `input`, `tool_choice` and
- * `parallel_tool_calls`.
+ * Reads `tools`, the tools of `additional_tools` and `tool_search_output` items in `input`,
+ * `tool_choice` and `parallel_tool_calls`.
  */
 export function translateResponsesTools(
   request: Place,
-  { traits, schemas, webSearch }: ResponsesToolOptions,
-  { calledTools, addedTools }: Pick<Conversation, 'calledTools' | 'addedTools'>,
+  { traits, schemas, webSearch, keepsAll }: ResponsesToolOptions,
+  {
+    calledTools,
+    addedTools,
+    foundTools,
+  }: Pick<Conversation, 'calledTools' | 'addedTools' | 'foundTools'>,
 ): ResponsesToolUse {
   const list = request.given('tools');
   const listed = list ?? addedTools[0];
@@ -69,22 +83,35 @@ export function translateResponsesTools(
     names: new Set(),
     calledAs: new Map(),
     schemas,
+    isFound: false,
+    local: [],
     searches: [],
     unserved: [],
   };
-  for (const tools of [...listOf(list), ...addedTools]) {
+  const readTools = (tools: Place): void => {
     tools.items((item) => {
       readTool(item.object(), offer);
     });
-  }
-  // The search is added after all other tools, because one of them can have its name.
+  };
+  [...listOf(list), ...addedTools].forEach(readTools);
+  // A request that offers no tools, such as one for a summary, does not want the found ones.
+  offer.isFound = true;
+  if (offer.tools.length + offer.local.length > 0) foundTools.forEach(readTools);
+  // These are added after all other tools, because one of them can have their names.
+  offer.local.forEach((item) => {
+    addLocalTool(item, offer);
+  });
   const search = readSearches(offer, webSearch);
   const offered: OfferedTool[] = [...offer.tools, ...listOf(search)];
-  leaveOut(offer.unserved, offered, 'function, custom, namespace or web_search');
+  leaveOut(offer.unserved, offered, SERVED);
   const choice = request.given('tool_choice');
   const upstream = choice && upstreamChoice(choice.value, offer, search);
   const field = choice && new Place(request.t, upstream, request, 'tool_choice');
-  const use = chooseTools({ chat: request, list: listed, offered, field }, traits, calledTools);
+  const use = chooseTools(
+    { chat: request, list: listed, offered, field, keepsAll },
+    traits,
+    calledTools,
+  );
   return { ...use, calledAs: offer.calledAs, hasSearch: use.tools.some((tool) => tool === search) };
 }
 
@@ -92,8 +119,44 @@ function readTool(item: Place, offer: Offer): void {
   const type = item.at('type');
   if (type.value === 'namespace') readNamespace(item, offer);
   else if (FUNCTIONS.includes(stringOf(type.value))) addTool(item, offer);
+  else if (isLocal(item)) offer.local.push(item);
   else if (WEB_SEARCH.test(type.string())) offer.searches.push(item);
   else offer.unserved.push(item);
+}
+
+/** Whether the client runs a tool itself. OpenAI runs a shell in a container, for instance. */
+function isLocal(item: Place): boolean {
+  const { type, execution, environment } = objectOf(item.value);
+  if (type === 'tool_search') return execution === 'client';
+  if (type === 'shell') return (objectOf(environment)['type'] ?? 'local') === 'local';
+  return isLocalType(type);
+}
+
+function addLocalTool(item: Place, { tools, names, calledAs }: Offer): void {
+  const type = item.at('type').value as LocalToolType;
+  if (names.has(type)) {
+    item.note('dropped', 'a tool has its name');
+    return;
+  }
+  const { description, properties, required } = LOCAL_TOOLS[type];
+  const skills = item.at('environment').given('skills')?.items(describeSkill) ?? [];
+  const parameters = item.given('parameters');
+  for (const name of ['execution', 'allowed_callers']) item.at(name);
+  const own = [item.at('description').string(description), ...skills].join('\n');
+  const schema = { type: 'object', properties, required, additionalProperties: false } as const;
+  const input_schema = parameters ? inputSchema(parameters) : schema;
+  const tool: NativeTool = { name: type, description: own, input_schema };
+  names.add(type);
+  calledAs.set(type, { type, name: type });
+  finishReading(item, tool);
+  tools.push(tool);
+}
+
+function describeSkill(skill: Place): string {
+  const [name, path, text] = ['name', 'path', 'description'].map((member) =>
+    skill.at(member).string(),
+  );
+  return `Skill ${name} in ${path}: ${text}`;
 }
 
 /**
@@ -155,14 +218,17 @@ function readNamespace(item: Place, offer: Offer): void {
 function addTool(place: Place, offer: Offer, namespace?: string): void {
   const { tools, names, calledAs, schemas } = offer;
   const type = place.at('type').value === 'custom' ? 'custom' : 'function';
-  const tool = readFunction(place, schemas);
+  const { tool, calledAs: as } = readFunction(place, schemas);
   if (type === 'custom') tool.input_schema = customInput(place.given('format'));
-  const { name } = tool;
-  if (namespace !== undefined) tool.name = namespacedName(namespace, name);
+  if (namespace !== undefined) tool.name = namespacedName(namespace, as.name);
+  if (offer.isFound) {
+    place.at('defer_loading');
+    // Searches find a tool again and again.
+    if (names.has(tool.name)) return;
+  }
   if (names.has(tool.name)) place.at('name').mustBe('unique', 'invalid_value');
   names.add(tool.name);
-  if (type === 'custom' || namespace !== undefined)
-    calledAs.set(tool.name, { type, name, namespace });
+  noteCalledAs(calledAs, { tool, calledAs: { ...as, type, namespace } });
   finishReading(place, tool);
   tools.push(tool);
 }
@@ -201,6 +267,7 @@ function upstreamChoice(
   const upstreamFunction = (choice: unknown): unknown => {
     const { type: kind, name, namespace } = objectOf(choice);
     if (search && isSearch(choice)) return { type: 'function', name: search.name };
+    if (isLocalType(kind) && names.has(kind)) return { type: 'function', name: kind };
     if (!FUNCTIONS.includes(stringOf(kind)) || typeof name !== 'string') return choice;
     if (typeof namespace === 'string') {
       return { type: 'function', name: namespacedName(namespace, name) };
@@ -227,5 +294,9 @@ export function repeatedChoice(choice: unknown): ResponseSettings['tool_choice']
   if (type === 'function' || type === 'custom')
     return { type, name: stringOf(name).slice(0, MAX_TOOL_NAME) };
   if (isSearch(choice)) return { type: 'web_search_preview' };
-  return choice === 'any' || type === 'any' || mode === 'required' ? 'required' : 'auto';
+  if (type === 'shell' || type === 'apply_patch') return { type };
+  // OpenAI's type of the member has no form for the other tools that a client runs.
+  return choice === 'any' || type === 'any' || mode === 'required' || isLocalType(type)
+    ? 'required'
+    : 'auto';
 }

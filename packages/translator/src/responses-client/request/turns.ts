@@ -19,6 +19,7 @@ import type {
 } from '../../chat-client/request/native-request.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { type Place, quote } from '../../reading/place.js';
+import type { Additions } from '../../wire/additions.js';
 import { append } from '../../wire/lists.js';
 
 /** Consecutive items of one role. Outputs of calls are not blocks of a turn: see {@link Call}. */
@@ -89,6 +90,15 @@ export class Turns {
     turn.lastThinking = [];
   }
 
+  /** Adds what an earlier translation added before the answer that follows. */
+  repeat({ added_user: user, added_system: instruction }: Additions): void {
+    if (user && this.#turns.at(-1)?.role === 'assistant') {
+      this.#turnOf('user').blocks.push({ type: 'text', text: user });
+    }
+    const turn = this.#turns.at(-1);
+    if (instruction && turn?.role === 'user') turn.system.push({ type: 'text', text: instruction });
+  }
+
   think(block: ThinkingBlock, place: Place): void {
     const turn = this.#turnOf('assistant');
     turn.blocks.push(block);
@@ -120,13 +130,14 @@ export class Turns {
   }
 
   /** The native turns. Refuses a call without an output. */
-  finish(): NativeMessage[] {
+  finish(): { readonly messages: NativeMessage[]; readonly closing: string | undefined } {
     this.#dropLastThinking();
     // Older models continue a final assistant turn, and newer ones refuse it. Here that turn is
     // history, and the model writes a new message.
-    if (this.#turns.at(-1)?.role === 'assistant') this.#speakForUser(CLOSING, 'last');
+    const closing = this.#turns.at(-1)?.role === 'assistant' ? CLOSING : undefined;
+    if (closing) this.#speakForUser(closing, 'last');
     let pending: readonly Call[] = [];
-    return this.#turns.flatMap(({ role, blocks, calls, system }): NativeMessage[] => {
+    const messages = this.#turns.flatMap(({ role, blocks, calls, system }): NativeMessage[] => {
       const content = [...pending.map(outputBlock), ...blocks];
       pending = calls;
       if (system.length === 0) return [{ role, content }];
@@ -140,6 +151,7 @@ export class Turns {
         { role: 'system', content: system },
       ];
     });
+    return { messages, closing };
   }
 
   #turnOf(role: Turn['role']): Turn {
