@@ -8,6 +8,8 @@ export interface AuditDifference {
     | 'balance'
     | 'account_totals'
     | 'key_totals'
+    /** What the caps of a key count from differs from its charges. */
+    | 'cap_window'
     | 'total'
     /** An expiry took more than was left of its credit. */
     | 'expiry'
@@ -20,6 +22,8 @@ export interface AuditDifference {
      * trail disagree.
      */
     | 'archive'
+    /** What an account, a key or a promotional code may do differs from what the trail says. */
+    | 'rights'
     /** The entry differs from the one that was sealed. */
     | 'seal'
     /** A block does not follow from the previous block or from the entries it lists. */

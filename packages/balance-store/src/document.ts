@@ -5,6 +5,13 @@
 
 import type { Actor } from './account.js';
 
+/**
+ * The kind of the documents of promotional codes. They grant money, so the trail must record each
+ * of their writes, with one of {@link PROMO_CODE_ACTIONS}. An audit compares them with the trail.
+ */
+export const PROMO_CODE = 'promo_code';
+export const PROMO_CODE_ACTIONS = ['promo_code.create', 'promo_code.redeem'] as const;
+
 /** JSON: texts, booleans, null, safe integers, and lists and objects of them. */
 export type DocumentData = Readonly<Record<string, unknown>>;
 
@@ -34,7 +41,10 @@ export interface DocumentWrite {
   readonly version: number;
   readonly data: DocumentData;
   readonly balanceBelow?: bigint | null | undefined;
-  /** Also adds this entry to the trail, in the same transaction. */
+  /**
+   * Also adds this entry to the trail, in the same transaction. Its details also name a document
+   * of the kind {@link PROMO_CODE}, with a digest of it.
+   */
   readonly trail?:
     | {
         readonly action: string;

@@ -23,6 +23,8 @@ export const EVENT_TYPES = [
   'auto_top_up.failed',
   'upstream.refused',
   'ledger.unsound',
+  'model.retiring',
+  'model.retired',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

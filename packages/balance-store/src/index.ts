@@ -43,6 +43,7 @@ export {
   SchemaTooOldError,
   SetByOperatorError,
 } from './errors.js';
+export { PROMO_CODE } from './document.js';
 export type {
   DocumentData,
   DocumentFilter,

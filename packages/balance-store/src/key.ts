@@ -14,7 +14,9 @@ export interface KeyLimits {
   readonly requestsPerMinute: number;
 }
 
-export const CAP_PERIODS = ['day', 'week', 'month', 'total'] as const;
+/** The periods whose windows end. */
+export const WINDOW_PERIODS = ['day', 'week', 'month'] as const;
+export const CAP_PERIODS = [...WINDOW_PERIODS, 'total'] as const;
 
 /** Windows begin at 00:00 UTC: each day, each Monday, or on the first day of each month. */
 export type CapPeriod = (typeof CAP_PERIODS)[number];

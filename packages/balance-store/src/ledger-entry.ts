@@ -110,6 +110,8 @@ export interface EntryFilter {
   /** Leaves out charges. */
   readonly withoutCharges?: boolean;
   readonly model?: string;
+  /** Charges of the message that has this id at the upstream. An index serves it. */
+  readonly upstreamId?: string;
   /** Inclusive. */
   readonly from?: Date;
   /** Exclusive. */

@@ -14,7 +14,7 @@ import {
 import { verifyArchive } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
-import { sampleLimits, settlement } from '../src/testing/index.js';
+import { sampleLimits, settlement, windowsAt } from '../src/testing/index.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
@@ -115,6 +115,7 @@ async function oldLedger(kind: Place['kind']) {
   await rewrite([
     `UPDATE ledger SET created_at = ${earlier}`,
     `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}`,
+    windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS)),
   ]);
   await charge();
   await store.sealEntries({ all: true });

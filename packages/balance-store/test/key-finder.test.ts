@@ -127,6 +127,34 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   expect(renewed).toEqual([credential]);
 });
 
+it('renews one hash at a time, and the others at a later look-up', async () => {
+  const renewed: string[] = [];
+  const waiting: (() => void)[] = [];
+  const finder = createKeyFinder({
+    keys: { find: () => Promise.resolve(foundBy(RECORD, true)) },
+    peppers: { pepper: 'pepper', previousPepper: 'previous' },
+    renew: (credential) =>
+      new Promise((resolve) => {
+        renewed.push(credential);
+        waiting.push(resolve);
+      }),
+    now: () => 0,
+  });
+  const [first, second] = [generateCredential(), generateCredential()];
+  const finding = finder.find(first, { isFresh: true });
+  // Is found at once, although the first renewal has not ended.
+  expect(await finder.find(second, { isFresh: true })).toMatchObject({ id: RECORD.id });
+  expect(renewed).toEqual([first]);
+  waiting.shift()?.();
+  await finding;
+  const again = finder.find(second, { isFresh: true });
+  await Promise.resolve();
+  await Promise.resolve();
+  waiting.shift()?.();
+  await again;
+  expect(renewed).toEqual([first, second]);
+});
+
 it('recalls a record of the last minute at once, but not after the key was changed', async () => {
   let now = 0;
   const finder = createKeyFinder({

@@ -24,6 +24,7 @@ import {
 } from './model.js';
 import type { Model, ModelCredit, ModelKey } from './model.js';
 import { usePostgresServer } from './postgres-server.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const PEPPER = 'pepper of the tests';
 const DEADLINE = { deadlineMs: 20_000 };
@@ -355,7 +356,7 @@ async function checkHistories(store: BalanceStore): Promise<void> {
       await fc.asyncModelRun(() => opened, commands);
       for (const index of OWNERS.keys()) await expectSame(opened.model, opened.real, index);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(__filename, 'histories') },
   );
   expect(await store.audit()).toMatchObject({ isSound: true, gap: 0n, quarantined: 0 });
 }

@@ -34,6 +34,9 @@ export interface OwnPostgresServer extends PostgresServer {
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
+/** Without fsync, only a crash of the whole machine loses a commit. No test causes that. */
+const SETTINGS = ['-c', 'max_connections=200', '-c', 'fsync=off'];
+
 export async function usePostgresServer(): Promise<PostgresServer> {
   const url = process.env['TEST_DATABASE_URL'];
   if (url === undefined || url === '') return startPostgresServer();
@@ -56,7 +59,7 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
   const port = await freePort();
   const start = async () => {
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory];
-    const server = spawn(join(bin, 'postgres'), [...args, '-c', 'max_connections=200'], {
+    const server = spawn(join(bin, 'postgres'), [...args, ...SETTINGS], {
       ...account,
       cwd: directory,
       stdio: 'ignore',

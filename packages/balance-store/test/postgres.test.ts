@@ -17,6 +17,7 @@ import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const PEPPER = 'pepper of the tests';
 const USD = 10n ** 14n;
@@ -45,6 +46,14 @@ balanceStoreContract({
           connectionString,
           triggers === 'enabled' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
         );
+      },
+      async columnsOf(table) {
+        const rows = await querySql(
+          connectionString,
+          'SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1',
+          [table],
+        );
+        return rows.map(({ name }) => String(name));
       },
       pepper: PEPPER,
       openBeside: (peppers) => openPostgresStore({ connectionString, ...peppers }),
@@ -83,8 +92,9 @@ describe('PostgreSQL: many replicas', () => {
       });
       keys.push(record.id);
     }
+    const rounds = runs(__filename, 'rounds of duplicates');
     const counts = { settled: 0, replayed: 0, conflict: 0, quarantined: 0 };
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const charges = keys.flatMap((keyId) => [settlement(keyId), settlement(keyId)]);
       const orders = [
         charges,
@@ -99,13 +109,14 @@ describe('PostgreSQL: many replicas', () => {
       for (const { outcome } of outcomes) counts[outcome] += 1;
     }
     expect(counts).toEqual({
-      settled: 1_200,
-      replayed: 2_400,
+      settled: rounds * 40,
+      replayed: rounds * 80,
       conflict: 0,
       quarantined: 0,
     });
     const report = await first.audit();
-    expect(report).toMatchObject({ isSound: true, entries: 1_200, conflicts: 0, quarantined: 0 });
+    expect(report).toMatchObject({ isSound: true, entries: rounds * 40, conflicts: 0 });
+    expect(report.quarantined).toBe(0);
     const [row] = await querySql(
       connectionString,
       'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
@@ -114,8 +125,9 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all(replicas.map((replica) => replica.close()));
   });
 
-  it('2,500 batches over two keys, which two replicas settle in opposite order, do not deadlock', async () => {
+  it('batches over two keys, which two replicas settle in opposite order, do not deadlock', async () => {
     const connectionString = await server.createDatabase();
+    const pairs = runs(__filename, 'pairs of opposite order');
     // The server itself counts the batches.
     await querySql(
       connectionString,
@@ -127,7 +139,7 @@ describe('PostgreSQL: many replicas', () => {
       (await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record.id;
     const keys = [await newKey(), await newKey()];
     const settlePairs = async (replica: BalanceStore, order: readonly string[]) => {
-      for (let pair = 0; pair < 650; pair += 1) {
+      for (let pair = 0; pair < pairs; pair += 1) {
         const outcomes = await Promise.all(
           order.map((keyId) => replica.settle(settlement(keyId), DEADLINE)),
         );
@@ -139,7 +151,7 @@ describe('PostgreSQL: many replicas', () => {
     // Started later, so that these pairs do not join the batches of the first ones.
     await new Promise(setImmediate);
     await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
-    expect(await a.audit()).toMatchObject({ isSound: true, entries: 5_200 });
+    expect(await a.audit()).toMatchObject({ isSound: true, entries: pairs * 8 });
     // A session publishes its counters when it ends.
     await Promise.all([a.close(), b.close()]);
     const [counted] = await querySql(
@@ -148,13 +160,14 @@ describe('PostgreSQL: many replicas', () => {
         "(SELECT calls::int FROM pg_stat_user_functions WHERE funcname = 'settle_batch') AS batches",
     );
     expect(counted).toMatchObject({ deadlocks: 0 });
-    expect(counted?.['batches']).toBeGreaterThanOrEqual(2_500);
+    expect(counted?.['batches']).toBeGreaterThanOrEqual(pairs * 3);
   });
 
-  it('300 top-ups are all credited, each during a charge by another replica that exhausts the balance', async () => {
+  it('top-ups are all credited, each during a charge by another replica that exhausts the balance', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
     const [a, b] = await Promise.all([open(), open()]);
+    const races = runs(__filename, 'races of a top-up');
     const race = async () => {
       const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
       const keyId = record.id;
@@ -171,7 +184,7 @@ describe('PostgreSQL: many replicas', () => {
       ]);
       expect([settled.outcome, credited.outcome]).toEqual(['settled', 'credited']);
     };
-    for (let done = 0; done < 300; done += 20) {
+    for (let done = 0; done < races; done += 20) {
       await Promise.all(Array.from({ length: 20 }, race));
     }
     const rows = await querySql(
@@ -181,7 +194,7 @@ describe('PostgreSQL: many replicas', () => {
         'FROM key_standing GROUP BY 1, 2',
     );
     expect(rows).toEqual([
-      { balance: '0.00000000000001', standing: 'active', keys: 300, entries: 900 },
+      { balance: '0.00000000000001', standing: 'active', keys: races, entries: races * 3 },
     ]);
     const orders = await querySql(
       connectionString,
@@ -218,7 +231,8 @@ describe('PostgreSQL: many replicas', () => {
     const newKey = async () =>
       (await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record.id;
     const [keyA, keyB] = [await newKey(), await newKey()];
-    for (let round = 0; round < 50; round += 1) {
+    const rounds = runs(__filename, 'rounds of one id');
+    for (let round = 0; round < rounds; round += 1) {
       const charge = settlement(keyA);
       const outcomes = await Promise.all([
         a.settle(charge, DEADLINE),
@@ -237,7 +251,7 @@ describe('PostgreSQL: many replicas', () => {
       'SELECT (SELECT count(*)::int FROM ledger) AS entries, ' +
         '(SELECT count(*)::int FROM settle_conflict) AS conflicts',
     );
-    expect(rows).toEqual({ entries: 100, conflicts: 50 });
+    expect(rows).toEqual({ entries: rounds * 2, conflicts: rounds });
     await Promise.all([a.close(), b.close()]);
   });
 
@@ -298,7 +312,8 @@ describe('PostgreSQL: holds of many replicas', () => {
     );
     const [first] = replicas;
     if (first === undefined) throw new Error('no replica');
-    for (let round = 0; round < 30; round += 1) {
+    const rounds = runs(__filename, 'races of holds');
+    for (let round = 0; round < rounds; round += 1) {
       const { record } = await first.createKey({
         name: 'k',
         limits: sampleLimits,

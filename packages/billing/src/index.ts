@@ -10,7 +10,7 @@ export type {
 } from './rates.js';
 export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './charge.js';
 export type { ChargeableUsage, TokenCeiling } from './charge.js';
-export { parsePriceTable, PriceTableError } from './price-table.js';
+export { isDeprecated, parsePriceTable, PriceTableError, UNBILLED_RATES } from './price-table.js';
 export type {
   EffortLevel,
   ModelPrice,

@@ -13,6 +13,7 @@ import {
   decimal,
   describeIssue,
   modelJson,
+  tableMembers,
 } from './price-table.js';
 
 export interface PriceSchedule {
@@ -39,7 +40,10 @@ const priceChange = z.strictObject({
 });
 
 const scheduledModel = modelJson.extend({ price_changes: z.array(priceChange).default([]) });
-const priceScheduleJson = z.strictObject({ models: z.array(scheduledModel).min(1) });
+const priceScheduleJson = z.strictObject({
+  models: z.array(scheduledModel).min(1),
+  ...tableMembers,
+});
 
 type ScheduledModel = z.output<typeof scheduledModel>;
 
@@ -60,14 +64,14 @@ export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
 export function parsePriceSchedule(json: unknown): PriceSchedule {
   const parsed = priceScheduleJson.safeParse(json);
   if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
-  const { models } = parsed.data;
+  const { models, unbilled_refusals: unbilledRefusals } = parsed.data;
   const problems = models.flatMap((model, index) => problemsOf(model, `models[${index}]`));
   const times = [...new Set(models.flatMap(({ price_changes }) => price_changes.map(timeOf)))].sort(
     (a, b) => a - b,
   );
-  const first = tableAt(models, -Infinity);
+  const first = tableAt(models, unbilledRefusals, -Infinity);
   if (problems.length > 0) throw new PriceTableError(problems);
-  const steps = times.map((from) => ({ from, table: tableAt(models, from) }));
+  const steps = times.map((from) => ({ from, table: tableAt(models, unbilledRefusals, from) }));
 
   return {
     at: (atMs) => steps.findLast(({ from }) => from <= atMs)?.table ?? first,
@@ -103,12 +107,17 @@ function problemsOf(model: ScheduledModel, path: string): string[] {
   });
 }
 
-function tableAt(models: readonly ScheduledModel[], atMs: number): PriceTable {
+function tableAt(
+  models: readonly ScheduledModel[],
+  unbilledRefusals: readonly string[],
+  atMs: number,
+): PriceTable {
   return buildPriceTable(
     models.map((model) => {
       const change = model.price_changes.findLast((each) => timeOf(each) <= atMs);
       return change === undefined ? model : applied(model, change);
     }),
+    unbilledRefusals,
   );
 }
 

@@ -27,9 +27,10 @@ export interface ModelTraits {
   readonly effort: readonly EffortLevel[];
   /**
    * How thinking is turned off. `omit`: by leaving the parameter out. `disabled`: by
-   * `thinking: {type: "disabled"}`. `never`: it cannot be turned off.
+   * `thinking: {type: "disabled"}`. `between_tools`: by a thinking of this type. `never`: it cannot
+   * be turned off.
    */
-  readonly thinkingOff: 'omit' | 'disabled' | 'never';
+  readonly thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'never';
   /**
    * How thinking is turned on. `default`: it is on unless it is turned off. `adaptive`: by
    * `thinking: {type: "adaptive"}`. Absent: requests do not turn it on.
@@ -42,6 +43,11 @@ export interface ModelTraits {
   readonly systemMessages: 'anywhere' | 'first';
   /** Whether `output_config.format` and strict tools may be sent. */
   readonly structuredOutputs: 'accepted' | 'refused';
+  /**
+   * Whether a thinking block may be sent back only after the same system prompt, tools and
+   * messages, unless the request contains `thinking.block_binding`.
+   */
+  readonly bindsThinking: boolean;
 }
 
 export interface ModelPrice {
@@ -52,8 +58,14 @@ export interface ModelPrice {
   readonly displayName: string;
   /** ISO 8601 UTC; the Unix epoch when unknown. */
   readonly createdAt: string;
-  /** Still served, but its retirement is announced. */
-  readonly deprecated: boolean;
+  /** The provider's name of the models of which this is one, such as `opus`. */
+  readonly line: string | undefined;
+  /** When its retirement was announced, ISO 8601 UTC. */
+  readonly deprecatedAt: string | undefined;
+  /** When the provider stops serving it, ISO 8601 UTC, as far as that is announced. */
+  readonly retiresAt: string | undefined;
+  /** Whether the provider serves it only to organizations that it has verified. */
+  readonly verifiedOnly: boolean;
   /** USD per million tokens, as the table's author wrote it. */
   readonly rateIn: string;
   readonly rateOut: string;
@@ -70,6 +82,8 @@ export interface PriceTable {
   find(id: string): ModelPrice | undefined;
   /** All models, in the table's order, each once. */
   list(): readonly ModelPrice[];
+  /** The categories of refusals that cost nothing if they come before any output. */
+  readonly unbilledRefusals: ReadonlySet<string>;
 }
 
 /** The table is invalid. The message has one line per problem, each beginning with its path. */
@@ -82,6 +96,11 @@ export class PriceTableError extends Error {
     super(`the price table is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
     this.problems = problems;
   }
+}
+
+/** Whether a model's retirement is announced at a time (milliseconds since the epoch). */
+export function isDeprecated({ deprecatedAt }: ModelPrice, atMs: number): boolean {
+  return deprecatedAt !== undefined && Date.parse(deprecatedAt) <= atMs;
 }
 
 /** Printable ASCII, because ids appear in URLs, headers and log lines. */
@@ -98,14 +117,18 @@ export const decimal = (decimals: number) =>
     }
   });
 
+const utcTime = z.iso.datetime('must be an ISO 8601 UTC time');
 const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
 
 export const modelJson = z.strictObject({
   id: modelId,
   aliases: z.array(modelId).default([]),
   display_name: z.string().min(1).max(200),
-  created_at: z.iso.datetime('must be an ISO 8601 UTC time').default('1970-01-01T00:00:00Z'),
-  deprecated: z.boolean().default(false),
+  line: z.string().min(1).max(50).optional(),
+  created_at: utcTime.default('1970-01-01T00:00:00Z'),
+  deprecated_at: utcTime.optional(),
+  retires_at: utcTime.optional(),
+  verified_only: z.boolean().default(false),
   rate_in: decimal(RATE_DECIMALS),
   rate_out: decimal(RATE_DECIMALS),
   cache_read: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheRead),
@@ -117,14 +140,20 @@ export const modelJson = z.strictObject({
     sampling: z.enum(['accepted', 'refused']),
     forced_tool_choice: z.enum(['accepted', 'refused']),
     effort: z.array(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-    thinking_off: z.enum(['omit', 'disabled', 'never']),
+    thinking_off: z.enum(['omit', 'disabled', 'between_tools', 'never']),
     thinking_on: z.enum(['default', 'adaptive']).optional(),
     system_messages: z.enum(['anywhere', 'first']).default('first'),
     structured_outputs: z.enum(['accepted', 'refused']).default('refused'),
+    binds_thinking: z.boolean().default(false),
   }),
 });
 
-const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1) });
+/** The members of the table beside its models. */
+export const tableMembers = {
+  /** Categories as in `stop_details.category`. */
+  unbilled_refusals: z.array(z.string().max(100)).default(['cyber']),
+};
+const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1), ...tableMembers });
 
 export type ModelJson = z.output<typeof modelJson>;
 
@@ -144,11 +173,14 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);
   if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
-  return buildPriceTable(parsed.data.models);
+  return buildPriceTable(parsed.data.models, parsed.data.unbilled_refusals);
 }
 
 /** @throws {PriceTableError} with every problem that is not one of the shape. */
-export function buildPriceTable(entries: readonly ModelJson[]): PriceTable {
+export function buildPriceTable(
+  entries: readonly ModelJson[],
+  unbilledRefusals: readonly string[],
+): PriceTable {
   const problems: string[] = [];
   const models = entries.map((model, index) => toModelPrice(model, `models[${index}]`, problems));
   const byName = indexByName(models, problems);
@@ -157,6 +189,7 @@ export function buildPriceTable(entries: readonly ModelJson[]): PriceTable {
   return {
     find: (id) => byName.get(id),
     list: () => models,
+    unbilledRefusals: new Set(unbilledRefusals),
   };
 }
 
@@ -168,7 +201,8 @@ export const JSON_FIELD: Record<RateField, keyof ModelJson> = {
   cacheWrite1h: 'cache_write_1h',
 };
 
-const NO_RATES: Rates = {
+/** The rates of a response that costs nothing. */
+export const UNBILLED_RATES: Rates = {
   inputPerToken: 0n,
   outputPerToken: 0n,
   cacheReadPerToken: 0n,
@@ -191,6 +225,9 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
       problems.push(`${path}.${JSON_FIELD[field]}: ${problem}`);
     }
   }
+  if (model.retires_at !== undefined && model.deprecated_at === undefined) {
+    problems.push(`${path}.deprecated_at: is needed with retires_at`);
+  }
   if (model.max_output_tokens > model.context_window) {
     problems.push(`${path}.max_output_tokens: is more than context_window`);
   }
@@ -199,11 +236,14 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
     aliases: model.aliases,
     displayName: model.display_name,
     createdAt: model.created_at,
-    deprecated: model.deprecated,
+    line: model.line,
+    deprecatedAt: model.deprecated_at,
+    retiresAt: model.retires_at,
+    verifiedOnly: model.verified_only,
     rateIn: model.rate_in,
     rateOut: model.rate_out,
-    // `NO_RATES` is never used: a problem was noted, so the whole table is refused.
-    rates: reading.outcome === 'read' ? reading.rates : NO_RATES,
+    // These rates are never used: a problem was noted, so the whole table is refused.
+    rates: reading.outcome === 'read' ? reading.rates : UNBILLED_RATES,
     maxOutputTokens: model.max_output_tokens,
     contextWindow: model.context_window,
     traits: {
@@ -214,6 +254,7 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
       thinkingOn: model.traits.thinking_on,
       systemMessages: model.traits.system_messages,
       structuredOutputs: model.traits.structured_outputs,
+      bindsThinking: model.traits.binds_thinking,
     },
   };
 }

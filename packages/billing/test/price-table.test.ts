@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, defaultPriceTableJson } from '../src/default-price-table.js';
-import { parsePriceTable, PriceTableError } from '../src/price-table.js';
+import { isDeprecated, parsePriceTable, PriceTableError } from '../src/price-table.js';
+import { readRates } from '../src/rates.js';
 
 const MODEL = {
   id: 'model-a',
@@ -35,7 +36,10 @@ describe('parsePriceTable', () => {
       aliases: [],
       displayName: 'Model A',
       createdAt: '1970-01-01T00:00:00Z',
-      deprecated: false,
+      line: undefined,
+      deprecatedAt: undefined,
+      retiresAt: undefined,
+      verifiedOnly: false,
       rateIn: '3',
       rateOut: '15',
       rates: {
@@ -55,6 +59,7 @@ describe('parsePriceTable', () => {
         thinkingOn: undefined,
         systemMessages: 'first',
         structuredOutputs: 'refused',
+        bindsThinking: false,
       },
     });
   });
@@ -108,6 +113,26 @@ describe('parsePriceTable', () => {
     expect(problems).toHaveLength(5);
   });
 
+  it.each([
+    [0, 1],
+    [1, 0],
+    [200, 0],
+    [201, 1],
+  ])('of a display name of length %d, reports %d problems', (length, problems) => {
+    expect(problemsOf({ ...MODEL, display_name: 'M'.repeat(length) })).toHaveLength(problems);
+  });
+
+  it('names each rate and factor that is no exact number', () => {
+    const factors = { cacheRead: 'half', cacheWrite: '1.25', cacheWrite1h: '-2' };
+    const reading = readRates({ rateIn: 'free', rateOut: '15', factors });
+    if (reading.outcome === 'read') throw new Error('read');
+    expect(reading.problems.map(({ field }) => field)).toEqual([
+      'rateIn',
+      'cacheRead',
+      'cacheWrite1h',
+    ]);
+  });
+
   it.each(['-1', '1e3', '', '3.', 'free'])('refuses the rate %j', (rate) => {
     expect(problemsOf({ ...MODEL, rate_in: rate })).toHaveLength(1);
   });
@@ -157,6 +182,8 @@ describe('default price table', () => {
 
   it('lists the models with a confirmed list price', () => {
     expect(Object.fromEntries(table.list().map((m) => [m.id, [m.rateIn, m.rateOut]]))).toEqual({
+      'claude-fable-5-2': ['8.00', '40.00'],
+      'claude-mythos-5-2': ['8.00', '40.00'],
       'claude-haiku-5-5': ['0.50', '2.50'],
       'claude-sonnet-5-5': ['2.00', '10.00'],
       'claude-fable-5-1': ['10.00', '50.00'],
@@ -180,9 +207,30 @@ describe('default price table', () => {
     expect(table.find('claude-haiku-4-5-20251001')?.id).toBe('claude-haiku-4-5');
     expect(table.find('claude-opus-4-5-20251101')?.id).toBe('claude-opus-4-5');
     expect(table.find('claude-sonnet-4-5-20250929')?.id).toBe('claude-sonnet-4-5');
-    for (const id of ['claude-fable-5-2', 'claude-mythos-5-2', 'claude-mythos-preview']) {
-      expect(table.find(id)).toBeUndefined();
+    expect(table.find('claude-mythos-preview')).toBeUndefined();
+  });
+
+  it('has the line and the day of release of each model, the newest first', () => {
+    for (const { id, line, createdAt } of table.list()) {
+      expect(id).toMatch(`claude-${line ?? 'none'}-`);
+      expect(Date.parse(createdAt)).toBeGreaterThan(Date.UTC(2025, 1));
     }
+    const [newest] = table.list();
+    expect(table.list().every(({ createdAt }) => createdAt <= newest!.createdAt)).toBe(true);
+  });
+
+  it('knows since when a retirement is announced', () => {
+    const opus = table.find('claude-opus-4-5')!;
+    expect([opus.deprecatedAt, opus.retiresAt]).toEqual([
+      '2026-11-23T00:00:00Z',
+      '2027-01-22T00:00:00Z',
+    ]);
+    expect(isDeprecated(opus, Date.parse('2026-11-22T23:59:59Z'))).toBe(false);
+    expect(isDeprecated(opus, Date.parse('2026-11-23T00:00:00Z'))).toBe(true);
+    expect(isDeprecated(table.find('claude-opus-5')!, Date.UTC(2030, 1))).toBe(false);
+    expect(problemsOf({ ...MODEL, retires_at: '2027-01-22T00:00:00Z' })).toEqual([
+      'models[0].deprecated_at: is needed with retires_at',
+    ]);
   });
 
   it("prices cached tokens at the specification's factors for every model", () => {

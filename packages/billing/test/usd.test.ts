@@ -33,6 +33,7 @@ describe('parseUsd', () => {
 
   it('quotes no more than 40 characters of a bad text', () => {
     expect(() => parseUsd('x'.repeat(100_000))).toThrow(`"${'x'.repeat(40)}…"`);
+    expect(() => parseUsd('x'.repeat(40))).toThrow(`"${'x'.repeat(40)}"`);
   });
 });
 

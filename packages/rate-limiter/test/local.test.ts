@@ -15,6 +15,7 @@ import {
 import type { LogPolicy, Policy } from '../src/policy.js';
 import { permitIntervalUs, shareOfLogPolicy, shareOfPolicy } from '../src/policy.js';
 import { addEvent, takeSlot } from '../src/sliding-log.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const START_US = 1_000_000;
 
@@ -63,7 +64,7 @@ describe('permits of one process, granted through Redis or locally', () => {
         );
         expect(isTooMany && grantedAtUs).toBe(false);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(__filename, 'sequences') },
     );
   });
 
@@ -123,6 +124,17 @@ describe('permits of one process, granted through Redis or locally', () => {
     expect(decide({ ...FULL, tatUs }, START_US + decision.waitUs, whole, count).outcome).toBe(
       'admitted',
     );
+  });
+
+  it('make Redis wait only if it does not count some of them', () => {
+    const whole = { concurrency: 100, burst: 1, requestsPerMinute: 60 };
+    const limits = { whole, share: whole };
+    const usedUp = { ...FULL, tatUs: START_US + 1_000_000 };
+    const wait = (own: OwnPermits) => waitBeforeAskingUs(own, START_US, limits);
+    expect(wait(usedUp)).toBe(0);
+    expect(wait({ ...usedUp, isAhead: true })).toBe(1_000_000);
+    // The TAT is over, but a pending permit can still move it.
+    expect(wait({ ...FULL, isAhead: true, pending: 1, pendingUs: 1_000_000 })).toBe(1_000_000);
   });
 
   it('count against the concurrency while they are pending', () => {
@@ -189,7 +201,7 @@ describe('events of one process, allowed through Redis or locally', () => {
         );
         expect(isTooMany && allowedAtUs).toBe(false);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(__filename, 'sequences') },
     );
   });
 
@@ -204,6 +216,14 @@ describe('events of one process, allowed through Redis or locally', () => {
     expect(recordLocally(own, nowUs, limits)).toEqual(allowed);
     const denied = { outcome: 'denied', waitUs: 600_000 };
     expect(recordLocally({ ...own, pending: 2 }, nowUs, limits)).toEqual(denied);
+  });
+
+  it('make Redis wait only until it counts all of them', () => {
+    const own = { log: [START_US], aheadUntilUs: START_US, pending: 0 };
+    const policy = { limit: 1, windowMs: 1_000 };
+    expect(eventWaitBeforeAskingUs(own, START_US, policy)).toBe(0);
+    const ahead = { ...own, aheadUntilUs: START_US + 1 };
+    expect(eventWaitBeforeAskingUs(ahead, START_US, policy)).toBe(1_000_000);
   });
 
   /**

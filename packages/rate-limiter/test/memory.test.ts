@@ -3,6 +3,7 @@ import { createMemoryLimiter } from '../src/memory.js';
 import { limiterContract } from '../src/testing/index.js';
 import { createManualClock } from './clock.js';
 import { limiterModel } from './model.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 function createHarness() {
   const clock = createManualClock();
@@ -11,7 +12,11 @@ function createHarness() {
 
 limiterContract({ name: 'memory limiter', describe, it, create: createHarness });
 
-limiterModel({ name: 'memory limiter', runs: 300, create: createHarness });
+limiterModel({
+  name: 'memory limiter',
+  runs: runs(__filename, 'sequences'),
+  create: createHarness,
+});
 
 describe('memory limiter: its memory', () => {
   const POLICY = { concurrency: 5, burst: 2, requestsPerMinute: 60 };
@@ -86,6 +91,16 @@ describe('memory limiter: its memory', () => {
     clock.advance(1_000);
     for (let n = 0; n < 6; n += 1) limiter.record(`new-${n}`, { limit: 3, windowMs: 1_000 });
     expect(limiter.size()).toBeLessThanOrEqual(6);
+  });
+
+  it('forgets everything when it is closed', () => {
+    const limiter = createMemoryLimiter({ now: () => 0 });
+    admit(limiter, 'busy');
+    admit(limiter, 'resting').release();
+    limiter.record('ip', { limit: 3, windowMs: 1_000 });
+    expect(limiter.size()).toBe(3);
+    limiter.close();
+    expect(limiter.size()).toBe(0);
   });
 
   it('spreads retries after a concurrency denial over one to two seconds', () => {

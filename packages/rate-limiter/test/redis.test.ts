@@ -8,6 +8,7 @@ import { freeze } from './frozen-redis.js';
 import { PROBE_AFTER_MS, limiterModel, outageModel } from './model.js';
 import type { RedisServer } from './redis-server.js';
 import { startRedisServer } from './redis-server.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 let server: RedisServer;
 let redis: Redis;
@@ -99,10 +100,18 @@ async function createLosableHarness(replicas: number) {
 
 limiterContract({ name: 'Redis limiter', describe, it, create: createFrozenHarness });
 
-limiterModel({ name: 'Redis limiter', runs: 60, create: createFrozenHarness });
+limiterModel({
+  name: 'Redis limiter',
+  runs: runs(__filename, 'sequences'),
+  create: createFrozenHarness,
+});
 
 describe.each([1, 3])('one of %d replicas', (replicas) => {
-  outageModel({ name: 'Redis limiter', runs: 60, create: () => createLosableHarness(replicas) });
+  outageModel({
+    name: 'Redis limiter',
+    runs: runs(__filename, 'sequences'),
+    create: () => createLosableHarness(replicas),
+  });
 });
 
 describe('Redis limiter: several replicas', () => {

@@ -65,7 +65,6 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       get: (keyId) => readHere(() => getKey(reader, keyId)),
       list: (filter, pepperId) => read('listKeys', filter, pepperId),
       find: (hashes) => readHere(() => findKey(reader, hashes)),
-      renewHash: (renewal) => write('renewHash', renewal),
     },
     holds: {
       place: (holds, lifetimeMs) => write('placeHolds', holds, lifetimeMs),
@@ -171,6 +170,7 @@ function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
     sealsAfter: page('sealsAfter'),
     blocksAfter: page('blocksAfter'),
     trailAfter: page('trailAfter'),
+    rightsAfter: page('rightsAfter'),
     counts: page('counts'),
     archives: page('archives'),
     carriesAfter: page('carriesAfter'),

@@ -4,6 +4,7 @@
  */
 
 import type { AccountChange, Actor, Creation, NewAccount } from '../account.js';
+import { PROMO_CODE, PROMO_CODE_ACTIONS } from '../document.js';
 import type { DocumentWrite } from '../document.js';
 import { CAP_PERIODS } from '../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
@@ -153,6 +154,9 @@ export function assertDocument(write: DocumentWrite): void {
   }
   if (typeof balanceBelow === 'bigint') assertAmount('balanceBelow', balanceBelow);
   if (trail !== undefined) assertActor(trail.by);
+  if (kind === PROMO_CODE && !PROMO_CODE_ACTIONS.some((action) => action === trail?.action)) {
+    throw new RangeError(`trail must have an action of: ${PROMO_CODE_ACTIONS.join(', ')}`);
+  }
 }
 
 function assertMetadata(metadata: Metadata = {}): void {

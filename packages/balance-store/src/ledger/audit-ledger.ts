@@ -1,8 +1,9 @@
 /**
  * Recomputes the ledger from its rows, independently of the code that wrote them: the list price of
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
- * accounts and keys, the unspent part of each credit, the hourly and daily totals of usage, and the
- * hash chain over all entries and the trail.
+ * accounts and keys, what caps count from, the unspent part of each credit, the hourly and daily
+ * totals of usage, the rights of accounts, keys and promotional codes from the trail, and the hash
+ * chain over all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
  * final, because entries are numbered without gaps and never change. Only an archive removes
@@ -16,8 +17,11 @@ import { unitsFromNumeric } from '../numeric.js';
 import { createArchiveAudit, createRunCursor, readRuns } from './audit-archives.js';
 import type { ArchiveAudit, CarriedRun } from './audit-archives.js';
 import { listPriceOf } from './audit-list-price.js';
+import { NO_WINDOWS, addToWindows, compareWindows } from './audit-cap-windows.js';
+import type { WindowFold } from './audit-cap-windows.js';
 import { createLotAudit } from './audit-lots.js';
-import { MAX_SEQ } from './audit-source.js';
+import { auditRights } from './audit-rights.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
 import type {
   AccountTotals,
   AuditSource,
@@ -32,8 +36,6 @@ import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
 const ACCOUNTS_PER_PAGE = 500;
 const ENTRIES_PER_PAGE = 1_000;
-/** Sorts after every id. */
-const AFTER_ALL_IDS = '\u{10ffff}';
 
 /** Running totals over the entries of one account. */
 interface Fold {
@@ -120,6 +122,7 @@ async function auditOnce(
   }
   archiveAudit.finish();
   await auditUsageDays(source, complain);
+  await auditRights(source, complain);
   const { credited, adjusted, expired, charged, balances } = tally;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
@@ -182,7 +185,13 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       if (fold === undefined) strangers.set(run.accountId, `carried ${String(run.from)}`);
       else auditRun(run, fold, tally);
       for (const row of run.rows) {
-        addToKey(spentByKey, row, { delta: -row.charged, writtenOff: row.writtenOff });
+        const { charged, writtenOff, firstAt, lastAt } = row;
+        addToKey(spentByKey, row, {
+          delta: -charged,
+          writtenOff,
+          firstMs: firstAt.getTime(),
+          lastMs: lastAt.getTime(),
+        });
       }
     }
   }
@@ -201,7 +210,8 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
     } else {
       auditEntry(entry, fold, tally);
       if (entry.charge !== undefined) {
-        addToKey(spentByKey, entry.charge, entry);
+        const { delta, writtenOff, createdAtMs: ms } = entry;
+        addToKey(spentByKey, entry.charge, { delta, writtenOff, firstMs: ms, lastMs: ms });
         await usage.add(entry.charge.fields, entry.writtenOff);
       }
     }
@@ -225,7 +235,8 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   }
   for (const key of keys) {
     tally.keys += 1;
-    const { spent, writtenOff } = spentByKey.get(key.id) ?? { spent: 0n, writtenOff: 0n };
+    const { spent, writtenOff, windows } = spentByKey.get(key.id) ?? emptyKeyFold();
+    compareWindows(key, windows, complain);
     const expected = `spent ${String(spent)}, written off ${String(writtenOff)}`;
     const found = `spent ${String(key.spent)}, written off ${String(key.writtenOff)}`;
     if (expected === found) continue;
@@ -273,20 +284,33 @@ async function checkLaterEntries(
 interface KeyFold {
   spent: bigint;
   writtenOff: bigint;
+  windows: WindowFold;
+}
+
+/** A charge of a key, or the sum of several. */
+interface KeyCharge {
+  readonly delta: bigint;
+  readonly writtenOff: bigint;
+  /** When the first and the last of them were settled. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+function emptyKeyFold(): KeyFold {
+  return { spent: 0n, writtenOff: 0n, windows: NO_WINDOWS };
 }
 
 function addToKey(
   spentByKey: Map<string, KeyFold>,
   { keyId }: { readonly keyId: string },
-  { delta, writtenOff }: Pick<AuditedEntry, 'delta' | 'writtenOff'>,
+  { delta, writtenOff, ...times }: KeyCharge,
 ): void {
-  const fold = spentByKey.get(keyId);
-  if (fold === undefined) {
-    spentByKey.set(keyId, { spent: -delta, writtenOff });
-  } else {
-    fold.spent -= delta;
-    fold.writtenOff += writtenOff;
-  }
+  const fold = spentByKey.get(keyId) ?? emptyKeyFold();
+  spentByKey.set(keyId, fold);
+  const before = fold.spent + fold.writtenOff;
+  fold.spent -= delta;
+  fold.writtenOff += writtenOff;
+  fold.windows = addToWindows(fold.windows, times, [before, fold.spent + fold.writtenOff]);
 }
 
 interface AuditedEntry {
@@ -298,6 +322,7 @@ interface AuditedEntry {
   readonly balanceAfter: bigint;
   readonly writtenOff: bigint;
   readonly overCap: bigint;
+  readonly createdAtMs: number;
   readonly source: string | null;
   readonly expiresAtMs: string | null;
   readonly reference: string | null;
@@ -355,6 +380,7 @@ function auditedEntryOf(row: EntryFields): AuditedEntry {
     balanceAfter: unitsFromNumeric(balanceAfter),
     writtenOff: unitsFromNumeric(writtenOff),
     overCap: unitsFromNumeric(overCap),
+    createdAtMs: Number(row[9]),
     source: row[28],
     expiresAtMs: row[29],
     reference: row[31],

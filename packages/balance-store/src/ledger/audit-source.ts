@@ -1,8 +1,10 @@
 /** The rows that an audit reads, page by page. */
 
 import type { LedgerArchive } from '../archive.js';
-import type { SealHead } from '../audit.js';
+import type { AuditDifference, SealHead } from '../audit.js';
+import type { PROMO_CODE } from '../document.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
+import type { WindowBases } from './cap-windows.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
@@ -44,6 +46,11 @@ export interface AuditSource {
   blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
   /** The trail in the order of its numbers, beginning after `seq`. */
   trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
+  /**
+   * Compares the rights of accounts, keys or promotional codes with the trail, in the order of
+   * their ids, beginning after this id. They and their trail are read in one state of the ledger.
+   */
+  rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
   counts(): Promise<AuditCounts>;
   /** Oldest first. */
   archives(): Promise<readonly LedgerArchive[]>;
@@ -59,6 +66,14 @@ export interface AuditSource {
   chargesOf(block: bigint): Promise<readonly EntryFields[]>;
   /** Whether charges that this archive carries are still in the ledger. */
   hasCarriedCharges(archive: number): Promise<boolean>;
+}
+
+export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE;
+
+export interface RightsPage {
+  /** The id of the last one of the page; `undefined` if there are no more. */
+  readonly last: string | undefined;
+  readonly differences: readonly AuditDifference[];
 }
 
 export interface LedgerPosition {
@@ -91,6 +106,7 @@ export interface KeyTotals {
   readonly accountId: string;
   readonly spent: bigint;
   readonly writtenOff: bigint;
+  readonly windows: WindowBases;
 }
 
 export interface LotTotals {
@@ -212,6 +228,9 @@ export interface BlockFields {
   /** In the order of their accounts. */
   readonly seals: readonly Pick<SealFields, 'accountId' | 'from' | 'to' | 'digests'>[];
 }
+
+/** Sorts after every id. */
+export const AFTER_ALL_IDS = '\u{10ffff}';
 
 /** No entry has a higher number, so this is a position after all entries of one account. */
 export const MAX_SEQ = 2n ** 63n - 1n;

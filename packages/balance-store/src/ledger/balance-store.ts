@@ -66,7 +66,8 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const finder = createKeyFinder({
     keys: database.keys,
     peppers,
-    renew: (credential) => database.keys.renewHash({ ...hashesOf(credential, peppers), pepperId }),
+    renew: (credential) =>
+      database.book('renewHash', { ...hashesOf(credential, peppers), pepperId }),
     now: () => performance.now(),
   });
   const administration = createAdministration({

@@ -6,7 +6,7 @@
 import { CAP_PERIODS } from '../key.js';
 import type { CapPeriod, CapUse, KeyCaps } from '../key.js';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** 1970-01-01 was a Thursday, three days after a Monday. */
 const DAYS_AFTER_MONDAY = 3;
 

@@ -46,6 +46,7 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
   const running = new Map<string, Promise<PresentedKey | undefined>>();
   // The number of writes. A row that was read before a write must not be cached after it.
   let epoch = 0;
+  let isRenewing = false;
 
   async function lookUp(credential: string): Promise<PresentedKey | undefined> {
     const [readAt, readEpoch] = [now(), epoch];
@@ -69,12 +70,20 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
     return record;
   }
 
-  /** The key was found, so it may be used even if its hash cannot be renewed yet. */
+  /**
+   * The key was found, so it may be used even if its hash cannot be renewed yet. One hash at a time
+   * is renewed, because each renewal waits for the trail, and must not hold all connections that
+   * requests need. The others are renewed by a later look-up.
+   */
   async function renewIfPossible(credential: string): Promise<void> {
+    if (isRenewing) return;
+    isRenewing = true;
     try {
       await renew(credential);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
+    } finally {
+      isRenewing = false;
     }
   }
 

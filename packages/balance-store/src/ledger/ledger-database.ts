@@ -79,11 +79,6 @@ export interface FoundKey {
   readonly hasOldHash: boolean;
 }
 
-export interface HashRenewal extends CredentialHashes {
-  /** The id of the pepper of `hash`. */
-  readonly pepperId: string;
-}
-
 export interface AccountTable {
   get(accountId: string): Promise<AccountRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
@@ -108,12 +103,10 @@ export interface KeyTable {
   list(filter: KeyFilter, pepperId: string): Promise<readonly KeyRecord[]>;
   /**
    * Finds a key by its credential, or by its previous one while that still works. Each statement
-   * compares the hashes under both peppers, so that a `renewHash` at the same time cannot hide the
+   * compares the hashes under both peppers, so that a renewal at the same time cannot hide the
    * key.
    */
   find(hashes: CredentialHashes): Promise<FoundKey | undefined>;
-  /** Replaces the old hash, in one transaction. Does nothing if another call has replaced it. */
-  renewHash(renewal: HashRenewal): Promise<void>;
 }
 
 export interface EventTable {

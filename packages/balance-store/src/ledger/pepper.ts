@@ -19,6 +19,11 @@ export interface CredentialHashes {
   readonly oldHash: Uint8Array | null;
 }
 
+export interface HashRenewal extends CredentialHashes {
+  /** The id of the pepper of `hash`. */
+  readonly pepperId: string;
+}
+
 export interface PepperUse {
   readonly hasKeys: boolean;
   /** Whether any key was issued under one of the given peppers. */

@@ -8,7 +8,6 @@ import type {
   AuditedAccounts,
   BlockFields,
   EntryFields,
-  KeyTotals,
   LotTotals,
   SealFields,
   TrailFields,
@@ -16,12 +15,18 @@ import type {
   UsageFields,
   UsagePosition,
 } from '../ledger/audit-source.js';
+import { TRAIL_PER_PAGE, replayRights, rightsStatements } from '../ledger/audit-rights.js';
+import type { OwnerRow, RightsChange } from '../ledger/audit-rights.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from '../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { windowBasesOf } from '../ledger/stored-key.js';
+import type { StoredCaps } from '../ledger/stored-key.js';
 import { listArchives, listCarries } from './archives.js';
+import { CAP_COLUMNS } from './keys.js';
 import {
   LONG_TIMEOUT_MS,
   inTransaction,
@@ -98,6 +103,26 @@ function readersOf(pool: Pool): AuditSource {
           'WHERE trail.seq > $1::int8 ORDER BY trail.seq LIMIT $2',
         values: [seq.toString(), limit],
         timeoutMs,
+      }),
+
+    rightsAfter: (of, after, limit) =>
+      inTransaction(pool, 'snapshot', async ({ rows }) => {
+        const { owners: select, trail } = RIGHTS[of];
+        const owners = await rows<OwnerRow>(numbered(select), [after, limit]);
+        const replay = replayRights(of, owners);
+        const last = owners.length < limit ? undefined : owners.at(-1)?.id;
+        let [owner, seq]: [string, string | number] = [after, MAX_SEQ.toString()];
+        for (;;) {
+          const changes: readonly RightsChange[] = await rows<RightsChange & QueryResultRow>(
+            numbered(trail),
+            [owner, seq, last ?? AFTER_ALL_IDS, TRAIL_PER_PAGE],
+          );
+          for (const change of changes) replay.add(change);
+          const end = changes.at(-1);
+          if (end === undefined || changes.length < TRAIL_PER_PAGE) break;
+          [owner, seq] = [end.owner, end.seq];
+        }
+        return { last, differences: replay.finish() };
       }),
 
     entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
@@ -180,6 +205,13 @@ function readersOf(pool: Pool): AuditSource {
   };
 }
 
+const RIGHTS = rightsStatements({
+  ms: (column) => `(extract(epoch FROM ${column}) * 1000)::bigint::text`,
+  text: (column) => `${column}::text`,
+  hex: (column) => `encode(${column}, 'hex')`,
+  promoCode: `(coalesce(details::jsonb ->> 'document', details::jsonb ->> 'code') COLLATE "C")`,
+});
+
 const SELECT_ENTRIES =
   'SELECT id, account_id, seq::text, kind, delta::text, balance_after::text, ' +
   'written_off::text, over_cap::text, ' +
@@ -249,9 +281,11 @@ async function readAccounts(
     [page.accountId, page.limit],
   );
   const range: Page = [page.accountId, accounts.at(-1)?.id ?? page.accountId];
-  const keys = await rows<Readonly<Record<keyof KeyTotals, string>>>(
-    'SELECT id, account_id AS "accountId", spent::text, written_off::text AS "writtenOff" ' +
-      'FROM api_key WHERE account_id > $1 AND account_id <= $2',
+  const keys = await rows<
+    StoredCaps<string> & { readonly id: string; readonly accountId: string } & QueryResultRow
+  >(
+    `SELECT id, account_id AS "accountId", ${CAP_COLUMNS} FROM api_key ` +
+      'WHERE account_id > $1 AND account_id <= $2',
     range,
   );
   const lots = await rows<Readonly<Record<keyof LotTotals, string>>>(
@@ -277,7 +311,9 @@ async function readAccounts(
       allotted: unitsFromNumeric(amounts.allotted),
     })),
     keys: keys.map((row) => ({
-      ...row,
+      id: row.id,
+      accountId: row.accountId,
+      windows: windowBasesOf(row, unitsFromNumeric),
       spent: unitsFromNumeric(row.spent),
       writtenOff: unitsFromNumeric(row.writtenOff),
     })),

@@ -48,6 +48,7 @@ function conditionsOf({
   kind,
   withoutCharges = false,
   model,
+  upstreamId,
   from,
   until,
 }: Omit<EntryFilter, 'cursor'>): Prisma.LedgerWhereInput {
@@ -59,6 +60,7 @@ function conditionsOf({
       ...(withoutCharges ? [{ kind: { not: 'charge' } }] : []),
     ],
     ...(model === undefined ? {} : { model }),
+    ...(upstreamId === undefined ? {} : { upstreamId }),
     ...(from === undefined && until === undefined
       ? {}
       : {

@@ -8,7 +8,7 @@ import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
-import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 /**
  * @param hot - The pool for requests.
@@ -48,12 +48,6 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
       const record = keyRecordOf(row, unitsFromNumeric, new Date());
       return { record, presented: row.presented, hasOldHash: row.hasOldHash };
     },
-
-    async renewHash({ hash, oldHash, pepperId }) {
-      await reachingDatabase(() =>
-        queryRows(hot, { ...RENEW_HASH, values: [bytesOf(oldHash), bytesOf(hash), pepperId] }),
-      );
-    },
   };
 }
 
@@ -62,7 +56,7 @@ interface FoundRow extends StoredKey<string> {
   readonly hasOldHash: boolean;
 }
 
-function bytesOf(hash: Uint8Array | null): Buffer | null {
+export function bytesOf(hash: Uint8Array | null): Buffer | null {
   return hash === null ? null : Buffer.from(hash);
 }
 
@@ -74,15 +68,18 @@ const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
+/** The columns of {@link StoredCaps}. */
+export const CAP_COLUMNS =
+  'cap_day::text AS "capDay", cap_week::text AS "capWeek", cap_month::text AS "capMonth", ' +
+  'cap_total::text AS "capTotal", spent::text, written_off::text AS "writtenOff", ' +
+  'day_start AS "dayStart", day_base::text AS "dayBase", week_start AS "weekStart", ' +
+  'week_base::text AS "weekBase", month_start AS "monthStart", month_base::text AS "monthBase"';
+
 /** The columns of {@link StoredKey}. */
 export const KEY_COLUMNS =
   'id, account_id AS "accountId", name, external_id AS "externalId", metadata, hint, state, ' +
   'scope, models, expires_at AS "expiresAt", previous_until AS "previousUntil", concurrency, ' +
-  'burst, requests_per_minute AS "requestsPerMinute", cap_day::text AS "capDay", ' +
-  'cap_week::text AS "capWeek", cap_month::text AS "capMonth", cap_total::text AS "capTotal", ' +
-  'spent::text, written_off::text AS "writtenOff", day_start AS "dayStart", ' +
-  'day_base::text AS "dayBase", week_start AS "weekStart", week_base::text AS "weekBase", ' +
-  'month_start AS "monthStart", month_base::text AS "monthBase", balance::text, ' +
+  `burst, requests_per_minute AS "requestsPerMinute", ${CAP_COLUMNS}, balance::text, ` +
   'credited::text, created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing';
 
 const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from: 'key_standing' });
@@ -105,15 +102,4 @@ const FIND_KEY = {
     'FROM key_standing ' +
     'WHERE previous_hmac IN ($1, $2) AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
-} as const;
-
-const RENEW_HASH = {
-  text:
-    'UPDATE api_key SET ' +
-    'credential_hmac = CASE WHEN credential_hmac = $1 THEN $2 ELSE credential_hmac END, ' +
-    'pepper_id = CASE WHEN credential_hmac = $1 THEN $3 ELSE pepper_id END, ' +
-    'previous_hmac = CASE WHEN previous_hmac = $1 THEN $2 ELSE previous_hmac END, ' +
-    'previous_pepper_id = CASE WHEN previous_hmac = $1 THEN $3 ELSE previous_pepper_id END ' +
-    'WHERE credential_hmac = $1 OR previous_hmac = $1',
-  timeoutMs: WRITE_TIMEOUT_MS,
 } as const;

@@ -12,6 +12,7 @@ import type {
   AccountState,
   KeyRowChange,
   LedgerTransaction,
+  RenewedHash,
 } from '../ledger/books/transaction.js';
 import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
@@ -19,7 +20,7 @@ import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { SELECT_ACCOUNT, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
-import { KEY_COLUMNS } from './keys.js';
+import { KEY_COLUMNS, bytesOf } from './keys.js';
 import { inTransaction, isUniqueViolation, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
 
@@ -264,6 +265,29 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
           'previous_until = $2, hint = $3, credential_hmac = $4, pepper_id = $5 WHERE id = $1',
         [keyId, previousUntil, hint, Buffer.from(credentialHmac), pepperId],
       ),
+    async renewHash({ hash, oldHash, pepperId }) {
+      const renewed: RenewedHash[] = [];
+      for (const [column, pepperColumn] of [
+        ['credential_hmac', 'pepper_id'],
+        ['previous_hmac', 'previous_pepper_id'],
+      ] as const) {
+        const found = await rows<{ id: string; accountId: string; former: string }>(
+          `SELECT id, account_id AS "accountId", ${pepperColumn} AS former FROM api_key ` +
+            `WHERE ${column} = $1 FOR NO KEY UPDATE`,
+          [bytesOf(oldHash)],
+        );
+        for (const { id, accountId, former } of found) {
+          await run(`UPDATE api_key SET ${column} = $2, ${pepperColumn} = $3 WHERE id = $1`, [
+            id,
+            bytesOf(hash),
+            pepperId,
+          ]);
+          const before = { credentialHmac: oldHash ?? hash, pepperId: former };
+          renewed.push({ keyId: id, accountId, before });
+        }
+      }
+      return renewed;
+    },
     async accountsWithExpiringKeys(after, before, limit) {
       const found = await rows<{ id: string }>(
         `SELECT DISTINCT account_id AS id FROM api_key WHERE ${IS_EXPIRING} ` +

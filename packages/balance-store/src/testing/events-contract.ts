@@ -6,6 +6,7 @@ import { numericFromUnits } from '../numeric.js';
 import type { StoredEvent } from '../event.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
+import { windowsAt } from './windows.js';
 import type { ContractPart } from './subject.js';
 
 const HOUR_MS = 3_600_000;
@@ -196,6 +197,7 @@ export function eventsContract(part: ContractPart): void {
       const [, , again, ...others] = await reached();
       assert.deepEqual([again?.[0], others.length], [keyId, 0]);
       assert.equal((again?.[1] as Record<string, string>)['period'], 'day');
+      await subject().tamper(windowsAt(new Date(), `id = '${keyId}'`));
     });
 
     it('are written for changes of the state of a key, rotations and keys that expire soon', async () => {

@@ -63,15 +63,17 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       }
       assert.equal(store.recallKey(credential)?.presented, 'replaced');
       assert.equal(store.recallKey(rotated.credential)?.presented, 'current');
-      await subject().tamper(
-        `UPDATE api_key SET previous_until = ${literal.time(new Date(Date.now() - 1))} ` +
-          `WHERE id = '${record.id}'`,
-      );
+      const endGraceAt = (time: Date) =>
+        subject().tamper(
+          `UPDATE api_key SET previous_until = ${literal.time(time)} WHERE id = '${record.id}'`,
+        );
+      await endGraceAt(new Date(Date.now() - 1));
       // Any change of the key removes it from this store's cache.
       const after = await subject().store.updateKey(record.id, { name: 'later' });
       assert.equal(after?.previousUntil, null);
       assert.equal(await keyOf(credential), undefined);
       assert.equal(await keyOf(rotated.credential), record.id);
+      await endGraceAt(previousUntil);
     });
 
     it('without a grace period forgets the old credential', async () => {
@@ -81,12 +83,13 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       const third = await rotate(record.id);
       // As if the last rotation had a grace period after all.
       const later = subject().literal.time(new Date(Date.now() + HOUR_MS));
-      await subject().tamper(
-        `UPDATE api_key SET previous_until = ${later} WHERE id = '${record.id}'`,
-      );
+      const endGraceAt = (time: string) =>
+        subject().tamper(`UPDATE api_key SET previous_until = ${time} WHERE id = '${record.id}'`);
+      await endGraceAt(later);
       assert.equal(await keyOf(third.credential), record.id);
       assert.equal(await keyOf(second.credential), undefined);
       assert.equal(await keyOf(credential), undefined);
+      await endGraceAt('NULL');
     });
 
     it('rotates once per rotation id, so that a repeated call does not end the grace period', async () => {

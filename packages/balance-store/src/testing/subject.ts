@@ -15,6 +15,8 @@ export interface StoreUnderTest {
    * ledger.
    */
   tamper(sql: string, triggers?: 'enabled' | 'disabled'): Promise<void>;
+  /** The names of the columns of a table. */
+  columnsOf(table: string): Promise<readonly string[]>;
   /** Writes values as this database writes them in SQL. */
   readonly literal: {
     readonly time: (time: Date) => string;

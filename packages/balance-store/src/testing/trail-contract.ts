@@ -60,31 +60,51 @@ export function trailContract(part: ContractPart): void {
       const [create, updateKey, updateAccount, suspend, , rotate] = trail;
       assert.deepEqual(create?.details, {
         credit: numericFromUnits(USD),
+        low_balance: null,
         scope: 'use',
         expires_at: null,
+        concurrency: sampleLimits.concurrency,
+        burst: sampleLimits.burst,
+        requests_per_minute: sampleLimits.requestsPerMinute,
+        hint: created.key.hint,
+        credential_digest: create?.details['credential_digest'],
       });
+      assert.match(String(create.details['credential_digest']), /^[0-9a-f]{32}$/);
       assert.deepEqual(create.personal, {
         account: 'Ada',
         account_external_id: externalId,
         key: 'laptop',
       });
+      const bounds = {
+        is_suspended: false,
+        caps: { day: numericFromUnits(USD) },
+        limits: { burst: 99 },
+        expires_at: null,
+        models: ['m'],
+      };
       assert.deepEqual(updateKey?.details, {
         scope: { before: 'use', after: 'manage' },
         models: { before: null, after: ['m'] },
         burst: { before: sampleLimits.burst, after: 99 },
         cap_day: { before: null, after: numericFromUnits(USD) },
+        operator_bounds: bounds,
       });
       assert.deepEqual(updateKey.personal, { name: { before: 'laptop', after: 'phone' } });
       assert.deepEqual(updateAccount?.details, {
         low_balance: { before: null, after: numericFromUnits(5n) },
       });
       assert.deepEqual(updateAccount.personal, { metadata: { before: {}, after: { a: 'b' } } });
-      assert.deepEqual(suspend?.details, { state: { before: 'active', after: 'suspended' } });
+      assert.deepEqual(suspend?.details, {
+        state: { before: 'active', after: 'suspended' },
+        operator_bounds: { ...bounds, is_suspended: true },
+      });
       assert.ok(rotated.outcome === 'rotated');
       assert.deepEqual(rotate?.details, {
         hint: { before: created.key.hint, after: rotated.record.hint },
         previous_until: null,
+        credential_digest: rotate?.details['credential_digest'],
       });
+      assert.notEqual(rotate.details['credential_digest'], create.details['credential_digest']);
       assert.ok(!textOf(trail).includes(rotated.credential.slice(5, -5)));
     });
 

@@ -337,6 +337,8 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
           RangeError,
         );
       }
+      // The longest burst that is allowed.
+      await take(limiter, 'a', { ...SECONDLY, burst: 1e9, requestsPerMinute: 60 }, 1);
       for (const limit of [0, -1, 2.5]) {
         await assert.rejects(async () => limiter.record('a', { limit, windowMs: 1 }), RangeError);
       }

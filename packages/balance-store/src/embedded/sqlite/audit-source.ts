@@ -12,17 +12,30 @@ import type {
   UsageFields,
   UsagePosition,
 } from '../../ledger/audit-source.js';
+import { TRAIL_PER_PAGE, replayRights, rightsStatements } from '../../ledger/audit-rights.js';
+import type { OwnerRow, RightsChange } from '../../ledger/audit-rights.js';
+import { AFTER_ALL_IDS } from '../../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
+import { windowBasesOf } from '../../ledger/stored-key.js';
+import type { StoredCaps } from '../../ledger/stored-key.js';
 import { listArchives, listCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES, isStreamed } from './entries.js';
 import type { EntryRow } from './entries.js';
+import { CAP_COLUMNS } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
 import { TRAIL_COLUMNS } from './trail.js';
 import type { TrailRow } from './trail.js';
+
+const RIGHTS = rightsStatements({
+  ms: (column) => column,
+  text: (column) => column,
+  hex: (column) => `iif(${column} IS NULL, NULL, lower(hex(${column})))`,
+  promoCode: `coalesce(details ->> 'document', details ->> 'code')`,
+});
 
 export function createAuditSource(connection: Connection): AuditSource {
   /** Lets this thread serve other calls before each page. */
@@ -80,6 +93,30 @@ export function createAuditSource(connection: Connection): AuditSource {
         limit,
       );
       return rows.map(trailFieldsOf);
+    },
+
+    async rightsAfter(of, after, limit) {
+      await setImmediate();
+      return connection.read(() => {
+        const owners = connection.all<OwnerRow>(RIGHTS[of].owners, after, limit);
+        const replay = replayRights(of, owners);
+        const last = owners.length < limit ? undefined : owners.at(-1)?.id;
+        let [owner, seq]: [string, string | number] = [after, Number.MAX_SAFE_INTEGER];
+        for (;;) {
+          const rows: readonly RightsChange[] = connection.all(
+            RIGHTS[of].trail,
+            owner,
+            seq,
+            last ?? AFTER_ALL_IDS,
+            TRAIL_PER_PAGE,
+          );
+          for (const row of rows) replay.add(row);
+          const end = rows.at(-1);
+          if (end === undefined || rows.length < TRAIL_PER_PAGE) break;
+          [owner, seq] = [end.owner, end.seq];
+        }
+        return { last, differences: replay.finish() };
+      });
     },
 
     async entriesAfter({ accountId, seq }, lastAccountId, limit) {
@@ -292,13 +329,10 @@ function readAccounts(
     page.limit,
   );
   const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
-  const keys = connection.all<{
-    readonly id: string;
-    readonly accountId: string;
-    readonly spent: string;
-    readonly writtenOff: string;
-  }>(
-    'SELECT id, account_id AS accountId, spent, written_off AS writtenOff FROM api_key ' +
+  const keys = connection.all<
+    StoredCaps<string> & { readonly id: string; readonly accountId: string }
+  >(
+    `SELECT id, account_id AS accountId, ${CAP_COLUMNS} FROM api_key ` +
       'WHERE account_id > ? AND account_id <= ?',
     ...range,
   );
@@ -331,7 +365,9 @@ function readAccounts(
       allotted: unitsOf(row.allotted),
     })),
     keys: keys.map((row) => ({
-      ...row,
+      id: row.id,
+      accountId: row.accountId,
+      windows: windowBasesOf(row, unitsOf),
       spent: unitsOf(row.spent),
       writtenOff: unitsOf(row.writtenOff),
     })),

@@ -73,6 +73,7 @@ export function listEntries(
     kind,
     withoutCharges = false,
     model,
+    upstreamId,
     from,
     until,
     limit,
@@ -80,11 +81,14 @@ export function listEntries(
   before: EntryPosition | undefined,
 ): readonly LedgerEntry[] {
   const conditions: [sql: string, ...values: (string | number | bigint)[]][] = [];
-  if (accountId !== undefined) conditions.push(['account_id = ?', accountId]);
+  // SQLite cannot know that few entries have one id. The plus keeps it from reading the account.
+  const account = upstreamId === undefined ? 'account_id' : '+account_id';
+  if (accountId !== undefined) conditions.push([`${account} = ?`, accountId]);
   if (keyId !== undefined) conditions.push(["(key_id = ? OR kind <> 'charge')", keyId]);
   if (withoutCharges) conditions.push(["kind <> 'charge'"]);
   if (kind !== undefined) conditions.push(['kind = ?', kind]);
   if (model !== undefined) conditions.push(['model = ?', model]);
+  if (upstreamId !== undefined) conditions.push(['upstream_id = ?', upstreamId]);
   if (from !== undefined) conditions.push(['created_at >= ?', from.getTime()]);
   if (until !== undefined) conditions.push(['created_at < ?', until.getTime()]);
   if (before !== undefined && 'seq' in before) conditions.push(['seq < ?', before.seq]);

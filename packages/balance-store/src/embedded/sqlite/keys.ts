@@ -3,10 +3,11 @@
 import type { AccountStatus } from '../../account.js';
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
-import type { FoundKey, HashRenewal } from '../../ledger/ledger-database.js';
+import type { RenewedHash } from '../../ledger/books/transaction.js';
+import type { FoundKey } from '../../ledger/ledger-database.js';
 import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
-import type { CredentialHashes, PepperUse } from '../../ledger/pepper.js';
+import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/pepper.js';
 import { containing } from '../../ledger/search.js';
 import { capsOf, keyRecordOf } from '../../ledger/stored-key.js';
 import type { StoredCaps, StoredKey } from '../../ledger/stored-key.js';
@@ -98,19 +99,31 @@ function findBy(column: 'credential_hmac' | 'previous_hmac'): string {
   return `SELECT ${KEY_COLUMNS}, ${column} IS ? AS hasOldHash ${FROM_KEY} WHERE ${column} IN (?, ?)`;
 }
 
-export function renewHash(connection: Connection, { hash, oldHash, pepperId }: HashRenewal): void {
-  connection.write(() => {
-    for (const [column, pepperColumn] of [
+export function renewHash(
+  connection: Connection,
+  { hash, oldHash, pepperId }: HashRenewal,
+): readonly RenewedHash[] {
+  return (
+    [
       ['credential_hmac', 'pepper_id'],
       ['previous_hmac', 'previous_pepper_id'],
-    ] as const) {
-      connection.run(
-        `UPDATE api_key SET ${column} = ?, ${pepperColumn} = ? WHERE ${column} = ?`,
-        hash,
-        pepperId,
-        oldHash,
-      );
-    }
+    ] as const
+  ).flatMap(([column, pepperColumn]) => {
+    const rows = connection.all<{ id: string; account_id: string; former: string }>(
+      `SELECT id, account_id, ${pepperColumn} AS former FROM api_key WHERE ${column} = ?`,
+      oldHash,
+    );
+    connection.run(
+      `UPDATE api_key SET ${column} = ?, ${pepperColumn} = ? WHERE ${column} = ?`,
+      hash,
+      pepperId,
+      oldHash,
+    );
+    return rows.map(({ id, account_id, former }) => ({
+      keyId: id,
+      accountId: account_id,
+      before: { credentialHmac: oldHash ?? hash, pepperId: former },
+    }));
   });
 }
 

@@ -16,7 +16,7 @@ import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
-import { NOT_REVOKED, getKey } from './keys.js';
+import { NOT_REVOKED, getKey, renewHash } from './keys.js';
 import { ZERO, textOf, unitsOf } from './money.js';
 import { heldBy } from './settle.js';
 
@@ -210,6 +210,7 @@ export function createTransaction(connection: Connection): LedgerTransaction {
         keyId,
       );
     },
+    renewHash: (renewal) => Promise.resolve(renewHash(connection, renewal)),
     accountsWithExpiringKeys(after, before, limit) {
       const rows = connection.all<{ readonly id: string }>(
         `SELECT DISTINCT account_id AS id FROM api_key WHERE ${IS_EXPIRING} ` +

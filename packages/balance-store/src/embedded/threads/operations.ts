@@ -18,7 +18,7 @@ import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
-import { listKeys, renewHash } from '../sqlite/keys.js';
+import { listKeys } from '../sqlite/keys.js';
 import { listQuarantined } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
@@ -92,7 +92,6 @@ export function createWriteOperations(
       if (name === 'eraseAccount') afterErasure();
       return result;
     },
-    renewHash: on(guarded, renewHash),
     takeDueEvents: on(guarded, takeDueEvents),
     finishEvent: on(guarded, finishEvent),
     pruneEvents: on(guarded, pruneEvents),

@@ -11,11 +11,12 @@ import type {
   Actor,
   Creation,
 } from '../../account.js';
-import { CAP_PERIODS } from '../../key.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
+import type { HashRenewal } from '../pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { credit } from './bookings.js';
+import { credentialDigest, rightsOfKey } from '../rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
 import { recordChange } from './trail.js';
@@ -97,11 +98,12 @@ export async function create(
       createdAt: at,
     });
   }
+  let decided = {};
   if (key !== undefined && creation.by.isHolder !== true) {
     // The limits of a creation may be defaults, which nobody decided for this key.
     const { caps, expiresAt, models } = key;
     const bounds = boundsAfter(NO_BOUNDS, { caps, expiresAt, models });
-    await writeBounds(
+    decided = await writeBounds(
       transaction,
       { id: keyId ?? '', accountId },
       { bounds: NO_BOUNDS, version: 0 },
@@ -122,7 +124,15 @@ export async function create(
     at,
     details: {
       ...(creation.credit === undefined ? {} : { credit: creation.credit.amount }),
-      ...(key === undefined ? {} : { scope: key.scope ?? 'use', expires_at: key.expiresAt }),
+      ...(isNew ? { low_balance: account.lowBalance ?? null } : {}),
+      ...(key === undefined
+        ? {}
+        : {
+            ...rightsOfKey({ ...key, scope: key.scope ?? 'use' }),
+            hint: prepared.credential.hint,
+            credential_digest: credentialDigest(prepared.credential),
+            ...decided,
+          }),
     },
     personal: {
       ...(isNew ? { account: account.name, account_external_id: account.externalId } : {}),
@@ -274,9 +284,10 @@ export async function updateKey(
     ...(metadata === undefined ? {} : { metadata }),
     ...(caps === undefined ? {} : { caps }),
   });
-  if (by.isHolder !== true) {
-    await writeBounds(transaction, before, known, boundsAfter(known.bounds, change));
-  }
+  const decided =
+    by.isHolder === true
+      ? {}
+      : await writeBounds(transaction, before, known, boundsAfter(known.bounds, change));
   await recordChange(transaction, {
     action: 'key.update',
     accountId: before.accountId,
@@ -284,14 +295,8 @@ export async function updateKey(
     by,
     at: await transaction.now(),
     details: {
-      ...beforeAndAfter(before, others),
-      ...beforeAndAfter(before.limits, limits ?? {}),
-      ...Object.fromEntries(
-        CAP_PERIODS.filter((period) => caps?.[period] !== undefined).map((period) => [
-          `cap_${period}`,
-          { before: before.caps[period], after: caps?.[period] },
-        ]),
-      ),
+      ...beforeAndAfter(rightsOfKey(before), rightsOfKey(change)),
+      ...decided,
     },
     personal: beforeAndAfter(before, { name, externalId, metadata }),
   });
@@ -307,29 +312,37 @@ export async function setKeyState(
 ): Promise<KeyRecord | Bound | undefined> {
   const before = await lockKey(transaction, keyId);
   if (before === undefined) return undefined;
+  let decided: Readonly<Record<string, unknown>> = {};
   if (before.state !== 'revoked' && state !== 'revoked') {
     const known = await readBounds(transaction, keyId);
     if (by.isHolder !== true) {
       // Also if the holder suspended the key before: from now on, only an operator may resume it.
       const bounds = { ...known.bounds, isSuspended: state === 'suspended' };
-      await writeBounds(transaction, before, known, bounds);
+      decided = await writeBounds(transaction, before, known, bounds);
     } else if (state === 'active' && known.bounds.isSuspended) {
       return { bound: 'state' };
     }
   }
-  if (before.state === state) return before;
-  if (onlyInState !== undefined && before.state !== onlyInState) return before;
-  await transaction.updateKey(keyId, { state });
   const { accountId } = before;
   const { event, action } = CHANGES[state];
-  await transaction.insertEvent({ type: event, accountId, keyId, data: { by: by.name } });
+  const isChange =
+    before.state !== state && (onlyInState === undefined || before.state === onlyInState);
+  if (isChange) {
+    await transaction.updateKey(keyId, { state });
+    await transaction.insertEvent({ type: event, accountId, keyId, data: { by: by.name } });
+  } else if (Object.keys(decided).length === 0) {
+    return before;
+  }
   await recordChange(transaction, {
     action,
     accountId,
     keyId,
     by,
     at: await transaction.now(),
-    details: { state: { before: before.state, after: state } },
+    details: {
+      ...(isChange ? { state: { before: before.state, after: state } } : {}),
+      ...decided,
+    },
   });
   return transaction.keyRecord(keyId);
 }
@@ -388,11 +401,34 @@ export async function rotateKey(
     details: {
       hint: { before: before.hint, after: credential.hint },
       previous_until: previousUntil,
+      credential_digest: credentialDigest(credential),
     },
   });
   const record = await transaction.keyRecord(keyId);
   if (record === undefined) throw new Error(`key ${keyId} was not found after its rotation`);
   return { outcome: 'rotated', record };
+}
+
+/** Stores credentials, the current or previous ones of keys, under the hash of another pepper. */
+export async function renewHash(
+  transaction: LedgerTransaction,
+  renewal: HashRenewal,
+): Promise<void> {
+  for (const { keyId, accountId, before } of await transaction.renewHash(renewal)) {
+    await recordChange(transaction, {
+      action: 'key.renew_hash',
+      accountId,
+      keyId,
+      by: { name: 'gateway' },
+      at: await transaction.now(),
+      details: {
+        credential_digest: {
+          before: credentialDigest(before),
+          after: credentialDigest({ pepperId: renewal.pepperId, credentialHmac: renewal.hash }),
+        },
+      },
+    });
+  }
 }
 
 export async function recordLink(

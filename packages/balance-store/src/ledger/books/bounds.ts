@@ -32,17 +32,22 @@ export async function readBounds(
     : { bounds: operatorBoundsOf(found.data), version: found.version };
 }
 
-/** Writes nothing if the bounds stay as they are. */
+/**
+ * Writes nothing if the bounds stay as they are.
+ *
+ * @returns what the trail must say about it
+ */
 export async function writeBounds(
   transaction: LedgerTransaction,
   { id, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
   { bounds: before, version }: KnownBounds,
   bounds: OperatorBounds,
-): Promise<void> {
+): Promise<Readonly<Record<string, unknown>>> {
   const [former, data] = [dataOfBounds(before), dataOfBounds(bounds)];
-  if (JSON.stringify(former) === JSON.stringify(data)) return;
+  if (JSON.stringify(former) === JSON.stringify(data)) return {};
   const document = { kind: OPERATOR_BOUNDS, id, accountId, version, data };
   if (!(await transaction.writeDocument(document))) {
     throw new Error(`the bounds of ${id} were changed without the lock of its account`);
   }
+  return { [OPERATOR_BOUNDS]: data };
 }

@@ -3,7 +3,9 @@
  * documents and archives. Charges and holds are not among them.
  */
 
+import { PROMO_CODE } from '../../document.js';
 import type { DocumentOutcome, DocumentWrite } from '../../document.js';
+import { documentDigest } from '../rights.js';
 import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';
 import {
@@ -11,6 +13,7 @@ import {
   eraseAccount,
   recordLink,
   rotateKey,
+  renewHash,
   setAccountState,
   setKeyState,
   updateAccount,
@@ -27,6 +30,7 @@ export const books = {
   updateKey,
   setKeyState,
   rotateKey,
+  renewHash,
   recordLink,
   eraseAccount,
   topUp,
@@ -48,15 +52,24 @@ export const books = {
     write: DocumentWrite,
   ): Promise<DocumentOutcome> {
     if (!(await transaction.writeDocument(write))) return { outcome: 'conflict' };
-    const { accountId, version, trail } = write;
+    const { kind, id, accountId, version, data, trail } = write;
+    const written = version + 1;
     if (trail !== undefined) {
       await recordChange(transaction, {
         ...trail,
+        details:
+          kind === PROMO_CODE
+            ? {
+                ...trail.details,
+                document: id,
+                digest: documentDigest({ accountId, version: written, data }),
+              }
+            : trail.details,
         accountId: accountId === '' ? null : accountId,
         at: await transaction.now(),
       });
     }
-    return { outcome: 'written', version: version + 1 };
+    return { outcome: 'written', version: written };
   },
 } as const;
 

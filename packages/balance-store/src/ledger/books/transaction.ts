@@ -15,6 +15,7 @@ import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
 import type { CarryRow } from '../archive/carry-row.js';
+import type { HashRenewal } from '../pepper.js';
 
 export interface LedgerTransaction {
   /**
@@ -61,6 +62,8 @@ export interface LedgerTransaction {
     credential: KeyCredential,
     previousUntil: Date | null,
   ): Promise<void>;
+  /** Replaces the old hash where it is stored. @returns each credential whose hash it replaced */
+  renewHash(renewal: HashRenewal): Promise<readonly RenewedHash[]>;
   /** Accounts after this id with a key for {@link LedgerTransaction.takeExpiringKeys}. */
   accountsWithExpiringKeys(after: string, before: Date, limit: number): Promise<readonly string[]>;
   /**
@@ -159,6 +162,12 @@ export interface KeyCredential {
   readonly hint: string;
   readonly credentialHmac: Uint8Array;
   readonly pepperId: string;
+}
+
+export interface RenewedHash {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly before: Pick<KeyCredential, 'credentialHmac' | 'pepperId'>;
 }
 
 export interface NewKeyRow extends KeyCredential, KeyLimits {
