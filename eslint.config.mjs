@@ -11,11 +11,11 @@ import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
 const TRANSLATOR_LAYERS = {
   wire: [],
   reading: ['wire'],
-  'chat-client': [],
+  'chat-client': ['wire'],
   'chat-client/request': ['chat-client', 'reading', 'wire'],
   'chat-client/answer': ['chat-client', 'reading', 'wire'],
   features: ['reading', 'wire'],
-  'responses-client': [],
+  'responses-client': ['wire'],
   'responses-client/request': [
     'responses-client',
     'chat-client/request',
@@ -47,7 +47,7 @@ const TRANSLATOR_LAYERS = {
   mapping: ['reading'],
   streams: ['chat-client/answer', 'wire'],
   reverse: ['native-client', 'native-client/request', 'native-client/answer'],
-  responses: ['responses-client', 'responses-client/request', 'responses-client/answer'],
+  responses: ['responses-client', 'responses-client/request', 'responses-client/answer', 'wire'],
   '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
 };
 

@@ -7,6 +7,7 @@ const toCommonJs = { module: { type: 'commonjs' } };
 export default {
   testMatch: ['<rootDir>/{packages,apps}/*/test/**/*.test.ts'],
   testEnvironment: 'node',
+  setupFilesAfterEnv: ['<rootDir>/scripts/jest-setup.cjs'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

@@ -1,5 +1,5 @@
 /**
- * Runs real clients, most in their newest versions, against a gateway with the bundled simulator.
+ * Runs real clients, most in their newest versions, against a gateway with the simulator.
  * Most checks print the usage that the client received. The sum of these usages must equal the
  * client's charges in the ledger. For clients that print none, the number of charged requests is
  * checked.
@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { freePort } from '../scripts/free-port.cjs';
 import { ensureBuilt, node, root, step } from '../scripts/setup.mjs';
 import { CLIENTS } from './clients.mjs';
+import { startSilentUpstream } from './silent-upstream.mjs';
 
 const dir = process.env['CLIENTS_DIR'] ?? join(tmpdir(), 'gateway-clients');
 const chosen = process.argv.slice(2);
@@ -27,6 +28,10 @@ const data = mkdtempSync(join(tmpdir(), 'gateway-clients-data-'));
 const [port, adminPort] = [await freePort(), await freePort()];
 const adminToken = 'clients-admin-token-0123456789';
 const url = `http://127.0.0.1:${port}`;
+// Imported here, because it may have to be built first.
+const { startUpstreamSimulator } = await import('../packages/upstream-simulator/dist/index.js');
+const simulator = await startUpstreamSimulator();
+const upstream = await startSilentUpstream(simulator.url);
 const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
   cwd: data,
   stdio: 'ignore',
@@ -38,8 +43,11 @@ const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
     DATA_DIR: data,
     CHAT_JSON_SCHEMA: 'native',
     CHAT_REASONING: 'reasoning_content',
-    CHAT_CACHE: 'auto',
     ALLOW_FEATURES: 'web_search',
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_API_KEY: 'clients-upstream-key',
+    // Less than the idle limit of Codex in its check of a silent stream.
+    STREAM_SILENCE_S: '1',
     LOG_LEVEL: 'silent',
   },
 });
@@ -54,6 +62,8 @@ try {
 } finally {
   gateway.kill('SIGTERM');
   await new Promise((resolve) => gateway.once('exit', resolve));
+  upstream.close();
+  await simulator.close();
   rmSync(data, { recursive: true, force: true });
 }
 process.exitCode = failures > 0 ? 1 : 0;

@@ -13,6 +13,15 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** The Node version that the project runs on, from its own dependencies. */
 export const node = join(root, 'node_modules', 'node', 'bin', 'node');
 
+/** The arguments of `node` that run Jest. */
+export const JEST = [
+  // Jest runs tests as CommonJS. With this they can load ES modules, such as commander.
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  join(root, 'node_modules/jest/bin/jest.js'),
+  '--ci',
+];
+
 export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
@@ -105,7 +114,8 @@ function sources() {
   ];
 }
 
-function files(dir) {
+/** All files below a folder, except generated ones. */
+export function files(dir) {
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true })
     .map((name) => join(dir, name))

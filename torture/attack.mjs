@@ -57,10 +57,15 @@ const ENCODINGS = {
  * @param {readonly number[]} options.sizes - bytes of the large bodies of every shape; all other
  *   bodies are small
  * @param {number} options.seconds - duration of the attack with many bodies at once
+ * @param {number} [options.togetherBytes] - the size of each of these
  * @param {boolean} options.isTimed - whether a long block of the event loop is a failure; false for
  *   a busy machine
  */
-export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random, say) {
+export async function tortureAttack(
+  { bodies, sizes, seconds, togetherBytes = LARGEST_BYTES, isTimed },
+  random,
+  say,
+) {
   const memoryLimit = createMemoryLimit(SYSTEM_MEGABYTES * MEBIBYTE);
   const system = await startSystem({
     replicaCount: 1,
@@ -195,7 +200,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     const bodiesToSend = random
       .shuffle([...SHAPES])
       .slice(0, 8)
-      .map((shape) => ({ ...shape, body: Buffer.from(shape.make(LARGEST_BYTES)) }));
+      .map((shape) => ({ ...shape, body: Buffer.from(shape.make(togetherBytes)) }));
     // These bodies take seconds to build, so the time of the attack begins afterwards.
     const until = Date.now() + seconds * 1000;
     const attackers = [...others, ...others, ...others, suspended, suspended].map(async (key) => {

@@ -4,9 +4,10 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
+ *   npm run torture -- --least          the size of `npm test`, for the parts that it runs
  *   npm run torture -- --only race      one part: store, power, http, upstreams, teams, teams-zero,
- *                                       race, zero, attack, holders, answers, changes, payments,
- *                                       payments-embedded or timing
+ *                                       race, zero, attack, holders, answers, changes,
+ *                                       unchargeable, payments, payments-embedded or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -25,12 +26,16 @@ import { createRandom } from './random.mjs';
 import { tortureStore } from './store.mjs';
 import { tortureTeams } from './teams.mjs';
 import { tortureTiming } from './timing.mjs';
+import { tortureUnchargeable } from './unchargeable.mjs';
 
 const REPLICAS = { replicaCount: 4 };
 const TEAMS = { ...REPLICAS, teamCount: 4, keysPerTeam: 50, parallel: 64 };
 const ON_POSTGRES = { ledger: 'PostgreSQL', replicaCount: 2 };
 
-/** Each part's function, and its size without `--gate` and with it. */
+/**
+ * Each part's function and its sizes: `least`, where it is smaller than `short`; `short`, which
+ * `npm run torture` takes; and `gate`. A run of size `least` still has one of every fault.
+ */
 const PARTS = {
   store: {
     title: 'the ledger alone, under killed writers and a database that loses its power',
@@ -41,6 +46,7 @@ const PARTS = {
   power: {
     title: 'the embedded ledger, with its power cut and its process killed at any moment',
     run: torturePower,
+    least: { runs: 3, failingRuns: 1, cuts: 5, charges: 600, kills: 2, chargesPerKill: 300 },
     short: { runs: 6, failingRuns: 2, cuts: 10, charges: 2_000, kills: 5, chargesPerKill: 1_000 },
     gate: {
       runs: 50,
@@ -54,6 +60,16 @@ const PARTS = {
   http: {
     title: 'the whole system, from client to upstream, while every process and link is broken',
     run: tortureHttp,
+    least: {
+      requests: 250,
+      kills: 2,
+      databaseCrashes: 1,
+      databaseOutages: 0,
+      longPauses: 0,
+      redisFaults: 1,
+      parallel: 32,
+      replicaCount: 2,
+    },
     short: {
       requests: 1_000,
       kills: 5,
@@ -78,6 +94,17 @@ const PARTS = {
   upstreams: {
     title: 'several upstream accounts that refuse, limit and vanish, while gateways are killed',
     run: tortureHttp,
+    least: {
+      upstreamAccounts: 3,
+      requests: 150,
+      kills: 2,
+      databaseCrashes: 0,
+      databaseOutages: 0,
+      longPauses: 0,
+      redisFaults: 0,
+      parallel: 16,
+      replicaCount: 2,
+    },
     short: {
       upstreamAccounts: 3,
       requests: 500,
@@ -116,38 +143,50 @@ const PARTS = {
   race: {
     title: 'simultaneous requests for the last cent of a key, with the default overdraft',
     run: tortureRace,
+    least: { overdraft: 'bounded', rounds: 16, kills: 0, replicaCount: 2 },
     short: { overdraft: 'bounded', rounds: 50, kills: 0, ...REPLICAS },
     gate: { overdraft: 'bounded', rounds: 1_000, kills: 0, ...REPLICAS },
   },
   zero: {
     title: 'simultaneous requests for the last cent of a key, with OVERDRAFT=none',
     run: tortureRace,
+    least: { overdraft: 'none', rounds: 16, kills: 1, replicaCount: 2 },
     short: { overdraft: 'none', rounds: 50, kills: 3, ...REPLICAS },
     gate: { overdraft: 'none', rounds: 1_000, kills: 50, ...REPLICAS },
   },
   attack: {
     title: 'hostile bodies of every shape, at a heap of 512 MB',
     run: tortureAttack,
+    least: { bodies: 150, sizes: [250_000], seconds: 1, togetherBytes: 16_000_000 },
     short: { bodies: 400, sizes: [1_000_000], seconds: 5 },
     gate: { bodies: 10_000, sizes: [1_000_000, 8_000_000, 32_000_000], seconds: 60 },
   },
   holders: {
     title: 'random sequences of key operations by holders, against the bounds of their accounts',
     run: tortureHolders,
+    least: { setups: 2, operations: 200 },
     short: { setups: 2, operations: 800 },
     gate: { setups: 16, operations: 64_000 },
   },
   answers: {
     title: 'random answers of the upstream to one customer, while others watch their service',
     run: tortureAnswers,
+    least: { setups: 2, operations: 160 },
     short: { setups: 2, operations: 600 },
     gate: { setups: 16, operations: 20_000 },
   },
   changes: {
     title: 'values of a key that its holder changes at every moment of a request',
     run: tortureChanges,
+    least: { setups: 2, operations: 100 },
     short: { setups: 2, operations: 300 },
     gate: { setups: 16, operations: 16_000 },
+  },
+  unchargeable: {
+    title: 'a full disk and a read-only database, under load',
+    run: tortureUnchargeable,
+    short: { rounds: 1, faultMs: 4_000, requests: 50, parallel: 8 },
+    gate: { rounds: 20, faultMs: 6_000, requests: 500, parallel: 16 },
   },
   payments: {
     title: 'payments, refunds and disputes, whose notifications are lost, repeated and disordered',
@@ -173,11 +212,13 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     gate: { type: 'boolean', default: false },
+    least: { type: 'boolean', default: false },
     only: { type: 'string' },
     untimed: { type: 'boolean', default: false },
   },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000_000);
+const size = values.gate ? 'gate' : values.least ? 'least' : 'short';
 const names = values.only === undefined ? Object.keys(PARTS) : values.only.split(',');
 const counts = { passed: 0, failed: 0 };
 
@@ -185,7 +226,7 @@ for (const name of names) {
   const part = PARTS[name];
   if (part === undefined)
     throw new Error(`--only: ${name} is not one of ${Object.keys(PARTS).join(', ')}`);
-  const options = { ...(values.gate ? part.gate : part.short), isTimed: !values.untimed };
+  const options = { ...(part[size] ?? part.short), isTimed: !values.untimed };
   step(`Torture ${name}, seed ${seed}: ${part.title}\n  ${JSON.stringify(options)}`);
   const startedAt = Date.now();
   const say = (text) => {

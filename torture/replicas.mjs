@@ -37,6 +37,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         HOST: '127.0.0.1',
         PORT: String(port),
         ADMIN_PORT: String(adminPort),

@@ -86,10 +86,14 @@ function nameOf({ ledger, redis, workers, overdraft }) {
  * @param {object} options
  * @param {Readonly<Record<string, string>>} options.upstreamEnv
  * @param {Readonly<Record<string, string>>} [options.env]
+ * @param {string} [options.dataDir] - see `startSystem`
  */
-export async function startOnSetup({ ledger, redis, workers, overdraft }, { upstreamEnv, env }) {
+export async function startOnSetup(
+  { ledger, redis, workers, overdraft },
+  { upstreamEnv, env, dataDir },
+) {
   const system = await startSystem({
-    ...{ replicaCount: 1, ledger, redis, workers, upstreamEnv },
+    ...{ replicaCount: 1, ledger, redis, workers, upstreamEnv, dataDir },
     env: {
       OVERDRAFT: overdraft,
       TRUST_PROXY: '1',
@@ -126,9 +130,15 @@ export async function startOnSetup({ ledger, redis, workers, overdraft }, { upst
       }
       return { id, keys: created };
     },
-    /** Ends the gateway. @returns differences that the product's own audit finds, and bad exits */
-    async finish() {
+    /**
+     * Ends the gateway.
+     *
+     * @param {() => Promise<void>} [read] - reads the ledger after the gateway's last charge
+     * @returns differences that the product's own audit finds, and bad exits
+     */
+    async finish(read) {
       const badExits = await system.drain();
+      await read?.();
       const audit = await system.audit();
       await system.stop();
       return [...audit.differences, ...(badExits === 0 ? [] : [{ badExits }])];

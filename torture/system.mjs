@@ -32,6 +32,7 @@ export const PEPPER = 'torture-pepper-torture-pepper';
  * @param {number} [options.journalEntries] - number of responses that the upstream's journal keeps
  * @param {Readonly<Record<string, string>>} [options.upstreamEnv] - the variables of an upstream
  *   that the part has started itself, in place of simulators
+ * @param {string} [options.dataDir] - an empty folder for the embedded ledger
  */
 export async function startSystem({
   replicaCount,
@@ -44,11 +45,11 @@ export async function startSystem({
   upstreamAccounts = 0,
   journalEntries = 1,
   upstreamEnv,
+  dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-data-')),
 }) {
   const isEmbedded = ledger === 'embedded';
   const postgres = isEmbedded ? undefined : await startPostgres();
   const redis = hasRedis ? await startRedis() : undefined;
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-data-'));
   const upstreams =
     upstreamEnv === undefined
       ? await startUpstreams({ accounts: upstreamAccounts, journalEntries })

@@ -1,6 +1,7 @@
 /**
  * Codex edits a file in a git repository, by the shell and by its patch tool, and resumes the
- * second conversation. It uses the Responses API.
+ * second conversation. It uses the Responses API. It also waits for a stream that is silent for
+ * longer than its idle limit: the gateway's events must keep it from asking, and paying, again.
  */
 
 import { equal } from 'node:assert/strict';
@@ -50,6 +51,12 @@ expectGreeting('Hello from the patch tool');
 // The usage that Codex reports is that of the whole conversation.
 const resumed = codex('resume', '--last', 'And again');
 report('resume', { input: resumed.input - edited.input, output: resumed.output - edited.output });
+
+// With one retry, a stream that Codex gave up would be asked for, and charged, a second time.
+const impatient =
+  'stream_idle_timeout_ms = 3000\nstream_max_retries = 1\nrequest_max_retries = 1\n';
+writeFileSync(join(env.CODEX_HOME, 'config.toml'), `${models}\n${CONFIG}${impatient}`);
+report('silent stream', codex('Wait. silent:8000'));
 
 /** @returns the patch that replaces the second line of the file */
 function patch(from, to) {

@@ -1,10 +1,14 @@
-"""openai-agents: a tool, an output type, a handoff and a streamed run, in both of its formats."""
+"""
+openai-agents: a tool, an output type, a handoff and a streamed run, in both of its formats; and a
+forced tool and a handoff with a model that checks what precedes its thinking.
+"""
 
 import asyncio
 import json
 
 from agents import (
     Agent,
+    ModelSettings,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     Runner,
@@ -61,9 +65,29 @@ async def run(form, model):
     report(f"{form} run_streamed", streamed)
 
 
+async def run_with_bound_thinking(form, model):
+    forced = Agent(
+        name="Forced",
+        model=model,
+        tools=[get_weather],
+        model_settings=ModelSettings(tool_choice="required"),
+    )
+    result = await Runner.run(forced, "Call get_weather")
+    assert "sunny" in result.final_output
+    report(f"{form} forced tool", result)
+
+    other = Agent(name="Other", instructions="Be brief.", model=model)
+    triage = Agent(name="Triage", instructions="Hand off.", model=model, handoffs=[other])
+    result = await Runner.run(triage, "Call transfer_to_other")
+    assert result.last_agent is other
+    report(f"{form} handoff with other instructions", result)
+
+
 async def main():
     for form, model in MODELS.items():
         await run(form, model(model="claude-opus-5", openai_client=AsyncOpenAI()))
+        bound = model(model="claude-opus-5-5", openai_client=AsyncOpenAI())
+        await run_with_bound_thinking(form, bound)
 
 
 asyncio.run(main())

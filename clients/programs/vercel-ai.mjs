@@ -72,3 +72,17 @@ const { reasoningText, usage } = await generateText({
 });
 if (!reasoningText) throw new Error('no reasoning');
 report('openai-compatible reasoning', usage);
+
+// The model checks that its tools are the same as when it thought; here each step has others.
+const lookUp = (name) =>
+  tool({ description: name, inputSchema: z.object({}), execute: () => 'sunny' });
+const changing = await generateText({
+  model: createOpenAI({ apiKey, baseURL })('claude-opus-5-5'),
+  prompt: 'Call get_weather',
+  providerOptions,
+  tools: { get_weather: lookUp('get_weather'), other: lookUp('other') },
+  prepareStep: ({ stepNumber }) => (stepNumber === 1 ? { activeTools: ['other'] } : {}),
+  stopWhen: stepCountIs(3),
+});
+if (!changing.text.includes('sunny')) throw new Error(changing.text);
+report('openai prepareStep', changing.totalUsage);

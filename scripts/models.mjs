@@ -1,0 +1,52 @@
+/**
+ * Writes what other packages know about the models, from the default price table: the packages do
+ * not import each other. It calls the built package. With `--check` it compares instead of writing.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { pnpm, root, step } from './setup.mjs';
+
+const isCheck = process.argv.includes('--check');
+const NOTE = ' Written by `npm run models` from the default price table. */';
+
+step(isCheck ? "Comparing the packages' models" : "Writing the packages' models");
+// Only this package: the others need the files that are written here.
+pnpm('--filter', '@gateway/billing', 'run', 'build');
+const { defaultPriceTable } = await import(join(root, 'packages/billing/dist/index.js'));
+const models = defaultPriceTable().list();
+
+/** The traits without repetition, and the models with the index of theirs. */
+const traits = [...new Set(models.map((model) => JSON.stringify(model.traits)))];
+const indexOf = (model) => traits.indexOf(JSON.stringify(model.traits));
+
+const FILES = {
+  'packages/translator/src/models/known-models.ts': `/** The models and their traits.${NOTE}
+import type { ModelTraits } from '../chat-client/request/traits.js';
+
+export const KNOWN_TRAITS: readonly ModelTraits[] = [${traits.join()}];
+
+/** The id, the index of its traits, and the most thousands of tokens of one answer. */
+export const KNOWN_MODELS: readonly (readonly [string, number, number])[] = ${JSON.stringify(
+    models.map((model) => [model.id, indexOf(model), model.maxOutputTokens / 1000]),
+  )};
+`,
+  'packages/upstream-simulator/src/known-models.ts': `/** The models of the API.${NOTE}
+import type { KnownModel } from './known-model.js';
+
+export const KNOWN_MODELS: readonly KnownModel[] = ${JSON.stringify(
+    models.map((model) => ({ ...model, rateIn: undefined, rateOut: undefined, rates: undefined })),
+  )};
+`,
+};
+
+for (const [name, text] of Object.entries(FILES)) {
+  const path = join(root, name);
+  const after = await format(text, { ...(await resolveConfig(path)), filepath: path });
+  if (!isCheck) writeFileSync(path, after);
+  else if (after !== readFileSync(path, 'utf8')) {
+    process.stderr.write(`${name} is stale: run npm run models and commit\n`);
+    process.exitCode = 1;
+  }
+}

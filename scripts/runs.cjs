@@ -1,0 +1,72 @@
+/**
+ * The tests that have a short form and a long one. `npm test` runs the short forms: the fewest
+ * repetitions that still find a mistake made on purpose. `npm run test:long` runs the long forms of
+ * these files and nothing else; CI does so each night. They look for rare cases.
+ *
+ * `TEST_RUNS=long` chooses the long forms, and `TEST_RUNS=200000` gives every repetition of the
+ * files named on the command line that number. CommonJS, so that scripts and Jest's tests can both
+ * load it.
+ */
+
+const { env } = require('node:process');
+
+/**
+ * By test file: what is repeated, and how often in the short form and in the long one.
+ *
+ * @type {Readonly<Record<string, Readonly<Record<string, readonly [short: number, long: number]>>>>}
+ */
+const RUNS = {
+  'packages/translator/test/request-properties.test.ts': { inputs: [400, 4_000] },
+  'packages/translator/test/responses-properties.test.ts': { inputs: [400, 4_000] },
+  'packages/translator/test/reverse-properties.test.ts': {
+    inputs: [400, 4_000],
+    // Each run reads a whole stream twice.
+    streams: [100, 1_000],
+  },
+  'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
+  'packages/translator/test/json-scanner.test.ts': { texts: [1_000, 5_000] },
+  'packages/translator/test/tap-replay.test.ts': { streams: [100, 300] },
+  'packages/rate-limiter/test/local.test.ts': { sequences: [400, 2_000] },
+  'packages/rate-limiter/test/memory.test.ts': { sequences: [100, 300] },
+  'packages/rate-limiter/test/redis.test.ts': { sequences: [20, 60] },
+  'packages/balance-store/test/model.test.ts': { histories: [25, 100] },
+  'packages/balance-store/test/postgres.test.ts': {
+    'rounds of duplicates': [6, 30],
+    'pairs of opposite order': [100, 650],
+    'races of a top-up': [60, 300],
+    'rounds of one id': [15, 50],
+    'races of holds': [6, 30],
+  },
+  'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
+  'apps/gateway/test/account-pool.test.ts': { sequences: [100, 500] },
+  // The long form is the specification's check of one day's traffic.
+  'apps/gateway/test/exactness.test.ts': { requests: [1_845, 25_845] },
+};
+
+/**
+ * The tests that run parts of the torture harness, at its size `least` and in the long form at its
+ * size `short`.
+ */
+const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
+  (name) => `apps/gateway/test/${name}.test.ts`,
+);
+
+const { TEST_RUNS } = env;
+const isLong = TEST_RUNS === 'long';
+
+/**
+ * @param {string} file - the test's `__filename`
+ * @param {string} what - a name of {@link RUNS}
+ * @returns {number} how often to repeat it
+ */
+function runs(file, what) {
+  const [, sizesOf] = Object.entries(RUNS).find(([path]) => file.endsWith(`/${path}`)) ?? [];
+  const sizes = sizesOf?.[what];
+  if (sizes === undefined) throw new Error(`scripts/runs.cjs has no "${what}" of ${file}`);
+  if (TEST_RUNS === undefined || TEST_RUNS === '') return sizes[0];
+  return isLong ? sizes[1] : Number(TEST_RUNS);
+}
+
+const longFiles = [...Object.keys(RUNS), ...TORTURE];
+
+module.exports = { runs, isLong, longFiles };
