@@ -34,7 +34,7 @@ import { OPEN_METRICS_TYPE, wantsOpenMetrics } from './telemetry/open-metrics.js
 import { settingsRoutes } from './settings/settings-routes.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { refusalOfType } from './routes/json-body.js';
-import { NEXT_CURSOR } from './routes/key-route.js';
+import { NEXT_CURSOR, rangeHeaders } from './routes/key-route.js';
 import { openApiRoute } from './routes/openapi.js';
 import type { Activity } from './activity.js';
 
@@ -144,6 +144,13 @@ function nextCursorOf(result: unknown): string | undefined {
   return typeof result.next_cursor === 'string' ? result.next_cursor : undefined;
 }
 
+/** Whether the result states the range that it is about. */
+function hasRange(result: unknown): result is { readonly from: string; readonly until: string } {
+  if (typeof result !== 'object' || result === null) return false;
+  const { from, until } = result as { readonly from?: unknown; readonly until?: unknown };
+  return typeof from === 'string' && typeof until === 'string';
+}
+
 function sendText(res: express.Response, format: TextFormat<unknown>, result: unknown): void {
   const { mediaType, write, headers } = format;
   const next = nextCursorOf(result);
@@ -151,6 +158,7 @@ function sendText(res: express.Response, format: TextFormat<unknown>, result: un
     'content-type': `${mediaType}; charset=utf-8`,
     ...headers,
     ...(next === undefined ? {} : { [NEXT_CURSOR]: next }),
+    ...(hasRange(result) ? rangeHeaders(result) : {}),
   });
   res.end(write(result));
 }

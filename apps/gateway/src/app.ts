@@ -114,6 +114,8 @@ const EXPOSED_HEADERS = [
   'x-gateway-charge-usd',
   'x-gateway-balance-usd',
   'x-gateway-next-cursor',
+  'x-gateway-from',
+  'x-gateway-until',
   'x-gateway-archived-until',
   'x-gateway-translation-notes',
 ];

@@ -32,10 +32,10 @@ const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
  */
 export async function authenticate(
   req: Request,
-  services: Pick<Services, 'store' | 'limiter' | 'readLinks' | 'now'>,
+  services: Pick<Services, 'store' | 'limiter' | 'readLinks' | 'now' | 'sameKeyInBothHeaders'>,
   accepted: AcceptedCredential,
 ): Promise<Authentication> {
-  const presented = readCredential(req.headers, accepted);
+  const presented = readCredential(req.headers, accepted, services.sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return presented;
   const { credential } = presented;
   return accepted === 'bearer_or_link' && isRead(req) && isReadLink(credential)

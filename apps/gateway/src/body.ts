@@ -8,6 +8,8 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { judgeByProgress } from './arrivals.js';
+import { LATE_REQUEST, brokenStatusOn } from './broken-request.js';
 import { SMALL_BYTES } from './byte-budget.js';
 import type { ByteReservation, ReservationOutcome } from './byte-budget.js';
 import { errorCode } from './error-code.js';
@@ -77,7 +79,10 @@ export function checkBodyHeaders(
   return declaredBytes(req) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
 
-/** Reads a body whose headers were checked. */
+/**
+ * Reads a body whose headers were checked, for a known key: however slow the client is, if the body
+ * makes progress.
+ */
 export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
   const received = await collect(req, limits);
   if (!Buffer.isBuffer(received)) {
@@ -94,8 +99,9 @@ function collect(
   { maxBytes, memory, invite }: BodyLimits,
 ): Promise<Buffer | Refusal | 'gone'> {
   return new Promise((resolve) => {
-    // The connection was closed while the key was looked up, so no event will follow.
-    if (req.destroyed) {
+    // The connection was closed while the key was looked up, so no event will follow. Or the
+    // request was answered, because it did not arrive in time.
+    if (req.destroyed || brokenStatusOn(req.socket) !== undefined) {
       resolve('gone');
       return;
     }
@@ -108,7 +114,16 @@ function collect(
     invite();
     let reserved = 0;
     const pieces = new Pieces(declared >= LARGE_BODY_BYTES ? declared : 0);
+    const stopJudging = req.complete
+      ? undefined
+      : judgeByProgress(req, {
+          bytes: () => pieces.bytes,
+          onLate() {
+            stop(LATE_REQUEST);
+          },
+        });
     const finish = (result: Buffer | Refusal | 'gone'): void => {
+      stopJudging?.();
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       resolve(result);
     };
@@ -124,6 +139,9 @@ function collect(
         pieces.add(chunk);
         return;
       }
+      stop(refusal);
+    };
+    const stop = (refusal: Refusal): void => {
       req.pause();
       finish(refusal);
     };

@@ -1,42 +1,82 @@
 /**
- * Answers a request that Node's HTTP parser refuses, or whose head or body did not arrive in time.
- * Node itself would send a status line without a body, which SDKs cannot read.
+ * Answers requests that never reach a route: those that Node's HTTP parser refuses, those that did
+ * not arrive in time, and those to which Node would answer itself. Node's own answers have no body,
+ * and SDKs cannot read them.
  */
 
 import { STATUS_CODES } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { errorBody } from '@gateway/translator';
-import { requestIdHeaders, retryHeaders } from './refusal.js';
-import type { Refusal } from './refusal.js';
+import { badRequest, requestIdHeaders, retryHeaders, sendEarlyRefusal } from './refusal.js';
+import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 
 /** Node sets `_httpMessage` to the response in progress; its own handler reads it too. */
-type ClientSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+type ClientSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-const answered = new WeakSet<Socket>();
+const answered = new WeakMap<Duplex, number>();
 /** How long the client may take to read the answer. */
 const CLOSE_MS = 1_000;
+
+/** The status that the client of a broken request got; `undefined` if it left by itself. */
+export function brokenStatusOn(socket: Socket): number | undefined {
+  return answered.get(socket);
+}
 
 /** Sends the refusal, unless a response has begun, and closes the connection. */
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException & { readonly rawPacket?: Buffer },
   socket: ClientSocket,
 ): void {
+  const url = socket._httpMessage?.req.url ?? targetOf(error.rawPacket);
+  refuseConnection(socket, refusalOf(error.code), url);
+}
+
+/** Answers what Node would answer itself, or not at all. */
+export function answerForNode(server: Server): void {
+  server.on('checkExpectation', (req, res) => {
+    refuse(req, res, {
+      status: 417,
+      type: 'invalid_request_error',
+      message: 'expect: must be absent or 100-continue',
+    });
+  });
+  server.on('connect', (req, socket) => {
+    refuseConnection(socket, NO_PROXY, req.url ?? '');
+  });
+}
+
+/**
+ * Refuses a request without `Host`, which HTTP/1.1 demands.
+ *
+ * @returns whether it was refused
+ */
+export function refuseWithoutHost(req: IncomingMessage, res: ServerResponse): boolean {
+  if (req.headers.host !== undefined || req.httpVersion !== '1.1') return false;
+  refuse(req, res, badRequest('host: is missing'));
+  return true;
+}
+
+function refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal): void {
+  res.setHeader('connection', 'close');
+  const requestId = newRequestId(Date.now());
+  sendEarlyRefusal(req, res, refusal, { dialect: dialectOf(req.url ?? ''), requestId });
+}
+
+function refuseConnection(socket: ClientSocket, refusal: Refusal, url: string): void {
   // The parser reports each further packet of the same connection.
   if (answered.has(socket)) return;
-  answered.add(socket);
-  const response = socket._httpMessage ?? undefined;
-  if (!socket.writable || response?.headersSent === true) {
+  answered.set(socket, refusal.status);
+  if (!socket.writable || socket._httpMessage?.headersSent === true) {
     socket.destroy();
     return;
   }
-  const refusal = refusalOf(error.code);
   const requestId = newRequestId(Date.now());
-  const url = response?.req.url ?? targetOf(error.rawPacket);
   const body = errorBody({
     ...{ type: refusal.type, message: refusal.message, param: null, code: null, requestId },
-    dialect: /^\/v1\/(chat|responses)\b/.test(url) ? 'chat.completions' : 'messages',
+    dialect: dialectOf(url),
   });
   const headers = {
     ...requestIdHeaders(requestId),
@@ -52,22 +92,36 @@ export function answerBrokenRequest(
   setTimeout(() => socket.destroy(), CLOSE_MS).unref();
 }
 
+function dialectOf(url: string): Dialect {
+  return /^\/v1\/(chat|responses)\b/.test(url) ? 'chat.completions' : 'messages';
+}
+
+/** A request that did not arrive in time. */
+export const LATE_REQUEST: Refusal = {
+  status: 408,
+  type: 'timeout_error',
+  message: 'the request did not arrive completely in time; nothing was charged',
+};
+
+const NO_PROXY: Refusal = {
+  status: 405,
+  type: 'invalid_request_error',
+  message: 'CONNECT: the gateway is not a proxy; its address is the base address of the client',
+};
+
+/** The code of Node's own error, with which a late request is answered as Node's late heads are. */
+export const LATE_CODE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 function refusalOf(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, type: 'invalid_request_error', message: 'headers: are too large' };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { status: 413, type: 'request_too_large', message: 'chunk extensions: are too large' };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return {
-        ...{ status: 408, type: 'timeout_error' },
-        message: 'the request did not arrive completely in time; nothing was charged',
-      };
+    case LATE_CODE:
+      return LATE_REQUEST;
     default:
-      return {
-        ...{ status: 400, type: 'invalid_request_error' },
-        message: 'the request is not valid HTTP',
-      };
+      return badRequest('the request is not valid HTTP');
   }
 }
 

@@ -9,8 +9,15 @@ import { createActivity } from './activity.js';
 import { createByteBudget } from './byte-budget.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
-import { enableMinorCollections, freeMemoryOfStart, freeMemoryWhenIdle } from './heap-tuning.js';
-import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
+import { enableMinorCollections, freeMemoryWhenIdle } from './heap-tuning.js';
+import {
+  connectionLimitsOf,
+  connectionsOn,
+  createHttpServer,
+  drain,
+  listen,
+  urlOf,
+} from './http-server.js';
 import { withRefusalEvents } from './notifications/upstream-refused.js';
 import { peppersOf } from './open-store.js';
 import type { RequestLedger } from './open-store.js';
@@ -67,6 +74,8 @@ export interface ClientServerParts extends Log {
   readonly registry: Registry;
   readonly payments: Payments | undefined;
   readonly openLimiter: (metrics: Metrics) => Limiter | Promise<Limiter>;
+  /** Called when everything is ready, just before the first connection is accepted. */
+  readonly beforeListening?: () => void;
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
@@ -153,8 +162,10 @@ export async function startClientServer(
     chargedTo: accountMetrics.onCharge,
     payments: parts.payments,
     trustedProxies: config.trustedProxies,
+    sameKeyInBothHeaders: config.sameKeyInBothHeaders,
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
+    allowedFeatures: config.allowedFeatures,
     readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
     operator: config.operator,
@@ -168,9 +179,9 @@ export async function startClientServer(
     await limiter.close();
     await tracing?.close();
   }
-  const server = createHttpServer(createApp(services));
+  const server = createHttpServer(createApp(services), connectionLimitsOf(config.clientTimes));
   try {
-    freeMemoryOfStart();
+    parts.beforeListening?.();
     await listen(server, { host: config.host, port: config.port });
   } catch (error) {
     await closeAll();

@@ -12,6 +12,7 @@ import type { Policy } from '@gateway/rate-limiter';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { BODIES_AT_ONCE, defaultBodyMemory, leastBodyMemory, memoryLimit } from './body-memory.js';
+import { reasonOf } from './error-code.js';
 import { centsFromUnits } from './payments/cents.js';
 import { tracingConfigOf, tracingVariables } from './tracing/tracing-config.js';
 import type { TracingConfig } from './tracing/tracing-config.js';
@@ -114,6 +115,10 @@ const webhookSecret = z
     return bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64;
   }, 'must have 24 to 64 bytes after whsec_, in base64');
 
+/** A key of the provider's Admin API. */
+export const ADMIN_KEY_FORM = /^sk-ant-admin[\x21-\x7e]+$/;
+export const ADMIN_KEY_PROBLEM = 'must be sk-ant-admin…';
+
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
@@ -145,7 +150,7 @@ const environment = z.object({
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
   UPSTREAMS: text.optional(),
-  ANTHROPIC_ADMIN_KEY: text.regex(/^sk-ant-admin[\x21-\x7e]+$/, 'must be sk-ant-admin…').optional(),
+  ANTHROPIC_ADMIN_KEY: text.regex(ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM).optional(),
   ANTHROPIC_ADMIN_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
     .default(PROVIDER_URL),
@@ -208,6 +213,10 @@ const environment = z.object({
   OPERATOR: operator.optional(),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   DRAIN_DELAY_S: z.coerce.number().int().min(0).max(600).default(0),
+  REQUEST_HEAD_S: positive.max(600).default(10),
+  UPLOAD_STALL_S: positive.max(3_600).default(60),
+  UPLOAD_MAX_S: positive.max(86_400).default(600),
+  KEEP_ALIVE_S: positive.max(3_600).default(75),
   // No stream may be silent for longer than 15 s: see docs/decisions/0053.
   STREAM_SILENCE_S: positive.max(15).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -220,7 +229,9 @@ const environment = z.object({
   LOW_BALANCE_USD: usd.optional(),
   CHAT_JSON_SCHEMA: z.enum(['ignored', 'native']).default('ignored'),
   CHAT_REASONING: z.enum(['none', 'thinking_blocks', 'reasoning_content']).default('none'),
-  CHAT_CACHE: z.enum(['client', 'auto']).default('client'),
+  CHAT_CACHE: z.enum(['auto', 'always', 'client']).default('auto'),
+  SAME_KEY_IN_BOTH_HEADERS: z.enum(['refused', 'accepted']).default('refused'),
+  VERIFIED_MODELS: list,
   ALLOW_FEATURES: list.pipe(z.array(z.enum(PRICED_FEATURES))),
   ...tracingVariables,
 });
@@ -258,8 +269,8 @@ export interface Config {
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   /** A file with several accounts, in place of `upstream`. */
   readonly upstreamsPath: string | undefined;
-  /** The Admin API of the upstream's provider; `undefined`: its reports cannot be read. */
-  readonly providerAdmin: { readonly url: string; readonly key: string } | undefined;
+  /** The provider's Admin API, and its key for accounts without one of their own. */
+  readonly providerAdmin: { readonly url: string; readonly key: string | undefined };
   /** The proxies between the gateway and the upstream. */
   readonly proxies: {
     readonly httpsProxy: string | undefined;
@@ -290,6 +301,10 @@ export interface Config {
   /** The limits of one payment. */
   readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
+  /** Whether a request may have its key in `Authorization` and in `x-api-key`. */
+  readonly sameKeyInBothHeaders: 'refused' | 'accepted';
+  /** The models for verified organizations that are offered: ids of the price table. */
+  readonly verifiedModels: readonly string[];
   readonly keyPepper: string | undefined;
   /** The previous pepper, which is also accepted while a new pepper replaces it. */
   readonly previousKeyPepper: string | undefined;
@@ -305,6 +320,8 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string>;
   /** How long `/readyz` answers 503 before the gateway stops. */
   readonly drainDelayMs: number;
+  /** How long clients may take to send requests, and may keep a connection without one. */
+  readonly clientTimes: ClientTimes;
   /** How long a stream may be silent before the client gets an event that it ignores. */
   readonly streamSilenceMs: number;
   /** The folder of the built pages, or `none`. Default: that of package `@gateway/dashboard`. */
@@ -331,14 +348,25 @@ export interface Config {
   readonly tracing: TracingConfig | undefined;
 }
 
+/** In milliseconds. `ConnectionLimits` of `http-server.ts` describes each. */
+export interface ClientTimes {
+  readonly headersTimeoutMs: number;
+  readonly uploadStallMs: number;
+  readonly uploadMaxMs: number;
+  readonly idleTimeoutMs: number;
+}
+
 /** Optional features for chat clients, all off by default. */
 export interface ChatConfig {
   /** With `native`, the upstream guarantees that answers follow the JSON schema of a request. */
   readonly jsonSchema: 'ignored' | 'native';
   /** The form in which answers return thinking. */
   readonly reasoning: 'none' | 'thinking_blocks' | 'reasoning_content';
-  /** With `auto`, the gateway adds cache points to requests without any. */
-  readonly cache: 'client' | 'auto';
+  /**
+   * Which requests without cache points get some: `auto`, those that are part of a conversation or
+   * of an agent's work; `always`, all; `client`, none.
+   */
+  readonly cache: 'auto' | 'always' | 'client';
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -356,7 +384,7 @@ export function readEnvironment(env: Environment): Environment {
   try {
     return { ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given };
   } catch (error) {
-    throw new ConfigError([`ENV_FILE: ${error instanceof Error ? error.message : 'unreadable'}`]);
+    throw new ConfigError([`ENV_FILE: ${reasonOf(error)}`]);
   }
 }
 
@@ -441,10 +469,7 @@ export function readConfig(env: Environment): Config {
         ? undefined
         : { url: v.UPSTREAM_URL ?? PROVIDER_URL, apiKey: v.UPSTREAM_API_KEY },
     upstreamsPath: v.UPSTREAMS,
-    providerAdmin:
-      v.ANTHROPIC_ADMIN_KEY === undefined
-        ? undefined
-        : { url: v.ANTHROPIC_ADMIN_URL, key: v.ANTHROPIC_ADMIN_KEY },
+    providerAdmin: { url: v.ANTHROPIC_ADMIN_URL, key: v.ANTHROPIC_ADMIN_KEY },
     proxies: { httpsProxy: v.HTTPS_PROXY, httpProxy: v.HTTP_PROXY, noProxy: v.NO_PROXY },
     webhook:
       v.WEBHOOK_URL === undefined || v.WEBHOOK_SECRET === undefined
@@ -474,6 +499,12 @@ export function readConfig(env: Environment): Config {
       v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
     corsOrigins: new Set(v.CORS_ORIGINS),
     drainDelayMs: v.DRAIN_DELAY_S * 1000,
+    clientTimes: {
+      headersTimeoutMs: v.REQUEST_HEAD_S * 1000,
+      uploadStallMs: v.UPLOAD_STALL_S * 1000,
+      uploadMaxMs: v.UPLOAD_MAX_S * 1000,
+      idleTimeoutMs: v.KEEP_ALIVE_S * 1000,
+    },
     streamSilenceMs: v.STREAM_SILENCE_S * 1000,
     pagesDir: v.PAGES_DIR,
     topUpUrl: v.TOP_UP_URL,
@@ -491,6 +522,8 @@ export function readConfig(env: Environment): Config {
         v.ACCOUNT_REQUESTS_PER_MINUTE ?? KEYS_PER_ACCOUNT * v.KEY_REQUESTS_PER_MINUTE,
     },
     lowBalance: v.LOW_BALANCE_USD,
+    sameKeyInBothHeaders: v.SAME_KEY_IN_BOTH_HEADERS,
+    verifiedModels: v.VERIFIED_MODELS,
     allowedFeatures: new Set(v.ALLOW_FEATURES),
     overdraft: v.OVERDRAFT,
     chat: { jsonSchema: v.CHAT_JSON_SCHEMA, reasoning: v.CHAT_REASONING, cache: v.CHAT_CACHE },

@@ -1,14 +1,16 @@
 /**
  * Finds the credential that a request presents: `Authorization: Bearer <key>` or `x-api-key:
- * <key>`. Two different ones are refused. The same one in both headers is accepted where both forms
- * are, because Claude Code sends it so with `apiKeyHelper`. Only the form is checked here, not
- * whether the key exists.
+ * <key>`. Both at once are refused, as the specification says. An operator may accept the same one
+ * in both headers, because Claude Code sends it so with `apiKeyHelper`. Only the form is checked
+ * here, not whether the key exists.
  *
  * No message contains the literal `x-api-key`: Claude Code replaces any error text that contains it
  * by "Invalid API key".
  */
 
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from './config.js';
 import { badRequest, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 
@@ -25,12 +27,14 @@ const MAX_CREDENTIAL_CHARS = 256;
 export function readCredential(
   headers: IncomingHttpHeaders,
   accepted: AcceptedCredential,
+  sameInBoth: Config['sameKeyInBothHeaders'],
 ): PresentedCredential {
   const authorization = headers.authorization;
   const xApiKey = headers['x-api-key'];
   const bearer = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-  if (authorization !== undefined && xApiKey !== undefined && bearer !== xApiKey) {
-    return { outcome: 'refused', refusal: TWO_CREDENTIALS };
+  if (authorization !== undefined && xApiKey !== undefined) {
+    if (!isSame(bearer, xApiKey)) return { outcome: 'refused', refusal: TWO_CREDENTIALS };
+    if (sameInBoth === 'refused') return { outcome: 'refused', refusal: SAME_TWICE };
   }
   if (accepted !== 'bearer_or_x_api_key' && xApiKey !== undefined) {
     return { outcome: 'refused', refusal: BEARER_ONLY };
@@ -41,6 +45,13 @@ export function readCredential(
     return { outcome: 'refused', refusal: UNKNOWN_KEY };
   }
   return { outcome: 'presented', credential };
+}
+
+/** Takes the same time wherever they differ. */
+function isSame(bearer: string | undefined, xApiKey: string | string[]): boolean {
+  if (bearer === undefined || typeof xApiKey !== 'string') return false;
+  const [one, other] = [bearer, xApiKey].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(one!, other!);
 }
 
 /**
@@ -68,4 +79,8 @@ const BEARER_ONLY = unauthorized(
 const TWO_CREDENTIALS = badRequest(
   'two different credentials were sent, in the Authorization header and in the API key header: send one ' +
     '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
+);
+const SAME_TWICE = badRequest(
+  'the same credential was sent in the Authorization header and in the API key header: send one ' +
+    '(an operator can accept both with SAME_KEY_IN_BOTH_HEADERS=accepted)',
 );

@@ -73,7 +73,8 @@ export function disableMemoryReducer(
 
 /**
  * Returns to the system the memory that only the start needed, some 15 MB. At this moment there is
- * no optimized code that this GC could drop.
+ * no optimized code that this GC could drop. For the program `gateway` only: in a process that runs
+ * anything else, such as tests, a full GC takes long.
  */
 export function freeMemoryOfStart(): void {
   collect?.({ type: 'major', flavor: 'last-resort' });

@@ -6,21 +6,27 @@ import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
-import { answerBrokenRequest } from './broken-request.js';
+import { Arrival } from './arrivals.js';
+import type { ArrivalLimits } from './arrivals.js';
+import {
+  LATE_CODE,
+  answerBrokenRequest,
+  answerForNode,
+  refuseWithoutHost,
+} from './broken-request.js';
 import { holdBody } from './continue.js';
 import { ConfigError } from './config.js';
+import type { ClientTimes } from './config.js';
 import { errorCode } from './error-code.js';
 import { httpUrl } from './http-url.js';
 
-export interface ConnectionLimits {
+export interface ConnectionLimits extends ArrivalLimits {
   /**
    * How long a request's head may take. The time starts with the connection for its first request,
    * and with the first byte of each later request.
    */
   readonly headersTimeoutMs: number;
-  /** How long a whole request may take to arrive. 60 s are enough for 32 MiB at 5 Mbit/s. */
-  readonly requestTimeoutMs: number;
-  /** How often Node checks the two timeouts above. */
+  /** How often the time that requests take to arrive is checked. */
   readonly checkEveryMs: number;
   /**
    * How long a connection may be idle between two requests. Longer than the idle timeout of a load
@@ -35,47 +41,88 @@ export interface ConnectionLimits {
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
+  uploadStallMs: 60_000,
+  uploadMaxMs: 600_000,
   checkEveryMs: 2_000,
   idleTimeoutMs: 75_000,
   maxConnections: 20_000,
 };
 
-const connectionsOf = new WeakMap<Server, Set<Socket>>();
+/** @returns the default limits, with the times that the operator chose */
+export function connectionLimitsOf(times: ClientTimes): ConnectionLimits {
+  const shortest = Math.min(...Object.values<number>({ ...times }));
+  const checkEveryMs = Math.min(CONNECTION_LIMITS.checkEveryMs, shortest / 4);
+  return { ...CONNECTION_LIMITS, ...times, checkEveryMs };
+}
+
+const connectionsOf = new WeakMap<Server, Map<Socket, Arrival>>();
 
 export function createHttpServer(
   app: RequestListener & Partial<Pick<Express, 'request' | 'response'>>,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
+  const connections = new Map<Socket, Arrival>();
+  const serve: RequestListener = (req, res) => {
+    connections.get(req.socket)?.begin(req);
+    if (!refuseWithoutHost(req, res)) app(req, res);
+  };
   const server = createServer(
     {
       joinDuplicateHeaders: true,
+      requireHostHeader: false,
       connectionsCheckingInterval: limits.checkEveryMs,
       noDelay: true,
       IncomingMessage: bornWith(app.request, IncomingMessage),
       ServerResponse: bornWith(app.response, ServerResponse),
     },
-    app,
+    serve,
   );
   // By default Node sends `100 Continue` at once. Here it is sent right before the body is read.
   server.on('checkContinue', (req, res) => {
     holdBody(req);
-    app(req, res);
+    serve(req, res);
   });
   server.on('clientError', answerBrokenRequest);
+  answerForNode(server);
   // A client that half-closes the connection after its request still gets its response. Without
   // this option, which only Node's source documents, Node would close the whole connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.headersTimeout = limits.headersTimeoutMs;
-  server.requestTimeout = limits.requestTimeoutMs;
+  // Node would end every request after one time, whatever has arrived. `arrivals.ts` judges them.
+  server.requestTimeout = 0;
   server.keepAliveTimeout = limits.idleTimeoutMs;
   server.maxConnections = limits.maxConnections;
-  const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
   server.on('connection', (socket) => {
-    connections.add(socket);
+    connections.set(socket, new Arrival());
     socket.once('close', () => connections.delete(socket));
   });
+  endLateRequests(server, connections, limits);
   return server;
+}
+
+/** The most intervals between two checks that count: a process without CPU reads nothing. */
+const MOST_INTERVALS = 2;
+
+function endLateRequests(
+  server: Server,
+  connections: ReadonlyMap<Socket, Arrival>,
+  limits: ConnectionLimits,
+): void {
+  let lookedAt = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const elapsedMs = Math.min(now - lookedAt, MOST_INTERVALS * limits.checkEveryMs);
+    lookedAt = now;
+    for (const [socket, arrival] of connections) {
+      if (!arrival.look(elapsedMs, limits)) continue;
+      const error = Object.assign(new Error('the request is late'), { code: LATE_CODE });
+      server.emit('clientError', error, socket);
+    }
+  }, limits.checkEveryMs).unref();
+  server.once('close', () => {
+    clearInterval(timer);
+  });
 }
 
 /**
@@ -151,7 +198,7 @@ export async function drain(
   server: Server,
   { deadlineMs, isWorking = () => false }: Patience,
 ): Promise<void> {
-  const connections = connectionsOf.get(server) ?? new Set();
+  const connections = connectionsOf.get(server) ?? new Map<Socket, Arrival>();
   /** The value of `watchedMs` at which each connection became idle. */
   const idleSince = new WeakMap<Socket, number>();
   const startedAt = performance.now();
@@ -165,12 +212,12 @@ export async function drain(
     const now = performance.now();
     watchedMs += Math.min(now - lookedAt, MOST_PER_LOOK_MS);
     lookedAt = now;
-    for (const socket of connections) if (isLeft(socket)) socket.destroy();
+    for (const socket of connections.keys()) if (isLeft(socket)) socket.destroy();
     if (connections.size === 0 && !isWorking()) break;
     if (now - startedAt >= deadlineMs) break;
     await sleep(LOOK_EVERY_MS);
   }
-  for (const socket of connections) socket.destroy();
+  for (const socket of connections.keys()) socket.destroy();
   await stopped;
   await close(server);
 

@@ -5,6 +5,7 @@
 
 import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
+import { reasonOf } from './error-code.js';
 
 const PERIOD_MS = 60_000;
 /** Every hour, a pass looks for unsealed entries of all accounts, not only for new entries. */
@@ -69,7 +70,7 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
       } catch (error) {
         // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit`
         // reports the reason.
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         log.warn({ step, reason }, 'ledger upkeep failed');
       }
     }

@@ -1,7 +1,6 @@
 /** Refusals: the error, its headers, and the moment at which it is sent. */
 
-import type { IncomingMessage } from 'node:http';
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
 import { awaitsContinue } from './continue.js';
@@ -49,14 +48,14 @@ export interface RefusalContext {
 }
 
 /** Writes a refusal as the whole response. Call it before anything is sent. */
-export function sendRefusal(res: Response, refusal: Refusal, context: RefusalContext): void {
+export function sendRefusal(res: ServerResponse, refusal: Refusal, context: RefusalContext): void {
   res.end(writeRefusal(res, refusal, context));
 }
 
 /** Writes a refusal of a request whose body may not have arrived completely. */
 export function sendEarlyRefusal(
-  req: Request,
-  res: Response,
+  req: IncomingMessage,
+  res: ServerResponse,
   refusal: Refusal,
   context: RefusalContext,
 ): void {
@@ -74,7 +73,7 @@ export function sendEarlyRefusal(
 /**
  * Closes the connection afterwards, so that the rest of the body is not read as the next request.
  */
-function closing(res: Response): Response {
+function closing(res: ServerResponse): ServerResponse {
   return res.setHeader('connection', 'close');
 }
 
@@ -83,7 +82,7 @@ function closing(res: Response): Response {
  * were closed while the client still sends, the client would get a TCP reset, and its system would
  * discard the response even if it had already arrived.
  */
-function refuseUpload(req: Request, res: Response, body: string): void {
+function refuseUpload(req: IncomingMessage, res: ServerResponse, body: string): void {
   res.write(body);
   void discardBody(req).then(() => res.end());
 }
@@ -123,7 +122,7 @@ function discardBody(req: IncomingMessage): Promise<void> {
 }
 
 /** Writes the head. @returns the body */
-function writeRefusal(res: Response, refusal: Refusal, context: RefusalContext): string {
+function writeRefusal(res: ServerResponse, refusal: Refusal, context: RefusalContext): string {
   const body = errorBody({
     type: refusal.type,
     message: refusal.message,

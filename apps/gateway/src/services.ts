@@ -46,8 +46,11 @@ export interface Services {
   /** `undefined` unless a provider is configured. */
   readonly payments: Payments | undefined;
   readonly trustedProxies: number;
+  readonly sameKeyInBothHeaders: Config['sameKeyInBothHeaders'];
   readonly corsOrigins: ReadonlySet<string>;
   readonly overdraft: Config['overdraft'];
+  /** Features that cost more than tokens and that the operator allows nevertheless. */
+  readonly allowedFeatures: Config['allowedFeatures'];
   readonly readLinks: ReadLinks;
   /** Where customers buy credit. */
   readonly topUpUrl: string | undefined;

@@ -17,6 +17,7 @@ import { createHttpServer, drain, listen, urlOf } from './http-server.js';
 import { openStoreWhenReachable, peppersOf } from './open-store.js';
 import type { Log } from './log.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
+import { startRetirementWatch } from './notifications/model-retirement.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
 import { createLivePrices } from './settings/live-prices.js';
 import type { LivePrices } from './settings/live-prices.js';
@@ -82,7 +83,7 @@ export async function openSharedParts(
   if (memory !== undefined) log.warn(memory);
   // Checks the files before the ledger is opened. All settings are read below, once the simulator's
   // address is known.
-  readPriceTable(config.priceTablePath);
+  readPriceTable(config);
   if (config.upstreamsPath !== undefined) readUpstreams(config.upstreamsPath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
@@ -118,6 +119,7 @@ async function openPartsOf(
   const prices = createLivePrices(initial);
   const settingsMetrics = addSettingsMetrics(registry, initial.version);
   const upkeep = startLedgerUpkeep(store, log);
+  const retirements = startRetirementWatch({ prices, store, log, now: Date.now });
   addLedgerMetrics(registry, {
     summary: () => upkeep.summary,
     isReachable: () =>
@@ -182,7 +184,7 @@ async function openPartsOf(
           },
           lowBalance: config.lowBalance,
           payments,
-          reports: openProviderReports(config),
+          reports: (account) => openProviderReports(config, settings.upstream)(account),
           overdraft: config.overdraft,
           operator: config.operator,
           sendsEvents: config.webhook !== undefined,
@@ -214,6 +216,7 @@ async function openPartsOf(
     async closeLedger() {
       await paymentUpkeep?.stop();
       await notifications.stop();
+      await retirements.stop();
       await upkeep.stop();
       await store.close();
     },

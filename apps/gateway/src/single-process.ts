@@ -11,7 +11,7 @@ import { openSharedParts } from './shared-parts.js';
 import type { Config } from './config.js';
 import type { DataDir } from './data-dir.js';
 import { startClientServer } from './client-server.js';
-import type { ClientServer } from './client-server.js';
+import type { ClientServer, ClientServerParts } from './client-server.js';
 import { openLog } from './log.js';
 import type { Services } from './services.js';
 import type { Reloader } from './settings/reloader.js';
@@ -39,6 +39,7 @@ export interface RunningGateway {
 
 export async function startGateway(
   config: Config,
+  options: Pick<ClientServerParts, 'beforeListening'> = {},
 ): Promise<RunningGateway & { readonly services: Services }> {
   const { log, writeLine } = openLog(config.logLevel, { isShared: false });
   const registry = createRegistry();
@@ -66,6 +67,7 @@ export async function startGateway(
 
   try {
     server = await startClientServer(config, {
+      ...options,
       log,
       writeLine,
       store,

@@ -3,13 +3,14 @@
  * Meanwhile requests of other customers, which the upstream always serves, are watched.
  */
 
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { readAnthropicFailure } from '../src/upstream/anthropic-failures.js';
 import { createAccountPool } from '../src/upstream/accounts/account-pool.js';
 import { RequestBody } from '../src/upstream/request-body.js';
 import type { UpstreamCall } from '../src/upstream/upstream.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 interface Answer {
   readonly status: number;
@@ -165,7 +166,7 @@ it('answers to one customer never refuse a request of another, and move none unl
       state.now += 61_000;
       expect(await watch()).toEqual(homes);
     }),
-    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) },
+    { numRuns: runs(__filename, 'sequences') },
   );
 });
 
@@ -200,3 +201,27 @@ it('an account with a wrong key, without credit or at its limit is left out for 
 function errorBody(type: string, message: string): string {
   return JSON.stringify({ type: 'error', error: { type, message } });
 }
+
+describe('a 403 of the upstream', () => {
+  const failureOf = (message: string) =>
+    readAnthropicFailure(
+      403,
+      {},
+      Buffer.from(JSON.stringify({ error: { type: 'permission_error', message } })),
+    );
+
+  it('about one model is an error of that model, and not of the credential', () => {
+    expect(failureOf('claude-mythos-5-2 requires an access grant')).toMatchObject({
+      cause: 'unknown',
+      refusal: {
+        status: 403,
+        type: 'permission_error',
+        message: expect.not.stringMatching(/grant$/),
+      },
+    });
+    expect(failureOf('Your organization may not do this')).toMatchObject({
+      cause: 'permission',
+      refusal: { status: 502 },
+    });
+  });
+});

@@ -583,6 +583,15 @@ describe('a range of time', () => {
     expect(Date.parse(answer.until)).toBeGreaterThan(Date.now());
     const summary = (await dashboard(apiKey, 'usage/summary')).json;
     expect(Date.parse(summary.until) - Date.parse(summary.from)).toBe(30 * DAY);
+    for (const [url, token, stated] of [
+      [`${gateway.adminUrl}/admin/usage?from=${from}&format=csv`, TOKENS.reader, answer],
+      [`${gateway.url}/v1/dashboard/usage/summary?format=csv`, apiKey, summary],
+    ] as const) {
+      const { headers } = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+      expect(headers.get('content-type')).toContain('text/csv');
+      const range = ['from', 'until'].map((end) => headers.get(`x-gateway-${end}`));
+      expect(range).toEqual([stated.from, stated.until]);
+    }
     const admin = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: TOKENS.reader };
     const { out } = await gatewayCommand(['usage', '--from', from, '--key', id], admin);
     expect(out).toMatch(new RegExp(`^From ${from} until before ${answer.until}:\n`));

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { windowsAt } from '@gateway/balance-store/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import {
@@ -49,6 +50,7 @@ interface Ledger {
 
 const REMOVE_SEALS =
   'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
+  `${windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS))}; ` +
   `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; UPDATE ledger SET created_at = `;
 
 const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {

@@ -56,12 +56,52 @@ describe('the gateway by default', () => {
     expect(Object.keys(sent()).sort()).toEqual(['max_tokens', 'messages', 'model']);
   });
 
+  it('caches the steps of an agent, and no single question', async () => {
+    const tool = { type: 'function' as const, function: { name: 'run' } };
+    const task = `${'Do as the rules say. '.repeat(300)} Call run.`;
+    const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: task }];
+    /** The input in tokens of full price, and all input. */
+    let paid = 0;
+    let all = 0;
+    for (let step = 0; step < 20; step += 1) {
+      const { choices, usage } = await client.chat.completions.create({
+        model: 'claude-opus-5',
+        messages: history,
+        tools: [tool],
+      });
+      const { message } = choices[0]!;
+      history.push(message);
+      for (const { id } of message.tool_calls ?? []) {
+        history.push({ role: 'tool', tool_call_id: id, content: `${String(step)} `.repeat(2_000) });
+      }
+      if (message.tool_calls === undefined) history.push({ role: 'user', content: 'Call run.' });
+      const details = usage!.prompt_tokens_details as {
+        cached_tokens: number;
+        cache_write_tokens: number;
+      };
+      const { cached_tokens: read, cache_write_tokens: written } = details;
+      all += usage!.prompt_tokens;
+      paid += usage!.prompt_tokens - read - written + read * 0.1 + written * 1.25;
+    }
+    expect(paid / all).toBeLessThan(0.3);
+
+    const single = { model: 'claude-opus-5', messages: [{ role: 'user' as const, content: task }] };
+    await client.chat.completions.create(single);
+    expect(gateway.simulator.journal.requests().at(-1)?.body?.toString()).not.toContain(
+      'cache_control',
+    );
+    await client.chat.completions.create({ ...single, tools: [tool], tool_choice: 'required' });
+    expect(gateway.simulator.journal.requests().at(-1)?.body?.toString()).not.toContain(
+      'cache_control',
+    );
+  });
+
   it('leaves web searches out of requests of the Responses API, with a note', async () => {
     const { data, response } = await client.responses
       .create({ model: 'claude-opus-5', input: 'search for Bern', tools: [{ type: 'web_search' }] })
       .withResponse();
     expect(response.headers.get('x-gateway-translation-notes')).toContain('tools[0] dropped');
-    expect(data.output.map(({ type }) => type)).toEqual(['message']);
+    expect(data.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
     expect(sent()).not.toHaveProperty('tools');
   });
 });
@@ -71,7 +111,7 @@ describe('the gateway with all chat features on', () => {
     start({
       CHAT_JSON_SCHEMA: 'native',
       CHAT_REASONING: 'reasoning_content',
-      CHAT_CACHE: 'auto',
+      CHAT_CACHE: 'always',
       ALLOW_FEATURES: 'web_search',
     }),
   );

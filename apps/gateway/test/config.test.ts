@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { defaultBodyMemory, memoryProblem } from '../src/body-memory.js';
 import { ConfigError, readConfig } from '../src/config.js';
+import { CONNECTION_LIMITS, connectionLimitsOf } from '../src/http-server.js';
 
 const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;
@@ -63,6 +64,18 @@ describe('readConfig', () => {
       'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1724 MiB ' +
         'of memory, but there are 1024 MiB',
     );
+  });
+
+  it('reads the times that clients have, in seconds', () => {
+    const env = { REQUEST_HEAD_S: '1', UPLOAD_STALL_S: '2', UPLOAD_MAX_S: '3', KEEP_ALIVE_S: '4' };
+    expect(readConfig(env).clientTimes).toEqual({
+      headersTimeoutMs: 1_000,
+      uploadStallMs: 2_000,
+      uploadMaxMs: 3_000,
+      idleTimeoutMs: 4_000,
+    });
+    expect(() => readConfig({ UPLOAD_STALL_S: '0' })).toThrow('UPLOAD_STALL_S');
+    expect(connectionLimitsOf(readConfig({}).clientTimes)).toEqual(CONNECTION_LIMITS);
   });
 
   it('counts empty variables as absent', () => {

@@ -10,8 +10,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createApp } from '../src/app.js';
 import { close, createHttpServer, drain, listen } from '../src/http-server.js';
 import type { ConnectionLimits } from '../src/http-server.js';
+import type { Services } from '../src/services.js';
+import type { FinishedRequest } from '../src/telemetry/finished-request.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { until } from './support/until.js';
 
 let gateway: TestGateway;
 let apiKey: string;
@@ -31,10 +34,13 @@ afterAll(() => gateway.stop());
 /** Serves the same gateway on another port, with shorter timeouts. */
 async function serveWith(
   limits: Partial<ConnectionLimits>,
+  services: Partial<Services> = {},
 ): Promise<{ url: string; port: number }> {
-  const server = createHttpServer(createApp(gateway.running.services), {
+  const server = createHttpServer(createApp({ ...gateway.running.services, ...services }), {
     headersTimeoutMs: 1_500,
     requestTimeoutMs: 3_000,
+    uploadStallMs: 1_500,
+    uploadMaxMs: 60_000,
     checkEveryMs: 50,
     idleTimeoutMs: 400,
     maxConnections: 1_000,
@@ -74,6 +80,14 @@ const HEAD = [
   'Anthropic-Version: 2023-06-01',
 ];
 const BODY = JSON.stringify(userMessage('Hello'));
+
+function expectJson(answer: string, body: object): void {
+  const [head = '', text = ''] = answer.split('\r\n\r\n');
+  expect(head.toLowerCase()).toContain('x-gateway-request-id: req_');
+  expect(head.toLowerCase()).toContain('connection: close');
+  expect(head.toLowerCase()).toContain(`content-length: ${String(Buffer.byteLength(text))}`);
+  expect(JSON.parse(text)).toMatchObject(body);
+}
 
 function trickle(socket: Socket, text: string): void {
   let at = 0;
@@ -149,6 +163,106 @@ describe('connections', () => {
       const [answer] = (await once(socket, 'data')) as [Buffer];
       expect(answer.toString()).toContain('200 OK');
     }
+  });
+});
+
+describe('an upload', () => {
+  const PIECE_BYTES = 4_096;
+  const PIECE_EVERY_MS = 60;
+  const body = JSON.stringify(userMessage('y'.repeat(10 * PIECE_BYTES)));
+
+  /** Serves with tiny times. The pieces come faster than an upload must, and take longer in all. */
+  async function serveSlowly(limits: Partial<ConnectionLimits> = {}) {
+    const finished: FinishedRequest[] = [];
+    const telemetry = {
+      requestFinished: (request: FinishedRequest) => {
+        finished.push(request);
+      },
+    };
+    const tiny = { requestTimeoutMs: 250, uploadStallMs: 250, checkEveryMs: 20, ...limits };
+    return { finished, ...(await serveWith(tiny, { telemetry })) };
+  }
+
+  const headOf = (path: string, length = body.length): string =>
+    [
+      ...[`POST ${path} HTTP/1.1`, ...HEAD.slice(1), `Authorization: Bearer ${apiKey}`],
+      ...[`Content-Length: ${String(length)}`, 'Connection: close', '', ''],
+    ].join('\r\n');
+
+  /** @returns everything that the server answers */
+  async function upload(port: number, head: string, pieces: readonly string[]): Promise<string> {
+    const socket = await open(port);
+    let answer = '';
+    socket.on('data', (piece: Buffer) => (answer += piece.toString()));
+    socket.write(head);
+    const left = [...pieces];
+    const timer = setInterval(() => {
+      const piece = left.shift();
+      if (piece !== undefined && socket.writable) socket.write(piece);
+    }, PIECE_EVERY_MS);
+    cleanUps.push(() => {
+      clearInterval(timer);
+    });
+    await closed(socket);
+    return answer;
+  }
+
+  const inPieces = (text: string, bytes: number): string[] =>
+    text.match(new RegExp(`[^]{1,${String(bytes)}}`, 'g')) ?? [];
+
+  it('of a known key may take longer than a request, as long as it makes progress', async () => {
+    const { port, finished } = await serveSlowly();
+    const answer = await upload(port, headOf('/v1/messages'), inPieces(body, PIECE_BYTES));
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    expect(finished).toMatchObject([{ status: 200 }]);
+    expect(finished[0]!.durationMs).toBeGreaterThan(250);
+  });
+
+  it.each([
+    ['/v1/messages', { type: 'error', error: { type: 'timeout_error' } }],
+    ['/v1/chat/completions', { error: { type: 'timeout_error', code: null } }],
+    ['/v1/responses', { error: { type: 'timeout_error', code: null } }],
+  ])(
+    'that drips or takes too long in all is refused with 408, in the log too, and holds nothing: %s',
+    async (path, form) => {
+      for (const [bytes, limits] of [
+        [1, {}],
+        [PIECE_BYTES, { uploadMaxMs: 250 }],
+      ] as const) {
+        const { port, finished } = await serveSlowly(limits);
+        const answer = await upload(port, headOf(path), inPieces(body, bytes));
+        expect(answer).toMatch(/^HTTP\/1.1 408 /);
+        expectJson(answer, form);
+        const [, requestId] = /x-gateway-request-id: (\S+)/i.exec(answer) ?? [];
+        expect(finished).toMatchObject([{ status: 408, requestId }]);
+        expect(gateway.running.services.memory.reservedBytes).toBe(0);
+        expect(gateway.simulator.journal.requests()).toEqual([]);
+      }
+    },
+  );
+
+  it('that is not the body of a message, or of no known key, has one time in all', async () => {
+    const { port, finished } = await serveSlowly();
+    const links = await upload(port, headOf('/v1/dashboard/links'), inPieces(body, 1_024));
+    expect(links).toMatch(/^HTTP\/1.1 408 /);
+    expectJson(links, { error: { type: 'timeout_error' } });
+    await until(() => finished.length > 0);
+    expect(finished).toMatchObject([{ endpoint: 'links', status: 408 }]);
+    const stranger = headOf('/v1/messages').replace(apiKey, 'sk-gw-unknown');
+    const refused = await upload(port, stranger, inPieces(body, PIECE_BYTES));
+    expect(refused).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('that becomes invalid is in the log with the status that its client got', async () => {
+    const { port, finished } = await serveSlowly({ requestTimeoutMs: 60_000 });
+    const head = headOf('/v1/messages').replace(
+      /Content-Length: \d+/,
+      'Transfer-Encoding: chunked',
+    );
+    const answer = await upload(port, head, ['4\r\n{"a"\r\n', 'zz\r\n']);
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    await until(() => finished.length > 0);
+    expect(finished).toMatchObject([{ status: 400 }]);
   });
 });
 
@@ -271,13 +385,44 @@ describe('a request with a malformed head or an ambiguous length', () => {
     }
   });
 
-  function expectJson(answer: string, body: object): void {
-    const [head = '', text = ''] = answer.split('\r\n\r\n');
-    expect(head.toLowerCase()).toContain('x-gateway-request-id: req_');
-    expect(head.toLowerCase()).toContain('connection: close');
-    expect(head.toLowerCase()).toContain(`content-length: ${String(Buffer.byteLength(text))}`);
-    expect(JSON.parse(text)).toMatchObject(body);
-  }
+  it.each([
+    ['no Host', (path: string) => `POST ${path} HTTP/1.1\r\n\r\n`, 400, 'host: is missing'],
+    [
+      'an unknown Expect',
+      (path: string) => `POST ${path} HTTP/1.1\r\nHost: gateway\r\nExpect: tea\r\n\r\n`,
+      ...([417, 'expect: must be absent or 100-continue'] as const),
+    ],
+    [
+      'a tunnel',
+      () => 'CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com\r\n\r\n',
+      ...([405, 'CONNECT: the gateway is not a proxy'] as const),
+    ],
+    ['a head that never ends', (path: string) => `POST ${path} HTTP/1.1\r\n`, 408, 'in time'],
+    ['nothing at all', () => '', 408, 'in time'],
+  ] as const)(
+    'is answered by the gateway, not by Node: %s',
+    async (what, requestTo, status, text) => {
+      const { port } = await serveWith({ headersTimeoutMs: 100, checkEveryMs: 20 });
+      const ports =
+        status === 408
+          ? [port]
+          : [gateway.url, gateway.adminUrl].map((url) => Number(new URL(url).port));
+      for (const each of ports) {
+        for (const [path, form] of [
+          ['/v1/messages', { type: 'error' }],
+          ['/v1/responses', what.startsWith('a') ? {} : { error: { code: null } }],
+        ] as const) {
+          const socket = await open(each);
+          let answer = '';
+          socket.on('data', (piece: Buffer) => (answer += piece.toString()));
+          socket.write(requestTo(path));
+          await closed(socket);
+          expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} `));
+          expectJson(answer, { ...form, error: { message: expect.stringContaining(text) } });
+        }
+      }
+    },
+  );
 
   it.each(shapes)(
     'is refused once, and its connection is closed: %s',

@@ -6,7 +6,15 @@ import type { AuditReport } from '@gateway/balance-store';
 import { createAuditJobs } from '../src/operations/audit-jobs.js';
 import { createTrafficReader, quantileMs } from '../src/telemetry/traffic-today.js';
 import type { WorkerMetrics } from '../src/workers/rpc-interfaces.js';
-import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import { settlement } from '@gateway/balance-store/testing';
+import {
+  MODEL,
+  postChat,
+  postMessages,
+  postResponses,
+  startTestGateway,
+  userMessage,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { until } from './support/until.js';
 
@@ -220,6 +228,59 @@ describe('the details of a request', () => {
     await expect(gateway.call('showRequest', { request_id: 'req_none' })).rejects.toThrow(
       /^request_id: /,
     );
+  });
+
+  it('are found by the id that each format shows, and by a customer only if they are its own', async () => {
+    const [owner, stranger] = [await gateway.createKey(), await gateway.createKey()];
+    const usageOf = (id: string, { apiKey }: typeof owner) =>
+      fetch(`${gateway.url}/v1/dashboard/usage/${id}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+    const shownAs = { msg_: postMessages, 'chatcmpl-msg_': postChat, resp_: postResponses };
+    for (const [prefix, post] of Object.entries(shownAs)) {
+      const response = await post(gateway, owner.apiKey, userMessage('Hello'));
+      const { id } = (await response.json()) as { id: string };
+      expect(id.startsWith(prefix)).toBe(true);
+      const requestId = requestIdOf(response);
+      // A Responses stream that began before its message has the id of the request.
+      for (const shownId of [requestId, id, `resp_${requestId}`]) {
+        const request = await gateway.call('showRequest', { request_id: shownId });
+        expect(request).toMatchObject({ request_id: requestId, entry: { id: requestId } });
+        const entry = await gateway.call('showEntry', { entry_id: id });
+        expect(entry.id).toBe(requestId);
+        expect(await (await usageOf(shownId, owner)).json()).toMatchObject({
+          request_id: requestId,
+        });
+        expect((await usageOf(shownId, stranger)).status).toBe(404);
+      }
+    }
+  });
+
+  it('are not guessed if several requests have a message with one id', async () => {
+    const { store } = gateway.running;
+    const [mine, other] = [await gateway.createKey(), await gateway.createKey()];
+    const upstreamId = 'msg_of_several';
+    const charges = [mine.id, other.id].map((keyId) => settlement(keyId, { upstreamId }));
+    const [first, second] = charges.map(({ requestId }) => requestId);
+    // A part of a response, which another model made, is no request of its own.
+    charges.push(settlement(mine.id, { upstreamId, requestId: `${String(first)}.2` }));
+    for (const charge of charges) await store.settle(charge, { deadlineMs: 20_000 });
+    await expect(
+      gateway.call('showRequest', { request_id: 'resp_of_several' }),
+    ).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringMatching(
+        new RegExp(`^request_id: several .*(${first}, ${second}|${second}, ${first})$`),
+      ),
+    });
+    const own = await fetch(`${gateway.url}/v1/dashboard/usage/${upstreamId}`, {
+      headers: { authorization: `Bearer ${mine.apiKey}` },
+    });
+    expect(await own.json()).toMatchObject({ request_id: first });
+    await store.settle(settlement(mine.id, { upstreamId }), { deadlineMs: 20_000 });
+    const ambiguous = await fetch(own.url, { headers: { authorization: `Bearer ${mine.apiKey}` } });
+    expect(ambiguous.status).toBe(409);
+    expect(await ambiguous.text()).not.toContain(second);
   });
 
   it('show the money that is held for it while it is in flight', async () => {

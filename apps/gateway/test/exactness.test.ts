@@ -8,8 +8,9 @@ import { Agent, request } from 'undici';
 import { expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { PATHS, bodyFor, startTestGateway } from './support/gateway.js';
+import { runs } from '../../../scripts/runs.cjs';
 
-const REQUESTS = 25_845;
+const REQUESTS = runs(__filename, 'requests');
 const PARALLEL = 48;
 /** USD per million tokens, in and out: the rates that the default table lists. */
 const MODELS = [
@@ -27,7 +28,7 @@ interface SeenUsage {
   readonly written: number;
 }
 
-it('charges exactly the sum of the usage objects over 25,845 requests', async () => {
+it(`charges exactly the sum of the usage objects over ${String(REQUESTS)} requests`, async () => {
   const gateway = await startTestGateway({ simulator: { keepBodies: false } });
   const keys = await Promise.all(
     Array.from({ length: 3 }, () => gateway.createKey({ balance_usd: '1000' })),

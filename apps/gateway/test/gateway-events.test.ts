@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { defaultPriceTable } from '@gateway/billing';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore, EventState, NewEvent } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { sampleLimits, settlement } from '@gateway/balance-store/testing';
 import { startEventPruning } from '../src/notifications/event-pruning.js';
 import { auditWithEvent } from '../src/notifications/ledger-unsound.js';
+import { startRetirementWatch } from '../src/notifications/model-retirement.js';
 import { withRefusalEvents } from '../src/notifications/upstream-refused.js';
 import type { FinishedRequest } from '../src/telemetry/finished-request.js';
 
@@ -39,6 +41,49 @@ async function eventsIn(state?: EventState) {
   const events = await store.listEvents({ state, limit: 100 });
   return events.map(({ type, accountId, keyId, data }) => ({ type, accountId, keyId, data }));
 }
+
+describe('a model that the provider retires', () => {
+  const RETIRES = '2026-11-30T00:00:00Z';
+  const at = (before: number): number => Date.parse(RETIRES) - before;
+
+  it('causes one event a week before and one on the day, from however many replicas', async () => {
+    let nowMs = at(8 * DAY_MS);
+    const models = defaultPriceTable().list();
+    const prices = {
+      list: () => models.filter(({ retiresAt }) => (retiresAt ?? RETIRES) <= RETIRES),
+    };
+    const parts = { prices, store, log, now: () => nowMs };
+    const replicas = [startRetirementWatch(parts), startRetirementWatch(parts)];
+    const seen: (readonly string[])[] = [];
+    for (nowMs of [at(8 * DAY_MS), at(7 * DAY_MS), at(DAY_MS), at(1), at(0), at(-DAY_MS)]) {
+      for (const replica of replicas) await replica.look();
+      seen.push((await eventsIn()).map(({ type }) => type));
+    }
+    const [one, both] = [['model.retiring'], ['model.retired', 'model.retiring']];
+    expect(seen.map((types) => [...types].sort())).toEqual([[], one, one, one, both, both]);
+    expect((await eventsIn())[0]).toEqual({
+      type: 'model.retiring',
+      accountId: '',
+      keyId: undefined,
+      data: { model: 'claude-sonnet-4-5', retires_at: RETIRES },
+    });
+    for (const replica of replicas) await replica.stop();
+  });
+
+  it('is reported again if the event could not be written', async () => {
+    let isDown = true;
+    const recordEvent = (event: NewEvent): Promise<void> =>
+      isDown ? Promise.reject(new StoreUnavailableError('down')) : store.recordEvent(event);
+    const prices = defaultPriceTable();
+    const watch = startRetirementWatch({ prices, store: { recordEvent }, log, now: () => at(1) });
+    await watch.look();
+    expect(await eventsIn()).toEqual([]);
+    isDown = false;
+    await watch.look();
+    expect((await eventsIn()).map(({ type }) => type)).toEqual(['model.retiring']);
+    await watch.stop();
+  });
+});
 
 describe("an upstream that refuses the operator's key", () => {
   const request: FinishedRequest = {

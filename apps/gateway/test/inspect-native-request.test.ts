@@ -149,10 +149,10 @@ describe('createNativeInspector', () => {
     ],
     ['code_execution', 'tools.0.type', { tools: [{ type: 'code_execution_20250825' }] }],
     ['advisor', 'tools.0.type', { tools: [{ type: 'advisor_20260301' }] }],
-    ['mcp', 'mcp_servers', { mcp_servers: [] }],
+    ['mcp', 'mcp_servers', { mcp_servers: [{ type: 'url' }] }],
     ['fast_mode', 'speed', { speed: 'fast' }],
     ['inference_geo', 'inference_geo', { inference_geo: 'us' }],
-    ['fallbacks', 'fallbacks', { fallbacks: [] }],
+    ['fallbacks', 'fallbacks', { fallbacks: [{ model: 'claude-opus-5' }] }],
     ['compaction', 'compaction', { compaction: {} }],
     [
       'compaction',

@@ -1,6 +1,7 @@
 /** The list of models, in pages like those of the provider's endpoint. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
@@ -92,7 +93,55 @@ describe('GET /v1/models', () => {
     expect(between.body.has_more).toBe(false);
   });
 
+  it.each(['lifecycle=', 'lifecycle[]='])(
+    'filters by lifecycle, written as %s, before it divides into pages',
+    async (name) => {
+      const prices = gateway.running.prices.list();
+      const old = prices.filter(({ deprecatedAt }) => deprecatedAt !== undefined);
+      const [deprecated, both, retired, first] = await Promise.all([
+        list(`?${name}deprecated`),
+        list(`?${name}deprecated&${name}active`),
+        list(`?${name}retired`),
+        list(`?${name}deprecated&limit=1`),
+      ]);
+      expect(idsOf(deprecated)).toEqual(old.map(({ id }) => id));
+      expect(idsOf(both)).toEqual(ids);
+      expect(retired.body).toMatchObject({ data: [], has_more: false, first_id: null });
+      expect(first.body).toMatchObject({ has_more: true, first_id: old[0]!.id });
+    },
+  );
+
+  it('describes each model as the API does, from the traits in the price table', async () => {
+    const client = new Anthropic({ apiKey, baseURL: gateway.url });
+    for await (const model of client.models.list()) {
+      const price = gateway.running.prices.find(model.id)!;
+      const { thinking, effort, structured_outputs: outputs } = model.capabilities!;
+      const isOld = price.deprecatedAt !== undefined;
+      expect(model).toMatchObject({
+        line: price.line,
+        lifecycle: isOld ? 'deprecated' : 'active',
+        deprecated_at: price.deprecatedAt ?? null,
+        retires_at: price.retiresAt ?? null,
+      });
+      const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+      expect(levels.filter((level) => effort[level]?.supported === true)).toEqual(
+        price.traits.effort,
+      );
+      expect(outputs.supported).toBe(price.traits.structuredOutputs === 'accepted');
+      const off = { never: [], disabled: ['disabled'], omit: ['disabled'] };
+      const ways = Object.entries(thinking.types).filter(([, { supported }]) => supported);
+      expect(ways.map(([type]) => type).filter((type) => /disabled|between/.test(type))).toEqual(
+        { ...off, between_tools: ['between_tools'] }[price.traits.thinkingOff],
+      );
+    }
+  });
+
+  it('offers no model for verified organizations', () => {
+    expect(ids.filter((id) => id.includes('mythos'))).toEqual([]);
+  });
+
   it.each([
+    ['?lifecycle=gone', 'lifecycle.0', /^lifecycle\.0: /],
     ['?limit=0', 'limit', /^limit: must be at least 1$/],
     ['?limit=', 'limit', /^limit: must be at least 1$/],
     ['?limit=1001', 'limit', /^limit: must be at most 1000$/],

@@ -22,7 +22,7 @@ import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { startGatedUpstream } from './support/gated-upstream.js';
-import { MAIN, gatewayCommand } from './support/gateway-process.js';
+import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gateway-process.js';
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
@@ -69,7 +69,7 @@ interface Served {
 
 async function serve(extra?: Record<string, string>): Promise<Served> {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env['PATH'], ...environment(extra) },
+    env: { ...INHERITED, ...environment(extra) },
     stdio: 'pipe',
   });
   children.add(child);
@@ -105,6 +105,9 @@ async function createKey(adminUrl: string, folder: string): Promise<string> {
 function cli(args: readonly string[], extra?: Record<string, string>) {
   return gatewayCommand(args, environment(extra));
 }
+
+/** A gateway that is expected to end by itself. */
+const serveProcess = (extra?: Record<string, string>) => commandProcess([], environment(extra));
 
 /** The result of a command that succeeds. */
 async function json(args: readonly string[], extra?: Record<string, string>) {
@@ -247,7 +250,7 @@ describe('gateway serve', () => {
   });
 
   it('names a variable that it cannot use, and exits with status 2', async () => {
-    const result = await cli([], { PORT: 'eighty' });
+    const result = await serveProcess({ PORT: 'eighty' });
     expect(result.code).toBe(2);
     expect(result.err).toContain('PORT');
   });
@@ -260,7 +263,7 @@ describe('gateway serve', () => {
       [{ rate_in: '0.000001', cache_read: '0.025' }, 'models[0].cache_read: '],
     ] as const) {
       writeFileSync(table, JSON.stringify({ models: [{ ...model, ...change }] }));
-      const result = await cli([], { PRICE_TABLE: table });
+      const result = await serveProcess({ PRICE_TABLE: table });
       expect(result.code).toBe(2);
       expect(result.err).toContain('PRICE_TABLE');
       expect(result.err).toContain(problem);
@@ -274,7 +277,7 @@ describe('gateway serve', () => {
     const stream = await postMessages(first, first.key, userMessage('Hello', { stream: true }));
     first.child.kill('SIGTERM');
     await waitFor(() => first.output().includes('"draining"'));
-    const early = await cli([]);
+    const early = await serveProcess();
     expect(early.code).toBe(3);
     expect(early.err).toMatch(/already|another/);
     upstream.open();
@@ -295,7 +298,7 @@ describe('gateway serve', () => {
 
   it('refuses to share its data directory, and says why', async () => {
     await serve();
-    const result = await cli([]);
+    const result = await serveProcess();
     expect(result.code).toBe(3);
     expect(result.err).toMatch(/already|another/);
   });
@@ -468,6 +471,7 @@ describe('the command line', () => {
     expect(JSON.parse(agreed.out).witness).toEqual({ compared: 230, differences: [] });
 
     // The gateway's own output: its log, after the addresses that it prints at the start.
+    await waitFor(() => gateway.output().split('"charge_usd"').length > 230);
     writeFileSync(file, gateway.output());
     expect((await json(['ledger', 'audit', '--witness', file])).witness).toEqual({
       compared: 230,

@@ -16,6 +16,9 @@ afterAll(() => gateway.stop());
 it.each([
   [{ written_off_usd: '060' }, 'written_off_usd: USD amount "060" has leading zeros'],
   [{ charge_usd: '-1' }, 'charge_usd: must be at least 0'],
+  [{ request_id: 'msg_1' }, 'request_id: must be a request id of the gateway'],
+  [{ request_id: 'resp_req_1' }, 'request_id: must be a request id of the gateway'],
+  [{ request_id: 'chatcmpl-msg_1' }, 'request_id: must be a request id of the gateway'],
   [{ request_id: 'req_\ud9e4' }, 'request_id: must not contain half of a surrogate pair'],
   [{ model: 'a\u0007' }, 'model: must not contain control characters or invisible ones'],
   [{ at: '0000-01-01T00:00:00Z' }, 'at: must be within the years 1 to 9999'],

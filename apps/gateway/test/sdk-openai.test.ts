@@ -257,7 +257,7 @@ describe.each([
       client.chat.completions.create({ ...params, model: 'nothing' }),
     ).rejects.toMatchObject({ status: 404, code: 'model_not_found', param: 'model' });
     await expect(
-      client.chat.completions.create({ ...params, tools: [tool('bad name')] }),
+      client.chat.completions.create({ ...params, tools: [tool('')] }),
     ).rejects.toMatchObject({ status: 400, param: 'tools[0].function.name' });
   });
 

@@ -1,10 +1,10 @@
 /** Settings that cannot be used at the start, or that a reload cannot put into force. */
 
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { ConfigError, readConfig } from '../src/config.js';
 import { createReloader } from '../src/settings/reloader.js';
-import { readSettings } from '../src/settings/settings.js';
+import { readPriceTable, readSettings } from '../src/settings/settings.js';
 import { startGateway } from '../src/single-process.js';
 
 const DATABASE = {
@@ -17,6 +17,33 @@ it('the file of upstream accounts is read before the ledger is opened', async ()
   const started = startGateway(config);
   await expect(started).rejects.toThrow(ConfigError);
   await expect(started).rejects.toThrow('UPSTREAMS: ');
+});
+
+describe('models for verified organizations', () => {
+  const offered = (names: string): readonly string[] => {
+    const config = readConfig({ ...DATABASE, VERIFIED_MODELS: names });
+    return readPriceTable(config).models.map(({ id }) => id);
+  };
+  const mythos = (ids: readonly string[]): readonly string[] =>
+    ids.filter((id) => id.includes('mythos'));
+
+  it('are offered only if VERIFIED_MODELS names them', () => {
+    expect(mythos(offered(''))).toEqual([]);
+    expect(mythos(offered('claude-mythos-5, claude-mythos-5-2'))).toEqual([
+      'claude-mythos-5-2',
+      'claude-mythos-5',
+    ]);
+    expect(offered('')).toContain('claude-fable-5-2');
+  });
+
+  it.each(['claude-opus-5', 'claude-mythos-9', 'Claude-mythos-5'])(
+    'cannot be %s, which is not one of them',
+    (name) => {
+      expect(() => offered(`claude-mythos-5,${name}`)).toThrow(
+        `VERIFIED_MODELS: ${name}: must be models of the price table`,
+      );
+    },
+  );
 });
 
 it.each([

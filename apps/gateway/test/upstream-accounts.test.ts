@@ -13,14 +13,17 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { ScriptedReply, UpstreamSimulator } from '@gateway/upstream-simulator';
+import { parseUsd } from '@gateway/billing';
 import { readConfig } from '../src/config.js';
 import { readUpstreams } from '../src/settings/upstreams-file.js';
+import { unitsPerToken } from './support/billed-prices.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { connectTo, requestOf } from './support/raw-client.js';
 import { eventually } from './support/until.js';
 
+const DAY_MS = 86_400_000;
 const NAMES = ['a', 'b'] as const;
 type Name = (typeof NAMES)[number];
 
@@ -48,11 +51,14 @@ interface Setup {
   readonly file: string;
 }
 
-async function start(limits: object = {}): Promise<Setup> {
-  const simulators = {
-    a: await startUpstreamSimulator({ apiKey: 'key-of-a' }),
-    b: await startUpstreamSimulator({ apiKey: 'key-of-b' }),
-  };
+/** With admin keys, both accounts have reports, at one address as the provider's. */
+async function start(limits: object = {}, adminKeys?: Record<Name, string>): Promise<Setup> {
+  const startOne = (name: Name) =>
+    startUpstreamSimulator({
+      apiKey: `key-of-${name}`,
+      ...(adminKeys === undefined ? {} : { adminKey: adminKeys[name], unitsPerToken }),
+    });
+  const simulators = { a: await startOne('a'), b: await startOne('b') };
   for (const name of NAMES) cleanUps.push(() => simulators[name].close());
   const file = join(newFolder(), 'upstreams.json');
   const accounts = NAMES.map((name) => {
@@ -60,15 +66,41 @@ async function start(limits: object = {}): Promise<Setup> {
   });
   writeFileSync(file, JSON.stringify({ accounts }));
   const gateway = await startTestGateway({
-    env: { UPSTREAMS: file, UPSTREAM_URL: '', UPSTREAM_API_KEY: '' },
+    env: {
+      ...{ UPSTREAMS: file, UPSTREAM_URL: '', UPSTREAM_API_KEY: '' },
+      ...(adminKeys === undefined
+        ? {}
+        : { ANTHROPIC_ADMIN_URL: await serveReports(simulators, adminKeys) }),
+    },
   });
   cleanUps.push(() => gateway.stop());
   const key = await gateway.createKey();
   expect((await ask(gateway, key.apiKey)).status).toBe(200);
   const home = NAMES.find((name) => simulators[name].journal.requests().length > 0)!;
   const other = home === 'a' ? 'b' : 'a';
-  for (const name of NAMES) simulators[name].reset();
+  // The reports must have the request of above, because the ledger has its charge.
+  if (adminKeys === undefined) for (const name of NAMES) simulators[name].reset();
   return { gateway, simulators, key, home, other, file };
+}
+
+/** @returns the address of a server that has the reports of each admin key */
+async function serveReports(
+  simulators: Record<Name, UpstreamSimulator>,
+  adminKeys: Record<Name, string>,
+): Promise<string> {
+  const server = createServer((req, res) => {
+    const name = NAMES.find((each) => adminKeys[each] === req.headers['x-api-key'])!;
+    const url = new URL(req.url!, simulators[name].url);
+    void fetch(url, { headers: { 'x-api-key': adminKeys[name] } })
+      .then((report) => report.text())
+      .then((text) => res.end(text));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
 function ask(gateway: TestGateway, apiKey: string, more = {}): Promise<Response> {
@@ -358,6 +390,58 @@ it('an account with only_for gets all requests of the customers that it lists, a
   }
 });
 
+it('each account with an admin key has a bill of its own, which the ledger is compared with', async () => {
+  const keys = { a: 'sk-ant-admin-of-a', b: 'sk-ant-admin-of-b' };
+  const setup = await start({}, keys);
+  const { gateway, simulators, file } = setup;
+  const { account_id: listed, api_key: own } = await gateway.call('createKey', {
+    ...{ name: 'listed', balance_usd: '1' },
+  });
+  process.env['UPSTREAMS'] = file;
+  cleanUps.push(() => {
+    delete process.env['UPSTREAMS'];
+  });
+  const serveWith = async (adminKeys: Partial<typeof keys>) => {
+    const accounts = NAMES.map((name) => ({
+      ...{ name, url: simulators[name].url, api_key: `key-of-${name}`, admin_key: adminKeys[name] },
+      ...(name === 'b' ? { only_for: [listed] } : {}),
+    }));
+    writeFileSync(file, JSON.stringify({ accounts }));
+    await gateway.running.reload();
+  };
+  await serveWith(keys);
+  for (const key of [own!, setup.key.apiKey, own!]) await ask(gateway, key);
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const [from, until] = [today, today + DAY_MS].map((at) =>
+    new Date(at).toISOString().slice(0, 10),
+  );
+  const compare = (upstream?: string) =>
+    gateway.call('reconcileProvider', { from: from!, until: until!, upstream });
+  const [all, a, b] = [await compare(), await compare('a'), await compare('b')];
+  expect([all, a, b].map((report) => report.differences)).toEqual([[], [], []]);
+  expect([all, a, b].map(({ upstreams }) => upstreams)).toEqual([null, ['a'], ['b']]);
+  for (const report of [a, b]) expect(parseUsd(report.ledger_usd)).toBeGreaterThan(0n);
+  expect(parseUsd(a.ledger_usd) + parseUsd(b.ledger_usd)).toBe(parseUsd(all.ledger_usd));
+
+  // What somebody else used with the account's key is on the bill of that account only.
+  await fetch(`${simulators.b.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': 'key-of-b', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(userMessage('From elsewhere')),
+  }).then((response) => response.text());
+  expect((await compare('a')).differences).toEqual([]);
+  expect((await compare('b')).differences).toHaveLength(1);
+  expect((await compare()).differences).toHaveLength(1);
+
+  await expect(compare('c')).rejects.toThrow('upstream: no such account; there are a, b');
+  await serveWith({ a: keys.a });
+  expect((await compare('a')).differences).toEqual([]);
+  await expect(compare()).rejects.toThrow('admin_key in UPSTREAMS, is needed for b');
+  // Accounts of one organization have one bill.
+  await serveWith({ a: keys.b, b: keys.b });
+  expect((await compare('a')).upstreams).toEqual(['a', 'b']);
+});
+
 it('after a reload, the metrics have no state of an account that it removed', async () => {
   const setup = await start();
   const { gateway, simulators, home, other } = setup;
@@ -418,6 +502,16 @@ it.each<[string, unknown, string]>([
     'a limit of 0',
     { accounts: [{ name: 'a', api_key: 'k', requests_per_minute: 0 }] },
     'accounts.0.requests',
+  ],
+  [
+    'two admin keys',
+    { accounts: [{ name: 'a', api_key: 'k', admin_key: 'sk-ant-admin-1', admin_key_file: 'f' }] },
+    'accounts.0: must have at most one of admin_key and admin_key_file',
+  ],
+  [
+    'a key that is no admin key',
+    { accounts: [{ name: 'a', api_key: 'k', admin_key: 'sk-ant-api-canary' }] },
+    'accounts.0.admin_key: must be sk-ant-admin…',
   ],
   [
     'only_for that is no list of accounts',

@@ -87,6 +87,8 @@ describe('every member of a request', () => {
     'cache_control',
     'context_management',
     'diagnostics',
+    // Of the same body only, so it addresses nothing of other customers.
+    'fallback_credit_token',
     'max_tokens',
     'messages',
     'metadata',
@@ -109,6 +111,27 @@ describe('every member of a request', () => {
     for (const name of refused) {
       expect(prepare({ ...BASE, [name]: {} }).refusal).toMatch(new RegExp(`^${name}: `));
     }
+  });
+
+  it.each([
+    { inference_geo: 'global' },
+    { billing_policy: { bill_to: 'self' } },
+    { mcp_servers: [] },
+    { fallbacks: [] },
+    { fallback_credit_token: 'fct_1' },
+  ])('is accepted with a value that costs nothing: %j', (members) => {
+    for (const overdraft of ['none', 'bounded'] as const) {
+      expect(prepare({ ...BASE, ...members }, [], overdraft).refusal).toBeUndefined();
+    }
+  });
+
+  it.each([
+    { inference_geo: 'us' },
+    { billing_policy: { bill_to: 'self', linked: 'x' } },
+    { mcp_servers: [{}] },
+    { fallbacks: 'default' },
+  ])('is refused with any other value: %j', (members) => {
+    expect(prepare({ ...BASE, ...members }).refusal).toMatch(`${Object.keys(members)[0]!}: `);
   });
 
   it('that holds free-form data is skipped by its name, and no other is', () => {

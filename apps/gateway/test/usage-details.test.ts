@@ -5,6 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
+import { SCENARIOS } from '@gateway/upstream-simulator';
 import {
   postChat,
   postMessages,
@@ -26,6 +27,8 @@ beforeEach(() => {
 /** 3 and 15 USD per million tokens, in units of 10^-14 USD per token. */
 const SONNET = { input: 300_000_000n, output: 1_500_000_000n };
 
+const UNBILLED = { stopDetails: { type: 'refusal', category: 'cyber', explanation: null } };
+
 async function metric(name: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   const line = metrics.split('\n').find((text) => text.startsWith(`${name} `));
@@ -37,6 +40,84 @@ describe.each([
   ['chat.completions', postChat],
   ['responses', postResponses],
 ] as const)('%s: a usage whose details', (_format, post) => {
+  it('name another region or speed is charged as usual, and remarked', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    gateway.simulator.script({
+      usage: { input_tokens: 10, output_tokens: 20, inference_geo: 'us', speed: 'fast' },
+    });
+    await (await post(gateway, apiKey, userMessage('Hello'))).text();
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    expect(data).toMatchObject([
+      {
+        amount_usd: formatUsd(-(10n * SONNET.input + 20n * SONNET.output)),
+        remarks: 'inference_geo: "us"; speed: "fast"',
+      },
+    ]);
+    expect(await metric('gateway_usage_remarks_total{detail="inference_geo"}')).toBeGreaterThan(0);
+    expect(await metric('gateway_usage_remarks_total{detail="speed"}')).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['input_tokens', 1_000_000_000],
+    ['output_tokens', 1_000_000_000],
+    ['cache_read_input_tokens', 10_000_001],
+  ])('no request can have caused (%s: %i) is set aside, and nothing is charged', async (...odd) => {
+    const [name, count] = odd;
+    for (const stream of [false, true]) {
+      const { id, apiKey } = await gateway.createKey();
+      const lost = 'gateway_unbilled_total{reason="invalid_usage"}';
+      const before = await metric(lost);
+      gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, [name]: count } });
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+      expect(await response.text()).toContain('cannot be charged; nothing was charged');
+      expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
+      const [from, until] = [new Date(0), new Date(Date.now() + 86_400_000)];
+      const rows = await gateway.running.store.listQuarantined({ from, until, limit: 1000 });
+      expect(rows.find(({ keyId }) => keyId === id)?.reason).toContain(
+        'no request can have caused',
+      );
+      expect(await metric(lost)).toBe(before + 1);
+    }
+  });
+
+  it('are those of a refusal before any output costs nothing if its category is free', async () => {
+    for (const stream of [false, true]) {
+      const { id, apiKey } = await gateway.createKey();
+      const usage = { input_tokens: 100_000, output_tokens: 1 };
+      const refusal = { ...SCENARIOS['refusal'], ...UNBILLED, usage };
+      gateway.simulator.script(refusal);
+      const free = await post(gateway, apiKey, userMessage('Hello', { stream }));
+      expect([free.status, stream ? null : free.headers.get('x-gateway-charge-usd')]).toEqual([
+        200,
+        stream ? null : '0',
+      ]);
+      expect(await free.text()).not.toMatch(/event: error/);
+      // Another category, and a refusal after some output, cost what others cost.
+      const charge = formatUsd(100_000n * SONNET.input + SONNET.output);
+      const stopDetails = { type: 'refusal', category: 'frontier_llm', explanation: null };
+      gateway.simulator.script({ ...refusal, stopDetails });
+      await (await post(gateway, apiKey, userMessage('Hello', { stream }))).text();
+      const partly = { ...SCENARIOS['refusal_after_text'], usage };
+      gateway.simulator.script({ ...partly, ...UNBILLED });
+      await (await post(gateway, apiKey, userMessage('Hello', { stream }))).text();
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toMatchObject([
+        { amount_usd: `-${charge}`, remarks: null },
+        { amount_usd: `-${charge}`, remarks: null },
+        { amount_usd: '0', remarks: 'refusal_not_billed: cyber' },
+      ]);
+      const witness = { input_tokens: 100_000, output_tokens: 1 };
+      const { differences } = await gateway.call('compareWitness', {
+        usages: data.map(({ id: request_id }) => ({
+          ...{ request_id, ...witness },
+          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+        })),
+      });
+      expect(differences).toEqual([]);
+    }
+    expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
+  });
+
   it.each([
     [
       'have a third cache lifetime',

@@ -22,6 +22,7 @@ import { postMessages, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 import { openRedisLink } from './support/redis-link.js';
+import { connectTo } from './support/raw-client.js';
 import { startClients } from './support/restless-clients.js';
 import type { Outcome } from './support/restless-clients.js';
 import type { RedisLink } from './support/redis-link.js';
@@ -366,6 +367,27 @@ describe('workers on the embedded default', () => {
     expect(whole).toBeLessThan(12);
     expect(count(later, 200)).toBe(12 - whole);
     await usagesOf(later);
+  });
+
+  it('refuse uploads that stop, and the time for it is a setting', async () => {
+    const gateway = await start({ ...newDataDir(), UPLOAD_STALL_S: '1' });
+    const { api_key } = await newKey(gateway);
+    const head = [
+      ...['POST /v1/responses HTTP/1.1', 'Host: gateway', `Authorization: Bearer ${api_key}`],
+      ...['Content-Type: application/json', 'Content-Length: 1000', '', '{'],
+    ];
+    // More than one worker is likely to get some of them.
+    const answers = Array.from({ length: 8 }, async () => {
+      const client = connectTo(gateway);
+      client.send(head.join('\r\n'));
+      await client.receive(/\}$/);
+      client.socket.destroy();
+      return client.received();
+    });
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"type":"timeout_error"[^]*"code":null/);
+    }
+    await until(() => (gateway.output().match(/"status":408/g) ?? []).length === 8);
   });
 
   it('write whole lines to one log', async () => {

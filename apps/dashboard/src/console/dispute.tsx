@@ -21,9 +21,11 @@ export function Dispute() {
       <h2>Dispute</h2>
       <p class="quiet">
         The id of the request is in the response's <code>x-gateway-request-id</code>, and in the
-        customer's ledger.
+        customer's ledger. The id of the message (<code>msg_…</code>, <code>chatcmpl-…</code> or{' '}
+        <code>resp_…</code>) finds it as well. The provider's own request id is only in the
+        gateway's log, as <code>upstream_request_id</code>.
       </p>
-      <SearchField name="request_id" label="Request id" />
+      <SearchField name="request_id" label="Request or message id" />
       {id !== '' && <RequestShown id={id} />}
       <CompareUsage requestId={id} />
     </section>

@@ -143,7 +143,7 @@ function FindRequest() {
           setAsked(text.trim());
         }}
       >
-        <TextField label="Request id" value={text} onValue={setText} />
+        <TextField label="Request or message id" value={text} onValue={setText} />
         <button type="submit">Find</button>
       </form>
       {asked !== '' && (

@@ -439,7 +439,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** One entry of the ledger */
+        /** One entry of the ledger, by its id; a charge also by the id of its message */
         readonly get: operations["showEntry"];
         readonly put?: never;
         readonly post?: never;
@@ -456,7 +456,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Sums of charges */
+        /** Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range */
         readonly get: operations["listUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -610,7 +610,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** One request: its charge or its hold, its key and its account */
+        /** One request: its charge or its hold, its key and its account. By its id, or by the id of its message as any format shows it */
         readonly get: operations["showRequest"];
         readonly put?: never;
         readonly post?: never;
@@ -959,7 +959,7 @@ export interface components {
             readonly conflicts: number;
             readonly differences: readonly {
                 /** @enum {string} */
-                readonly check: "amount" | "sequence" | "running_balance" | "balance" | "account_totals" | "key_totals" | "total" | "expiry" | "credit_left" | "usage" | "archive" | "seal" | "block";
+                readonly check: "amount" | "sequence" | "running_balance" | "balance" | "account_totals" | "key_totals" | "total" | "expiry" | "credit_left" | "usage" | "archive" | "cap_window" | "rights" | "seal" | "block";
                 readonly account_id: string | null;
                 readonly key_id: string | null;
                 readonly entry_id: string | null;
@@ -1120,7 +1120,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -1323,6 +1323,7 @@ export interface components {
                 readonly rates: components["schemas"]["Rates"];
             } | null;
             readonly is_deprecated: boolean;
+            readonly retires_at: components["schemas"]["Time"] | null;
             readonly max_output_tokens: number;
             readonly context_window: number;
         };
@@ -1383,6 +1384,10 @@ export interface components {
                 readonly forced_tool_choice: string | null;
                 readonly effort: readonly string[] | null;
                 readonly thinking_off: string | null;
+                readonly thinking_on: string | null;
+                readonly system_messages: string | null;
+                readonly structured_outputs: string | null;
+                readonly binds_thinking: boolean | null;
             };
         };
         readonly PromoCode: {
@@ -1409,6 +1414,8 @@ export interface components {
              * @description UTC
              */
             readonly until: string;
+            /** @description the upstream accounts of this bill, with upstream; otherwise all charges */
+            readonly upstreams: readonly string[] | null;
             readonly tolerance_usd: components["schemas"]["Usd"];
             readonly is_within_tolerance: boolean;
             readonly compared: number;
@@ -3056,7 +3063,7 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
                 readonly order?: "oldest" | "newest";
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3652,6 +3659,7 @@ export interface operations {
                 readonly from: string;
                 readonly until: string;
                 readonly tolerance_usd?: string;
+                readonly upstream?: string;
             };
             readonly header?: never;
             readonly path?: never;

@@ -229,7 +229,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Sums of charges */
+        /** Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range */
         readonly get: operations["sumUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -246,7 +246,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The charge of one request */
+        /** The charge of one request, by its id or by the id of its message in any format */
         readonly get: operations["getUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -1376,6 +1376,7 @@ export interface operations {
                 readonly limit?: number;
                 readonly after_id?: string;
                 readonly before_id?: string;
+                readonly lifecycle?: readonly ("active" | "deprecated" | "retired")[];
             };
             readonly header?: never;
             readonly path?: never;

@@ -20,14 +20,14 @@ import { readUpstreams } from '../settings/upstreams-file.js';
  */
 export function checkConfig(): string {
   const config = readConfig(process.env);
-  const { priceTablePath, upstreamsPath } = config;
+  const { upstreamsPath } = config;
   const problems = [
-    ...problemsOf(() => readPriceTable(priceTablePath)),
+    ...problemsOf(() => readPriceTable(config)),
     ...(upstreamsPath === undefined ? [] : problemsOf(() => readUpstreams(upstreamsPath))),
     ...misfits(config),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
-  const schedule = parsePriceSchedule(readPriceTable(priceTablePath));
+  const schedule = parsePriceSchedule(readPriceTable(config));
   const now = Date.now();
   const next = schedule.nextChange(now);
   return [

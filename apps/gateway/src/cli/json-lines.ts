@@ -4,6 +4,7 @@
  */
 
 import { createReadStream } from 'node:fs';
+import { reasonOf } from '../error-code.js';
 import { OperationError } from '../operations/operation.js';
 
 export interface JsonLine {
@@ -37,7 +38,7 @@ async function* readLines(path: string): AsyncGenerator<string, undefined> {
   const chunks = createReadStream(path, 'utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
   for (;;) {
     const chunk = await chunks.next().catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : 'cannot be read';
+      const reason = reasonOf(error);
       throw new OperationError(400, 'invalid_request_error', `${path}: ${reason}`);
     });
     if (chunk.done === true) break;

@@ -28,7 +28,7 @@ export async function withOperations<Result>(
     return operate(createRemoteCaller({ url: config.adminUrl, token: config.adminToken ?? '' }));
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const prices = createLivePrices({ priceTable: readPriceTable(config.priceTablePath) });
+  const prices = createLivePrices({ priceTable: readPriceTable(config) });
   const target =
     config.upstreamsPath === undefined
       ? config.upstream
@@ -55,7 +55,7 @@ export async function withOperations<Result>(
         defaultLimits: config.keyLimits,
         lowBalance: config.lowBalance,
         payments,
-        reports: openProviderReports(config),
+        reports: openProviderReports(config, target),
         overdraft: config.overdraft,
         operator: config.operator,
         sendsEvents: config.webhook !== undefined,

@@ -10,6 +10,7 @@ export function printProviderReconciliation(report: Reconciliation): string {
   const verdict = report.is_within_tolerance ? 'within the tolerance' : 'NOT within the tolerance';
   const summary = pairs({
     days: `${report.from} until ${report.until}`,
+    ...(report.upstreams === null ? {} : { 'upstream accounts': report.upstreams.join(', ') }),
     compared: `${String(report.compared)} items`,
     'provider (USD)': report.provider_usd,
     'ledger (USD)': report.ledger_usd,

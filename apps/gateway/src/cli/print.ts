@@ -379,9 +379,10 @@ export function printModels({ data }: OperationOutput<'listModels'>): string {
     model.rate_out,
     String(model.max_output_tokens),
     String(model.context_window),
+    model.retires_at?.slice(0, 10) ?? '',
   ]);
   return table(
-    ['model', '>in (USD/M tokens)', '>out (USD/M tokens)', '>max output', '>context'],
+    ['model', '>in (USD/M tokens)', '>out (USD/M tokens)', '>max output', '>context', 'retires'],
     rows,
   );
 }

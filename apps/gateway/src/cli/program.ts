@@ -12,7 +12,7 @@ import type { DataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
 import type { Port } from '../openapi/document.js';
 import { embeddedLedger, openStore } from '../open-store.js';
-import { readPriceTable } from '../settings/settings.js';
+import { readWholeTable } from '../settings/settings.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
@@ -38,7 +38,6 @@ import { showProgress } from './progress.js';
 import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
-import { serve } from './serve.js';
 import { compareWithFiles, rechargeFromFiles } from './witness-commands.js';
 
 export function createProgram(): Command {
@@ -50,7 +49,11 @@ export function createProgram(): Command {
   program
     .command('serve', { isDefault: true })
     .description('run the gateway (configured by environment variables, see .env.example)')
-    .action(serve);
+    .action(async () => {
+      // Imported here, so that the other commands need not load the server.
+      const { serve } = await import('./serve.js');
+      await serve();
+    });
   program
     .command('migrate')
     .description("bring the ledger's schema to this version; gateway serve does so by itself")
@@ -103,7 +106,7 @@ export function createProgram(): Command {
     .command('table')
     .description('print the price table of this configuration, in the form that PRICE_TABLE takes')
     .action(() => {
-      const table = readPriceTable(readConfig(process.env).priceTablePath);
+      const table = readWholeTable(readConfig(process.env).priceTablePath);
       process.stdout.write(`${JSON.stringify(table, undefined, 2)}\n`);
     });
   withFormats(models.command('list').description('list models and rates')).action(

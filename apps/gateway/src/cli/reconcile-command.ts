@@ -22,6 +22,7 @@ interface ReconcileOptions extends OutputOptions {
   readonly from: string;
   readonly until: string;
   readonly tolerance: string;
+  readonly upstream?: string;
   readonly log?: string;
 }
 
@@ -42,6 +43,7 @@ export function addReconcile(command: Command): void {
       checkedBy(toleranceUsd),
       '0',
     )
+    .option('--upstream <name>', 'only the charges and the bill of this upstream account')
     .option('--log <file>', "the gateway's log, to name requests that were not charged")
     .action(async (options: ReconcileOptions) => {
       try {
@@ -55,10 +57,13 @@ export function addReconcile(command: Command): void {
 }
 
 async function reconcile(
-  { from, until, tolerance, log }: ReconcileOptions,
+  { from, until, tolerance, upstream, log }: ReconcileOptions,
   call: CallOperation,
 ): Promise<Reconciliation> {
-  const report = await call('reconcileProvider', { from, until, tolerance_usd: tolerance });
+  const report = await call('reconcileProvider', {
+    ...{ from, until, upstream },
+    tolerance_usd: tolerance,
+  });
   if (!report.is_within_tolerance) process.exitCode = EXIT.refused;
   if (log === undefined) return report;
   const range = {

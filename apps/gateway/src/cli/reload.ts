@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { openDataDir } from '../data-dir.js';
+import { reasonOf } from '../error-code.js';
 import { EXIT } from '../exit-codes.js';
 import { httpUrl } from '../http-url.js';
 
@@ -87,7 +88,7 @@ async function reloadReplicasBehind(url: URL, token: string): Promise<readonly R
   try {
     found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
   } catch (error) {
-    return [{ replica: url.host, outcome: 'failed', problem: problemOf(error) }];
+    return [{ replica: url.host, outcome: 'failed', problem: reasonOf(error) }];
   }
   const replicas = found.map((address) => ({
     name: found.length === 1 ? url.host : `${url.host} (${address.address})`,
@@ -121,12 +122,8 @@ async function reload({ name, url, address }: Replica, token: string): Promise<R
     const problem = refusal.success ? refusal.data.error.message : `status ${String(statusCode)}`;
     return { replica: name, outcome: 'failed', problem };
   } catch (error) {
-    return { replica: name, outcome: 'failed', problem: problemOf(error) };
+    return { replica: name, outcome: 'failed', problem: reasonOf(error) };
   } finally {
     await dispatcher.close();
   }
-}
-
-function problemOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'cannot be reached';
 }

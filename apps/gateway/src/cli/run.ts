@@ -6,13 +6,16 @@ import { EXIT, exitCodeOf } from '../exit-codes.js';
 import { createProgram } from './program.js';
 import { reportFailure } from './report-failure.js';
 
-export async function runCommandLine(): Promise<void> {
+/** @param args - without the program's name */
+export async function runCommandLine(
+  args: readonly string[] = process.argv.slice(2),
+): Promise<void> {
   let running: Command | undefined;
   const program = createProgram().hook('preAction', (_program, command) => {
     running = command;
   });
   try {
-    await program.parseAsync();
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;

@@ -11,7 +11,7 @@ import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { CONSOLE_PAGE, CUSTOMER_PAGE } from '../pages/addresses.js';
 import { findPage } from '../pages/page-files.js';
-import { disableMemoryReducer } from '../heap-tuning.js';
+import { disableMemoryReducer, freeMemoryOfStart } from '../heap-tuning.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
 
@@ -30,7 +30,7 @@ export async function serve(): Promise<void> {
     return;
   }
   const gateway = await (config.workers === 1
-    ? startGateway(config)
+    ? startGateway(config, { beforeListening: freeMemoryOfStart })
     : startGatewayWithWorkers(config));
   const demoKey = await ensureDemoKey(gateway, config);
 

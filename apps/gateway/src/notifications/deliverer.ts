@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BalanceStore, StoredEvent } from '@gateway/balance-store';
+import { reasonOf } from '../error-code.js';
 import { RETRY_SCHEDULE, nextAttempt } from './retry-schedule.js';
 import type { RetrySchedule } from './retry-schedule.js';
 import { SEND_TIMEOUT_MS } from './webhook-client.js';
@@ -91,7 +92,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
       const isLate = performance.now() - askedAt > leaseMs / 2;
       return isLate ? [] : events;
     } catch (error) {
-      if (!isFailing) log.warn({ reason: messageOf(error) }, 'events cannot be read');
+      if (!isFailing) log.warn({ reason: reasonOf(error) }, 'events cannot be read');
       isFailing = true;
       return [];
     }
@@ -142,7 +143,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
       return await client.send({ headers, body }, cutOff.signal);
     } catch (error) {
       // For example, the event may be from a newer version. It must not stop the others.
-      return { outcome: 'failed', reason: `the event cannot be sent: ${messageOf(error)}` };
+      return { outcome: 'failed', reason: `the event cannot be sent: ${reasonOf(error)}` };
     }
   }
 
@@ -182,7 +183,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
         return;
       } catch (error) {
         if (isStopping || performance.now() > until) {
-          log.warn({ event_id: id, reason: messageOf(error) }, 'webhook outcome not recorded');
+          log.warn({ event_id: id, reason: reasonOf(error) }, 'webhook outcome not recorded');
           return;
         }
         await sleep(FINISH_RETRY_MS);
@@ -205,8 +206,4 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
       await client.close();
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
+import { reasonOf } from '../error-code.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PERIOD_MS = 60 * 60_000;
@@ -30,7 +31,7 @@ export function startEventPruning(
     try {
       while (!isStopping && (await store.pruneEvents(options)) > 0);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       log.warn({ reason }, 'old events cannot be deleted');
     }
   }

@@ -6,6 +6,7 @@
 
 import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
+import { reasonOf } from '../error-code.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 
 const PERIOD_MS = 60 * 60_000;
@@ -32,7 +33,7 @@ export function withRefusalEvents(
     } catch (error) {
       // The next refusal tries again.
       last = before;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       log.warn({ reason }, 'the event upstream.refused cannot be written');
     }
   }

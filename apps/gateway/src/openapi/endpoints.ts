@@ -165,7 +165,8 @@ const dashboard: readonly Endpoint[] = [
   },
   {
     ...{ method: 'get', path: '/v1/dashboard/usage/summary', id: 'sumUsage', credential: 'link' },
-    summary: 'Sums of charges',
+    summary:
+      'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
     query: summaryQuery,
     result: schema.usageSums,
     alsoAs: ['text/csv'],
@@ -173,7 +174,7 @@ const dashboard: readonly Endpoint[] = [
   {
     ...{ method: 'get', path: '/v1/dashboard/usage/:request_id', id: 'getUsage' },
     credential: 'link',
-    summary: 'The charge of one request',
+    summary: 'The charge of one request, by its id or by the id of its message in any format',
     result: schema.usage,
   },
   {
@@ -372,8 +373,9 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   showStatement: 'The statement of a month',
   showBooks: 'The books of a month: credits, adjustments and charges of each account and in all',
   listLedger: 'Entries of the ledger, newest first',
-  showEntry: 'One entry of the ledger',
-  listUsage: 'Sums of charges',
+  showEntry: 'One entry of the ledger, by its id; a charge also by the id of its message',
+  listUsage:
+    'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
   auditLedger: 'Audits the ledger, and answers when the audit is done',
   compareWitness: 'Compares the ledger with usage that clients received',
   rechargeUsages: 'Books charges that the ledger lost, each of them once',
@@ -383,7 +385,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   startAudit: 'Starts an audit, or returns the one that is running',
   listAudits: 'Audits since the gateway started, newest first',
   showAudit: 'One audit: its progress, or its report',
-  showRequest: 'One request: its charge or its hold, its key and its account',
+  showRequest:
+    'One request: its charge or its hold, its key and its account. By its id, or by the id of its message as any format shows it',
   showToday: 'Spend, balances and requests at a glance',
   listPayments: 'Payments, newest first',
   listUnbookedPayments:

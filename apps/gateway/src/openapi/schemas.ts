@@ -475,7 +475,7 @@ export const audit = z
         check: z.enum([
           ...(['amount', 'sequence', 'running_balance', 'balance', 'account_totals'] as const),
           ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'archive'] as const),
-          ...(['seal', 'block'] as const),
+          ...(['cap_window', 'rights', 'seal', 'block'] as const),
         ]),
         account_id: orNull(text),
         key_id: orNull(text),
@@ -566,6 +566,7 @@ export const adminModel = z
       description: 'the next scheduled change of these rates',
     }),
     is_deprecated: z.boolean(),
+    retires_at: orNull(time),
     max_output_tokens: count,
     context_window: count,
   })
@@ -585,6 +586,10 @@ const priceEntry = z
       forced_tool_choice: orNull(text),
       effort: orNull(z.array(text)),
       thinking_off: orNull(text),
+      thinking_on: orNull(text),
+      system_messages: orNull(text),
+      structured_outputs: orNull(text),
+      binds_thinking: orNull(z.boolean()),
     }),
   })
   .meta({
@@ -819,6 +824,9 @@ export const providerReconciliation = z
     object: z.literal('provider_reconciliation'),
     from: day,
     until: day,
+    upstreams: orNull(z.array(text)).meta({
+      description: 'the upstream accounts of this bill, with upstream; otherwise all charges',
+    }),
     tolerance_usd: usd,
     is_within_tolerance: z.boolean(),
     compared: count,

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import type { AuditJob } from './audit-jobs.js';
 import { anchor } from './fields.js';
-import { archivedNote } from './ledger.js';
+import { requestIdOf } from '../find-charge.js';
+import { archivedNote, chargeShownAs } from './ledger.js';
 import type { LiveGateway } from './live.js';
 import { conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -59,23 +60,22 @@ export const auditOperations = {
     right: 'read',
     input: z.strictObject({ request_id: line.min(1).max(200) }),
     async run({ request_id }, { store }) {
-      const [entries, live, orphaned] = await Promise.all([
-        store.findEntries([request_id]),
+      const [charge, live, orphaned] = await Promise.all([
+        chargeShownAs('request_id', request_id, store),
         store.listHolds({ state: 'live', limit: HOLDS_TO_SEARCH }),
         store.listHolds({ state: 'orphaned', limit: HOLDS_TO_SEARCH }),
       ]);
-      const entry = entries.find(({ kind }) => kind === 'charge');
-      const hold = [...live, ...orphaned].find(({ requestId }) => requestId === request_id);
-      const keyId = entry?.kind === 'charge' ? entry.keyId : hold?.keyId;
+      const requestId = charge?.id ?? requestIdOf(request_id);
+      const hold = [...live, ...orphaned].find((each) => each.requestId === requestId);
+      const keyId = charge?.keyId ?? hold?.keyId;
       const key = keyId === undefined ? undefined : await store.getKey(keyId);
       if (key === undefined) {
         throw notFound('request_id', `charge or hold${await archivedNote(store)}`);
       }
       const account = await store.getAccount(key.accountId);
-      const charge = entry?.kind === 'charge' ? entry : undefined;
       return {
         object: 'request' as const,
-        request_id,
+        request_id: requestId,
         /**
          * `charged`; `in_flight`: its hold is live; `orphaned`: its hold expired, because the
          * process that served it ended or lost the database before it was charged. The upstream may

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { KeyCaps, KeyRecord } from '@gateway/balance-store';
 import { parseUsd } from '@gateway/billing';
+import { reasonOf } from '../error-code.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
 const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
@@ -17,7 +18,7 @@ const usd = z
       if (amount !== 0n || !text.startsWith('-')) return amount;
       context.addIssue('must not be negative zero');
     } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : 'must be a decimal amount');
+      context.addIssue(reasonOf(error));
     }
     return z.NEVER;
   });

@@ -3,6 +3,8 @@
 import { z } from 'zod';
 import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
 import type { BalanceStore, UsageDimension, UsageQuery, UsageSum } from '@gateway/balance-store';
+import { MOST_OF_ONE_ID, findCharge, severalText } from '../find-charge.js';
+import type { ChargeEntry } from '../find-charge.js';
 import { auditWithEvent } from '../notifications/ledger-unsound.js';
 import {
   MUST_BE_AFTER_FROM,
@@ -15,7 +17,7 @@ import {
   rangeOf,
   time,
 } from './fields.js';
-import { OperationError, list, notFound, operation } from './operation.js';
+import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import { lostCharge, recharge } from './recharge.js';
 import { line } from './storable.js';
 import { auditView, entryView, eventView, holdView, trailView, usageSumView } from './views.js';
@@ -119,7 +121,8 @@ export const ledgerOperations = {
     right: 'read',
     input: z.strictObject({ entry_id: line.min(1).max(200) }),
     async run({ entry_id }, { store }) {
-      const [entry] = await store.findEntries([entry_id]);
+      const [known] = await store.findEntries([entry_id]);
+      const entry = known ?? (await chargeShownAs('entry_id', entry_id, store));
       if (entry === undefined) throw notFound('entry_id', `entry${await archivedNote(store)}`);
       return entryView(entry);
     },
@@ -277,4 +280,31 @@ async function readSums(
 export async function archivedNote(store: Pick<BalanceStore, 'listArchives'>): Promise<string> {
   const archived = (await store.listArchives()).at(-1)?.until.toISOString();
   return archived === undefined ? '' : `; charges before ${archived} are archived`;
+}
+
+/**
+ * The charge of a request, by any id that its client can know.
+ *
+ * @throws {OperationError} if several requests have a message with this id
+ */
+export async function chargeShownAs(
+  field: string,
+  shownId: string,
+  store: Pick<BalanceStore, 'findEntries' | 'listEntries'>,
+): Promise<ChargeEntry | undefined> {
+  const found = await findCharge(shownId, {
+    byId: async (id) => (await store.findEntries([id]))[0],
+    async byMessage(upstreamId) {
+      const page = await store.listEntries({ upstreamId, limit: MOST_OF_ONE_ID });
+      return page.entries;
+    },
+  });
+  switch (found.outcome) {
+    case 'found':
+      return found.charge;
+    case 'none':
+      return undefined;
+    case 'several':
+      throw conflict(field, severalText(found.requestIds));
+  }
 }

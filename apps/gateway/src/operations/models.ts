@@ -1,6 +1,7 @@
 /** Operations on prices: the table in force, and its differences from the upstream's models. */
 
 import { z } from 'zod';
+import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import { OperationError, conflict, list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -24,7 +25,8 @@ export const modelOperations = {
             rate_out: price.rateOut,
             rates: ratesView(price.rates),
             next_change: nextChangeOf(price, prices, now()) ?? null,
-            is_deprecated: price.deprecated,
+            is_deprecated: isDeprecated(price, now()),
+            retires_at: price.retiresAt ?? null,
             max_output_tokens: price.maxOutputTokens,
             context_window: price.contextWindow,
           })),
@@ -102,6 +104,10 @@ export interface PriceEntry {
     readonly forced_tool_choice: string | null;
     readonly effort: readonly string[] | null;
     readonly thinking_off: string | null;
+    readonly thinking_on: string | null;
+    readonly system_messages: string | null;
+    readonly structured_outputs: string | null;
+    readonly binds_thinking: boolean | null;
   };
 }
 
@@ -130,5 +136,9 @@ function traitsOfNewest(table: PriceTable): PriceEntry['traits'] {
     forced_tool_choice: newest?.traits.forcedToolChoice ?? null,
     effort: newest?.traits.effort ?? null,
     thinking_off: newest?.traits.thinkingOff ?? null,
+    thinking_on: newest?.traits.thinkingOn ?? null,
+    system_messages: newest?.traits.systemMessages ?? null,
+    structured_outputs: newest?.traits.structuredOutputs ?? null,
+    binds_thinking: newest?.traits.bindsThinking ?? null,
   };
 }

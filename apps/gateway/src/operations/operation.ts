@@ -5,7 +5,7 @@ import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balanc
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { LiveGateway } from './live.js';
 import type { ReadLinks } from '../read-links.js';
-import type { ProviderReports } from '../provider-reports/reports.js';
+import type { OpenReports } from '../provider-reports/reports.js';
 import type { Payments } from '../payments/payments.js';
 import type { Operator } from './statement-facts.js';
 import type { UpstreamModelsReading } from './upstream-models.js';
@@ -35,7 +35,7 @@ export interface OperationContext {
   /** `undefined` unless a provider is configured. */
   readonly payments: Payments | undefined;
   /** Reports of the upstream's provider; `undefined` unless there is a key for them. */
-  readonly reports: ProviderReports | undefined;
+  readonly reports: OpenReports;
   /** Called while an audit reads the ledger, with the number of entries so far. */
   readonly onProgress?: ((entries: number) => void) | undefined;
   /** The operator or program that asks, for the trail. */

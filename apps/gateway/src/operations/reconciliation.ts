@@ -6,10 +6,11 @@ import { compareUsage } from '../reconciliation/compare-usage.js';
 import type { ComparedItem, ComparedModel } from '../reconciliation/compare-usage.js';
 import { explainDifference } from '../reconciliation/explain-difference.js';
 import { ProviderReportError, TOKEN_CLASSES } from '../provider-reports/reports.js';
-import type { ProviderReports } from '../provider-reports/reports.js';
+import type { AccountReports } from '../provider-reports/reports.js';
 import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf, toleranceUsd } from './fields.js';
 import { OperationError, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
+import { line } from './storable.js';
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
@@ -24,20 +25,31 @@ export const reconciliationOperations = {
         ...rangeOf(day),
         /** The largest sum of all differences that is tolerated. */
         tolerance_usd: toleranceUsd,
+        /** Only the charges and the bill of this upstream account. */
+        upstream: line.min(1).max(100).optional(),
       })
       .refine(isInOrder, MUST_BE_AFTER_FROM)
       .refine(({ from, until }) => until.getTime() - from.getTime() <= MAX_DAYS * DAY_MS, {
         path: ['until'],
         error: `must be at most ${String(MAX_DAYS)} days after from`,
       }),
-    async run({ from, until, tolerance_usd: tolerance }, context) {
-      const reports = reportsOf(context);
+    async run({ from, until, tolerance_usd: tolerance, upstream }, context) {
+      const reports = reportsOf(upstream, context);
+      const { accounts } = reports;
       const { store, prices } = context;
       const range = { from, until };
       const [usage, costs] = await reachingProvider(() =>
         Promise.all([reports.readUsage(range), reports.readCosts(range)]),
       );
-      const ledger = await store.readUsage({ by: ['day', 'model'], byRates: true, ...range });
+      const isOfAccounts = (account: string | undefined): boolean =>
+        accounts === undefined || (account !== undefined && accounts.includes(account));
+      const by = [
+        'day',
+        'model',
+        ...(accounts === undefined ? [] : ['upstream' as const]),
+      ] as const;
+      const sums = await store.readUsage({ by, byRates: true, ...range });
+      const ledger = sums.filter((sum) => isOfAccounts(sum.upstreamAccount));
       const priceOf = (model: string, onDay: string) =>
         prices.at(new Date(onDay).getTime() + DAY_MS - 1).find(model);
       const comparison = compareUsage({
@@ -49,7 +61,9 @@ export const reconciliationOperations = {
       });
       const differences = [];
       for (const model of comparison.models) {
-        differences.push(differenceView(model, await explainDifference(model, store)));
+        differences.push(
+          differenceView(model, await explainDifference(model, store, isOfAccounts)),
+        );
       }
       const worths = comparison.models.flatMap((model) =>
         model.differences.map(({ worth }) => worth),
@@ -59,6 +73,8 @@ export const reconciliationOperations = {
         object: 'provider_reconciliation' as const,
         from: dayText(from),
         until: dayText(until),
+        /** Whose charges were compared: these accounts have one bill. `null`: all charges. */
+        upstreams: accounts === undefined ? null : [...accounts],
         tolerance_usd: formatUsd(tolerance),
         /** `false` also if the tokens of a difference have no known price. */
         is_within_tolerance: worth <= tolerance && !worths.includes(undefined),
@@ -72,13 +88,22 @@ export const reconciliationOperations = {
   }),
 } as const;
 
-function reportsOf({ reports }: OperationContext): ProviderReports {
-  if (reports !== undefined) return reports;
-  throw new OperationError(
-    404,
-    'not_found_error',
-    'ANTHROPIC_ADMIN_KEY: is needed to read the reports of the provider',
-  );
+function reportsOf(
+  upstream: string | undefined,
+  { reports: open }: Pick<OperationContext, 'reports'>,
+): AccountReports {
+  const reports = open(upstream);
+  if (!('lack' in reports)) return reports;
+  const names = reports.accounts.join(', ');
+  if (reports.lack === 'unknown') {
+    const known = names === '' ? 'UPSTREAMS is not set' : `there are ${names}`;
+    throw new OperationError(404, 'not_found_error', `upstream: no such account; ${known}`);
+  }
+  const problem =
+    names === ''
+      ? 'ANTHROPIC_ADMIN_KEY: is needed to read the reports of the provider'
+      : `ANTHROPIC_ADMIN_KEY, or admin_key in UPSTREAMS, is needed for ${names}`;
+  throw new OperationError(404, 'not_found_error', problem);
 }
 
 async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Result> {

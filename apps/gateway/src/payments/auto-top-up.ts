@@ -18,6 +18,7 @@ import type {
   PaymentFact,
   PaymentProvider,
 } from '@gateway/payments';
+import { reasonOf } from '../error-code.js';
 import type { FactOutcome } from './book-facts.js';
 import { creditId } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
@@ -166,7 +167,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
           await attend(knownAs(KIND, document));
         } catch (error) {
           // The next run continues with the same attempt.
-          const reason = error instanceof Error ? error.message : String(error);
+          const reason = reasonOf(error);
           log.warn({ account_id: document.accountId, reason }, 'auto top-up failed for now');
         }
       }

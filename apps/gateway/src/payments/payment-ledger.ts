@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { BalanceStore, StoredDocument } from '@gateway/balance-store';
+import { PROMO_CODE } from '@gateway/balance-store';
+import type { BalanceStore, DocumentWrite, StoredDocument } from '@gateway/balance-store';
 
 export const PAYMENT_LEDGER = [
   'topUp',
@@ -114,7 +115,7 @@ const unbooked = z.object({
 const KINDS = {
   payment,
   auto_top_up: autoTopUp,
-  promo_code: promoCode,
+  [PROMO_CODE]: promoCode,
   refund,
   unbooked_payment: unbooked,
 } as const;
@@ -159,9 +160,12 @@ const LONGEST_PAUSE_MS = 50;
 export async function changeDocument<Of extends Kind>(
   ledger: Pick<PaymentLedger, 'getDocument' | 'writeDocument'>,
   { kind, id }: { readonly kind: Of; readonly id: string },
-  change: (
-    known: Known<Of>,
-  ) => { readonly data: DocumentOf<Of>; readonly balanceBelow?: bigint | null } | undefined,
+  change: (known: Known<Of>) =>
+    | (Pick<DocumentWrite, 'trail'> & {
+        readonly data: DocumentOf<Of>;
+        readonly balanceBelow?: bigint | null;
+      })
+    | undefined,
 ): Promise<Known<Of> | undefined> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const known = await findDocument(ledger, kind, id);
@@ -169,15 +173,17 @@ export async function changeDocument<Of extends Kind>(
     const changed = change(known);
     if (changed === undefined) return known;
     const { accountId, version } = known;
+    const { data, balanceBelow = null, trail } = changed;
     const { outcome } = await ledger.writeDocument({
       kind,
       id,
       accountId,
       version,
-      data: changed.data,
-      balanceBelow: changed.balanceBelow ?? null,
+      data,
+      balanceBelow,
+      trail,
     });
-    if (outcome === 'written') return { ...known, ...changed, version: version + 1 };
+    if (outcome === 'written') return { ...known, data, balanceBelow, version: version + 1 };
     // A random pause, so that many simultaneous changes do not collide again and again.
     await sleep(Math.random() * Math.min(attempt * 2, LONGEST_PAUSE_MS));
   }

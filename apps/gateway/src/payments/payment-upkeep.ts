@@ -7,6 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { reasonOf } from '../error-code.js';
 import type { Payments } from './payments.js';
 
 const AUTO_TOP_UP_PERIOD_MS = 10_000;
@@ -45,7 +46,7 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
       await work();
     } catch (error) {
       // The provider or the ledger may be unavailable for a while; the next run tries again.
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       log.warn({ reason }, `${what} failed`);
     }
   }

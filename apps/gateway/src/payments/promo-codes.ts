@@ -3,12 +3,11 @@
  * of redemptions.
  */
 
+import { PROMO_CODE } from '@gateway/balance-store';
 import type { Actor } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
 import type { Known, PaymentLedger } from './payment-ledger.js';
-
-const KIND = 'promo_code';
 
 export interface NewPromoCode {
   readonly code: string;
@@ -39,22 +38,22 @@ export async function createPromoCode(
   };
   const { accounts: _accounts, ...details } = data;
   const { outcome } = await ledger.writeDocument({
-    kind: KIND,
+    kind: PROMO_CODE,
     id: code,
     accountId: '',
     version: 0,
     data,
     trail: { action: 'promo_code.create', by, details: { ...details, code } },
   });
-  return outcome === 'written' ? findDocument(ledger, KIND, code) : undefined;
+  return outcome === 'written' ? findDocument(ledger, PROMO_CODE, code) : undefined;
 }
 
 export async function listPromoCodes(
   ledger: PaymentLedger,
   page: { readonly before: bigint | undefined; readonly limit: number },
 ): Promise<readonly Known<'promo_code'>[]> {
-  const documents = await ledger.listDocuments({ kind: KIND, ...page });
-  return documents.map((document) => knownAs(KIND, document));
+  const documents = await ledger.listDocuments({ kind: PROMO_CODE, ...page });
+  return documents.map((document) => knownAs(PROMO_CODE, document));
 }
 
 export type RedemptionOutcome =
@@ -79,11 +78,14 @@ export async function redeemPromoCode(
   ledger: PaymentLedger,
   { code, accountId, by, now }: RedemptionRequest,
 ): Promise<RedemptionOutcome> {
-  const known = await changeDocument(ledger, { kind: KIND, id: code }, ({ data }) => {
+  const known = await changeDocument(ledger, { kind: PROMO_CODE, id: code }, ({ data }) => {
     const isOver = hasPassed(data.expires_at, now) || hasPassed(data.credit_expires_at, now);
     const isUsedUp = data.accounts.length >= data.max_redemptions;
     if (data.accounts.includes(accountId) || isOver || isUsedUp) return undefined;
-    return { data: { ...data, accounts: [...data.accounts, accountId] } };
+    return {
+      data: { ...data, accounts: [...data.accounts, accountId] },
+      trail: { action: 'promo_code.redeem', by, details: { code, account: accountId } },
+    };
   });
   if (known?.data.accounts.includes(accountId) !== true) return { outcome: 'refused' };
   const { amount_usd, credit_expires_at } = known.data;

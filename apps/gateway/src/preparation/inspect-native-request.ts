@@ -23,6 +23,7 @@ import {
   SHARED_ACCOUNT,
   findRootProblem,
   findTypeProblem,
+  isNeutral,
   isReportedModel,
   shapeOfEverything,
 } from './shared-account-rules.js';
@@ -255,7 +256,8 @@ function createBodyScan(
   const mcpServers: JsonShape = {
     ...everything,
     onValue(span) {
-      if (isGiven({ body, span })) collector.onServersOfTools();
+      const found = { body, span };
+      if (isGiven(found) && !isNeutral('mcp_servers', found)) collector.onServersOfTools();
     },
   };
   const shape: JsonShape = {

@@ -12,7 +12,7 @@
 
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../config.js';
-import { isGiven, readScalar } from './native-fields.js';
+import { isGiven, readScalar, textOf } from './native-fields.js';
 import type { FoundMember } from './native-fields.js';
 
 /**
@@ -45,7 +45,6 @@ function notEnabled(feature: PricedFeature): string {
 export const ACCOUNT_MEMBERS = [
   'container',
   'billing_policy',
-  'fallback_credit_token',
   'workspace_id',
   'user_profile_id',
 ] as const;
@@ -57,16 +56,34 @@ export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFe
   ['inference_geo', 'inference_geo'],
 ];
 
+/** Values that mean the same as leaving the member out. */
+const NEUTRAL_VALUES: Readonly<Record<string, string>> = {
+  inference_geo: '"global"',
+  billing_policy: '{"bill_to":"self"}',
+};
+const MAX_NEUTRAL_BYTES = 100;
+
+/** Whether a member asks for nothing: its neutral value, or an empty list. */
+export function isNeutral(name: string, { body, span }: FoundMember): boolean {
+  if (span.end - span.start > MAX_NEUTRAL_BYTES) return false;
+  const text = JSON.stringify(JSON.parse(textOf(body, span)));
+  return text === '[]' || text === NEUTRAL_VALUES[name];
+}
+
 /** @returns the problem of the top-level members, if there is one */
 export function findRootProblem(
   find: (name: string) => FoundMember | undefined,
   allow: ReadonlySet<PricedFeature>,
 ): string | undefined {
+  const isWanted = (name: string): boolean => {
+    const found = find(name);
+    return isGiven(found) && !isNeutral(name, found);
+  };
   for (const name of ACCOUNT_MEMBERS) {
-    if (isGiven(find(name))) return `${name}: ${SHARED_ACCOUNT}`;
+    if (isWanted(name)) return `${name}: ${SHARED_ACCOUNT}`;
   }
   for (const [name, feature] of PRICED_MEMBERS) {
-    if (isGiven(find(name)) && !allow.has(feature)) return `${name}: ${notEnabled(feature)}`;
+    if (isWanted(name) && !allow.has(feature)) return `${name}: ${notEnabled(feature)}`;
   }
   const speed = find('speed');
   if (isGiven(speed) && readScalar(speed) !== 'standard' && !allow.has('fast_mode')) {

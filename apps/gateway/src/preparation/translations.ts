@@ -7,7 +7,12 @@ import type {
   ResponseContext,
   TranslateRequestOptions,
 } from '@gateway/translator';
-import { cacheConversations, nativeSchemas, webSearch } from '@gateway/translator/features';
+import {
+  cacheConversations,
+  cacheEveryRequest,
+  nativeSchemas,
+  webSearch,
+} from '@gateway/translator/features';
 import type { JsonShape } from '@gateway/translator/native';
 import { translateResponsesRequest } from '@gateway/translator/responses';
 import type { ResponsesContext } from '@gateway/translator/responses';
@@ -16,8 +21,12 @@ import { MAX_ITEMS } from './shared-account-rules.js';
 
 export type TranslatedFormat = TranslationContext['format'];
 
-/** The facts about a request that the translation of its response needs. */
-export type TranslationContext = { readonly notes: readonly Note[] } & (
+/** The facts about a translated request beside its body. */
+export type TranslationContext = {
+  readonly notes: readonly Note[];
+  /** Values of the header `anthropic-beta` that the body needs. */
+  readonly betas: readonly string[];
+} & (
   | { readonly format: 'chat.completions'; readonly response: ResponseContext }
   | { readonly format: 'responses'; readonly response: ResponsesContext }
 );
@@ -40,8 +49,8 @@ interface RequestTranslator {
 }
 
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
-/** A namespace is a tool that holds others. */
-const TOOLS: JsonShape = listOf(members({ tools: LIST }));
+/** A namespace is a tool that holds others, and a shell can have skills. */
+const TOOLS: JsonShape = listOf(members({ tools: LIST, environment: members({ skills: LIST }) }));
 
 export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
   'chat.completions': {
@@ -54,21 +63,28 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
     translate(request, options) {
       const translation = translateRequest(request, options);
       if (translation.outcome === 'refused') return translation;
-      const { outcome, body, response, notes } = translation;
-      return { outcome, body, context: { format: 'chat.completions', response, notes } };
+      const { outcome, body, response, notes, betas } = translation;
+      return { outcome, body, context: { format: 'chat.completions', response, notes, betas } };
     },
   },
   responses: {
     shape: members({
-      input: listOf(members({ content: LIST, output: LIST, tools: TOOLS })),
+      input: listOf(
+        members({
+          content: LIST,
+          output: LIST,
+          tools: TOOLS,
+          action: members({ commands: LIST, command: LIST }),
+        }),
+      ),
       tools: TOOLS,
       include: LIST,
     }),
     translate(request, options) {
       const translation = translateResponsesRequest(request, options);
       if (translation.outcome === 'refused') return translation;
-      const { outcome, body, response, notes } = translation;
-      return { outcome, body, context: { format: 'responses', response, notes } };
+      const { outcome, body, response, notes, betas } = translation;
+      return { outcome, body, context: { format: 'responses', response, notes, betas } };
     },
   },
 };
@@ -81,7 +97,7 @@ export function translatorFeatures(chat: ChatConfig, allow: ReadonlySet<PricedFe
   return {
     jsonSchema: chat.jsonSchema === 'native' ? nativeSchemas : undefined,
     reasoning: chat.reasoning === 'none' ? undefined : chat.reasoning,
-    cache: chat.cache === 'auto' ? cacheConversations : undefined,
+    cache: { auto: cacheConversations, always: cacheEveryRequest, client: undefined }[chat.cache],
     webSearch: allow.has('web_search') ? webSearch({ maxUses: MAX_SEARCHES }) : undefined,
   };
 }

@@ -7,8 +7,10 @@
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
 import type { Config } from '../config.js';
+import type { AccountTarget, UpstreamTarget } from '../upstream/open-upstream.js';
 import { createReportReader } from './report-pages.js';
-import type { ProviderReports, TokenClass } from './reports.js';
+import type { ReadReport } from './report-pages.js';
+import type { OpenReports, ProviderReports, TokenClass } from './reports.js';
 
 const count = z.int().min(0).transform(BigInt);
 
@@ -57,13 +59,45 @@ const CLASS_OF: Readonly<Record<string, TokenClass>> = {
   'cache_creation.ephemeral_1h_input_tokens': 'cache_write_1h',
 };
 
-/** @returns `undefined` unless the configuration has a key for them */
-export function openProviderReports({
-  providerAdmin,
-  proxies,
-}: Pick<Config, 'providerAdmin' | 'proxies'>): ProviderReports | undefined {
-  if (providerAdmin === undefined) return undefined;
-  const read = createReportReader(providerAdmin, proxies);
+/**
+ * Opens the reports of the organizations that pay for the upstream accounts. Accounts with the same
+ * admin key belong to one organization, whose reports do not tell them apart.
+ */
+export function openProviderReports(
+  { providerAdmin, proxies }: Pick<Config, 'providerAdmin' | 'proxies'>,
+  upstream: UpstreamTarget | undefined,
+): OpenReports {
+  return (account) => {
+    const known = upstream !== undefined && 'accounts' in upstream ? upstream.accounts : undefined;
+    if (known === undefined) {
+      if (account !== undefined) return { lack: 'unknown', accounts: [] };
+      if (providerAdmin.key === undefined) return { lack: 'ADMIN_KEY', accounts: [] };
+      const admin = { ...providerAdmin, key: providerAdmin.key };
+      return { ...reportsOf(createReportReader(admin, proxies)), accounts: undefined };
+    }
+    const keyOf = (each: AccountTarget) => each.adminKey ?? providerAdmin.key;
+    const named = known.filter(({ name }) => account === undefined || name === account);
+    if (named.length === 0) return { lack: 'unknown', accounts: known.map(({ name }) => name) };
+    const without = named.filter((each) => keyOf(each) === undefined);
+    if (without.length > 0) return { lack: 'ADMIN_KEY', accounts: without.map(({ name }) => name) };
+    const keys = [...new Set(named.map(keyOf))].filter((key) => key !== undefined);
+    const parts = keys.map((key) =>
+      reportsOf(createReportReader({ url: providerAdmin.url, key }, proxies)),
+    );
+    return {
+      accounts:
+        account === undefined
+          ? undefined
+          : known.filter((each) => keyOf(each) === keys[0]).map(({ name }) => name),
+      readUsage: async (range) =>
+        (await Promise.all(parts.map((part) => part.readUsage(range)))).flat(),
+      readCosts: async (range) =>
+        (await Promise.all(parts.map((part) => part.readCosts(range)))).flat(),
+    };
+  };
+}
+
+function reportsOf(read: ReadReport): ProviderReports {
   return {
     async readUsage(range) {
       const report = {

@@ -2,6 +2,7 @@
 
 import { request } from 'undici';
 import { z } from 'zod';
+import { reasonOf } from '../error-code.js';
 import { openProxyAgent } from '../upstream/client.js';
 import type { ProxyVariables } from '../upstream/client.js';
 import { ProviderReportError } from './reports.js';
@@ -91,7 +92,7 @@ async function readJson(url: URL, key: string, proxies: ProxyVariables): Promise
       bodyTimeout: TIMEOUT_MS,
       ...(dispatcher === undefined ? {} : { dispatcher }),
     }).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : 'unknown';
+      const reason = reasonOf(error);
       throw new ProviderReportError(`the provider cannot be reached: ${reason}`);
     });
     if (statusCode === 200) return await body.json().catch(() => undefined);
@@ -105,7 +106,7 @@ async function readJson(url: URL, key: string, proxies: ProxyVariables): Promise
 function refusalOf(status: number): ProviderReportError {
   if (status === 401 || status === 403) {
     return new ProviderReportError(
-      `ANTHROPIC_ADMIN_KEY: the provider refused it with ${String(status)}`,
+      `ANTHROPIC_ADMIN_KEY or admin_key: the provider refused it with ${String(status)}`,
     );
   }
   return new ProviderReportError(

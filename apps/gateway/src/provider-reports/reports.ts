@@ -38,6 +38,21 @@ export interface ProviderReports {
   readCosts(range: ReportRange): Promise<readonly ReportedCost[]>;
 }
 
+/** The reports on some of the upstream accounts: those that one or more organizations pay for. */
+export interface AccountReports extends ProviderReports {
+  /** The names of these accounts; `undefined`: all charges of the ledger. */
+  readonly accounts: readonly string[] | undefined;
+}
+
+/**
+ * @param account - The name of an upstream account; `undefined`: all accounts.
+ * @returns the reports, or why they cannot be read; `unknown`: there is no such account
+ */
+export type OpenReports = (
+  account: string | undefined,
+) =>
+  AccountReports | { readonly lack: 'unknown' | 'ADMIN_KEY'; readonly accounts: readonly string[] };
+
 /** The reports could not be read. The message says why, and never contains the key. */
 export class ProviderReportError extends Error {
   override readonly name = 'ProviderReportError';

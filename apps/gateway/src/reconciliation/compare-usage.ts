@@ -53,9 +53,9 @@ export interface ComparedSources {
   readonly ratesOf: (model: string, day: string) => SettledRates | undefined;
 }
 
-type Sums = {
-  -readonly [Name in 'providerTokens' | 'ledgerTokens' | 'providerCost' | 'ledgerCost']: bigint;
-};
+type Figure = 'providerTokens' | 'ledgerTokens' | 'providerCost' | 'ledgerCost';
+/** `unbilledTokens`: of refusals that cost nothing. */
+type Sums = { -readonly [Name in Figure | 'unbilledTokens']: bigint };
 
 export function compareUsage(sources: ComparedSources): UsageComparison {
   const { usage, costs, ledger, nameOf, ratesOf } = sources;
@@ -80,9 +80,11 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
   for (const { day, model, item, amount } of costs) add(day, model, item, { providerCost: amount });
   for (const { start, model = '', rates, usage: sums, writtenOff } of ledger) {
     const day = start?.toISOString().slice(0, 10) ?? '';
+    const isUnbilled = rates !== undefined && Object.values(rates).every((rate) => rate === 0n);
     for (const [item, tokens] of Object.entries(classesOf(sums))) {
       const price = rates === undefined ? 0n : RATE_OF[item as TokenClass](rates);
-      add(day, model, item, { ledgerTokens: tokens, ledgerCost: tokens * price });
+      if (isUnbilled) add(day, model, item, { unbilledTokens: tokens });
+      else add(day, model, item, { ledgerTokens: tokens, ledgerCost: tokens * price });
     }
     if (writtenOff > 0n) add(day, model, WRITTEN_OFF, { ledgerCost: -writtenOff });
   }
@@ -95,11 +97,14 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
       compared += 1;
       providerCost += sums.providerCost;
       ledgerCost += sums.ledgerCost;
+      const { unbilledTokens, ...shown } = sums;
+      // The provider does not say whether its report of usage has what it does not bill.
+      const tokens = [shown.ledgerTokens, shown.ledgerTokens + unbilledTokens];
       const isSame =
-        sums.providerTokens === sums.ledgerTokens && sums.providerCost === sums.ledgerCost;
+        tokens.includes(shown.providerTokens) && shown.providerCost === shown.ledgerCost;
       if (isSame) continue;
       const rates = model === null ? undefined : ratesOf(model, day);
-      differences.push({ item, ...sums, worth: worthOf(item, sums, rates) });
+      differences.push({ item, ...shown, worth: worthOf(item, shown, rates) });
     }
     if (differences.length > 0) result.push({ day, model, differences });
   }
@@ -107,7 +112,8 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
 }
 
 function nothing(): Sums {
-  return { providerTokens: 0n, ledgerTokens: 0n, providerCost: 0n, ledgerCost: 0n };
+  const tokens = { providerTokens: 0n, ledgerTokens: 0n, unbilledTokens: 0n };
+  return { ...tokens, providerCost: 0n, ledgerCost: 0n };
 }
 
 const RATE_OF: Readonly<Record<TokenClass, (rates: SettledRates) => bigint>> = {
@@ -128,7 +134,11 @@ function classesOf(usage: UsageSum['usage']): Readonly<Record<TokenClass, bigint
   };
 }
 
-function worthOf(item: string, sums: Sums, rates: SettledRates | undefined): bigint | undefined {
+function worthOf(
+  item: string,
+  sums: Pick<Sums, Figure>,
+  rates: SettledRates | undefined,
+): bigint | undefined {
   const cost = absolute(sums.providerCost - sums.ledgerCost);
   const tokens = absolute(sums.providerTokens - sums.ledgerTokens);
   if (tokens === 0n) return cost;

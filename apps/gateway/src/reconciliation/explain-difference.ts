@@ -49,10 +49,19 @@ const PAGE = 1_000;
 
 type Ledger = Pick<BalanceStore, 'listEntries' | 'listQuarantined' | 'listHolds'>;
 
+/** The charges of some upstream accounts. */
+interface ChargesOf {
+  readonly store: Ledger;
+  readonly isOfAccounts: (upstreamAccount: string | undefined) => boolean;
+}
+
+/** Requests without a charge are not filtered, because the ledger does not know who served them. */
 export async function explainDifference(
   { day, model, differences }: ComparedModel,
   store: Ledger,
+  isOfAccounts: (upstreamAccount: string | undefined) => boolean,
 ): Promise<Explanation> {
+  const of = { store, isOfAccounts };
   if (model === null) return { requests: [], has_more: false };
   const start = new Date(`${day}T00:00:00Z`).getTime();
   const ofTokens = differences.filter(({ item }) => item !== WRITTEN_OFF);
@@ -62,14 +71,14 @@ export async function explainDifference(
   );
   const hasLedgerMore = ofTokens.some((sums) => sums.ledgerTokens > sums.providerTokens);
   const found: ExplainingRequest[] = [];
-  if (hasLedgerMore) found.push(...(await chargesAfter(start, model, store)));
+  if (hasLedgerMore) found.push(...(await chargesAfter(start, model, of)));
   if (hasProviderMore) {
-    found.push(...(await chargesAfter(start + DAY_MS, model, store)));
+    found.push(...(await chargesAfter(start + DAY_MS, model, of)));
     found.push(...(await setAside(start, model, store)));
     found.push(...(await openHolds(start, store)));
   }
   if (differences.some(({ item }) => item === WRITTEN_OFF)) {
-    found.push(...(await writtenOff(start, model, store)));
+    found.push(...(await writtenOff(start, model, of)));
   }
   return {
     requests: found.slice(0, MAX_REQUESTS),
@@ -81,7 +90,7 @@ export async function explainDifference(
 async function chargesAfter(
   midnight: number,
   model: string,
-  store: Ledger,
+  { store, isOfAccounts }: ChargesOf,
 ): Promise<readonly ExplainingRequest[]> {
   const { entries } = await store.listEntries({
     kind: 'charge',
@@ -90,7 +99,8 @@ async function chargesAfter(
     until: new Date(midnight + IN_FLIGHT_MS),
     limit: MAX_REQUESTS + 1,
   });
-  return entries.filter(isCharge).map((entry) => {
+  const own = entries.filter(isCharge).filter((entry) => isOfAccounts(entry.upstreamAccount));
+  return own.map((entry) => {
     const seconds = (entry.createdAt.getTime() - midnight) / 1000;
     return ofCharge('in_flight_at_midnight', entry, `charged ${String(seconds)} s after midnight`);
   });
@@ -140,12 +150,13 @@ async function openHolds(start: number, store: Ledger): Promise<readonly Explain
 async function writtenOff(
   start: number,
   model: string,
-  store: Ledger,
+  { store, isOfAccounts }: ChargesOf,
 ): Promise<readonly ExplainingRequest[]> {
   const range = { from: new Date(start), until: new Date(start + DAY_MS) };
   const found: ExplainingRequest[] = [];
   for await (const entry of entriesOf(store, { ...range, kind: 'charge', model })) {
     if (!isCharge(entry) || entry.writtenOff === 0n) continue;
+    if (!isOfAccounts(entry.upstreamAccount)) continue;
     const price = entry.writtenOff - entry.delta;
     const detail = `${formatUsd(entry.writtenOff)} of ${formatUsd(price)} USD`;
     found.push(ofCharge('written_off', entry, detail));

@@ -22,6 +22,7 @@ export function chatFormat(
             body: translation.body,
             usage: translation.usage,
             messageId: translation.messageId,
+            emptyRefusal: translation.emptyRefusal,
           };
     },
     errorEvent: chatErrorEvent,

@@ -11,6 +11,8 @@ export type ResponseReading =
       readonly messageId: string | undefined;
       /** The model that the response names; only in the native format. */
       readonly model?: string | undefined;
+      /** The category of a refusal without content; empty if it names none. */
+      readonly emptyRefusal?: string | undefined;
     }
   /** A response that is free of charge and contains no usage. */
   | { readonly outcome: 'free'; readonly body: Uint8Array }

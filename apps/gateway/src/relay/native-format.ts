@@ -3,6 +3,7 @@
 import {
   MESSAGE_KEEP_ALIVE,
   createMessagePieceTap,
+  emptyRefusalOfMessage,
   messageErrorEvent,
   readNativeUsage,
 } from '@gateway/translator/native';
@@ -19,9 +20,11 @@ export const nativeFormat: ResponseFormat = {
   dialect: 'messages',
   createPipe: () => createMessagePieceTap(),
   readResponse(upstreamBody) {
+    let json: unknown;
     let parsed: z.infer<typeof message>;
     try {
-      parsed = message.parse(JSON.parse(upstreamBody.toString()));
+      json = JSON.parse(upstreamBody.toString());
+      parsed = message.parse(json);
     } catch {
       return { outcome: 'malformed', reason: 'the body is not a message' };
     }
@@ -31,6 +34,7 @@ export const nativeFormat: ResponseFormat = {
       usage: readNativeUsage(parsed.usage),
       messageId: parsed.id,
       model: parsed.model,
+      emptyRefusal: emptyRefusalOfMessage(json),
     };
   },
   errorEvent: messageErrorEvent,

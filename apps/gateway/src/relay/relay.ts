@@ -316,9 +316,14 @@ class Relay implements UpstreamListener {
     {
       messageId,
       model,
-    }: { readonly messageId: string | undefined; readonly model?: string | undefined },
+      emptyRefusal,
+    }: {
+      readonly messageId: string | undefined;
+      readonly model?: string | undefined;
+      readonly emptyRefusal?: string | undefined;
+    },
   ): Promise<SettledResponse> {
-    const response = { usage, messageId, model, streamed: this.#upstream.isStream };
+    const response = { usage, messageId, model, emptyRefusal, streamed: this.#upstream.isStream };
     return settleCharge(response, this.#exchange, this.#services);
   }
 

@@ -33,6 +33,7 @@ export function responsesFormat(
             body: translation.body,
             usage: translation.usage,
             messageId: translation.messageId,
+            emptyRefusal: translation.emptyRefusal,
           };
     },
     errorEvent: (error) => Buffer.from(opened().failInstead(error)),

@@ -2,7 +2,7 @@
 
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Settlement, SettleOutcome } from '@gateway/balance-store';
-import { chargeOf } from '@gateway/billing';
+import { chargeOf, UNBILLED_RATES } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/translator';
 import type { Config } from '../config.js';
@@ -73,6 +73,8 @@ interface FinishedResponse {
   readonly messageId: string | undefined;
   /** The model that the response names. */
   readonly model: string | undefined;
+  /** The category of a refusal without content; empty if it names none. */
+  readonly emptyRefusal?: string | undefined;
   readonly streamed: boolean;
 }
 
@@ -88,7 +90,7 @@ export async function settleCharge(
   exchange: ChargedExchange,
   services: SettleServices,
 ): Promise<SettledResponse> {
-  const { usage: reading } = response;
+  const reading = withinReason(response.usage, exchange.price);
   if (reading.outcome === 'invalid') {
     await quarantine(reading.reason, exchange, services);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
@@ -96,16 +98,23 @@ export async function settleCharge(
   const { remarks = [], uncounted = [] } = reading;
   const { usage, foreign } = divideByPrice(reading, response.model, exchange);
   const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
+  const { price } = exchange;
+  const unbilled = unbilledReason(response, exchange, foreign.length + uncounted.length);
   const settlements = [
-    { requestId: exchange.requestId, price: exchange.price, usage, remarks: textOf(remarks) },
+    {
+      requestId: exchange.requestId,
+      price: unbilled === undefined ? price : { id: price.id, rates: UNBILLED_RATES },
+      usage,
+      remarks: textOf(remarks, unbilled),
+    },
     ...priced,
-  ].map(({ price, ...part }): Settlement => ({
+  ].map(({ price: { id, rates }, ...part }): Settlement => ({
     ...part,
     keyId: exchange.keyId,
-    amount: chargeOf(part.usage, price.rates),
+    amount: chargeOf(part.usage, rates),
     overdraft: services.overdraft,
-    model: price.id,
-    rates: price.rates,
+    model: id,
+    rates,
     endpoint: exchange.format.dialect,
     streamed: response.streamed,
     upstreamId: response.messageId,
@@ -156,7 +165,7 @@ async function settle(settlement: Settlement, { store }: SettleServices): Promis
 
 interface PricedPart {
   readonly requestId: string;
-  readonly price: ModelPrice;
+  readonly price: Pick<ModelPrice, 'id' | 'rates'>;
   readonly usage: Usage;
   readonly remarks: string;
 }
@@ -237,9 +246,48 @@ function priceParts(
   return { priced, unpriced };
 }
 
-function textOf(remarks: readonly UsageRemark[]): string | undefined {
-  if (remarks.length === 0) return undefined;
-  return remarks.map(({ detail, message }) => `${detail}: ${message}`).join('; ');
+function textOf(remarks: readonly UsageRemark[], unbilled: string | undefined): string | undefined {
+  const texts = remarks.map(({ detail, message }) => `${detail}: ${message}`);
+  if (unbilled !== undefined) texts.unshift(unbilled);
+  return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+/**
+ * Why a response costs nothing: the provider does not bill a refusal before any output, if its
+ * category is one of the table's. If other work than the message's own was done, it is charged as
+ * usual. See docs/decisions/0058.
+ */
+function unbilledReason(
+  { emptyRefusal }: FinishedResponse,
+  { prices }: ChargedExchange,
+  otherParts: number,
+): string | undefined {
+  if (emptyRefusal === undefined || otherParts > 0) return undefined;
+  if (!prices.unbilledRefusals.has(emptyRefusal)) return undefined;
+  return `refusal_not_billed: ${emptyRefusal}`;
+}
+
+/**
+ * The provider samples a model at most ten times for one message, each time with at most a whole
+ * context window, which betas have extended to a million tokens.
+ */
+const MAX_SAMPLINGS = 10;
+const LONGEST_WINDOW = 1_000_000;
+
+/** Counts that no request can have caused are a fault of the upstream, and not charged. */
+function withinReason(reading: UsageReading, price: ModelPrice): UsageReading {
+  if (reading.outcome === 'invalid') return reading;
+  const { usage, uncounted = [] } = reading;
+  const window = MAX_SAMPLINGS * Math.max(price.contextWindow, LONGEST_WINDOW);
+  for (const counts of [usage, ...uncounted.flatMap((part) => part.usage ?? [])]) {
+    const prompt =
+      counts.inputTokens + counts.cacheReadInputTokens + counts.cacheCreationInputTokens;
+    if (prompt > window || counts.outputTokens > window) {
+      const text = `${String(prompt)} prompt tokens and ${String(counts.outputTokens)} output tokens`;
+      return { outcome: 'invalid', reason: `no request can have caused ${text}` };
+    }
+  }
+  return reading;
 }
 
 /** Sets aside, for the operator, usage that cannot be charged. */

@@ -11,6 +11,7 @@ import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
+import { brokenStatusOn } from '../broken-request.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { readCredential } from '../credentials.js';
 import { inviteBody } from '../continue.js';
@@ -36,7 +37,10 @@ export interface ExchangeRoute {
   /** @returns a refusal, if the headers of the request call for one. Checked first. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
   /** The call to the upstream, without its model and body. */
-  readonly callOf: (req: Request) => Pick<UpstreamCall, 'operation' | 'query' | 'headers'>;
+  readonly callOf: (
+    req: Request,
+    translation: TranslationContext | undefined,
+  ) => Pick<UpstreamCall, 'operation' | 'query' | 'headers'>;
   /** @returns the format of the response, whose headers it may set */
   readonly formatOf: (translation: TranslationContext | undefined, res: Response) => ResponseFormat;
 }
@@ -100,7 +104,11 @@ async function answer(exchange: Exchange): Promise<Result> {
   const { route, services, req } = exchange;
   const headerRefusal = route.checkHeaders(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
-  const presented = readCredential(req.headers, 'bearer_or_x_api_key');
+  const presented = readCredential(
+    req.headers,
+    'bearer_or_x_api_key',
+    services.sameKeyInBothHeaders,
+  );
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
   const { credential } = presented;
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
@@ -178,7 +186,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
   const { services, requestId } = exchange;
   const admittedAt = services.now();
   const preparation = await prepare(exchange, key, memory);
-  if (preparation.outcome === 'gone') return { status: 499 };
+  if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
   const { model, models, chargeBound } = preparation;
   const forbidden = checkModels(key, models);
@@ -254,10 +262,11 @@ async function prepare(
 function callTo(
   { route, req, res }: Exchange,
   key: KnownKey,
-  { model, body, bodyBytes }: Sendable,
+  { model, body, bodyBytes, translation }: Sendable,
 ): UpstreamCall {
   const { id: keyId, accountId } = key;
-  return { ...route.callOf(req), model, body, bodyBytes, keyId, accountId, client: res };
+  const call = route.callOf(req, translation);
+  return { ...call, model, body, bodyBytes, keyId, accountId, client: res };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */

@@ -9,6 +9,7 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { authenticate, isRead } from '../authentication.js';
 import type { AcceptedCredential } from '../credentials.js';
+import { brokenStatusOn } from '../broken-request.js';
 import { addressGroup } from '../client-address.js';
 import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
@@ -38,6 +39,17 @@ const TIMES = { address: 1, key: 4, account: 20 } as const;
 /** Contains the cursor of the next page if the body cannot contain it. */
 export const NEXT_CURSOR = 'x-gateway-next-cursor';
 
+/** States the range that a report used if the body cannot state it. */
+export function rangeHeaders({ from, until }: Range): Readonly<Record<string, string>> {
+  return { 'x-gateway-from': from, 'x-gateway-until': until };
+}
+
+/** Two times as ISO 8601; the range ends before `until`. */
+interface Range {
+  readonly from: string;
+  readonly until: string;
+}
+
 export function keyRoute(
   route: {
     readonly endpoint: Endpoint;
@@ -60,7 +72,7 @@ export function keyRoute(
       const answer = await answerOf(req);
       send(res, answer, requestId);
       finished = {
-        status: res.statusCode,
+        status: brokenStatusOn(req.socket) ?? res.statusCode,
         fault: 'refusal' in answer ? answer.refusal.fault : undefined,
       };
     } finally {

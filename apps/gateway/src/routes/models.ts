@@ -6,7 +6,9 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
+import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
+import { capabilitiesOf } from './model-capabilities.js';
 import { modelNotFound } from '../preparation/prepare-request.js';
 import type { Services } from '../services.js';
 import { keyRoute } from './key-route.js';
@@ -17,13 +19,19 @@ export function listModelsRoute(services: Services): RequestHandler {
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
     (key, req) => {
-      const query = pageQuery.safeParse(req.query);
+      // Anthropic's SDKs write the name of a list with brackets.
+      const { 'lifecycle[]': lifecycle, ...members } = req.query;
+      const query = pageQuery.safeParse({ lifecycle, ...members });
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const page = pageOf(modelsOf(key, services), query.data);
+      const now = services.now();
+      const wanted = modelsOf(key, services).filter((price) =>
+        query.data.lifecycle.includes(lifecycleOf(price, now)),
+      );
+      const page = pageOf(wanted, query.data);
       if ('unknown' in page) {
         return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
       }
-      const data = page.models.map(modelObject);
+      const data = page.models.map((price) => modelObject(price, services));
       return {
         json: {
           object: 'list',
@@ -56,6 +64,13 @@ export const pageQuery = z.object({
     .default(1000),
   after_id: z.string('must be given once').optional(),
   before_id: z.string('must be given once').optional(),
+  // The provider leaves retired models out unless they are asked for. The table has none.
+  lifecycle: z
+    .preprocess(
+      (given) => (typeof given === 'string' ? [given] : given),
+      z.array(z.enum(['active', 'deprecated', 'retired'])).max(3, 'must have at most 3 values'),
+    )
+    .default(['active', 'deprecated']),
 });
 
 interface ModelPage {
@@ -90,7 +105,9 @@ export function getModelRoute(services: Services): RequestHandler {
     (_key, req) => {
       const id = String(req.params['id']);
       const price = pricesNow(services).find(id);
-      return price === undefined ? { refusal: modelNotFound(id) } : { json: modelObject(price) };
+      return price === undefined
+        ? { refusal: modelNotFound(id) }
+        : { json: modelObject(price, services) };
     },
   );
 }
@@ -102,7 +119,16 @@ function pricesNow(services: Services): PriceTable {
   return services.prices;
 }
 
-function modelObject(price: ModelPrice) {
+/**
+ * Like the provider, which calls a model `deprecated` until it has really retired it, even after
+ * the day for which that was announced.
+ */
+function lifecycleOf(price: ModelPrice, now: number): 'active' | 'deprecated' {
+  return isDeprecated(price, now) ? 'deprecated' : 'active';
+}
+
+function modelObject(price: ModelPrice, { now, allowedFeatures }: Services) {
+  const lifecycle = lifecycleOf(price, now());
   return {
     id: price.id,
     object: 'model',
@@ -113,11 +139,11 @@ function modelObject(price: ModelPrice) {
     owned_by: 'anthropic',
     max_input_tokens: price.contextWindow,
     max_tokens: price.maxOutputTokens,
-    capabilities: null,
-    lifecycle: price.deprecated ? 'deprecated' : 'active',
-    deprecated_at: null,
-    retires_at: null,
-    line: null,
+    capabilities: capabilitiesOf(price.traits, allowedFeatures),
+    lifecycle,
+    deprecated_at: lifecycle === 'active' ? null : (price.deprecatedAt ?? null),
+    retires_at: lifecycle === 'active' ? null : (price.retiresAt ?? null),
+    line: price.line ?? null,
     rate_in: price.rateIn,
     rate_out: price.rateOut,
   };

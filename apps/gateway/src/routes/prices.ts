@@ -3,6 +3,7 @@
  */
 
 import type { RequestHandler } from 'express';
+import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import { ratesView } from '../operations/views.js';
 import type { Services } from '../services.js';
@@ -18,7 +19,7 @@ export function pricesRoute(services: Services): RequestHandler {
     (key) => ({
       json: {
         object: 'list',
-        data: modelsOf(key, services).map(priceView),
+        data: modelsOf(key, services).map((price) => priceView(price, services.now())),
         has_more: false,
         next_cursor: null,
       },
@@ -26,14 +27,14 @@ export function pricesRoute(services: Services): RequestHandler {
   );
 }
 
-export function priceView(price: ModelPrice) {
+export function priceView(price: ModelPrice, nowMs: number) {
   return {
     object: 'price' as const,
     model: price.id,
     display_name: price.displayName,
     /** In USD per million tokens. */
     rates: ratesView(price.rates),
-    is_deprecated: price.deprecated,
+    is_deprecated: isDeprecated(price, nowMs),
     max_input_tokens: price.contextWindow,
     max_output_tokens: price.maxOutputTokens,
   };

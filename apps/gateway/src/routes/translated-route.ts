@@ -9,11 +9,7 @@ import type { TranslatedFormat, TranslationContext } from '../preparation/transl
 import type { Services } from '../services.js';
 import { exchangeRoute } from './exchange.js';
 
-const CALL = {
-  operation: 'messages',
-  query: '',
-  headers: { 'anthropic-version': '2023-06-01' },
-} as const;
+const VERSION = { 'anthropic-version': '2023-06-01' };
 const MAX_NOTES_CHARS = 1024;
 
 export function translatedRoute(format: TranslatedFormat, services: Services): RequestHandler {
@@ -22,7 +18,13 @@ export function translatedRoute(format: TranslatedFormat, services: Services): R
       endpoint: format,
       dialect: format,
       checkHeaders: () => undefined,
-      callOf: () => CALL,
+      callOf: (_req, translation) => ({
+        operation: 'messages',
+        query: '',
+        headers: translation?.betas.length
+          ? { ...VERSION, 'anthropic-beta': translation.betas.join(',') }
+          : VERSION,
+      }),
       formatOf(translation, res) {
         if (translation === undefined) throw new Error('a request was not translated');
         setNotes(res, translation.notes);

@@ -8,6 +8,7 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
+import { MOST_OF_ONE_ID, findCharge, severalText } from '../find-charge.js';
 import type { Services } from '../services.js';
 import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf } from '../operations/fields.js';
 import { line } from '../operations/storable.js';
@@ -20,7 +21,7 @@ import {
   usageView,
 } from '../operations/views.js';
 import { inTurns } from './in-turns.js';
-import { keyRoute } from './key-route.js';
+import { keyRoute, rangeHeaders } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
 import { needsManage } from './scope.js';
@@ -152,12 +153,16 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     );
     if (sums === undefined) return { refusal: invalidQuery('from', TOO_MANY_SUMS) };
     const viewsOf = (some: typeof sums) => some.map((sum) => usageSumView(sum, by));
-    if (format === 'csv') return csv(usageSumsCsv((await inTurns(sums, viewsOf)).flat(), by));
+    const range = { from: from.toISOString(), until: until.toISOString() };
+    if (format === 'csv') {
+      const text = usageSumsCsv((await inTurns(sums, viewsOf)).flat(), by);
+      return { ...csv(text), headers: rangeHeaders(range) };
+    }
     const texts = await inTurns(sums, (some) => JSON.stringify(viewsOf(some)).slice(1, -1));
     return {
       text:
         `{"object":"list","data":[${texts.join(',')}],"has_more":false,"next_cursor":null,` +
-        `"from":"${from.toISOString()}","until":"${until.toISOString()}"}`,
+        `"from":"${range.from}","until":"${range.until}"}`,
       contentType: 'application/json',
     };
   });
@@ -169,11 +174,21 @@ function csv(text: string) {
 
 export function getUsageRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
-    const requestId = line.safeParse(req.params['request_id']);
-    const entry = requestId.success
-      ? await services.store.findEntry(key.id, requestId.data)
-      : undefined;
-    if (entry?.kind === 'charge') return { json: usageView(entry) };
+    const shownId = line.safeParse(req.params['request_id']);
+    const found = await findCharge(shownId.success ? shownId.data : '', {
+      byId: (id) => services.store.findEntry(key.id, id),
+      async byMessage(upstreamId) {
+        const of = { accountId: key.accountId, keyId: key.id, upstreamId };
+        return (await services.store.listEntries({ ...of, limit: MOST_OF_ONE_ID })).entries;
+      },
+    });
+    if (found.outcome === 'found') return { json: usageView(found.charge) };
+    if (found.outcome === 'several') {
+      const message = `request_id: ${severalText(found.requestIds)}`;
+      return {
+        refusal: { status: 409, type: 'conflict_error', message, param: 'request_id' },
+      };
+    }
     const { archivedUntil } = await services.store.listEntries({
       accountId: key.accountId,
       keyId: key.id,

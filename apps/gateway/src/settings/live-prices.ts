@@ -22,6 +22,9 @@ export function createLivePrices(
     find: (id) => schedule.at(now()).find(id),
     list: () => schedule.at(now()).list(),
     at: (atMs) => schedule.at(atMs),
+    get unbilledRefusals() {
+      return schedule.at(now()).unbilledRefusals;
+    },
     nextChange: (afterMs) => schedule.nextChange(afterMs),
     replace(next) {
       schedule = parsePriceSchedule(next.priceTable);

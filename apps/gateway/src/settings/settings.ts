@@ -6,9 +6,11 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { defaultPriceTableJson, parsePriceSchedule } from '@gateway/billing';
+import type { PriceScheduleJson } from '@gateway/billing';
 import type { AdminToken } from '../admin-tokens.js';
 import { ConfigError } from '../config.js';
 import type { Config } from '../config.js';
+import { reasonOf } from '../error-code.js';
 import type { UpstreamTarget } from '../upstream/open-upstream.js';
 import { readUpstreams } from './upstreams-file.js';
 
@@ -35,6 +37,7 @@ export const ADMIN_TOKEN_VARIABLES = ['ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS', 'AD
 /** The variables that can change while the gateway serves. A change of others needs a restart. */
 export const RELOADABLE: ReadonlySet<string> = new Set([
   'PRICE_TABLE',
+  'VERIFIED_MODELS',
   'UPSTREAM_URL',
   'UPSTREAM_API_KEY',
   'UPSTREAMS',
@@ -67,7 +70,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
     throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
   }
   const settings = {
-    priceTable: readPriceTable(config.priceTablePath),
+    priceTable: readPriceTable(config),
     upstream,
     keyLimits: config.keyLimits,
     accountLimits: config.accountLimits,
@@ -88,16 +91,40 @@ function adminTokensOf(config: Config, defaults: SettingsDefaults): readonly Adm
   return [...admin, ...config.adminTokens];
 }
 
-/** @returns the table as JSON. It was checked. */
-export function readPriceTable(path: string | undefined): unknown {
+/**
+ * @returns the table of the models that are offered, as JSON. It was checked.
+ * @throws {ConfigError}
+ */
+export function readPriceTable({
+  priceTablePath,
+  verifiedModels,
+}: Pick<Config, 'priceTablePath' | 'verifiedModels'>): PriceScheduleJson {
+  const table = readWholeTable(priceTablePath);
+  const restricted = table.models.filter(({ verified_only: only }) => only === true);
+  const wrong = verifiedModels.filter((id) => !restricted.some((model) => model.id === id));
+  if (wrong.length > 0) {
+    const ids = restricted.map(({ id }) => id).join(', ');
+    throw new ConfigError([
+      `VERIFIED_MODELS: ${wrong.join(', ')}: must be models of the price table that are for verified organizations only (${ids})`,
+    ]);
+  }
+  const models = table.models.filter(
+    ({ id, verified_only: only }) => only !== true || verifiedModels.includes(id),
+  );
+  if (models.length === 0) {
+    throw new ConfigError(['PRICE_TABLE: has only models that VERIFIED_MODELS does not name']);
+  }
+  return { ...table, models };
+}
+
+/** @returns all models of the table, also those that VERIFIED_MODELS does not name */
+export function readWholeTable(path: string | undefined): PriceScheduleJson {
   if (path === undefined) return defaultPriceTableJson;
   try {
-    const json: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const json = JSON.parse(readFileSync(path, 'utf8')) as PriceScheduleJson;
     parsePriceSchedule(json);
     return json;
   } catch (error) {
-    throw new ConfigError([
-      `PRICE_TABLE: ${error instanceof Error ? error.message : 'unreadable'}`,
-    ]);
+    throw new ConfigError([`PRICE_TABLE: ${reasonOf(error)}`]);
   }
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { ConfigError, problemOf } from '../config.js';
+import { ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM, ConfigError, problemOf } from '../config.js';
 import type { AccountTarget } from '../upstream/open-upstream.js';
 
 const DEFAULT_URL = 'https://api.anthropic.com';
@@ -20,6 +20,9 @@ const account = z
     url: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).default(DEFAULT_URL),
     api_key: z.string().trim().min(1).optional(),
     api_key_file: z.string().min(1).optional(),
+    /** Reads the reports of the organization that pays for this account. */
+    admin_key: z.string().trim().regex(ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM).optional(),
+    admin_key_file: z.string().min(1).optional(),
     requests_per_minute: perMinute,
     tokens_per_minute: perMinute,
     /** Customers whose requests go only to accounts that list them. Nobody else's go to these. */
@@ -31,6 +34,9 @@ const account = z
   })
   .refine((each) => (each.api_key === undefined) !== (each.api_key_file === undefined), {
     error: 'must have either api_key or api_key_file',
+  })
+  .refine((each) => each.admin_key === undefined || each.admin_key_file === undefined, {
+    error: 'must have at most one of admin_key and admin_key_file',
   });
 const upstreams = z
   .strictObject({ accounts: z.array(account).min(1).max(64) })
@@ -55,7 +61,8 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
   return parsed.data.accounts.map((each, index) => ({
     name: each.name,
     url: each.url,
-    apiKey: each.api_key ?? readSecret(each.api_key_file ?? '', index),
+    apiKey: each.api_key ?? readSecret(each.api_key_file ?? '', `${String(index)}.api_key_file`),
+    adminKey: each.admin_key ?? readAdminKey(each.admin_key_file, index),
     requestsPerMinute: each.requests_per_minute,
     tokensPerMinute: each.tokens_per_minute,
     onlyFor: each.only_for,
@@ -72,8 +79,17 @@ function readJson(path: string): unknown {
   }
 }
 
-function readSecret(path: string, index: number): string {
-  const field = `UPSTREAMS: accounts.${String(index)}.api_key_file`;
+function readAdminKey(path: string | undefined, index: number): string | undefined {
+  if (path === undefined) return undefined;
+  const field = `${String(index)}.admin_key_file`;
+  const key = readSecret(path, field);
+  if (ADMIN_KEY_FORM.test(key)) return key;
+  throw new ConfigError([`UPSTREAMS: accounts.${field}: ${ADMIN_KEY_PROBLEM}`]);
+}
+
+/** @param member - Such as `0.api_key_file`. */
+function readSecret(path: string, member: string): string {
+  const field = `UPSTREAMS: accounts.${member}`;
   let text: string;
   try {
     text = readFileSync(path, 'utf8').trim();

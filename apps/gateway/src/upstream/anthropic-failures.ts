@@ -53,6 +53,9 @@ function judge(
   }
   // Without an error object it is not the API's answer. A firewall that objects to the content of
   // one request answers 403 as well.
+  if (status === 403 && error !== undefined && ACCESS_GRANT.test(error.message)) {
+    return replace(MODEL_NOT_GRANTED, 'unknown');
+  }
   if (error !== undefined && (status === 401 || status === 403)) {
     return replace(CREDENTIAL_REFUSED, isAboutCredential(status, error) ? 'account' : 'permission');
   }
@@ -81,6 +84,14 @@ const CREDENTIAL_REFUSED: Refusal = {
   message: "the upstream refused the gateway's own credential; your key is fine",
   shouldRetry: false,
 };
+/** The organization may not use the model that the request names. The credential is fine. */
+const MODEL_NOT_GRANTED: Refusal = {
+  status: 403,
+  type: 'permission_error',
+  message: 'model: the provider has not granted this gateway access to it; your key is fine',
+  param: 'model',
+  code: 'model_not_found',
+};
 const OUT_OF_SERVICE: Refusal = {
   status: 503,
   type: 'api_error',
@@ -106,6 +117,8 @@ const UNREADABLE: Refusal = {
 function replace(refusal: Refusal, cause: RefusalCause): FailureMeaning {
   return { outcome: 'replace', refusal, cause };
 }
+
+const ACCESS_GRANT = /\baccess grant\b/i;
 
 /**
  * A client determines the body, the query, and the headers `anthropic-version` and

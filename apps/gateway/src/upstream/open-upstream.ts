@@ -9,7 +9,10 @@ import { createUpstreamClient } from './client.js';
 import type { ProxyVariables, UpstreamClient } from './client.js';
 
 export interface AccountTarget
-  extends AnthropicTarget, CeilingLimits, Pick<PooledAccount, 'name' | 'onlyFor'> {}
+  extends AnthropicTarget, CeilingLimits, Pick<PooledAccount, 'name' | 'onlyFor'> {
+  /** A key for the provider's reports on this account. */
+  readonly adminKey?: string | undefined;
+}
 
 /** Plain data, because the primary sends it to its workers. */
 export type UpstreamTarget =

@@ -13,6 +13,7 @@ import type { ClientServer } from '../client-server.js';
 import { openDataDir } from '../data-dir.js';
 import { embeddedLedger, openStoreWhenReachable } from '../open-store.js';
 import type { RequestLedger } from '../open-store.js';
+import { freeMemoryOfStart } from '../heap-tuning.js';
 import { openLog } from '../log.js';
 import { openPayments } from '../payments/open-payments.js';
 import { createRegistry } from '../telemetry/registry.js';
@@ -97,6 +98,7 @@ async function serve(
     store: ledger.store,
     settings,
     registry,
+    beforeListening: freeMemoryOfStart,
     payments: await openPayments(config, { ledger: ledger.store, registry, log: log.log }),
     async openLimiter(metrics) {
       if (config.redisUrls.length === 0) return remoteLimiter(primary);

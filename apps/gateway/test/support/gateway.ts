@@ -44,6 +44,8 @@ export async function startTestGateway(
   const simulator = await startUpstreamSimulator({
     apiKey: UPSTREAM_KEY,
     allowScriptText: true,
+    // So that tests of charges need no long prompts.
+    minCachedTokens: 0,
     ...options.simulator,
   });
   const running = await startGateway(

@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isLong } from '../../../../scripts/runs.cjs';
 
 const ROOT = join(__dirname, '../../../..');
 
@@ -17,8 +18,13 @@ export function runTorture(...parts: readonly string[]): {
   if (!existsSync(join(ROOT, 'apps/gateway/dist/main.js'))) throw new Error('run `npm run build`');
   const run = spawnSync(
     process.execPath,
-    // No time is checked, because tests share their machine.
-    [join(ROOT, 'torture/main.mjs'), '--seed', '1', '--untimed', '--only', parts.join(',')],
+    [
+      join(ROOT, 'torture/main.mjs'),
+      ...['--seed', '1', '--only', parts.join(',')],
+      ...(isLong ? [] : ['--least']),
+      // No time is checked, because tests share their machine.
+      '--untimed',
+    ],
     { cwd: ROOT, encoding: 'utf8' },
   );
   return { output: run.stderr + run.stdout, status: run.status };

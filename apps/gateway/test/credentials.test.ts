@@ -1,0 +1,39 @@
+/** The credential of a request that has both headers. */
+
+import { expect, it } from '@jest/globals';
+import { readConfig } from '../src/config.js';
+import { readCredential } from '../src/credentials.js';
+
+const KEY = 'gw_0123456789';
+const both = (bearer: string, xApiKey: string) => ({
+  authorization: `Bearer ${bearer}`,
+  'x-api-key': xApiKey,
+});
+
+it('one key in both headers is accepted only if the operator says so', () => {
+  const { sameKeyInBothHeaders: byDefault } = readConfig({});
+  expect(readCredential(both(KEY, KEY), 'bearer_or_x_api_key', byDefault)).toMatchObject({
+    refusal: { status: 400, message: expect.stringMatching(/^the same credential/) as unknown },
+  });
+  expect(readCredential(both(KEY, KEY), 'bearer_or_x_api_key', 'accepted')).toEqual({
+    outcome: 'presented',
+    credential: KEY,
+  });
+  // The balance takes only the Bearer form, with any setting.
+  expect(readCredential(both(KEY, KEY), 'bearer', 'accepted')).toMatchObject({
+    refusal: { status: 401 },
+  });
+});
+
+it.each([
+  [KEY, `${KEY}0`],
+  [KEY, ''],
+  [KEY, KEY.toUpperCase()],
+  ['', KEY],
+])('two different ones are refused with any setting (%j, %j)', (bearer, xApiKey) => {
+  for (const setting of ['accepted', 'refused'] as const) {
+    expect(readCredential(both(bearer, xApiKey), 'bearer_or_x_api_key', setting)).toMatchObject({
+      refusal: { status: 400, message: expect.stringMatching(/^two different/) as unknown },
+    });
+  }
+});
