@@ -127,6 +127,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
 
   const sayProgress = createProgress(say);
   let isOver = false;
+  // One after another, as a busy account refuses calls before it looks at the credential's grace.
+  for (const holder of holders) await holder.actFirst();
   const actors = holders.flatMap((holder) =>
     Array.from({ length: ACTORS }, async () => {
       while (counts.operations < operations) {

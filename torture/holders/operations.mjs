@@ -295,6 +295,11 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
 
   return {
     ...{ who, account, statuses, graceAnswers },
+    /** What a check of the run needs to have happened, which random operations may leave out. */
+    async actFirst() {
+      await OPERATIONS.useGrace();
+      await OPERATIONS.surge();
+    },
     /** One random operation. @returns its name */
     async act() {
       const name = random.pick(CHOICES);
