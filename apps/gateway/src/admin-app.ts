@@ -9,7 +9,7 @@ import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-store';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { bearerOf, findToken, mayDo } from './admin-tokens.js';
+import { mayDo } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { addressGroup } from './client-address.js';
 import { addConsoleSession, requireAdmin } from './console/session-routes.js';
@@ -36,6 +36,7 @@ import { livenessRoute, readinessRoute } from './routes/health.js';
 import { refusalOfType } from './routes/json-body.js';
 import { NEXT_CURSOR, rangeHeaders } from './routes/key-route.js';
 import { openApiRoute } from './routes/openapi.js';
+import { limitTokenGuesses } from './token-guesses.js';
 import type { Activity } from './activity.js';
 
 export interface AdminServices extends Omit<OperationContext, 'by'>, SessionServices {
@@ -62,10 +63,7 @@ export function createAdminApp(services: AdminServices): Express {
   app.get('/openapi.json', openApiRoute('admin'));
   app.get('/healthz', livenessRoute());
   app.get('/readyz', readinessRoute(services));
-  app.use(
-    '/metrics',
-    requireToken('METRICS_TOKEN', () => services.settings().metricsToken),
-  );
+  app.use('/metrics', requireMetricsToken(services));
   app.get('/metrics', async (req, res) => {
     const { metrics, openMetrics } = services;
     if (openMetrics !== undefined && wantsOpenMetrics(req)) {
@@ -183,20 +181,28 @@ function refuseMethod(...allowed: readonly string[]): RequestHandler {
 
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 
-/**
- * Requires a token that gives access to one path only, and not to the admin API.
- *
- * @param tokenNow - Returns the token, or `undefined` if none is required. Called at each request,
- * because a reload may change the token.
- */
-function requireToken(name: string, tokenNow: () => string | undefined): RequestHandler {
-  const wrong = unauthorized(`authorization: must be "Bearer <${name}>"`);
-  return function checkToken(req, res, next) {
-    const token = tokenNow();
-    const isOpen = token === undefined;
-    const presented = bearerOf(req.headers.authorization);
-    if (isOpen || findToken([{ name, right: 'read', token }], presented) !== undefined) next();
-    else refuse(res, wrong);
+/** Requires METRICS_TOKEN, if one is set. It gives access to the metrics only. */
+function requireMetricsToken({ settings, limiter }: AdminServices): RequestHandler {
+  const name = 'METRICS_TOKEN';
+  const findMetricsToken = limitTokenGuesses({
+    ...{
+      limiter,
+      name: 'metrics',
+      wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
+    },
+    tokens: () => {
+      const token = settings().metricsToken;
+      return token === undefined ? [] : [{ name, right: 'read', token }];
+    },
+  });
+  return async function checkMetricsToken(req, res, next) {
+    if (settings().metricsToken === undefined) {
+      next();
+      return;
+    }
+    const found = await findMetricsToken(req);
+    if ('refusal' in found) refuse(res, found.refusal);
+    else next();
   };
 }
 

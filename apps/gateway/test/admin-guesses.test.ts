@@ -1,4 +1,4 @@
-/** Guesses at an admin token on the admin API. */
+/** Guesses at an admin token on the admin API, and at the token of the metrics. */
 
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -28,22 +28,27 @@ function ask(authorization: string, localAddress: string, path = '/admin/keys') 
 
 const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).statusCode;
 
-it('are limited for each address; then a right one is not recognised from there either', async () => {
-  const attacker = '127.0.0.2';
-  // Neither right tokens nor headers of another form are guesses.
-  for (let i = 0; i <= 2 * GUESSES; i += 1) {
-    expect(await statusOf(`Bearer ${ADMIN_TOKEN}`, attacker)).toBe(200);
-    expect(await statusOf('Basic b3BlcmF0b3I6', attacker)).toBe(401);
-  }
-  for (let i = 0; i < GUESSES; i += 1) {
-    expect(await statusOf(`Bearer guess-${String(i)}`, attacker)).toBe(401);
-  }
-  for (const guess of ['another-guess', ADMIN_TOKEN]) {
-    const refused = await ask(`Bearer ${guess}`, attacker);
-    expect(refused.statusCode).toBe(429);
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-  }
-});
+it.each([
+  ['/admin/keys', ADMIN_TOKEN, '127.0.0.2'],
+  ['/metrics', METRICS_TOKEN, '127.0.0.5'],
+])(
+  'on %s are limited for each address; then a right one is not recognised from there either',
+  async (path, token, attacker) => {
+    // Neither right tokens nor headers of another form are guesses.
+    for (let i = 0; i <= 2 * GUESSES; i += 1) {
+      expect(await statusOf(`Bearer ${token}`, attacker, path)).toBe(200);
+      expect(await statusOf('Basic b3BlcmF0b3I6', attacker, path)).toBe(401);
+    }
+    for (let i = 0; i < GUESSES; i += 1) {
+      expect(await statusOf(`Bearer guess-${String(i)}`, attacker, path)).toBe(401);
+    }
+    for (const guess of ['another-guess', token]) {
+      const refused = await ask(`Bearer ${guess}`, attacker, path);
+      expect(refused.statusCode).toBe(429);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    }
+  },
+);
 
 it('of one address neither refuse the tokens of another nor a scrape of the metrics', async () => {
   const [attacker, operator] = ['127.0.0.3', '127.0.0.4'];

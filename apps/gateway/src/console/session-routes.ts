@@ -16,6 +16,8 @@ import { clearCookies, readCookie, renewCookie, setCookie } from './cookie.js';
 import { originOf, transportOf } from './origin.js';
 import { LIFETIME_MS, endOf, readSession } from './session.js';
 import type { Session } from './session.js';
+import { GUESSES, limitTokenGuesses } from '../token-guesses.js';
+import type { Found } from '../token-guesses.js';
 
 export interface SessionServices {
   readonly adminTokens: readonly AdminToken[];
@@ -25,8 +27,6 @@ export interface SessionServices {
   readonly now: () => number;
 }
 
-/** The limit of one address. Each guess counts as a log-in, whether it is right or wrong. */
-const LOG_INS = { limit: 10, windowMs: 60_000 } as const;
 /** The cookie is written again at most this often. */
 const RENEW_AFTER_MS = 60_000;
 
@@ -68,7 +68,11 @@ export function addConsoleSession(app: Express, services: SessionServices, refus
 
 /** Requires an admin token or a session, and leaves the token in `res.locals`. */
 export function requireAdmin(services: SessionServices, refuse: Refuse): RequestHandler {
-  const findBearer = limitGuesses(services);
+  const findBearer = limitTokenGuesses({
+    ...{ limiter: services.limiter, name: 'admin', wrong: WRONG_TOKEN },
+    // Read for each request, because a reload changes them.
+    tokens: () => services.adminTokens,
+  });
   return async function checkAdmin(req, res, next) {
     noStore(req, res, () => undefined);
     const { authorization } = req.headers;
@@ -79,49 +83,6 @@ export function requireAdmin(services: SessionServices, refuse: Refuse): Request
     }
     res.locals['token'] = found.token;
     next();
-  };
-}
-
-type Found = { readonly token: AdminToken } | { readonly refusal: Refusal };
-
-/** The addresses of which this process remembers that they have no guess left. */
-const MAX_REMEMBERED = 10_000;
-
-/**
- * Finds the token of a request, and limits wrong ones per address as log-ins are limited. A right
- * token is not counted, because a shop sends it with each request. Once an address has no guess
- * left, its tokens are counted before they are compared, so that a right guess is not recognised
- * either. Other addresses are not affected.
- */
-function limitGuesses(services: SessionServices): (req: Request) => Promise<Found> {
-  const withoutGuesses = new Set<string>();
-
-  async function count(address: string): Promise<Refusal | undefined> {
-    const guess = await services.limiter.record(`admin-token:${address}`, LOG_INS);
-    withoutGuesses.delete(address);
-    if (guess.outcome === 'allowed' && guess.remaining > 0) return undefined;
-    withoutGuesses.add(address);
-    for (const oldest of withoutGuesses) {
-      if (withoutGuesses.size <= MAX_REMEMBERED) break;
-      withoutGuesses.delete(oldest);
-    }
-    if (guess.outcome === 'allowed') return undefined;
-    const what = `one address may send ${String(LOG_INS.limit)} wrong admin tokens a minute`;
-    return rateLimited(what, guess.retryAfterMs);
-  }
-
-  return async (req) => {
-    const presented = bearerOf(req.headers.authorization);
-    // A header of another form guesses nothing.
-    if (presented === undefined) return { refusal: WRONG_TOKEN };
-    const address = addressGroup(req.ip);
-    const isCounted = withoutGuesses.has(address);
-    const tooMany = isCounted ? await count(address) : undefined;
-    if (tooMany !== undefined) return { refusal: tooMany };
-    // Read for each request, because a reload changes them.
-    const token = findToken(services.adminTokens, presented);
-    if (token !== undefined) return { token };
-    return { refusal: (isCounted ? undefined : await count(address)) ?? WRONG_TOKEN };
   };
 }
 
@@ -141,9 +102,9 @@ async function logInOf(
 ): Promise<{ readonly session: Session } | { readonly refusal: Refusal }> {
   if (originOf(req) === 'other') return { refusal: OTHER_ORIGIN };
   if (transportOf(req) === 'plain') return { refusal: PLAIN_HTTP };
-  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, LOG_INS);
+  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, GUESSES);
   if (attempt.outcome === 'denied') {
-    const what = `one address may log in ${String(LOG_INS.limit)} times a minute`;
+    const what = `one address may log in ${String(GUESSES.limit)} times a minute`;
     return { refusal: rateLimited(what, attempt.retryAfterMs) };
   }
   const body = sessionInput.safeParse(req.body);
