@@ -51,7 +51,11 @@ export function checkConfig(): string {
 export async function tryLedger(): Promise<string> {
   const config = readConfig(process.env);
   const { databaseUrl } = config;
-  if (databaseUrl !== undefined) {
+  if (databaseUrl === undefined) {
+    const { ledgerFile } = await import('@gateway/balance-store/embedded');
+    // Opening the folder would create it, and the secrets in it, as the user who runs the check.
+    if (!existsSync(ledgerFile(config.dataDir))) return toBeMade('no file');
+  } else {
     const { checkPostgresServer } = await import('@gateway/balance-store/postgres');
     await checkPostgresServer(databaseUrl);
   }
@@ -66,8 +70,12 @@ export async function tryLedger(): Promise<string> {
     return 'A charge can be recorded in the ledger.';
   } catch (error) {
     if (!(error instanceof SchemaTooOldError)) throw error;
-    return `There is no ledger of this version yet (${error.message}): gateway serve makes it.`;
+    return toBeMade(error.message);
   }
+}
+
+function toBeMade(reason: string): string {
+  return `There is no ledger of this version yet (${reason}): gateway serve makes it.`;
 }
 
 /** Leaves out the path of the address, which may be a secret. */

@@ -11,6 +11,7 @@ export { backUpEmbeddedLedger } from './backup.js';
 export type { LedgerBackup } from './backup.js';
 export { moveEmbeddedLedger } from './move.js';
 export type { LedgerMove, LedgerMoveReport } from './move.js';
+export { ledgerFile } from './open.js';
 export type { EmbeddedStoreOptions } from './open.js';
 export { openEmbeddedReader } from './reader.js';
 export type { EmbeddedReader, EmbeddedReaderOptions } from './reader.js';

@@ -113,6 +113,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   }
 }
 
+/** @returns the path of the embedded ledger's file, whether it exists or not */
 export function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
 }
