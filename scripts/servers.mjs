@@ -6,7 +6,7 @@
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -53,6 +53,11 @@ export function installRedis() {
   throw new Error(
     'the tests need Redis: install redis-server, or name a running server with TEST_REDIS_URL',
   );
+}
+
+/** @returns whether there is a PgBouncer now, installed as {@link installRedis} does */
+export function installPgbouncer() {
+  return findPgbouncer() !== undefined || installPackage('pgbouncer');
 }
 
 /**
@@ -125,10 +130,13 @@ function installPackage(...names) {
 /**
  * Starts a server with its files in a new folder. `crash` stops the server at once, without a clean
  * shutdown.
+ *
+ * @param {string} [bin] - the folder of PostgreSQL's programs
+ * @param {string} [parent] - where the new folder is made
  */
-export async function startPostgres(bin = findPostgres() ?? downloadPostgres()) {
+export async function startPostgres(bin = findPostgres() ?? downloadPostgres(), parent = tmpdir()) {
   const owner = unprivilegedUser();
-  const dir = ownedDir('gateway-postgres-', owner);
+  const dir = ownedDir('gateway-postgres-', owner, parent);
   const data = join(dir, 'data');
   const port = await freePort();
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], {
@@ -163,8 +171,57 @@ export async function startPostgres(bin = findPostgres() ?? downloadPostgres()) 
   return {
     url,
     start,
+    /** Starts it again if it ended by itself, as a supervisor would. */
+    async ensureStarted() {
+      if (server.exitCode !== null) await start();
+      else await until(() => acceptsSessions(url), 'PostgreSQL');
+    },
     crash: () => ended(server, 'SIGQUIT'),
     stop: () => stop(server, 'SIGINT', dir),
+  };
+}
+
+/**
+ * Starts a pooler in session mode between the gateway and a database.
+ *
+ * @param {string} target - the address of the database
+ */
+export async function startPgbouncer(target) {
+  const bin = installed('PgBouncer', findPgbouncer());
+  const owner = unprivilegedUser();
+  const dir = ownedDir('gateway-pgbouncer-', owner);
+  const port = await freePort();
+  const { hostname, port: targetPort, username, pathname } = new URL(target);
+  const file = join(dir, 'pgbouncer.ini');
+  const database = pathname.slice(1);
+  writeFileSync(
+    file,
+    `[databases]
+${database} = host=${hostname} port=${targetPort} user=${username}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = session
+default_pool_size = 150
+`,
+  );
+  const url = `postgres://${username}@127.0.0.1:${port}/${database}`;
+  let server;
+  folders.add(dir);
+  async function start() {
+    server = endsWithUs(spawn(bin, [file], { ...owner, stdio: 'ignore', cwd: dir }));
+    await until(() => acceptsSessions(url), 'PgBouncer');
+  }
+  await start();
+  return {
+    url,
+    start,
+    /** @param {NodeJS.Signals} signal */
+    signal: (signal) => server.kill(signal),
+    crash: () => ended(server, 'SIGKILL'),
+    stop: () => stop(server, 'SIGKILL', dir),
   };
 }
 
@@ -237,6 +294,11 @@ function findPostgres() {
   );
 }
 
+function findPgbouncer() {
+  const debian = '/usr/sbin/pgbouncer';
+  return existsSync(debian) ? debian : findOnPath('pgbouncer');
+}
+
 function findOnPath(name) {
   const dir = (process.env.PATH ?? '')
     .split(delimiter)
@@ -260,8 +322,8 @@ function unprivilegedUser() {
  * @param {string} prefix
  * @param {{ uid?: number, gid?: number }} owner
  */
-function ownedDir(prefix, { uid, gid }) {
-  const dir = mkdtempSync(join(tmpdir(), prefix));
+function ownedDir(prefix, { uid, gid }, parent = tmpdir()) {
+  const dir = mkdtempSync(join(parent, prefix));
   if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid);
   return dir;
 }

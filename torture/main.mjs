@@ -183,7 +183,7 @@ const PARTS = {
     gate: { setups: 16, operations: 16_000 },
   },
   unchargeable: {
-    title: 'a full disk and a read-only database, under load',
+    title: 'a full disk, a read-only database and a pooler that is away, under load',
     run: tortureUnchargeable,
     short: { rounds: 1, faultMs: 4_000, requests: 50, parallel: 8 },
     gate: { rounds: 20, faultMs: 6_000, requests: 500, parallel: 16 },

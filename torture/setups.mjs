@@ -86,14 +86,16 @@ function nameOf({ ledger, redis, workers, overdraft }) {
  * @param {object} options
  * @param {Readonly<Record<string, string>>} options.upstreamEnv
  * @param {Readonly<Record<string, string>>} [options.env]
- * @param {string} [options.dataDir] - see `startSystem`
+ * @param {string} [options.dataDir] - this and the next ones: see `startSystem`
+ * @param {string} [options.postgresParent]
+ * @param {boolean} [options.hasPooler]
  */
 export async function startOnSetup(
   { ledger, redis, workers, overdraft },
-  { upstreamEnv, env, dataDir },
+  { upstreamEnv, env, ...parts },
 ) {
   const system = await startSystem({
-    ...{ replicaCount: 1, ledger, redis, workers, upstreamEnv, dataDir },
+    ...{ replicaCount: 1, ledger, redis, workers, upstreamEnv, ...parts },
     env: {
       OVERDRAFT: overdraft,
       TRUST_PROXY: '1',

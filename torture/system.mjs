@@ -9,7 +9,7 @@ import { request } from 'undici';
 import { openEmbeddedStore } from '../packages/balance-store/dist/embedded/index.js';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { freePort } from '../scripts/free-port.cjs';
-import { startPostgres, startRedis } from '../scripts/servers.mjs';
+import { startPgbouncer, startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
 import { query } from './plain-sql.mjs';
 import { createReplica } from './replicas.mjs';
@@ -33,6 +33,8 @@ export const PEPPER = 'torture-pepper-torture-pepper';
  * @param {Readonly<Record<string, string>>} [options.upstreamEnv] - the variables of an upstream
  *   that the part has started itself, in place of simulators
  * @param {string} [options.dataDir] - an empty folder for the embedded ledger
+ * @param {string} [options.postgresParent] - the folder in which PostgreSQL's is made
+ * @param {boolean} [options.hasPooler] - whether gateways reach PostgreSQL through PgBouncer
  */
 export async function startSystem({
   replicaCount,
@@ -46,16 +48,19 @@ export async function startSystem({
   journalEntries = 1,
   upstreamEnv,
   dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-data-')),
+  postgresParent,
+  hasPooler = false,
 }) {
   const isEmbedded = ledger === 'embedded';
-  const postgres = isEmbedded ? undefined : await startPostgres();
+  const postgres = isEmbedded ? undefined : await startPostgres(undefined, postgresParent);
+  const pooler = postgres && hasPooler ? await startPgbouncer(postgres.url) : undefined;
   const redis = hasRedis ? await startRedis() : undefined;
   const upstreams =
     upstreamEnv === undefined
       ? await startUpstreams({ accounts: upstreamAccounts, journalEntries })
       : undefined;
   const links = {
-    ...(postgres && { postgres: await startFaultProxy(addressOf(postgres.url)) }),
+    ...(postgres && { postgres: await startFaultProxy(addressOf((pooler ?? postgres).url)) }),
     ...(redis && { redis: await startFaultProxy(addressOf(redis.url)) }),
     ...Object.fromEntries(upstreams?.members.map(({ name, link }) => [name, link]) ?? []),
   };
@@ -93,6 +98,9 @@ export async function startSystem({
     links,
     get postgres() {
       return present(postgres);
+    },
+    get pooler() {
+      return present(pooler);
     },
     get redis() {
       return present(redis);
@@ -179,6 +187,7 @@ export async function startSystem({
       await store?.close();
       for (const link of Object.values(links)) link.stop();
       await upstreams?.stop();
+      pooler?.stop();
       postgres?.stop();
       redis?.stop();
       rmSync(dataDir, { recursive: true, force: true });

@@ -1,8 +1,9 @@
 /**
  * A ledger that cannot record charges for some seconds, while clients send requests: the disk of
- * the embedded ledger is full, or PostgreSQL is read-only. The upstream's journal is the witness:
- * from one second after the fault began until its end no request arrives, and afterwards every
- * response that the upstream completed is charged its price, once.
+ * the ledger is full, or PostgreSQL is read-only, or the pooler before it is gone or stands still.
+ * The upstream's journal is the witness: from one second after the fault began until its end no
+ * request arrives that is not charged before this end, and afterwards every response that the
+ * upstream completed is charged its price, once.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -16,8 +17,11 @@ import { FORMATS } from './formats.mjs';
 import { orderText, startOrderedUpstream } from './ordered-upstream.mjs';
 import { query } from './plain-sql.mjs';
 import { startOnSetup } from './setups.mjs';
+import { installPgbouncer } from '../scripts/servers.mjs';
 
 const DISK_BYTES = 24 * 1024 * 1024;
+/** A new database has about 40 MB, and its log some files of 16 MB each. */
+const POSTGRES_DISK_BYTES = 160 * 1024 * 1024;
 /** From then on, no request may be sent upstream. */
 const NOTICED_MS = 1_000;
 
@@ -29,33 +33,58 @@ const NOTICED_MS = 1_000;
  * @param {number} options.parallel
  */
 export async function tortureUnchargeable(options, random, say) {
-  const disk = mountDisk();
+  const disks = [mountDisk(DISK_BYTES), mountDisk(POSTGRES_DISK_BYTES)];
+  const [disk, postgresDisk] = disks;
+  /** @type {Record<string, Fault | undefined>} */
   const faults = {
-    ...(disk && {
-      'a full disk': {
-        ledger: 'embedded',
-        dataDir: disk.dataDir,
-        begin: async () => disk.fill(),
-        end: async () => disk.empty(),
+    'a full disk': disk && {
+      ...{ ledger: 'embedded', parts: { dataDir: disk.dataDir } },
+      begin: async () => disk.fill(),
+      end: async () => disk.empty(),
+    },
+    'a full disk of PostgreSQL': postgresDisk && {
+      ...{ ledger: 'PostgreSQL', parts: { postgresParent: postgresDisk.dir } },
+      begin: async () => postgresDisk.fill(),
+      async end({ postgres }) {
+        postgresDisk.empty();
+        await postgres.ensureStarted();
       },
-    }),
+    },
     'a read-only database': {
       ledger: 'PostgreSQL',
       begin: (system) => setReadOnly(system, 'on'),
       end: (system) => setReadOnly(system, 'off'),
     },
+    ...(installPgbouncer()
+      ? {
+          'a pooler that was killed': {
+            ...{ ledger: 'PostgreSQL', parts: { hasPooler: true } },
+            begin: ({ pooler }) => pooler.crash(),
+            end: ({ pooler }) => pooler.start(),
+          },
+          'a pooler that stands still': {
+            ...{ ledger: 'PostgreSQL', parts: { hasPooler: true } },
+            begin: async ({ pooler }) => pooler.signal('SIGSTOP'),
+            end: async ({ pooler }) => pooler.signal('SIGCONT'),
+          },
+        }
+      : { 'a pooler': undefined }),
   };
   const lines = [];
-  if (disk === undefined)
-    lines.push(lineOf('skipped', 'a full disk: this user may not mount a file system', []));
   const tally = {};
   try {
     for (const [name, fault] of Object.entries(faults)) {
       say(name);
+      if (fault === undefined) {
+        lines.push(
+          lineOf('skipped', `${name}: this user may not mount or install what it needs`, []),
+        );
+        continue;
+      }
       const { violations, counts } = await run(fault, options, random);
       for (const [key, value] of Object.entries(counts)) tally[key] = (tally[key] ?? 0) + value;
       const what = {
-        U1: 'from a second after the fault began, no request is sent upstream',
+        U1: 'from a second after the fault began, no request is sent upstream that is not charged before its end',
         U2: 'each response that the upstream completed is charged its price, once',
         U3: 'requests are answered again after the fault, without a restart',
         audit: 'the audit finds the ledger sound, and the gateway drained and exited with 0',
@@ -66,26 +95,28 @@ export async function tortureUnchargeable(options, random, say) {
         );
     }
   } finally {
-    disk?.unmount();
+    for (const each of disks) each?.unmount();
   }
   return { lines, tally, done: { rounds: options.rounds } };
 }
 
 /**
- * @param {object} fault
- * @param {any} fault.ledger
- * @param {string} [fault.dataDir]
- * @param {(system: any) => Promise<void>} fault.begin
- * @param {(system: any) => Promise<void>} fault.end
+ * @typedef {object} Fault
+ * @property {any} ledger
+ * @property {object} [parts] - for `startSystem`
+ * @property {(system: any) => Promise<unknown>} begin
+ * @property {(system: any) => Promise<unknown>} end
  */
-async function run({ ledger, dataDir, begin, end }, options, random) {
+
+/** @param {Fault} fault */
+async function run({ ledger, parts, begin, end }, options, random) {
   const { rounds, faultMs, requests, parallel } = options;
   const upstream = await startOrderedUpstream();
   const started = await startOnSetup(
     { ledger, redis: false, workers: 1, overdraft: 'bounded' },
     {
       upstreamEnv: { UPSTREAM_URL: upstream.url, UPSTREAM_API_KEY: upstream.apiKeys[0] },
-      dataDir,
+      ...parts,
     },
   );
   const { system, gateway, createAccount } = started;
@@ -119,6 +150,8 @@ async function run({ ledger, dataDir, begin, end }, options, random) {
   );
   /** @type {Record<'U1' | 'U2' | 'U3' | 'audit', unknown[]>} */
   const violations = { U1: [], U2: [], U3: [], audit: [] };
+  /** The times of the faults, without their first second. */
+  const spans = [];
   await untilAnswered(requests);
   for (let round = 0; round < rounds; round += 1) {
     await begin(system);
@@ -126,9 +159,7 @@ async function run({ ledger, dataDir, begin, end }, options, random) {
     await sleep(faultMs);
     const until = Date.now();
     await end(system);
-    for (const { id, startedAt } of upstream.entries())
-      if (startedAt > from && startedAt < until)
-        violations.U1.push({ id, msAfterTheFault: startedAt - from + NOTICED_MS });
+    spans.push({ from, until });
     if (!(await untilAnswered(counts.answered + requests))) violations.U3.push({ round });
   }
   isStopped = true;
@@ -138,8 +169,9 @@ async function run({ ledger, dataDir, begin, end }, options, random) {
   await calls.stop();
   const badEnds = await started.finish(async () => {
     const ledgerRows = await system.read(
-      "select delta, written_off, upstream_id from ledger where kind = 'charge'",
+      "select delta, written_off, upstream_id, created_at from ledger where kind = 'charge'",
     );
+    violations.U1.push(...sentInVain(ledgerRows, upstream.entries(), spans));
     violations.U2 = wrongCharges(ledgerRows, upstream.entries());
   });
   await upstream.stop();
@@ -176,6 +208,21 @@ function wrongCharges(ledger, journal) {
   });
 }
 
+/**
+ * Requests that were sent during a fault and not charged before its end. PostgreSQL whose disk is
+ * full writes some charges more into files that it has already.
+ */
+function sentInVain(ledger, journal, spans) {
+  const chargedAt = new Map(
+    ledger.map(({ upstream_id, created_at }) => [upstream_id, Number(created_at)]),
+  );
+  return journal.flatMap(({ id, messageId, startedAt }) => {
+    const span = spans.find(({ from, until }) => startedAt > from && startedAt < until);
+    if (span === undefined || chargedAt.get(messageId) < span.until) return [];
+    return [{ id, msAfterTheFault: startedAt - span.from + NOTICED_MS }];
+  });
+}
+
 /** Also for the sessions that are open. */
 async function setReadOnly({ postgres }, value) {
   await query(
@@ -185,11 +232,11 @@ async function setReadOnly({ postgres }, value) {
   await query(postgres.url, 'select pg_reload_conf()');
 }
 
-/** @returns a small disk; `undefined` if this user may not mount one */
-function mountDisk() {
+/** @returns a disk of this size; `undefined` if this user may not mount one */
+function mountDisk(bytes) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-torture-disk-'));
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'gateway-torture', dir], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'gateway-torture', dir], {
       stdio: 'ignore',
     });
   } catch {
@@ -200,6 +247,7 @@ function mountDisk() {
   const filler = join(dir, 'filler');
   mkdirSync(dataDir);
   return {
+    dir,
     dataDir,
     fill() {
       const file = openSync(filler, 'w');
