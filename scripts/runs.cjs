@@ -38,6 +38,8 @@ const RUNS = {
     'races of holds': [6, 30],
   },
   'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
+  // A key may make 120 such calls a minute.
+  'apps/gateway/test/ranges.test.ts': { ranges: [3, 10] },
   'apps/gateway/test/account-pool.test.ts': { sequences: [100, 500] },
   // The long form is the specification's check of one day's traffic.
   'apps/gateway/test/exactness.test.ts': { requests: [1_845, 25_845] },

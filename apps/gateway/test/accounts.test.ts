@@ -3,10 +3,7 @@
  * them to clients and operators.
  */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { settlement } from '@gateway/balance-store/testing';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
@@ -484,131 +481,6 @@ describe('sums of usage', () => {
     expect(summary.json.data).toMatchObject([{ model: MODEL, requests: 3, charged_usd: spent }]);
     for (const query of ['by=day,hour', 'by=account', 'by=x', 'from=2026-02-02&until=2026-02-01']) {
       expect((await dashboard(apiKey, `usage/summary?${query}`)).status).toBe(400);
-    }
-  });
-});
-
-describe('a range of time', () => {
-  const HOUR = 3_600_000;
-  const DAY = 24 * HOUR;
-  let id: string;
-  let apiKey: string;
-  const inDays = async (path: string, from: number, until: number) => {
-    const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
-    const range = `from=${dayOf(from)}&until=${dayOf(until)}`;
-    return (await dashboard(apiKey, `${path}${range}`)).json.data as readonly {
-      readonly requests?: number;
-    }[];
-  };
-  const times = (from: number, until: number) => ({
-    from: new Date(from).toISOString(),
-    until: new Date(until).toISOString(),
-  });
-
-  /** How many charges each surface reports, and the unit of its bounds. */
-  const SURFACES: Readonly<
-    Record<string, { unit: number; count: (from: number, until: number) => Promise<number> }>
-  > = {
-    'GET /v1/dashboard/usage': {
-      unit: DAY,
-      count: async (from, until) => (await inDays('usage?', from, until)).length,
-    },
-    'GET /v1/dashboard/usage/summary': {
-      unit: DAY,
-      count: async (from, until) =>
-        (await inDays('usage/summary?', from, until)).reduce((n, sum) => n + sum.requests!, 0),
-    },
-    'GET /admin/ledger': {
-      unit: 1,
-      count: async (from, until) =>
-        (await gateway.call('listLedger', { key_id: id, kind: 'charge', ...times(from, until) }))
-          .data.length,
-    },
-    'GET /admin/usage': {
-      unit: HOUR,
-      count: async (from, until) =>
-        (await gateway.call('listUsage', { key_id: id, ...times(from, until) })).data.reduce(
-          (n, sum) => n + sum.requests,
-          0,
-        ),
-    },
-  };
-  /** It compares with the provider's reports, whose days are the bounds: see reconcile.test.ts. */
-  const ELSEWHERE = ['GET /admin/reconciliation'];
-
-  beforeAll(async () => {
-    ({ id, apiKey } = await gateway.createKey());
-    for (let charge = 0; charge < 3; charge += 1) await ask(apiKey);
-  });
-
-  it('is read by every operation that takes one', () => {
-    const found = ['client', 'admin'].flatMap((port) => {
-      const text = readFileSync(join(__dirname, '..', 'openapi', `${port}.json`), 'utf8');
-      const { paths } = JSON.parse(text) as {
-        readonly paths: Record<
-          string,
-          { readonly get?: { readonly parameters?: readonly { readonly name: string }[] } }
-        >;
-      };
-      return Object.entries(paths)
-        .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'until'))
-        .map(([path]) => `GET ${path}`);
-    });
-    expect(found.sort()).toEqual([...Object.keys(SURFACES), ...ELSEWHERE].sort());
-  });
-
-  it.each(Object.entries(SURFACES))(
-    'ends before until: consecutive ranges of %s add up to the whole',
-    async (_name, { unit, count }) => {
-      const [now, reach] = [Math.floor(Date.now() / unit), Math.ceil((2 * DAY) / unit)];
-      await fc.assert(
-        fc.asyncProperty(fc.integer({ min: -reach + 1, max: reach - 1 }), async (cut) => {
-          const [from, at, until] = [now - reach, now + cut, now + reach].map((n) => n * unit) as [
-            number,
-            number,
-            number,
-          ];
-          expect((await count(from, at)) + (await count(at, until))).toBe(3);
-        }),
-        { examples: [[0], [1]], numRuns: 8 },
-      );
-    },
-  );
-
-  it('includes everything until now without an end, and the answer states the range', async () => {
-    const from = new Date(Math.floor(Date.now() / HOUR) * HOUR - HOUR).toISOString();
-    const { data, ...answer } = await gateway.call('listUsage', { key_id: id, from });
-    expect(data.reduce((n, { requests }) => n + requests, 0)).toBe(3);
-    expect(answer.from).toBe(from);
-    expect(Date.parse(answer.until)).toBeGreaterThan(Date.now());
-    const summary = (await dashboard(apiKey, 'usage/summary')).json;
-    expect(Date.parse(summary.until) - Date.parse(summary.from)).toBe(30 * DAY);
-    for (const [url, token, stated] of [
-      [`${gateway.adminUrl}/admin/usage?from=${from}&format=csv`, TOKENS.reader, answer],
-      [`${gateway.url}/v1/dashboard/usage/summary?format=csv`, apiKey, summary],
-    ] as const) {
-      const { headers } = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-      expect(headers.get('content-type')).toContain('text/csv');
-      const range = ['from', 'until'].map((end) => headers.get(`x-gateway-${end}`));
-      expect(range).toEqual([stated.from, stated.until]);
-    }
-    const admin = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: TOKENS.reader };
-    const { out } = await gatewayCommand(['usage', '--from', from, '--key', id], admin);
-    expect(out).toMatch(new RegExp(`^From ${from} until before ${answer.until}:\n`));
-  });
-
-  it('is refused, not rounded, if the sums have no such bound', async () => {
-    for (const [field, range] of [
-      ['from', { from: '2026-11-25T15:30:00Z', until: '2026-11-25T16:00:00Z' }],
-      ['until', { from: '2026-11-25T15:00:00Z', until: '2026-11-25T16:25:00Z' }],
-    ] as const) {
-      await expect(gateway.call('listUsage', range)).rejects.toThrow(
-        `${field}: must be a whole hour`,
-      );
-    }
-    for (const path of ['usage', 'usage/summary']) {
-      const refused = await dashboard(apiKey, `${path}?from=2026-11-02&until=2026-11-02`);
-      expect([refused.status, refused.json.error.param]).toEqual([400, 'until']);
     }
   });
 });

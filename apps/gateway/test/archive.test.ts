@@ -1,18 +1,16 @@
 /** `gateway ledger archive` and `verify-archive` while the built gateway runs, on both ledgers. */
 
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { windowsAt } from '@gateway/balance-store/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
-import {
-  querySql,
-  usePostgresServer,
-} from '../../../packages/balance-store/test/postgres-server.js';
+import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { earlier, rewriteLedger } from '../../../packages/balance-store/test/rewrite-ledger.js';
+import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import { postMessages, userMessage } from './support/gateway.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
@@ -44,60 +42,42 @@ afterAll(async () => {
 
 interface Ledger {
   readonly env: Readonly<Record<string, string>>;
-  /** Makes all entries forty days old, and removes their seals, which contain the old times. */
-  readonly age: () => Promise<void>;
+  readonly place: LedgerPlace;
 }
-
-const REMOVE_SEALS =
-  'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
-  `${windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS))}; ` +
-  `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; UPDATE ledger SET created_at = `;
 
 const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
   embedded() {
     const dataDir = join(directory, 'embedded');
-    return Promise.resolve({
-      env: { DATA_DIR: dataDir, ADMIN_TOKEN },
-      age() {
-        const database = new DatabaseSync(join(dataDir, 'ledger.db'));
-        const triggers = database
-          .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-          .all();
-        for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
-        database.exec(`${REMOVE_SEALS} created_at - ${String(AGE_DAYS * DAY_MS)}`);
-        for (const { sql } of triggers) database.exec(String(sql));
-        database.close();
-        return Promise.resolve();
-      },
-    });
+    return Promise.resolve({ env: { DATA_DIR: dataDir, ADMIN_TOKEN }, place: { dataDir } });
   },
   async postgres() {
-    const database = await server.createDatabase();
-    const alter = (how: string) =>
-      ['ledger', 'ledger_seal', 'ledger_block']
-        .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
-        .join('');
+    const databaseUrl = await server.createDatabase();
     return {
       env: {
         DATA_DIR: join(directory, 'postgres'),
-        DATABASE_URL: database,
+        DATABASE_URL: databaseUrl,
         KEY_PEPPER: 'pepper of the tests of the archive',
         ADMIN_TOKEN,
       },
-      age: async () => {
-        await querySql(
-          database,
-          `${alter('DISABLE')} ${REMOVE_SEALS} created_at - interval '${String(AGE_DAYS)} days'; ` +
-            alter('ENABLE'),
-        );
-      },
+      place: { databaseUrl },
     };
   },
 };
 
+/** Makes all entries forty days old, and removes their seals, which contain the old times. */
+function age(place: LedgerPlace): Promise<void> {
+  return rewriteLedger(
+    place,
+    'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
+      `${windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS))}; ` +
+      `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; ` +
+      `UPDATE ledger SET created_at = ${earlier(place, AGE_DAYS * DAY_MS)}`,
+  );
+}
+
 describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
   it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
-    const { env, age } = await ledgers[kind]!();
+    const { env, place } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
     const file = join(directory, `${kind}.jsonl`);
     const cli = (args: readonly string[], extra: Readonly<Record<string, string>> = {}) =>
@@ -125,7 +105,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     for (let count = 0; count < 5; count += 1) await ask(first.url);
     first.send('SIGTERM');
     await first.exited;
-    await age();
+    await age(place);
     const gateway = await serve();
     await ask(gateway.url);
     const account = created.account_id as string;

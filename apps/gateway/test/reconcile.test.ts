@@ -7,7 +7,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BalanceStore } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
@@ -15,11 +14,10 @@ import { openPostgresStore } from '@gateway/balance-store/postgres';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { BilledUsage, TokenType, UpstreamSimulator } from '@gateway/upstream-simulator';
-import {
-  querySql,
-  usePostgresServer,
-} from '../../../packages/balance-store/test/postgres-server.js';
+import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { rewriteLedger, timeLiteral } from '../../../packages/balance-store/test/rewrite-ledger.js';
+import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import { createRemoteCaller } from '../src/operations/callers.js';
 import type { CallOperation, OperationOutput } from '../src/operations/operations.js';
 import { postChat, postMessages, userMessage } from './support/gateway.js';
@@ -80,8 +78,7 @@ interface Ledger {
   readonly env: Env;
   /** Opens the ledger a second time, while the gateway uses it. */
   open(): Promise<BalanceStore>;
-  /** Moves the charges of a model to this time. */
-  move(model: string, time: Date): Promise<void>;
+  readonly place: LedgerPlace;
 }
 
 async function postgresLedger(): Promise<Ledger> {
@@ -89,16 +86,7 @@ async function postgresLedger(): Promise<Ledger> {
   return {
     env: { DATABASE_URL: connectionString },
     open: () => openPostgresStore({ connectionString, pepper: PEPPER }),
-    async move(model, time) {
-      await querySql(
-        connectionString,
-        'ALTER TABLE ledger DISABLE TRIGGER USER; ' +
-          `UPDATE ledger SET created_at = '${time.toISOString()}' WHERE model = '${model}'; ` +
-          'ALTER TABLE ledger ENABLE TRIGGER USER; ' +
-          `UPDATE usage_hour SET hour = ${String((time.getTime() / 3_600_000) | 0)} ` +
-          `WHERE model = '${model}'`,
-      );
-    },
+    place: { databaseUrl: connectionString },
   };
 }
 
@@ -107,23 +95,18 @@ function embeddedLedger(): Promise<Ledger> {
   return Promise.resolve({
     env: { DATA_DIR: dataDir },
     open: () => openEmbeddedStore({ dataDir, pepper: PEPPER, access: 'guest' }),
-    move(model: string, time: Date) {
-      const database = new DatabaseSync(join(dataDir, 'ledger.db'));
-      database.exec('PRAGMA busy_timeout = 5000');
-      const triggers = database
-        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-        .all();
-      for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
-      database.exec(
-        `UPDATE ledger SET created_at = ${String(time.getTime())} WHERE model = '${model}'; ` +
-          `UPDATE usage_hour SET hour = ${String((time.getTime() / 3_600_000) | 0)} ` +
-          `WHERE model = '${model}'`,
-      );
-      for (const { sql } of triggers) database.exec(String(sql));
-      database.close();
-      return Promise.resolve();
-    },
+    place: { dataDir },
   });
+}
+
+/** Moves the charges of a model to this time. */
+function moveCharges({ place }: Ledger, model: string, time: Date): Promise<void> {
+  return rewriteLedger(
+    place,
+    `UPDATE ledger SET created_at = ${timeLiteral(place, time)} WHERE model = '${model}'; ` +
+      `UPDATE usage_hour SET hour = ${String(Math.floor(time.getTime() / 3_600_000))} ` +
+      `WHERE model = '${model}'`,
+  );
 }
 
 /** A pseudo-random sequence, the same at each run. */
@@ -309,7 +292,7 @@ describe.each([
     const moved = await billing(() => ask(MIDNIGHT, {}));
     // A long stream may begin on the day before.
     const midnight = new Date(TODAY + DAY_MS + 3_000_000);
-    await ledger.move(MIDNIGHT, midnight);
+    await moveCharges(ledger, MIDNIGHT, midnight);
     const log = join(newDirectory(), 'gateway.log');
     const chargeLine = {
       ...{ level: 30, time: new Date().toISOString(), msg: 'request', request_id: 'req_restored' },

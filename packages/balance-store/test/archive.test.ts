@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -15,8 +14,10 @@ import { verifyArchive } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement, windowsAt } from '../src/testing/index.js';
-import { querySql, usePostgresServer } from './postgres-server.js';
+import { usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
+import { earlier, rewriteLedger } from './rewrite-ledger.js';
+import type { LedgerPlace } from './rewrite-ledger.js';
 
 const PEPPER = 'pepper of the tests';
 const BY = { name: 'tests' };
@@ -31,8 +32,7 @@ interface Place {
   readonly kind: 'embedded' | 'postgres';
   readonly at: string;
   readonly store: BalanceStore;
-  /** Runs SQL while the triggers that refuse to rewrite the ledger are disabled. */
-  readonly rewrite: (statements: readonly string[]) => Promise<void>;
+  readonly ledger: LedgerPlace;
 }
 
 let server: PostgresServer;
@@ -63,17 +63,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
       kind: 'embedded',
       at,
       store,
-      rewrite(statements) {
-        const database = new DatabaseSync(join(at, 'ledger.db'));
-        const triggers = database
-          .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-          .all();
-        for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
-        for (const sql of statements) database.exec(sql);
-        for (const { sql } of triggers) database.exec(String(sql));
-        database.close();
-        return Promise.resolve();
-      },
+      ledger: { dataDir: at },
     };
   },
   async postgres() {
@@ -83,13 +73,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
       kind: 'postgres',
       at,
       store,
-      rewrite: async (statements) => {
-        await querySql(
-          at,
-          `ALTER TABLE ledger DISABLE TRIGGER USER; ${statements.join('; ')}; ` +
-            'ALTER TABLE ledger ENABLE TRIGGER USER',
-        );
-      },
+      ledger: { databaseUrl: at },
     };
   },
 };
@@ -97,7 +81,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
 /** Makes one ledger with charges that are forty days old and one charge of today. */
 async function oldLedger(kind: Place['kind']) {
   const place = await places[kind]();
-  const { store, rewrite } = place;
+  const { store, ledger } = place;
   open.push(store);
   const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
   const topUp = { to: { keyId: record.id }, amount: 10n ** 16n, by: BY };
@@ -108,15 +92,12 @@ async function oldLedger(kind: Place['kind']) {
     await Promise.all(Array.from({ length: 500 }, charge));
   }
   await store.topUp({ ...topUp, topUpId: 'second' });
-  const earlier =
-    kind === 'embedded'
-      ? `created_at - ${String(AGE_DAYS * DAY_MS)}`
-      : `created_at - interval '${String(AGE_DAYS)} days'`;
-  await rewrite([
-    `UPDATE ledger SET created_at = ${earlier}`,
-    `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}`,
-    windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS)),
-  ]);
+  await rewriteLedger(
+    ledger,
+    `UPDATE ledger SET created_at = ${earlier(ledger, AGE_DAYS * DAY_MS)}; ` +
+      `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; ` +
+      windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS)),
+  );
   await charge();
   await store.sealEntries({ all: true });
   const before = await store.audit();
@@ -256,7 +237,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     const { differences } = await other.store.compareArchive(one.file);
     expect(differences[0]?.expected).toMatch(/^block 1 with the hash [0-9a-f]{64}$/);
     expect(differences.map(({ expected }) => expected)).toContain('no such archive');
-    await other.rewrite(["UPDATE ledger SET model = 'another' WHERE seq = 5"]);
+    await rewriteLedger(other.ledger, "UPDATE ledger SET model = 'another' WHERE seq = 5");
     expect((await archive(other)).text).toMatch(/the ledger is not sound: .*nothing was archived/);
     await one.expectSame();
   }, 120_000);

@@ -42,6 +42,7 @@ import {
 import type { BalanceStore } from '../src/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
+import { rewriteLedger, timeLiteral } from './rewrite-ledger.js';
 
 const PEPPER = 'pepper of the tests';
 const DEADLINE = { deadlineMs: 20_000 };
@@ -109,17 +110,13 @@ balanceStoreContract({
       async tamper(sql, triggers = 'enabled') {
         // Lets every write that the store has begun end first.
         await store.ping();
+        if (triggers === 'disabled') {
+          await rewriteLedger({ dataDir }, sql);
+          return;
+        }
         const database = new DatabaseSync(fileOf(dataDir));
         try {
-          const dropped =
-            triggers === 'enabled'
-              ? []
-              : database
-                  .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-                  .all();
-          for (const { name } of dropped) database.exec(`DROP TRIGGER ${String(name)}`);
           database.exec(sql);
-          for (const { sql: create } of dropped) database.exec(String(create));
         } finally {
           database.close();
         }
@@ -136,7 +133,7 @@ balanceStoreContract({
       pepper: PEPPER,
       openBeside: (peppers) => openEmbeddedStore({ dataDir, access: 'guest', ...peppers }),
       literal: {
-        time: (time) => String(time.getTime()),
+        time: (time) => timeLiteral({ dataDir }, time),
         bytes: (bytes) => `x'${bytes.toString('hex')}'`,
       },
       digestsOf(accountId) {

@@ -17,6 +17,7 @@ import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
+import { rewriteLedger, timeLiteral } from './rewrite-ledger.js';
 import { runs } from '../../../scripts/runs.cjs';
 
 const PEPPER = 'pepper of the tests';
@@ -34,18 +35,13 @@ balanceStoreContract({
   runner: { describe, it, beforeAll, afterAll },
   async open() {
     const connectionString = await server.createDatabase();
+    const place = { databaseUrl: connectionString };
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     return {
       store,
       tamper: async (sql, triggers = 'enabled') => {
-        const alter = (how: string) =>
-          ['ledger', 'trail', 'ledger_seal', 'ledger_block', 'ledger_carry', 'ledger_archive']
-            .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
-            .join('');
-        await querySql(
-          connectionString,
-          triggers === 'enabled' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
-        );
+        if (triggers === 'enabled') await querySql(connectionString, sql);
+        else await rewriteLedger(place, sql);
       },
       async columnsOf(table) {
         const rows = await querySql(
@@ -58,7 +54,7 @@ balanceStoreContract({
       pepper: PEPPER,
       openBeside: (peppers) => openPostgresStore({ connectionString, ...peppers }),
       literal: {
-        time: (time) => `'${time.toISOString()}'::timestamptz`,
+        time: (time) => timeLiteral(place, time),
         bytes: (bytes) => `'\\x${bytes.toString('hex')}'::bytea`,
       },
       async digestsOf(accountId) {

@@ -1,0 +1,51 @@
+/** Changes a ledger with plain SQL, past the triggers that refuse to rewrite it. */
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { querySql } from './postgres-server.js';
+
+/** Where a ledger is: the folder of an embedded one, or the address of a database. */
+export type LedgerPlace = { readonly dataDir: string } | { readonly databaseUrl: string };
+
+const GUARDED = [
+  'ledger',
+  'trail',
+  'ledger_seal',
+  'ledger_block',
+  'ledger_carry',
+  'ledger_archive',
+];
+
+/** Runs the statements, while the triggers are disabled. The ledger may be in use. */
+export async function rewriteLedger(place: LedgerPlace, statements: string): Promise<void> {
+  if ('databaseUrl' in place) {
+    const alter = (how: string) =>
+      GUARDED.map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`).join(' ');
+    await querySql(place.databaseUrl, `${alter('DISABLE')} ${statements}; ${alter('ENABLE')}`);
+    return;
+  }
+  const database = new DatabaseSync(join(place.dataDir, 'ledger.db'));
+  try {
+    database.exec('PRAGMA busy_timeout = 5000');
+    const triggers = database
+      .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+      .all();
+    for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+    database.exec(statements);
+    for (const { sql } of triggers) database.exec(String(sql));
+  } finally {
+    database.close();
+  }
+}
+
+/** A time as an SQL literal of this ledger. */
+export function timeLiteral(place: LedgerPlace, time: Date): string {
+  return 'dataDir' in place ? String(time.getTime()) : `'${time.toISOString()}'::timestamptz`;
+}
+
+/** An SQL expression for the time of an entry, some milliseconds earlier. */
+export function earlier(place: LedgerPlace, ms: number): string {
+  return 'dataDir' in place
+    ? `created_at - ${String(ms)}`
+    : `created_at - interval '${String(ms)} milliseconds'`;
+}
