@@ -385,7 +385,8 @@ export interface BalanceStore {
   /**
    * Sums of charges, sorted by the first requested dimension, then by the next ones.
    *
-   * @throws {RangeError} The query has more sums than its `maxSums`.
+   * @throws {RangeError} The query has more sums than its `maxSums`, or `from` or `until` is not a
+   *   whole hour.
    */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /** Sums of entries before and within a range of time, by account, page by page, and in all. */

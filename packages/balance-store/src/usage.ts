@@ -21,7 +21,7 @@ export interface UsageQuery {
   readonly by: readonly UsageDimension[];
   /** Whether charges with different rates have separate sums. */
   readonly byRates?: boolean | undefined;
-  /** Inclusive. This and `until` are rounded down to a whole hour. */
+  /** Inclusive. This and `until` are whole hours. */
   readonly from: Date;
   /** Exclusive. */
   readonly until: Date;

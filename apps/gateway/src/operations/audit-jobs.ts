@@ -38,6 +38,7 @@ export interface AuditJobs {
 }
 
 const MOST_JOBS = 10;
+const HOUR_MS = 3_600_000;
 
 export function createAuditJobs(
   store: Pick<BalanceStore, 'audit' | 'readUsage' | 'recordEvent'>,
@@ -55,7 +56,8 @@ export function createAuditJobs(
   async function begin(anchor: SealHead | undefined): Promise<AuditJob> {
     const running = jobs.find(({ result }) => result.state === 'running');
     if (running !== undefined) return running;
-    const everything = { by: [], from: new Date(0), until: new Date(now() + 3_600_000) };
+    const until = new Date((Math.floor(now() / HOUR_MS) + 1) * HOUR_MS);
+    const everything = { by: [], from: new Date(0), until };
     const [charges] = await store.readUsage(everything);
     const job: AuditJob = {
       id: `audit_${randomUUID()}`,

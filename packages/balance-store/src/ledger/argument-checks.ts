@@ -9,6 +9,7 @@ import type { DocumentWrite } from '../document.js';
 import { CAP_PERIODS } from '../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
 import type { Metadata } from '../metadata.js';
+import { HOUR_MS } from './hours.js';
 
 /** 10^20 USD, in units of 10^-14 USD. Sums of such amounts fit into NUMERIC(38,14). */
 const MAX_AMOUNT = 10n ** 34n;
@@ -57,6 +58,12 @@ export function assertText(name: string, text: string | undefined): void {
 export function assertTime(name: string, time: Date | null | undefined): void {
   if (time === null || time === undefined) return;
   if (Number.isNaN(time.getTime())) throw new RangeError(`${name} is not a time`);
+}
+
+/** @throws {RangeError} it is not a whole hour, as totals of hours cannot be cut */
+export function assertHour(name: string, time: Date): void {
+  assertTime(name, time);
+  if (time.getTime() % HOUR_MS !== 0) throw new RangeError(`${name} is not a whole hour`);
 }
 
 /** @throws {RangeError} */

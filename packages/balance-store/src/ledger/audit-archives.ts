@@ -11,8 +11,8 @@ import { ARCHIVED, markDetailsOf } from './archive/mark.js';
 import type { AuditSource, TrailFields, UsageFields } from './audit-source.js';
 import { MAX_SEQ } from './audit-source.js';
 import { detailsText } from './books/trail.js';
+import { HOUR_MS } from './hours.js';
 
-const HOUR_MS = 3_600_000;
 const CARRIES_PER_PAGE = 1_000;
 
 /**

@@ -5,8 +5,8 @@ import type { ArchiveAudit } from './audit-archives.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
 import type { AuditSource, EntryFields, UsageFields, UsagePosition } from './audit-source.js';
+import { HOUR_MS } from './hours.js';
 
-const HOUR_MS = 3_600_000;
 const SUMS_PER_PAGE = 1_000;
 
 /**

@@ -3,7 +3,7 @@
  * because the entries of an account are in order of time.
  */
 
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from './hours.js';
 
 export interface EntryLookUp {
   /** The number of the account's last entry; 0 if it has none. */

@@ -12,6 +12,7 @@ import {
   assertId,
   assertPositive,
   assertText,
+  assertHour,
   assertTime,
 } from './argument-checks.js';
 import type { ExpiryProgress } from './books/bookings.js';
@@ -26,6 +27,7 @@ import { createKeyFinder } from './key-finder.js';
 import type { LedgerDatabase, SealTable } from './ledger-database.js';
 import { hashesOf } from './pepper.js';
 import type { Peppers } from './pepper.js';
+import { HOUR_MS } from './hours.js';
 
 export interface BalanceStoreOptions {
   readonly database: LedgerDatabase;
@@ -45,7 +47,6 @@ export interface BalanceStoreOptions {
 const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const EVENTS_PER_PRUNING = 1_000;
-const HOUR_MS = 3_600_000;
 /** Charges of an hour may still be on their way to the database when the hour ends. */
 const ROLL_UP_DELAY_MS = 5 * 60_000;
 /** A small number, because charges of the embedded ledger wait during each roll-up. */
@@ -161,8 +162,8 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return found === undefined ? undefined : unspentOf(found.account, found.lots);
     },
     async readUsage(query) {
-      assertTime('from', query.from);
-      assertTime('until', query.until);
+      assertHour('from', query.from);
+      assertHour('until', query.until);
       return database.readUsage(query);
     },
     async readBooks(query) {

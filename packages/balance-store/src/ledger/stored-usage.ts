@@ -4,8 +4,7 @@ import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from '../usage.js';
 import { rateTextsOf } from './rate-texts.js';
 import { HOURS_PER_DAY } from './usage-source.js';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from './hours.js';
 
 /** The sum of charges that have the same rates and are equal in all requested dimensions. */
 export interface StoredSum {

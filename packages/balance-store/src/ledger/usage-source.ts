@@ -8,8 +8,8 @@
 import type { UsageQuery } from '../usage.js';
 import type { Condition, Value } from './search.js';
 import { matching } from './search.js';
+import { HOUR_MS } from './hours.js';
 
-const HOUR_MS = 3_600_000;
 export const HOURS_PER_DAY = 24;
 
 /** SQL that selects totals, with a `?` for each of its values. Both databases understand it. */

@@ -677,7 +677,8 @@ export function accountsContract(part: ContractPart): void {
         ],
         [/actor/, () => store.suspendKey(keyId, { name: '\0' })],
         [/time/, () => store.readBalanceAt(accountId, invalid)],
-        [/from/, () => store.readUsage({ by: [], from: invalid, until: new Date() })],
+        [/from/, () => store.readUsage({ by: [], from: invalid, until: new Date(0) })],
+        [/until/, () => store.readUsage({ by: [], from: new Date(0), until: new Date(1) })],
       ];
       for (const [named, call] of calls) {
         await assert.rejects(call, (error: Error) => {

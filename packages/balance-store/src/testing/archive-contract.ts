@@ -108,7 +108,7 @@ export function archiveContract(part: ContractPart): void {
         by: ['day', 'model', 'key', 'endpoint'],
         byRates: true,
         from,
-        until: new Date(),
+        until: new Date(from.getTime() + hours.length * HOUR_MS),
         accountId,
       }),
       balances: await Promise.all(hours),

@@ -107,8 +107,9 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       const next = charges.filter((charge) => charge.createdAt.getTime() >= hour);
       const [from, until] = [new Date(hour), new Date(hour + HOUR_MS)];
       assert.equal(await total({ from, until }), next.length);
-      // Rounded down to whole hours.
-      assert.equal(await total({ from: new Date(hour + 1), until }), next.length);
+      // Refused, because a range is never rounded in silence.
+      await assert.rejects(total({ from: new Date(hour + 1), until }), /from is not a whole hour/);
+      await assert.rejects(total({ from, until: new Date(hour + 1) }), /until is not a whole hour/);
       assert.equal(await total({ from: until, until: new Date(hour + 2 * HOUR_MS) }), 0);
       assert.deepEqual(await read({ by: ['day'], from: until, until: from }), []);
       assert.deepEqual(await read({ accountId: 'acct_none' }), []);

@@ -9,8 +9,7 @@ import type { SettledRates } from '../../ledger-entry.js';
 import type { Settlement } from '../../store.js';
 import { addToSum } from './add-to-sum.js';
 import type { Connection } from './connection.js';
-
-export const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../ledger/hours.js';
 
 interface Sum {
   readonly accountId: string;

@@ -6,8 +6,8 @@ import { MAX_SEQ } from '../audit-source.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { createCarrySums, createUsageDigest } from './carry.js';
 import type { CarryRow } from './carry-row.js';
+import { HOUR_MS } from '../hours.js';
 
-const HOUR_MS = 3_600_000;
 const ROWS_PER_PAGE = 1_000;
 /** Sorts after every id. */
 const AFTER_ALL_IDS = '\u{10ffff}';

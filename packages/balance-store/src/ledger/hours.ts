@@ -1,0 +1,3 @@
+/** Totals of usage and what caps count from are kept by the hour. */
+
+export const HOUR_MS = 3_600_000;
