@@ -7,7 +7,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'pg';
 import { openEmbeddedStore } from '../src/embedded/index.js';
@@ -22,8 +21,10 @@ import { createAccountTable } from '../src/postgres/accounts.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { createKeyTable } from '../src/postgres/keys.js';
 import { sampleLimits } from '../src/testing/index.js';
+import { rowsRead } from './postgres-plans.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
+import { plansOf } from './sqlite-plans.js';
 
 const PEPPER = 'pepper of the tests';
 const REVOKED = 3_000;
@@ -70,30 +71,8 @@ describe('with many revoked keys, SQLite', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** How SQLite finds the rows of the statements that `work` runs. */
-  async function plansOf(work: (recording: Connection) => unknown): Promise<readonly string[]> {
-    const plans: string[] = [];
-    const plan = (sql: string, values: readonly SQLInputValue[]) => {
-      const steps = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-      plans.push(...steps.map(({ detail }) => detail));
-    };
-    await work({
-      ...connection,
-      get(sql, ...values) {
-        plan(sql, values);
-        return connection.get(sql, ...values);
-      },
-      all(sql, ...values) {
-        plan(sql, values);
-        return connection.all(sql, ...values);
-      },
-      run(sql, ...values) {
-        plan(sql, values);
-        return connection.run(sql, ...values);
-      },
-    });
-    return plans.filter((step) => /^(SCAN|SEARCH) (api_key|trail|t)\b/.test(step));
-  }
+  const plansOfKeys = async (work: (recording: Connection) => unknown) =>
+    (await plansOf(connection, work)).filter((step) => /^\w+ (api_key|trail|t)\b/.test(step));
 
   it.each([
     [
@@ -124,7 +103,7 @@ describe('with many revoked keys, SQLite', () => {
       },
     ],
   ])('%s without reading the revoked ones', async (_, work) => {
-    const plans = await plansOf(work);
+    const plans = await plansOfKeys(work);
     expect(plans.length).toBeGreaterThan(0);
     for (const step of plans) {
       expect(step).toMatch(
@@ -134,7 +113,7 @@ describe('with many revoked keys, SQLite', () => {
   });
 
   it.each(['accountId', 'keyId'] as const)('reads the trail of one %s by an index', async (of) => {
-    const plans = await plansOf((on) => listTrail(on, { [of]: accountId, limit: 10 }));
+    const plans = await plansOfKeys((on) => listTrail(on, { [of]: accountId, limit: 10 }));
     expect(plans).toEqual([expect.stringMatching(/^SEARCH t USING INDEX trail_\w+_id_idx \(/)]);
   });
 });
@@ -178,27 +157,7 @@ describe('with many revoked keys, PostgreSQL', () => {
     await pool.end();
     expect(statements.length).toBeGreaterThanOrEqual(2);
     for (const { text, values } of statements) {
-      const [row] = await querySql(
-        connectionString,
-        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
-        values,
-      );
-      const plan = row!['QUERY PLAN'] as readonly { readonly Plan: PlanNode }[];
-      expect(plan.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)).toBeLessThan(50);
+      expect(await rowsRead(connectionString, text, values)).toBeLessThan(50);
     }
   });
 });
-
-interface PlanNode {
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-function rowsRead(node: PlanNode): number {
-  const own = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
-  const inner = (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0);
-  return own * node['Actual Loops'] + inner;
-}
