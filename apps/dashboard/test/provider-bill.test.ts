@@ -1,5 +1,8 @@
 /** The comparison with the provider's bill on the console's page, in a browser. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
@@ -178,6 +181,46 @@ describe("the provider's bill", () => {
     await page.getByText('were compared').waitFor();
     expect(problems).toEqual([]);
     await context.close();
+  });
+
+  it('is shown for one upstream account, and the answer says which there are', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-bill-'));
+    const UPSTREAMS = join(folder, 'upstreams.json');
+    const accounts = ['north', 'south'].map((name) => ({
+      ...{
+        name,
+        url: provider.url,
+        api_key: `key-of-${name}`,
+        admin_key: `sk-ant-admin-of-${name}`,
+      },
+    }));
+    writeFileSync(UPSTREAMS, JSON.stringify({ accounts }));
+    const replaced = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '' };
+    const other = await startPages({
+      ...replaced,
+      UPSTREAMS,
+      ANTHROPIC_ADMIN_URL: provider.url,
+    });
+    const url = `${other.adminUrl}/console/`;
+    const watched = await openConsole(browser, url, await consoleCookie(url, READ_TOKEN));
+    const { page, context, problems } = watched;
+    await openPart(page, PART);
+    await page.getByText('were compared').waitFor();
+    expect(await page.getByText('Only those of').count()).toBe(0);
+    await page.getByLabel('Upstream account').fill('south');
+    await compare(page);
+    await page.getByText('Only those of the upstream account south.').waitFor();
+    expect(page.url()).toContain('upstream=south');
+    await page.getByLabel('Upstream account').fill('east');
+    await compare(page);
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('there are north, south');
+    });
+    expect(await axeFindings(watched)).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+    await other.stop();
+    rmSync(folder, { recursive: true });
   });
 
   it('names ANTHROPIC_ADMIN_KEY if that is not set', async () => {

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
+import { emptyText } from '../shared/filter-form.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -57,7 +58,10 @@ export function Accounts() {
           list={list}
           what="the accounts"
           columns={COLUMNS}
-          empty="No account matches. Create one, or change the search."
+          empty={emptyText(
+            { 'the name': name, 'the external id': external_id },
+            'There is no account yet. Create the first one.',
+          )}
           row={(account) => <Row key={account.id} account={account} />}
         />
       </section>

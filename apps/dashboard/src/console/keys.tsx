@@ -1,6 +1,7 @@
 /** All keys. */
 
 import { KeyCaps, KeyState } from '../shared/key-parts.js';
+import { emptyText } from '../shared/filter-form.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Money, Time } from '../shared/parts.js';
@@ -39,7 +40,10 @@ export function Keys() {
           list={list}
           what="the keys"
           columns={COLUMNS}
-          empty="No key matches. Keys are created on the page of their account."
+          empty={emptyText(
+            { 'the name': name, 'the external id': external_id },
+            'There is no key. Keys are created on the page of their account.',
+          )}
           row={(key) => (
             <tr key={key.id} data-key={key.id}>
               <td>

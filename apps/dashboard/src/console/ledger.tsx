@@ -2,7 +2,7 @@
 
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
-import { FilterForm } from '../shared/filter-form.js';
+import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Facts, Money, Time, optionOf } from '../shared/parts.js';
@@ -101,7 +101,17 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
         list={list}
         what="the ledger"
         columns={columns}
-        empty="Nothing fits these filters."
+        empty={emptyText(
+          {
+            '': kindText(KINDS, kind),
+            ...(isOfOne ? {} : { 'the account id': account_id }),
+            'the key id': key_id,
+            'the model': model,
+            'the first day': from,
+            'the last day': until,
+          },
+          'No entry yet.',
+        )}
         row={(entry) => (
           <Row
             key={entry.id + entry.account_id}

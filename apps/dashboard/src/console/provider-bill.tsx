@@ -17,9 +17,9 @@ import type { Sent } from './session.js';
  * the address has a first and a last day.
  */
 export function ProviderBill() {
-  const { from = '', until = '', tolerance = '' } = route.value.query;
+  const { from = '', until = '', tolerance = '', upstream = '' } = route.value.query;
   const [turn, setTurn] = useState(0);
-  const of = { from, until, tolerance };
+  const of = { from, until, tolerance, upstream };
   return (
     <section class="card" aria-label="Provider's bill">
       <h2>Provider's bill</h2>
@@ -43,7 +43,7 @@ export function ProviderBill() {
 }
 
 /** The fields as typed. */
-type Chosen = Readonly<Record<'from' | 'until' | 'tolerance', string>>;
+type Chosen = Readonly<Record<'from' | 'until' | 'tolerance' | 'upstream', string>>;
 
 const DAY_COUNT = 7;
 
@@ -54,13 +54,16 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
   const [from, setFrom] = useState(of.from === '' ? (last[0] ?? '') : of.from);
   const [until, setUntil] = useState(of.until === '' ? (last.at(-1) ?? '') : of.until);
   const [tolerance, setTolerance] = useState(of.tolerance);
+  const [upstream, setUpstream] = useState(of.upstream);
   const isAmount = tolerance.trim() === '' || readTypedUsd(tolerance) !== undefined;
   return (
     <form
       class="row"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isAmount) compare({ from, until, tolerance: readTypedUsd(tolerance) ?? '' });
+        if (!isAmount) return;
+        const amount = readTypedUsd(tolerance) ?? '';
+        compare({ from, until, tolerance: amount, upstream: upstream.trim() });
       }}
     >
       <TextField label="First day (UTC)" type="date" required value={from} onValue={setFrom} />
@@ -71,6 +74,12 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
         placeholder="0"
         value={tolerance}
         onValue={setTolerance}
+      />
+      <TextField
+        label="Upstream account"
+        placeholder="all"
+        value={upstream}
+        onValue={setUpstream}
       />
       <button type="submit" class="main">
         Compare
@@ -93,13 +102,16 @@ function Compared({ of }: { readonly of: Chosen }) {
           from: of.from,
           until: dayAfter(of.until),
           tolerance_usd: of.tolerance === '' ? undefined : of.tolerance,
+          upstream: of.upstream === '' ? undefined : of.upstream,
         },
         signal,
       }),
     // The provider is asked only when a person asks for it.
     { isLive: false },
   );
-  if (isNotConfigured(comparison.failure)) return <NoReports />;
+  // Otherwise the answer names the accounts that there are.
+  const isOfAll = of.upstream === '';
+  if (isOfAll && isNotConfigured(comparison.failure)) return <NoReports />;
   return (
     <Loaded of={comparison} what="the comparison">
       {(value) => <Result of={value} />}
@@ -112,13 +124,14 @@ function NoReports() {
     <Empty>
       The gateway has no access to the provider's reports. Set <code>ANTHROPIC_ADMIN_KEY</code> to
       an admin key of your organization (sk-ant-admin…, from the provider's console), and restart
-      the gateway.
+      the gateway. With several upstream accounts, each may have its <code>admin_key</code> in{' '}
+      <code>UPSTREAMS</code>; name the account whose bill you want to see.
     </Empty>
   );
 }
 
 function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
-  const { differences, compared } = of;
+  const { differences, compared, upstreams } = of;
   const isSame = differences.length === 0;
   return (
     <div class="stack">
@@ -127,7 +140,7 @@ function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
           {isSame ? 'the same' : of.is_within_tolerance ? 'within the tolerance' : 'different'}
         </Badge>{' '}
         <Count of={compared} /> totals were compared, each for one day, one model and one class of
-        tokens or costs.
+        tokens or costs.{upstreams !== null && ` ${billedText(upstreams)}`}
       </p>
       <dl class="grid">
         <Amount name="The provider bills" usd={of.provider_usd} />
@@ -146,4 +159,11 @@ function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
       )}
     </div>
   );
+}
+
+/** Several upstream accounts have one bill if they are of one organization. */
+function billedText(upstreams: readonly string[]): string {
+  const [only, ...others] = upstreams;
+  if (others.length === 0) return `Only those of the upstream account ${only ?? ''}.`;
+  return `Only those of the upstream accounts ${upstreams.join(', ')}, which have one bill.`;
 }

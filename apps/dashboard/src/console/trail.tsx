@@ -1,5 +1,6 @@
 /** Who changed what, the newest first. */
 
+import { emptyText } from '../shared/filter-form.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -17,6 +18,8 @@ const COLUMNS = [
   { label: 'Details' },
 ] as const;
 
+const NONE = 'No action yet.';
+
 export function Trail() {
   const { account_id = '', key_id = '' } = route.value.query;
   return (
@@ -26,12 +29,20 @@ export function Trail() {
         <SearchField name="account_id" label="Account id" />
         <SearchField name="key_id" label="Key id" />
       </div>
-      <TrailList accountId={account_id} keyId={key_id} />
+      <TrailList
+        accountId={account_id}
+        keyId={key_id}
+        empty={emptyText({ 'the account id': account_id, 'the key id': key_id }, NONE)}
+      />
     </section>
   );
 }
 
-export function TrailList(of: { readonly accountId: string; readonly keyId?: string }) {
+export function TrailList(of: {
+  readonly accountId: string;
+  readonly keyId?: string;
+  readonly empty?: string;
+}) {
   const query = { account_id: of.accountId, key_id: of.keyId, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
     call('GET', '/admin/trail', { query: { ...query, cursor }, signal }),
@@ -41,7 +52,7 @@ export function TrailList(of: { readonly accountId: string; readonly keyId?: str
       list={list}
       what="the trail"
       columns={COLUMNS}
-      empty="No action yet."
+      empty={of.empty ?? NONE}
       row={(entry) => (
         <tr key={entry.seq}>
           <td>

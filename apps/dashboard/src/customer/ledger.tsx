@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
-import { FilterForm } from '../shared/filter-form.js';
+import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -98,7 +98,15 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
         list={list}
         what="the ledger"
         columns={columns}
-        empty={emptyText({ kind, model, from, until })}
+        empty={emptyText(
+          {
+            '': kindText(KINDS, kind),
+            'the model': model,
+            'the first day': from,
+            'the last day': until,
+          },
+          'Nothing here yet.',
+        )}
         row={(entry) => (
           <Row
             key={idOf(entry)}
@@ -111,18 +119,6 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
       />
     </section>
   );
-}
-
-/** Says which of the filters may have left out what the person looks for. */
-function emptyText(filters: Readonly<Record<'kind' | 'model' | 'from' | 'until', string>>): string {
-  const { kind, model, from, until } = filters;
-  const given = [
-    kind === 'all' ? '' : `“${KINDS.find(([value]) => value === kind)?.[1] ?? kind}”`,
-    model === '' ? '' : `the model “${model}”`,
-    from === '' ? '' : `the first day ${from}`,
-    until === '' ? '' : `the last day ${until}`,
-  ].filter((text) => text !== '');
-  return given.length === 0 ? 'Nothing here yet.' : `Nothing here fits ${given.join(' and ')}.`;
 }
 
 /** Opens one charge by the id of its request. */

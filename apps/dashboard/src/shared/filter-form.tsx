@@ -78,3 +78,25 @@ function textsOf<Name extends string>(
 ): Readonly<Record<Name, string>> {
   return Object.fromEntries(fields.map(({ name }) => [name, textOf(name)])) as Record<Name, string>;
 }
+
+/**
+ * What an empty list says: which filters may have left out what the person looks for.
+ *
+ * @param filters - what each filter chooses by, such as "the model"; one without a value is not in
+ * force
+ * @param otherwise - the text of a list that is empty without a filter
+ */
+export function emptyText(
+  filters: Readonly<Record<string, string | undefined>>,
+  otherwise: string,
+): string {
+  const given = Object.entries(filters).flatMap(([what, value = '']) =>
+    value === '' ? [] : [`${what} “${value}”`.trimStart()],
+  );
+  return given.length === 0 ? otherwise : `Nothing here fits ${given.join(' and ')}.`;
+}
+
+/** The name of the chosen kind, for {@link emptyText}; empty if all kinds are shown. */
+export function kindText(kinds: readonly Option[], kind: string): string {
+  return kind === 'all' ? '' : (kinds.find(([value]) => value === kind)?.[1] ?? kind);
+}

@@ -48,20 +48,26 @@ export async function startTestGateway(
     minCachedTokens: 0,
     ...options.simulator,
   });
-  const running = await startGateway(
-    readConfig({
-      PORT: '0',
-      ADMIN_PORT: '0',
-      DATA_DIR: dataDir,
-      LOG_LEVEL: 'silent',
-      UPSTREAM_URL: simulator.url,
-      UPSTREAM_API_KEY: UPSTREAM_KEY,
-      KEY_CONCURRENCY: '1000',
-      KEY_BURST: '100000',
-      KEY_REQUESTS_PER_MINUTE: '1000000',
-      ...options.env,
-    }),
-  );
+  const start = async () =>
+    startGateway(
+      readConfig({
+        PORT: '0',
+        ADMIN_PORT: '0',
+        DATA_DIR: dataDir,
+        LOG_LEVEL: 'silent',
+        UPSTREAM_URL: simulator.url,
+        UPSTREAM_API_KEY: UPSTREAM_KEY,
+        KEY_CONCURRENCY: '1000',
+        KEY_BURST: '100000',
+        KEY_REQUESTS_PER_MINUTE: '1000000',
+        ...options.env,
+      }),
+    );
+  const running = await start().catch(async (error: unknown) => {
+    // An open server would keep the test's process alive.
+    await simulator.close();
+    throw error;
+  });
   const token = options.env?.['ADMIN_TOKEN'] ?? running.dataDir?.secret('admin-token');
   if (token === undefined) throw new Error('with PostgreSQL, ADMIN_TOKEN must be given');
   const call = createRemoteCaller({ url: running.adminUrl, token });
