@@ -75,7 +75,10 @@ process.exitCode = failures > 0 ? 1 : 0;
 async function runClient({ name, install, command, requests }) {
   step(name);
   const folder = join(dir, name);
-  const programs = { PROGRAMS: join(root, 'clients/programs') };
+  const programs = {
+    PROGRAMS: join(root, 'clients/programs'),
+    SNIPPET: join(root, 'clients/snippet.mjs'),
+  };
   if (!existsSync(join(folder, 'installed'))) {
     mkdirSync(folder, { recursive: true });
     for (const line of [...install, 'touch installed']) {

@@ -2,15 +2,10 @@
 set -e
 mkdir -p config
 export LLM_USER_PATH=$PWD/config
-cat > config/extra-openai-models.yaml <<YAML
-- model_id: claude
-  model_name: claude-opus-5
-  api_base: $OPENAI_BASE_URL
-  api_key_name: openai
-  supports_schema: true
-  supports_tools: true
-YAML
+node "$SNIPPET" extra-openai-models.yaml > config/extra-openai-models.yaml
 llm=py/bin/llm
+$llm keys set openai --value "$OPENAI_API_KEY"
+unset OPENAI_API_KEY
 $llm --version
 $llm -m claude --no-stream Hello
 $llm -m claude Hello

@@ -1,21 +1,7 @@
-# opencode: the chat format and the native format.
+# opencode: the native format, and the chat format with the same configuration.
 set -e
-cat > opencode.json <<JSON
-{
-  "provider": {
-    "gateway": {
-      "npm": "@ai-sdk/openai-compatible",
-      "options": { "baseURL": "$OPENAI_BASE_URL", "apiKey": "$OPENAI_API_KEY" },
-      "models": { "claude-opus-5": {} }
-    },
-    "native": {
-      "npm": "@ai-sdk/anthropic",
-      "options": { "baseURL": "$OPENAI_BASE_URL", "apiKey": "$OPENAI_API_KEY" },
-      "models": { "claude-opus-5": {} }
-    }
-  }
-}
-JSON
+node "$SNIPPET" opencode.json > opencode.json
 node_modules/.bin/opencode --version
 node_modules/.bin/opencode run -m gateway/claude-opus-5 'Say hello'
-node_modules/.bin/opencode run -m native/claude-opus-5 'Say hello'
+sed -i 's/sdk\/anthropic/sdk\/openai-compatible/' opencode.json
+node_modules/.bin/opencode run -m gateway/claude-opus-5 'Say hello'
