@@ -46,18 +46,19 @@ export const CLIENTS = [
   },
   npm('claude-code', ['@anthropic-ai/claude-code']),
   npm('codex', ['@openai/codex']),
-  {
-    name: 'opencode',
-    install: ['npm init -y', 'npm install --no-audit --no-fund opencode-ai'],
-    command: 'bash "$PROGRAMS/opencode.sh"',
-    requests: 2,
-  },
+  npmCommand('opencode', 'opencode-ai', 2),
   {
     name: 'aider',
     install: ['python3 -m venv py', 'py/bin/pip install -q aider-chat'],
     command: 'bash "$PROGRAMS/aider.sh"',
     requests: 2,
   },
+  npm('claude-agent-sdk', ['@anthropic-ai/claude-agent-sdk', 'zod']),
+  pip('pydantic-ai', ['pydantic-ai-slim[openai,anthropic]']),
+  pip('litellm-python', ['litellm']),
+  npmCommand('qwen-code', '@qwen-code/qwen-code', 2),
+  npmCommand('cline', 'cline', 1),
+  npmCommand('continue', '@continuedev/cli', 1),
 ];
 
 function npm(name, packages) {
@@ -66,6 +67,12 @@ function npm(name, packages) {
     install: ['npm init -y', `npm install --no-audit --no-fund ${packages.join(' ')}`],
     command: `cp "$PROGRAMS/${name}.mjs" program.mjs && node program.mjs`,
   };
+}
+
+/** A program of the command line, which prints no usage. */
+function npmCommand(name, program, requests) {
+  const { install } = npm(name, [program]);
+  return { name, install, command: `bash "$PROGRAMS/${name}.sh"`, requests };
 }
 
 function pip(name, packages) {

@@ -1,6 +1,6 @@
 /**
- * Claude Code writes a file, continues the conversation, and stops when its key has no balance
- * left.
+ * Claude Code writes a file, continues the conversation, asks each of its aliases for models, and
+ * stops when its key has no balance left.
  */
 
 import { equal, match } from 'node:assert/strict';
@@ -10,7 +10,9 @@ import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 const CLAUDE = resolve('node_modules/.bin/claude');
-const OPTIONS = ['--model', 'claude-opus-5', '--permission-mode', 'acceptEdits'];
+const MODEL = ['--model', 'claude-opus-5'];
+/** The names that its own list of models offers. */
+const ALIASES = ['fable', 'opus', 'sonnet', 'haiku'];
 const folder = resolve('work');
 
 rmSync(folder, { recursive: true, force: true });
@@ -19,20 +21,21 @@ console.log(spawnSync(CLAUDE, ['--version'], { encoding: 'utf8' }).stdout);
 
 const file = join(folder, 'greeting.txt');
 const input = JSON.stringify({ file_path: file, content: 'Hello\n' });
-runAndReport('file tool', `Do this:\ntool:Write ${input}`);
+usageOf(...MODEL, `Do this:\ntool:Write ${input}`);
 equal(readFileSync(file, 'utf8'), 'Hello\n');
-runAndReport('continue', 'And again', '--continue');
+// Its usage is that of the whole conversation.
+report('file tool, continued', usageOf(...MODEL, '--continue', 'And again'));
+for (const alias of ALIASES) report(alias, usageOf('--model', alias, 'Say hello'));
 
 const start = performance.now();
-const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, 'Say hello');
+const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, ...MODEL, 'Say hello');
 const seconds = ((performance.now() - start) / 1000).toFixed(1);
 equal(refused.status, 1);
 match(refused.stdout, /balance is used up/);
-const usage = { input: 0, output: 0 };
-console.log(JSON.stringify({ check: `exhausted key, ended after ${seconds} s`, usage }));
+report(`exhausted key, ended after ${seconds} s`, { input: 0, output: 0 });
 
 function claude(env, ...args) {
-  return spawnSync(CLAUDE, ['-p', ...OPTIONS, ...args], {
+  return spawnSync(CLAUDE, ['-p', '--permission-mode', 'acceptEdits', ...args], {
     cwd: folder,
     env: { ...process.env, ...env },
     encoding: 'utf8',
@@ -41,7 +44,8 @@ function claude(env, ...args) {
   });
 }
 
-function runAndReport(check, ...args) {
+/** @returns the tokens that Claude Code says it used */
+function usageOf(...args) {
   const { stdout } = claude({}, '--output-format', 'json', ...args);
   console.log(stdout);
   let [input, output] = [0, 0];
@@ -49,5 +53,9 @@ function runAndReport(check, ...args) {
     input += model.inputTokens + model.cacheReadInputTokens + model.cacheCreationInputTokens;
     output += model.outputTokens;
   }
-  console.log(JSON.stringify({ check, usage: { input, output } }));
+  return { input, output };
+}
+
+function report(check, usage) {
+  console.log(JSON.stringify({ check, usage }));
 }
