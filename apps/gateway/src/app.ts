@@ -54,6 +54,7 @@ export function createApp(services: Services): Express {
   for (const [path, format] of [
     ['/v1/chat/completions', 'chat.completions'],
     ['/v1/responses', 'responses'],
+    ['/v1/responses/input_tokens', 'input_tokens'],
   ] as const) {
     app.route(path).post(translatedRoute(format, services)).all(refuseMethod('POST'));
   }

@@ -19,6 +19,7 @@ const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
 /** The endpoint that was probably meant, by the end of the path. The first match counts. */
 const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
   [/\/messages\/count_tokens$/, 'POST /v1/messages/count_tokens'],
+  [/\/responses\/input_tokens$/, 'POST /v1/responses/input_tokens'],
   [/\/chat\/completions$/, 'POST /v1/chat/completions'],
   [/\/responses$/, 'POST /v1/responses'],
   [/\/messages$/, 'POST /v1/messages'],

@@ -22,7 +22,7 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
   const foreseen = [
     ...LOSS_REASONS.map((reason) => `gateway_unbilled_total{reason="${reason}"}`),
     ...[
-      ...['messages', 'count_tokens', 'chat.completions', 'responses'],
+      ...['messages', 'count_tokens', 'chat.completions', 'responses', 'input_tokens'],
       ...['models', 'account', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'],
       ...['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'],
     ].flatMap((endpoint) =>

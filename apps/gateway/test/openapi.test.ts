@@ -365,6 +365,8 @@ describe('what the gateway answers', () => {
     });
     check('countTokens', endpoint('countTokens'), await counted.json());
     seen.add('countTokens');
+    const input = { model: MODEL, input: 'Hello' };
+    await call('countInputTokens', '/v1/responses/input_tokens', { body: input });
     await call('describeGateway', '/');
     await call('isAlive', '/healthz');
     await call('isReady', '/readyz');

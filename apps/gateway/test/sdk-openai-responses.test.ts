@@ -184,6 +184,22 @@ describe.each([
     ]);
   });
 
+  it('counts the tokens of a request, which costs nothing', async () => {
+    const params = {
+      model: MODEL,
+      instructions: 'Be brief.',
+      input: 'What is the weather in Paris?',
+    };
+    const before = await spent();
+    const counted = await client.responses.inputTokens.count(params);
+    expect(await spent()).toBe(before);
+    const { usage } = await client.responses.create(params);
+    expect(counted).toEqual({
+      object: 'response.input_tokens',
+      input_tokens: usage!.input_tokens,
+    });
+  });
+
   it('reads the status `incomplete` if an answer was cut off or the model refused to answer', async () => {
     const cut = await client.responses.create({
       model: MODEL,

@@ -133,6 +133,13 @@ const exchanges: readonly Endpoint[] = [
     alsoAs: EVENT_STREAM,
   },
   {
+    ...{ method: 'post', path: '/v1/responses/input_tokens', id: 'countInputTokens' },
+    credential: 'x-api-key',
+    summary: 'How many input tokens a request of the Responses API has, free of charge',
+    body: responsesRequest.omit({ stream: true }),
+    result: z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }),
+  },
+  {
     ...{ method: 'get', path: '/v1/models', id: 'listModels', credential: 'x-api-key' },
     summary: 'The models that the key may use',
     query: pageQuery,

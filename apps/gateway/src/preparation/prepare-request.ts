@@ -189,7 +189,9 @@ export function createPreparer(
       body,
       translation: translation.context,
     } as const;
-    if (overdraft !== 'none') return { ...prepared, chargeBound: undefined };
+    if (overdraft !== 'none' || format === 'input_tokens') {
+      return { ...prepared, chargeBound: undefined };
+    }
     const scanned = scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, maxTokens } = scanned;
@@ -225,6 +227,7 @@ export function createPreparer(
         return prepareNative(job, inspectCount, limits);
       case 'chat.completions':
       case 'responses':
+      case 'input_tokens':
         return prepareTranslated(job, job.format, limits);
     }
   };

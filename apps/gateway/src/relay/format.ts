@@ -15,7 +15,7 @@ export type ResponseReading =
       readonly emptyRefusal?: string | undefined;
     }
   /** A response that is free of charge and contains no usage. */
-  | { readonly outcome: 'free'; readonly body: Uint8Array }
+  | { readonly outcome: 'free'; readonly body: Uint8Array | string }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
 /** Text, or a list of byte arrays. */

@@ -214,13 +214,16 @@ class Relay implements UpstreamListener {
     }
   }
 
+  get #isPaid(): boolean {
+    return this.#exchange.call.operation === 'messages';
+  }
+
   /**
    * A response that broke off after its head may have cost the operator, unless the request only
    * counted tokens.
    */
   #lossOfBody(): LossReason | undefined {
-    const isPaid = this.#exchange.call.operation === 'messages';
-    return isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
+    return this.#isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
   }
 
   async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {
@@ -252,7 +255,7 @@ class Relay implements UpstreamListener {
    */
   async #finishTooLarge(message: SkimmedMessage | undefined): Promise<void> {
     this.#fault = TOO_LARGE;
-    if (message === undefined || this.#exchange.call.operation !== 'messages') {
+    if (message === undefined || !this.#isPaid) {
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       return;
     }
@@ -265,6 +268,10 @@ class Relay implements UpstreamListener {
     const reading = this.#exchange.format.readResponse(body);
     if (reading.outcome === 'malformed') {
       this.#fault = reading.reason;
+      if (!this.#isPaid) {
+        this.#refuse(RESPONSE_UNUSABLE, {});
+        return;
+      }
       await quarantine(reading.reason, this.#exchange, this.#services);
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
       return;

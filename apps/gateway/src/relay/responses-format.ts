@@ -1,8 +1,13 @@
 /** The format of the Responses API: the upstream's message or events, translated. */
 
-import { createResponseTextStream, translateMessage } from '@gateway/translator/responses';
+import {
+  createResponseTextStream,
+  translateMessage,
+  translateTokenCount,
+} from '@gateway/translator/responses';
 import type { ResponseBytePipe, ResponsesContext } from '@gateway/translator/responses';
 import type { ResponseFormat } from './format.js';
+import { tokenCountFormat } from './native-format.js';
 
 /**
  * Makes the format of one response, because errors and keep-alive events in its stream continue the
@@ -41,3 +46,15 @@ export function responsesFormat(
     repeatTail: () => opened().repeatTail(),
   };
 }
+
+/** The count of the tokens of a request is plain JSON and free of charge. */
+export const inputTokensFormat: ResponseFormat = {
+  ...tokenCountFormat,
+  dialect: 'responses',
+  readResponse(upstreamBody) {
+    const translation = translateTokenCount(upstreamBody);
+    return translation.outcome === 'malformed'
+      ? translation
+      : { outcome: 'free', body: translation.body };
+  },
+};

@@ -34,13 +34,15 @@ export interface ExchangeRoute {
   /** For logs, metrics and limits. */
   readonly endpoint: PreparationJob['format'];
   readonly dialect: Dialect;
+  /** The operation of the upstream. Counting tokens is free, under limits of its own. */
+  readonly operation: UpstreamCall['operation'];
   /** @returns a refusal, if the headers of the request call for one. Checked first. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
-  /** The call to the upstream, without its model and body. */
+  /** The call to the upstream, without its operation, its model and its body. */
   readonly callOf: (
     req: Request,
     translation: TranslationContext | undefined,
-  ) => Pick<UpstreamCall, 'operation' | 'query' | 'headers'>;
+  ) => Pick<UpstreamCall, 'query' | 'headers'>;
   /** @returns the format of the response, whose headers it may set */
   readonly formatOf: (translation: TranslationContext | undefined, res: Response) => ResponseFormat;
 }
@@ -112,7 +114,7 @@ async function answer(exchange: Exchange): Promise<Result> {
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
   const { credential } = presented;
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
-  const work = route.endpoint === 'count_tokens' ? 'count_tokens' : 'paid';
+  const work = route.operation === 'count_tokens' ? 'count_tokens' : 'paid';
   // A key that was used in the last minute is looked up again while its limits are asked, which
   // saves a round trip. Only the limits may be those of a minute ago.
   const recalled = bodyRefusal === undefined ? services.store.recallKey(credential) : undefined;
@@ -266,7 +268,8 @@ function callTo(
 ): UpstreamCall {
   const { id: keyId, accountId } = key;
   const call = route.callOf(req, translation);
-  return { ...call, model, body, bodyBytes, keyId, accountId, client: res };
+  const { operation } = route;
+  return { ...call, operation, model, body, bodyBytes, keyId, accountId, client: res };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */

@@ -4,7 +4,10 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { TraceIds } from '../tracing/trace-ids.js';
 
 /** The endpoints that call the upstream. */
-export const EXCHANGES = ['messages', 'count_tokens', 'chat.completions', 'responses'] as const;
+export const EXCHANGES = [
+  ...(['messages', 'count_tokens'] as const),
+  ...(['chat.completions', 'responses', 'input_tokens'] as const),
+] as const;
 
 /** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
 export const ENDPOINTS = [

@@ -1,6 +1,8 @@
 export {
   translateResponsesRequest,
+  translateTokenCountRequest,
   type ResponsesRequestTranslation,
+  type TokenCountRequestTranslation,
 } from '../responses-client/request/request.js';
 export type { Additions } from '../wire/additions.js';
 export type { CalledAs } from '../wire/called-as.js';
@@ -9,6 +11,10 @@ export type {
   ResponsesContext,
   TextFormat,
 } from '../responses-client/response-context.js';
+export {
+  translateTokenCount,
+  type TokenCountTranslation,
+} from '../responses-client/answer/token-count.js';
 export { translateMessage } from '../responses-client/answer/response.js';
 export {
   responseUsage,

@@ -14,6 +14,7 @@ import {
 } from '../../chat-client/request/bound-thinking.js';
 import { refuseExcessCachePoints } from '../../chat-client/request/cache-points.js';
 import {
+  countRequest,
   type NativeRequest,
   writeNativeRequest,
 } from '../../chat-client/request/native-request.js';
@@ -103,26 +104,62 @@ export function translateResponsesRequest(
 ): ResponsesRequestTranslation {
   const { model, traits, maxOutputTokens } = options ?? {};
   requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  return orRefused(() => {
+    const { native, ...translation } = translate(request, options);
+    const body = writeNativeRequest(native, options.stringify);
+    return { outcome: 'translated', body, ...translation };
+  });
+}
+
+export type TokenCountRequestTranslation =
+  | {
+      readonly outcome: 'translated';
+      /** JSON text of the request of the upstream's `POST /v1/messages/count_tokens`. */
+      readonly body: string;
+      /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
+      readonly betas: readonly string[];
+      /** As in {@link ResponsesRequestTranslation}. */
+      readonly notes: readonly Note[];
+    }
+  | { readonly outcome: 'refused'; readonly problem: RequestProblem };
+
+/**
+ * Translates the body of a `POST /v1/responses/input_tokens` request, which counts the tokens of a
+ * Responses request. Everything that the model would read is as {@link translateResponsesRequest}
+ * would send it, so the same requests are refused.
+ *
+ * https://platform.openai.com/docs/api-reference/responses/input-tokens
+ * https://platform.claude.com/docs/en/api/messages-count-tokens
+ *
+ * @throws {TypeError} An option is missing. The message names it.
+ */
+export function translateTokenCountRequest(
+  request: unknown,
+  options: TranslateResponsesOptions,
+): TokenCountRequestTranslation {
+  const { model, traits, maxOutputTokens } = options ?? {};
+  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  return orRefused(() => {
+    // A count does not depend on cache points.
+    const { native, betas, notes } = translate(request, { ...options, cache: undefined });
+    const body = writeNativeRequest(countRequest(native), options.stringify);
+    return { outcome: 'translated', body, betas, notes };
+  });
+}
+
+function orRefused<Translated>(translated: () => Translated) {
   try {
-    return translate(request, options);
+    return translated();
   } catch (error) {
-    if (error instanceof RefusedRequestError) return { outcome: 'refused', problem: error.problem };
-    throw error;
+    if (!(error instanceof RefusedRequestError)) throw error;
+    return { outcome: 'refused', problem: error.problem } as const;
   }
 }
 
 function translate(
   body: unknown,
-  {
-    model,
-    traits,
-    maxOutputTokens,
-    endUserId,
-    cache,
-    webSearch,
-    stringify,
-  }: TranslateResponsesOptions,
-): ResponsesRequestTranslation {
+  { model, traits, maxOutputTokens, endUserId, cache, webSearch }: TranslateResponsesOptions,
+) {
   const t = createTranslation();
   const request = new Place(t, body).object();
   if (isTooDeep(body)) request.refuse('is over 200 levels deep');
@@ -194,14 +231,7 @@ function translate(
       top_p: sampling.top_p ?? null,
     },
   };
-  return {
-    outcome: 'translated',
-    body: writeNativeRequest(native, stringify),
-    betas,
-    stream,
-    response,
-    notes: finishNotes(t),
-  };
+  return { native, betas, stream, response, notes: finishNotes(t) };
 }
 
 /** Signed thinking is in every response, because nothing is stored. */
