@@ -371,6 +371,7 @@ describe('what the gateway answers', () => {
     await call('isAlive', '/healthz');
     await call('isReady', '/readyz');
     await call('listModels', '/v1/models');
+    await call('listModels', '/v1/models?client_version=0.171.0');
     await call('getModel', `/v1/models/${MODEL}`);
     await call('getAccount', '/v1/dashboard/account');
     await call('getBalance', '/v1/dashboard/balance');

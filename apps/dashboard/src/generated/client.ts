@@ -594,6 +594,16 @@ export interface components {
             readonly is_active: boolean;
             readonly last_synced_at: components["schemas"]["Time"];
         };
+        /** @description the models, as Codex reads them */
+        readonly CodexModels: {
+            readonly models: readonly ({
+                readonly slug: string;
+                readonly display_name: string;
+                readonly context_window: number;
+            } & {
+                readonly [key: string]: unknown;
+            })[];
+        };
         readonly Credit: {
             /** @constant */
             readonly object: "credit";
@@ -1432,6 +1442,7 @@ export interface operations {
                 readonly after_id?: string;
                 readonly before_id?: string;
                 readonly lifecycle?: readonly ("active" | "deprecated" | "retired")[];
+                readonly client_version?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -1445,7 +1456,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Models"];
+                    readonly "application/json": components["schemas"]["Models"] | components["schemas"]["CodexModels"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -143,7 +143,7 @@ const exchanges: readonly Endpoint[] = [
     ...{ method: 'get', path: '/v1/models', id: 'listModels', credential: 'x-api-key' },
     summary: 'The models that the key may use',
     query: pageQuery,
-    result: schema.models,
+    result: z.union([schema.models, schema.codexModels]),
   },
   {
     ...{ method: 'get', path: '/v1/models/:id', id: 'getModel', credential: 'x-api-key' },
