@@ -11,7 +11,7 @@ import type {
   Response,
 } from 'express';
 import { canonicalUrl } from './canonical-path.js';
-import { allowHeader, methodNotAllowed, noEndpoint } from './no-endpoint.js';
+import { allowHeader, methodNotAllowed, noEndpoint, noWebSocket } from './no-endpoint.js';
 import type { Asked } from './no-endpoint.js';
 import { badRequest, sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
@@ -159,6 +159,12 @@ function refuseMethod(
   ...allowed: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
 ): RequestHandler {
   return function refuseOtherMethod(req, res) {
+    if (req.headers.upgrade?.toLowerCase() === 'websocket') {
+      // RFC 9110, 15.5.22: such an answer must name the protocol that is served.
+      res.setHeader('upgrade', 'HTTP/1.1').setHeader('connection', 'upgrade, close');
+      refuse(req, res, noWebSocket(askedBy(req), allowed.join(' and ')));
+      return;
+    }
     res.setHeader('allow', allowHeader(allowed));
     refuse(req, res, methodNotAllowed(askedBy(req), allowed.join(' and ')));
   };

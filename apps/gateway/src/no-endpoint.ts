@@ -59,6 +59,21 @@ export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
   };
 }
 
+/**
+ * The answer to the handshake of a WebSocket. Codex takes the status 426 for "use HTTP", and does
+ * so without an error; after any other status it tries again first, and warns its user.
+ *
+ * @param allowed - As in {@link methodNotAllowed}.
+ */
+export function noWebSocket(asked: Asked, allowed: string): Refusal {
+  return {
+    status: 426,
+    type: 'invalid_request_error',
+    message: `${nameOf(asked)}: WebSockets are not served here; use ${allowed} over HTTP`,
+    code: 'websocket_not_supported',
+  };
+}
+
 /** Where GET is allowed, HEAD is allowed as well. */
 export function allowHeader(methods: readonly string[]): string {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');

@@ -205,8 +205,8 @@ export type ResponseEvent = { sequence_number: number } & (
   | ({ type: 'response.web_search_call.completed' } & OfItem)
 );
 
-/** A response as its JSON text has it. It lacks two members, and its `usage` can be null. */
-type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text' | 'access_programs'> & {
+/** A response as its JSON text has it. It lacks `output_text`, and its `usage` can be null. */
+type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text'> & {
   usage?: ResponseObject['usage'] | null;
 };
 
@@ -229,7 +229,6 @@ function withSdkMembers({ usage, ...response }: WrittenResponse): ResponseObject
   return {
     ...response,
     output_text: text,
-    access_programs: null,
     ...(usage && { usage }),
   };
 }

@@ -53,6 +53,7 @@ export function responseText(
     store: false,
     truncation: 'disabled',
     usage: usage ? responseUsage(usage) : null,
+    access_programs: null,
   };
   return `${JSON.stringify(head).slice(0, -1)},"output":[${output.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }
