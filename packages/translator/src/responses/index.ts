@@ -15,6 +15,9 @@ export {
   translateTokenCount,
   type TokenCountTranslation,
 } from '../responses-client/answer/token-count.js';
+export type { StoredResponses } from '../responses-client/request/stored-state.js';
+export type { FinishedResponse } from '../responses-client/answer/item-events.js';
+export { responseId, responseIdOfItem } from '../responses-client/answer/output-items.js';
 export { translateMessage } from '../responses-client/answer/response.js';
 export {
   responseUsage,

@@ -49,9 +49,9 @@ export interface ResponseObject {
   instructions: null;
   /** Always empty, because a response does not repeat tools. */
   tools: never[];
-  previous_response_id: null;
+  previous_response_id: string | null;
   service_tier: 'auto' | 'default' | 'priority';
-  store: false;
+  store: boolean;
   truncation: 'disabled';
   /** Absent until the end, and if the upstream's counts cannot be read. */
   usage?: ReturnType<typeof responseUsage>;

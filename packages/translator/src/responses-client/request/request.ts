@@ -41,7 +41,7 @@ import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
 import type { ResponsesContext } from '../response-context.js';
 import { translateInput } from './items.js';
-import { refuseStoredState } from './stored-state.js';
+import { readStoredState, type StoredResponses } from './stored-state.js';
 import { translateTextFormat } from './text-format.js';
 import { repeatedChoice, translateResponsesTools } from './tools.js';
 
@@ -49,7 +49,16 @@ import { repeatedChoice, translateResponsesTools } from './tools.js';
  * The options of chat requests, except for two that the Responses API does not need: schemas are
  * always guaranteed if the model can guarantee them, and thinking is always returned.
  */
-export type TranslateResponsesOptions = Omit<TranslateRequestOptions, 'jsonSchema' | 'reasoning'>;
+export interface TranslateResponsesOptions extends Omit<
+  TranslateRequestOptions,
+  'jsonSchema' | 'reasoning'
+> {
+  /**
+   * Given if the caller keeps responses. Otherwise requests that refer to one are refused, and
+   * `store: true` is noted.
+   */
+  readonly stored?: StoredResponses | undefined;
+}
 
 export type ResponsesRequestTranslation =
   | {
@@ -59,8 +68,17 @@ export type ResponsesRequestTranslation =
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
-      /** The context that the translation of the answer needs. */
+      /**
+       * The context that the translation of the answer needs. Its `settings.store` says whether the
+       * client wants the response to be kept.
+       */
       readonly response: ResponsesContext;
+      /**
+       * The items of the whole conversation, as the client sent them. Together with the output of
+       * the response they are what a later request continues. Undefined without the option
+       * `stored`.
+       */
+      readonly conversation: readonly unknown[] | undefined;
       /**
        * One note for each part that was ignored, dropped, capped or rewritten: at most 100, and one
        * that counts the rest.
@@ -76,10 +94,10 @@ export type ResponsesRequestTranslation =
 /**
  * Translates the body of a `POST /v1/responses` request, given as `JSON.parse` returns it.
  *
- * Does not throw on any request, does not change it, and opens no URL. `store: true` is noted, but
- * nothing is stored. References to something stored (`previous_response_id`, `conversation`, an
- * `item_reference`, a file id), `background` and tools that only OpenAI runs are refused by name.
- * Other members without an equivalent are ignored and noted.
+ * Does not throw on any request, does not change it, and opens no URL. Nothing is stored: with the
+ * option `stored`, a caller that keeps responses passes those that the request refers to. Other
+ * references to something stored (`conversation`, a file id), `background` and tools that only
+ * OpenAI runs are refused by name. Other members without an equivalent are ignored and noted.
  *
  * @example
  * import { translateResponsesRequest } from '@gateway/translator/responses';
@@ -156,22 +174,26 @@ function orRefused<Translated>(translated: () => Translated) {
   }
 }
 
-function translate(
-  body: unknown,
-  { model, traits, maxOutputTokens, endUserId, cache, webSearch }: TranslateResponsesOptions,
-) {
+function translate(body: unknown, options: TranslateResponsesOptions) {
+  const { model, traits, maxOutputTokens, endUserId, cache, webSearch, stored } = options;
   const t = createTranslation();
   const request = new Place(t, body).object();
   if (isTooDeep(body)) request.refuse('is over 200 levels deep');
   const askedFor = request.at('model').nonEmptyString();
-  refuseStoredState(request);
+  const previousId = readStoredState(request, stored);
+  // If nothing is kept, the member stays unread and is noted.
+  const keeps = stored && request.at('store').boolean(true);
+  const previous = previousId && new Place(t, stored?.previous, request, 'previous_response_id');
   const limit = request.given('max_output_tokens');
   const maxTokens = readMaxTokens(limit, maxOutputTokens);
   const stream = request.at('stream').boolean(false);
   request.given('stream_options')?.object().noteUnread();
   readInclude(request.given('include'));
   const input = request.at('input');
-  const conversation = translateInput(input, request.given('instructions'), traits);
+  const conversation = translateInput(input, request.given('instructions'), traits, {
+    previous,
+    stored,
+  });
   const isBound = bindsPrefix(traits);
   const schemas = traits.structuredOutputs === 'accepted' ? nativeSchemas() : promptedSchemas();
   // The format is read first, because formats and strict tools share the limits. A strict tool that
@@ -229,9 +251,19 @@ function translate(
       text: { format: text.repeated },
       tool_choice: repeatedChoice(request.at('tool_choice').value),
       top_p: sampling.top_p ?? null,
+      store: keeps,
+      previous_response_id: previousId?.string(),
     },
   };
-  return { native, betas, stream, response, notes: finishNotes(t) };
+  const { items } = conversation;
+  return {
+    native,
+    betas,
+    stream,
+    response,
+    conversation: stored && items,
+    notes: finishNotes(t),
+  };
 }
 
 /** Signed thinking is in every response, because nothing is stored. */
