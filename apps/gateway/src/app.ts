@@ -20,6 +20,7 @@ import { accountRoute } from './routes/account.js';
 import { balanceRoute } from './routes/balance.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { countTokensRoute, messagesRoute } from './routes/messages.js';
+import { deleteResponseRoute, getResponseRoute } from './routes/kept-response.js';
 import { getModelRoute, listModelsRoute } from './routes/models.js';
 import { createLinkRoute } from './routes/links.js';
 import { addKeyManagement } from './routes/keys.js';
@@ -58,6 +59,11 @@ export function createApp(services: Services): Express {
   ] as const) {
     app.route(path).post(translatedRoute(format, services)).all(refuseMethod('POST'));
   }
+  app
+    .route('/v1/responses/:response_id')
+    .get(getResponseRoute(services))
+    .delete(deleteResponseRoute(services))
+    .all(onlyOfResponse(refuseMethod('GET', 'DELETE')));
   const reads = [
     ['/v1/models', listModelsRoute(services)],
     ['/v1/models/:id', getModelRoute(services)],
@@ -167,6 +173,14 @@ function refuseMethod(
     }
     res.setHeader('allow', allowHeader(allowed));
     refuse(req, res, methodNotAllowed(askedBy(req), allowed.join(' and ')));
+  };
+}
+
+/** Other paths below `/v1/responses`, such as `/v1/responses/compact`, are not ids. */
+function onlyOfResponse(handler: RequestHandler): RequestHandler {
+  return function refuseIfResponse(req, res, next) {
+    if (String(req.params['response_id']).startsWith('resp_')) handler(req, res, next);
+    else next();
   };
 }
 

@@ -7,7 +7,6 @@ import type { Refusal } from './refusal.js';
  * if there is one.
  */
 const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
-  // Nothing is stored, so there is nothing to fetch, to delete or to continue.
   [/^\/v1\/responses\/./, 'POST /v1/responses with the whole conversation as input'],
   [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
   [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],

@@ -347,13 +347,17 @@ describe('what the gateway answers', () => {
       ['createChatCompletion', postChat],
       ['createResponse', postResponses],
     ] as const;
-    let requestId = '';
+    let [requestId, responseId] = ['', ''];
     for (const [id, post] of sent) {
       const response = await post(gateway, apiKey, userMessage('Hello'));
       requestId = response.headers.get('x-gateway-request-id') ?? '';
-      check(id, endpoint(id), await response.json());
+      const answer = (await response.json()) as { readonly id: string };
+      check(id, endpoint(id), answer);
       seen.add(id);
+      if (id === 'createResponse') responseId = answer.id;
     }
+    await call('getResponse', `/v1/responses/${responseId}`);
+    await call('deleteResponse', `/v1/responses/${responseId}`, { method: 'DELETE' });
     const counted = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
       method: 'POST',
       headers: {

@@ -74,8 +74,8 @@ describe.each([
       .withResponse();
     expect(data).toMatchObject({ object: 'response', status: 'completed', model: MODEL });
     expect(data.output_text).toContain('Hello');
-    expect(data).toHaveProperty('store', false);
-    expect(http.headers.get('x-gateway-translation-notes')).toBe('store ignored');
+    expect(data).toHaveProperty('store', true);
+    expect(http.headers.get('x-gateway-translation-notes')).toBe(null);
     const charge = priceOf(data.usage!);
     expect(http.headers.get('x-gateway-charge-usd')).toBe(formatUsd(charge));
     expect((await spent()) - before).toBe(charge);
@@ -225,7 +225,7 @@ describe.each([
     ).rejects.toMatchObject({
       status: 400,
       param: 'previous_response_id',
-      code: 'unsupported_value',
+      code: 'previous_response_not_found',
       requestID: expect.stringMatching(/^req_/),
     });
     await expect(client.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 404 });

@@ -140,6 +140,22 @@ const exchanges: readonly Endpoint[] = [
     result: z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }),
   },
   {
+    ...{ method: 'get', path: '/v1/responses/:response_id', id: 'getResponse' },
+    credential: 'x-api-key',
+    summary: 'A response that is kept: for RESPONSE_MEMORY_MINUTES after its last use',
+    result: responsesResponse,
+  },
+  {
+    ...{ method: 'delete', path: '/v1/responses/:response_id', id: 'deleteResponse' },
+    credential: 'x-api-key',
+    summary: 'Forgets a response',
+    result: z.strictObject({
+      id: z.string(),
+      object: z.literal('response'),
+      deleted: z.literal(true),
+    }),
+  },
+  {
     ...{ method: 'get', path: '/v1/models', id: 'listModels', credential: 'x-api-key' },
     summary: 'The models that the key may use',
     query: pageQuery,

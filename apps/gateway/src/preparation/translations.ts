@@ -18,7 +18,7 @@ import {
   translateResponsesRequest,
   translateTokenCountRequest,
 } from '@gateway/translator/responses';
-import type { ResponsesContext } from '@gateway/translator/responses';
+import type { ResponsesContext, TranslateResponsesOptions } from '@gateway/translator/responses';
 import type { ChatConfig, PricedFeature } from '../config.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
 
@@ -41,6 +41,8 @@ export type Translation =
       readonly outcome: 'translated';
       readonly body: string;
       readonly context: TranslationContext;
+      /** The items of the conversation, if the response is to be kept. */
+      readonly items?: readonly unknown[] | undefined;
     }
   | { readonly outcome: 'refused'; readonly problem: RequestProblem };
 
@@ -50,7 +52,10 @@ interface RequestTranslator {
    * checks the items.
    */
   readonly shape: JsonShape;
-  readonly translate: (request: unknown, options: TranslateRequestOptions) => Translation;
+  readonly translate: (
+    request: unknown,
+    options: TranslateRequestOptions & Pick<TranslateResponsesOptions, 'stored'>,
+  ) => Translation;
 }
 
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
@@ -90,8 +95,9 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
     translate(request, options) {
       const translation = translateResponsesRequest(request, options);
       if (translation.outcome === 'refused') return translation;
-      const { outcome, body, response, notes, betas } = translation;
-      return { outcome, body, context: { format: 'responses', response, notes, betas } };
+      const { outcome, body, response, notes, betas, conversation } = translation;
+      const items = response.settings.store === true ? conversation : undefined;
+      return { outcome, body, context: { format: 'responses', response, notes, betas }, items };
     },
   },
   input_tokens: {

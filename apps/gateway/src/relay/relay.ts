@@ -14,6 +14,7 @@ import { formatUsd } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { StreamEnd, UsageReading } from '@gateway/translator';
 import type { SkimmedMessage } from '@gateway/translator/native';
+import type { FinishedResponse } from '@gateway/translator/responses';
 import type { ByteBudget } from '../byte-budget.js';
 import { errorCode } from '../error-code.js';
 import { requestIdHeaders, retryHeaders } from '../refusal.js';
@@ -42,6 +43,8 @@ export interface Exchange {
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;
   readonly res: Response;
+  /** Keeps a complete response that was charged, before its end is sent. Never rejects. */
+  readonly keep?: ((response: FinishedResponse) => Promise<void>) | undefined;
 }
 
 export interface RelayServices extends SettleServices {
@@ -318,7 +321,7 @@ class Relay implements UpstreamListener {
     return cause === 'permission' && this.#services.refusals.refused(accountId);
   }
 
-  #settle(
+  async #settle(
     usage: UsageReading,
     {
       messageId,
@@ -331,7 +334,16 @@ class Relay implements UpstreamListener {
     },
   ): Promise<SettledResponse> {
     const response = { usage, messageId, model, emptyRefusal, streamed: this.#upstream.isStream };
-    return settleCharge(response, this.#exchange, this.#services);
+    const settled = await settleCharge(response, this.#exchange, this.#services);
+    if (settled.outcome === 'charged') await this.#keep();
+    return settled;
+  }
+
+  /** The client may refer to the response as soon as it has its end. */
+  async #keep(): Promise<void> {
+    const { keep, format } = this.#exchange;
+    const finished = keep && format.finished?.();
+    if (finished !== undefined) await keep?.(finished);
   }
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {

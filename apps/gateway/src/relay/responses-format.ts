@@ -2,10 +2,15 @@
 
 import {
   createResponseTextStream,
+  responseId,
   translateMessage,
   translateTokenCount,
 } from '@gateway/translator/responses';
-import type { ResponseBytePipe, ResponsesContext } from '@gateway/translator/responses';
+import type {
+  FinishedResponse,
+  ResponseBytePipe,
+  ResponsesContext,
+} from '@gateway/translator/responses';
 import type { ResponseFormat } from './format.js';
 import { tokenCountFormat } from './native-format.js';
 
@@ -19,6 +24,7 @@ export function responsesFormat(
 ): ResponseFormat {
   const context = { ...response, created };
   let pipe: ResponseBytePipe<string> | undefined;
+  let plain: FinishedResponse | undefined;
   function opened(): ResponseBytePipe<string> {
     if (pipe === undefined) throw new Error('there is no stream');
     return pipe;
@@ -31,19 +37,15 @@ export function responsesFormat(
     },
     readResponse(upstreamBody) {
       const translation = translateMessage(upstreamBody, context);
-      return translation.outcome === 'malformed'
-        ? translation
-        : {
-            outcome: 'read',
-            body: translation.body,
-            usage: translation.usage,
-            messageId: translation.messageId,
-            emptyRefusal: translation.emptyRefusal,
-          };
+      if (translation.outcome === 'malformed') return translation;
+      const { body, usage, messageId, emptyRefusal } = translation;
+      plain = { id: responseId(messageId), body };
+      return { outcome: 'read', body, usage, messageId, emptyRefusal };
     },
     errorEvent: (error) => Buffer.from(opened().failInstead(error)),
     keepAlive: (requestId) => opened().keepAlive(requestId),
     repeatTail: () => opened().repeatTail(),
+    finished: () => plain ?? pipe?.finished(),
   };
 }
 

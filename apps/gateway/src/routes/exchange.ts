@@ -10,11 +10,12 @@ import { admitKey, checkCharging, checkModels, checkStanding, placeHold } from '
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
-import { checkBodyHeaders, readBody } from '../body.js';
+import { checkBodyHeaders, readBody, reserve, tooLarge } from '../body.js';
 import { brokenStatusOn } from '../broken-request.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { readCredential } from '../credentials.js';
 import { inviteBody } from '../continue.js';
+import { reasonOf } from '../error-code.js';
 import type { Preparation, PreparationJob } from '../preparation/prepare-request.js';
 import type { TranslationContext } from '../preparation/translations.js';
 import { sendEarlyRefusal } from '../refusal.js';
@@ -24,6 +25,10 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
 import type { Charge } from '../relay/settle-charge.js';
 import { newRequestId } from '../request-id.js';
+import { startKeeping } from '../response-memory/keep-response.js';
+import { recallReferred } from '../response-memory/referred-responses.js';
+import type { Recall } from '../response-memory/referred-responses.js';
+import { memoryUnavailable } from '../response-memory/unavailable.js';
 import type { Services } from '../services.js';
 import type { FinishedRequest } from '../telemetry/finished-request.js';
 import type { RequestTrace, Tracing } from '../tracing/tracing.js';
@@ -205,8 +210,11 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
         : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
+  const owner = { accountId: key.accountId, keyId: key.id };
+  const { responses: keeping, log } = services;
+  const kept = startKeeping(preparation, owner, { keeping, log });
   let call = callTo(exchange, key, preparation);
-  let format = exchange.route.formatOf(preparation.translation, exchange.res);
+  let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
   const report = await relay(
@@ -220,9 +228,10 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       call,
       format,
       res: exchange.res,
+      keep: kept.keep,
     },
     services,
-  );
+  ).finally(kept.release);
   if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
   countFor(exchange, call, report.charged);
   return { model, status: report.status, report, account: call.account };
@@ -246,9 +255,12 @@ async function prepare(
     },
   });
   if (reading.outcome !== 'read') return reading;
+  const recall = await recallFor(route, reading.body, key, { memory, services });
+  if (recall.outcome === 'refused') return recall;
   const job = {
     format: route.endpoint,
     body: reading.body,
+    recalled: recall.recalled,
     hasLongContext: hasLongContext(req),
   };
   const preparation = await preparer.prepare(job, key);
@@ -259,6 +271,31 @@ async function prepare(
     memory.release();
   };
   return { ...prepared, body: new RequestBody(body, onSent), bodyBytes: body.length };
+}
+
+/**
+ * Reads the kept responses that a body may refer to, if the endpoint and the operator allow it. A
+ * body and what it refers to count together, as if the client had sent all of it.
+ */
+async function recallFor(
+  { endpoint }: ExchangeRoute,
+  body: Buffer,
+  { accountId, id: keyId }: KnownKey,
+  { memory, services }: { readonly memory: ByteReservation; readonly services: Services },
+): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled: undefined }> {
+  const { responses, maxBodyBytes } = services;
+  const refersToResponses = endpoint === 'responses' || endpoint === 'input_tokens';
+  if (responses === undefined || !refersToResponses) {
+    return { outcome: 'recalled', recalled: undefined };
+  }
+  try {
+    return await recallReferred(body, { accountId, keyId }, responses.memory, (more) => {
+      const bytes = body.length + more;
+      return bytes > maxBodyBytes ? tooLarge(maxBodyBytes) : reserve(memory, bytes);
+    });
+  } catch (error) {
+    return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
+  }
 }
 
 function callTo(

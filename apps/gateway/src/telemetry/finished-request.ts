@@ -12,7 +12,17 @@ export const EXCHANGES = [
 /** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
 export const ENDPOINTS = [
   ...EXCHANGES,
-  ...(['models', 'account', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'] as const),
+  ...([
+    'kept_responses',
+    'models',
+    'account',
+    'balance',
+    'usage',
+    'statement',
+    'keys',
+    'links',
+    'prices',
+  ] as const),
   ...(['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'] as const),
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];

@@ -3,6 +3,7 @@ export {
   translateTokenCountRequest,
   type ResponsesRequestTranslation,
   type TokenCountRequestTranslation,
+  type TranslateResponsesOptions,
 } from '../responses-client/request/request.js';
 export type { Additions } from '../wire/additions.js';
 export type { CalledAs } from '../wire/called-as.js';
