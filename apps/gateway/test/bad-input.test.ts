@@ -595,9 +595,9 @@ describe('the gateway', () => {
 
   it.each([
     [
-      'GET',
-      '/v1/responses/resp_1',
-      /^GET \/v1\/responses\/resp_1: this endpoint is not offered here; use POST \/v1\/responses with/,
+      'POST',
+      '/v1/responses/resp_1/cancel',
+      /^POST \/v1\/responses\/resp_1\/cancel: this endpoint is not offered here; use POST \/v1\/responses with/,
     ],
     ['POST', '/v1/embeddings', /^POST \/v1\/embeddings: this endpoint is not offered here$/],
     [

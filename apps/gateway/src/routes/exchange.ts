@@ -26,6 +26,7 @@ import type { ResponseFormat } from '../relay/format.js';
 import type { Charge } from '../relay/settle-charge.js';
 import { newRequestId } from '../request-id.js';
 import { startKeeping } from '../response-memory/keep-response.js';
+import type { Keeping } from '../response-memory/keep-response.js';
 import { recallReferred } from '../response-memory/referred-responses.js';
 import type { Recall } from '../response-memory/referred-responses.js';
 import { memoryUnavailable } from '../response-memory/unavailable.js';
@@ -190,12 +191,25 @@ async function serveTraced(
 }
 
 async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
-  const { services, requestId } = exchange;
-  const admittedAt = services.now();
+  const admittedAt = exchange.services.now();
   const preparation = await prepare(exchange, key, memory);
   if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
-  const { model, models, chargeBound } = preparation;
+  try {
+    return await servePrepared(exchange, key, preparation, admittedAt);
+  } finally {
+    preparation.kept.release();
+  }
+}
+
+async function servePrepared(
+  exchange: Exchange,
+  key: KnownKey,
+  preparation: Sendable,
+  admittedAt: number,
+): Promise<Result> {
+  const { services, requestId } = exchange;
+  const { model, models, chargeBound, kept } = preparation;
   const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
@@ -210,9 +224,6 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
         : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
-  const owner = { accountId: key.accountId, keyId: key.id };
-  const { responses: keeping, log } = services;
-  const kept = startKeeping(preparation, owner, { keeping, log });
   let call = callTo(exchange, key, preparation);
   let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
@@ -231,7 +242,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       keep: kept.keep,
     },
     services,
-  ).finally(kept.release);
+  );
   if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
   countFor(exchange, call, report.charged);
   return { model, status: report.status, report, account: call.account };
@@ -266,11 +277,14 @@ async function prepare(
   const preparation = await preparer.prepare(job, key);
   if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
   if (preparation.outcome === 'refused') return preparation;
-  const { body, ...prepared } = preparation;
+  const { body, conversation, ...prepared } = preparation;
+  const { responses: keeping, log } = services;
+  const owner = { accountId: key.accountId, keyId: key.id };
+  const kept = startKeeping({ ...prepared, conversation }, owner, { keeping, log });
   const onSent = () => {
     memory.release();
   };
-  return { ...prepared, body: new RequestBody(body, onSent), bodyBytes: body.length };
+  return { ...prepared, kept, body: new RequestBody(body, onSent), bodyBytes: body.length };
 }
 
 /**
@@ -338,7 +352,8 @@ function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Res
 type KnownKey = Parameters<typeof admitKey>[0];
 type Refused = Extract<Preparation, { readonly outcome: 'refused' }>;
 type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
-type Sendable = Omit<Prepared, 'body'> & Pick<UpstreamCall, 'body' | 'bodyBytes'>;
+type Sendable = Omit<Prepared, 'body' | 'conversation'> &
+  Pick<UpstreamCall, 'body' | 'bodyBytes'> & { readonly kept: Keeping };
 
 /** The client disconnected before its request was complete. */
 interface Gone {
