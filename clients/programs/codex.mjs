@@ -41,8 +41,8 @@ report(
 );
 expectGreeting('Hello from the shell');
 
-const models = `model_catalog_json = "${join(process.env.PROGRAMS, 'codex-models.json')}"`;
-writeFileSync(join(env.CODEX_HOME, 'config.toml'), `${models}\n${CONFIG}`);
+const models = `model_catalog_url = "${process.env.OPENAI_BASE_URL}/models"\n`;
+writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models);
 const input = { input: patch('Hello from the shell', 'Hello from the patch tool') };
 const edited = codex(...sandbox, `Edit.\ntool:apply_patch ${JSON.stringify(input)}`);
 report('patch tool', edited);
@@ -55,7 +55,7 @@ report('resume', { input: resumed.input - edited.input, output: resumed.output -
 // With one retry, a stream that Codex gave up would be asked for, and charged, a second time.
 const impatient =
   'stream_idle_timeout_ms = 3000\nstream_max_retries = 1\nrequest_max_retries = 1\n';
-writeFileSync(join(env.CODEX_HOME, 'config.toml'), `${models}\n${CONFIG}${impatient}`);
+writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models + impatient);
 report('silent stream', codex('Wait. silent:8000'));
 
 /** @returns the patch that replaces the second line of the file */

@@ -13,8 +13,8 @@ const apiKey = process.env.OPENAI_API_KEY;
 const baseURL = process.env.OPENAI_BASE_URL;
 const model = 'claude-opus-5';
 const schema = z.object({ city: z.string(), people: z.number().int() });
-/** Without this, the Responses provider refers to items of earlier steps, which are not stored. */
-const providerOptions = { openai: { store: false } };
+/** By default, the Responses provider refers to items of earlier steps. With this, it sends them. */
+const SENDS_ITEMS = { openai: { store: false } };
 const providers = {
   openai: createOpenAI({ apiKey, baseURL })(model),
   'openai.chat': createOpenAI({ apiKey, baseURL }).chat(model),
@@ -55,16 +55,29 @@ for (const [name, provider] of Object.entries(providers)) {
       execute: () => 'sunny',
     }),
   };
-  const steps = await generateText({
-    model: provider,
-    prompt: 'Call get_weather',
-    providerOptions,
-    tools,
-    stopWhen: stepCountIs(3),
-  });
-  if (!steps.text.includes('sunny')) throw new Error(steps.text);
-  report(`${name} tools`, steps.totalUsage);
+  for (const providerOptions of name === 'openai' ? [{}, SENDS_ITEMS] : [{}]) {
+    const steps = await generateText({
+      model: provider,
+      prompt: 'Call get_weather',
+      providerOptions,
+      tools,
+      stopWhen: stepCountIs(3),
+    });
+    if (!steps.text.includes('sunny')) throw new Error(steps.text);
+    report(`${name} tools`, steps.totalUsage);
+  }
 }
+
+const first = await generateText({ model: providers.openai, prompt: 'Hello' });
+report('openai first response', first.usage);
+const { responseId } = first.providerMetadata.openai;
+const next = await generateText({
+  model: providers.openai,
+  prompt: 'Go on',
+  providerOptions: { openai: { previousResponseId: responseId } },
+});
+if (next.usage.inputTokens <= first.usage.inputTokens) throw new Error('is not continued');
+report('openai previousResponseId', next.usage);
 
 const { reasoningText, usage } = await generateText({
   model: providers['openai-compatible'],
@@ -76,13 +89,15 @@ report('openai-compatible reasoning', usage);
 // The model checks that its tools are the same as when it thought; here each step has others.
 const lookUp = (name) =>
   tool({ description: name, inputSchema: z.object({}), execute: () => 'sunny' });
-const changing = await generateText({
-  model: createOpenAI({ apiKey, baseURL })('claude-opus-5-5'),
-  prompt: 'Call get_weather',
-  providerOptions,
-  tools: { get_weather: lookUp('get_weather'), other: lookUp('other') },
-  prepareStep: ({ stepNumber }) => (stepNumber === 1 ? { activeTools: ['other'] } : {}),
-  stopWhen: stepCountIs(3),
-});
-if (!changing.text.includes('sunny')) throw new Error(changing.text);
-report('openai prepareStep', changing.totalUsage);
+for (const providerOptions of [{}, SENDS_ITEMS]) {
+  const changing = await generateText({
+    model: createOpenAI({ apiKey, baseURL })('claude-opus-5-5'),
+    prompt: 'Call get_weather',
+    providerOptions,
+    tools: { get_weather: lookUp('get_weather'), other: lookUp('other') },
+    prepareStep: ({ stepNumber }) => (stepNumber === 1 ? { activeTools: ['other'] } : {}),
+    stopWhen: stepCountIs(3),
+  });
+  if (!changing.text.includes('sunny')) throw new Error(changing.text);
+  report('openai prepareStep', changing.totalUsage);
+}

@@ -11,7 +11,7 @@ import type {
   Response,
 } from 'express';
 import { canonicalUrl } from './canonical-path.js';
-import { allowHeader, methodNotAllowed, noEndpoint } from './no-endpoint.js';
+import { allowHeader, methodNotAllowed, noEndpoint, noWebSocket } from './no-endpoint.js';
 import type { Asked } from './no-endpoint.js';
 import { badRequest, sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
@@ -20,6 +20,7 @@ import { accountRoute } from './routes/account.js';
 import { balanceRoute } from './routes/balance.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { countTokensRoute, messagesRoute } from './routes/messages.js';
+import { deleteResponseRoute, getResponseRoute } from './routes/kept-response.js';
 import { getModelRoute, listModelsRoute } from './routes/models.js';
 import { createLinkRoute } from './routes/links.js';
 import { addKeyManagement } from './routes/keys.js';
@@ -54,9 +55,15 @@ export function createApp(services: Services): Express {
   for (const [path, format] of [
     ['/v1/chat/completions', 'chat.completions'],
     ['/v1/responses', 'responses'],
+    ['/v1/responses/input_tokens', 'input_tokens'],
   ] as const) {
     app.route(path).post(translatedRoute(format, services)).all(refuseMethod('POST'));
   }
+  app
+    .route('/v1/responses/:response_id')
+    .get(getResponseRoute(services))
+    .delete(deleteResponseRoute(services))
+    .all(onlyOfResponse(refuseMethod('GET', 'DELETE')));
   const reads = [
     ['/v1/models', listModelsRoute(services)],
     ['/v1/models/:id', getModelRoute(services)],
@@ -158,8 +165,22 @@ function refuseMethod(
   ...allowed: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
 ): RequestHandler {
   return function refuseOtherMethod(req, res) {
+    if (req.headers.upgrade?.toLowerCase() === 'websocket') {
+      // RFC 9110, 15.5.22: such an answer must name the protocol that is served.
+      res.setHeader('upgrade', 'HTTP/1.1').setHeader('connection', 'upgrade, close');
+      refuse(req, res, noWebSocket(askedBy(req), allowed.join(' and ')));
+      return;
+    }
     res.setHeader('allow', allowHeader(allowed));
     refuse(req, res, methodNotAllowed(askedBy(req), allowed.join(' and ')));
+  };
+}
+
+/** Other paths below `/v1/responses`, such as `/v1/responses/compact`, are not ids. */
+function onlyOfResponse(handler: RequestHandler): RequestHandler {
+  return function refuseIfResponse(req, res, next) {
+    if (String(req.params['response_id']).startsWith('resp_')) handler(req, res, next);
+    else next();
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * How much memory request bodies and unread responses may take, and how much memory a gateway needs
- * in all.
+ * How much memory request bodies, unread responses and kept responses may take, and how much memory
+ * a gateway needs in all.
  */
 
 import { totalmem } from 'node:os';
@@ -12,6 +12,7 @@ import { totalmem } from 'node:os';
 export const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
+const MOST_RESPONSE_MEMORY_BYTES = 64 * 1024 ** 2;
 
 /**
  * The reservation of a forwarded body ends before its memory is freed, so the next body may already
@@ -27,6 +28,8 @@ interface BodyMemory {
   readonly workers: number;
   /** The budget of each process. */
   readonly bodyMemoryBytes: number;
+  /** What is kept, and once more in each process for what is being made. */
+  readonly responseMemory: { readonly maxBytes: number } | undefined;
 }
 
 /** The memory of the system or, if that is less, of the container, in bytes. */
@@ -41,6 +44,11 @@ export function defaultBodyMemory(maxBodyBytes: number, workers: number, memory:
   return Math.max(leastBodyMemory(maxBodyBytes), share);
 }
 
+/** A 64th of the memory: with the default memory for bodies, 768 MiB are still enough in all. */
+export function defaultResponseMemory(memory: number): number {
+  return Math.min(MOST_RESPONSE_MEMORY_BYTES, Math.floor(memory / 64));
+}
+
 export function leastBodyMemory(maxBodyBytes: number): number {
   return BODIES_AT_ONCE * maxBodyBytes;
 }
@@ -52,10 +60,12 @@ export function leastBodyMemory(maxBodyBytes: number): number {
  * @returns a text that names the variable, or undefined if the memory is enough
  */
 export function memoryProblem(
-  { workers, bodyMemoryBytes }: BodyMemory,
+  { workers, bodyMemoryBytes, responseMemory }: BodyMemory,
   memory: number,
 ): string | undefined {
-  const needed = workers * (PROCESS_BYTES + MOST_TIMES_BUDGET * bodyMemoryBytes);
+  const responses = responseMemory?.maxBytes ?? 0;
+  const needed =
+    workers * (PROCESS_BYTES + MOST_TIMES_BUDGET * bodyMemoryBytes + responses) + responses;
   if (needed <= memory) return undefined;
   return (
     `BODY_MEMORY_BYTES: with ${mebibytes(bodyMemoryBytes)} MiB for bodies in each process, the ` +

@@ -247,7 +247,7 @@ async function decode(
 }
 
 /** @returns the refusal, if the memory cannot be reserved */
-function reserve(memory: ByteReservation, bytes: number): Refusal | undefined {
+export function reserve(memory: ByteReservation, bytes: number): Refusal | undefined {
   return refusalOf(memory.resize(bytes));
 }
 
@@ -286,7 +286,7 @@ function unsupported(message: string): Refusal {
   return { status: 415, type: 'invalid_request_error', message };
 }
 
-function tooLarge(maxBytes: number): Refusal {
+export function tooLarge(maxBytes: number): Refusal {
   const message = `request body: exceeds the maximum of ${String(maxBytes)} bytes`;
   return { status: 413, type: 'request_too_large', message };
 }

@@ -27,6 +27,7 @@ import { createRequestPreparer } from './preparation/preparer.js';
 import type { RequestPreparer } from './preparation/preparer.js';
 import { loadPage } from './pages/page-files.js';
 import { createReadLinks } from './read-links.js';
+import type { ResponseMemory } from './response-memory/response-memory.js';
 import { RELAY_PATIENCE } from './relay/relay.js';
 import type { Services } from './services.js';
 import { createAccountMetrics } from './telemetry/account-metrics.js';
@@ -73,6 +74,8 @@ export interface ClientServerParts extends Log {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly payments: Payments | undefined;
+  /** `undefined`: no responses are kept. */
+  readonly responses: ResponseMemory | undefined;
   readonly openLimiter: (metrics: Metrics) => Limiter | Promise<Limiter>;
   /** Called when everything is ready, just before the first connection is accepted. */
   readonly beforeListening?: () => void;
@@ -159,6 +162,10 @@ export async function startClientServer(
     maxBodyBytes: config.maxBodyBytes,
     memory,
     preparer: preparerFor(prices),
+    responses: parts.responses && {
+      memory: parts.responses,
+      pending: createByteBudget(config.responseMemory?.maxBytes ?? 0),
+    },
     chargedTo: accountMetrics.onCharge,
     payments: parts.payments,
     trustedProxies: config.trustedProxies,
@@ -177,6 +184,7 @@ export async function startClientServer(
     await services.upstream.close();
     await services.preparer.close();
     await limiter.close();
+    parts.responses?.close();
     await tracing?.close();
   }
   const server = createHttpServer(createApp(services), connectionLimitsOf(config.clientTimes));

@@ -11,9 +11,16 @@ import { parseUsd } from '@gateway/billing';
 import type { Policy } from '@gateway/rate-limiter';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
-import { BODIES_AT_ONCE, defaultBodyMemory, leastBodyMemory, memoryLimit } from './body-memory.js';
+import {
+  BODIES_AT_ONCE,
+  defaultBodyMemory,
+  defaultResponseMemory,
+  leastBodyMemory,
+  memoryLimit,
+} from './body-memory.js';
 import { reasonOf } from './error-code.js';
 import { centsFromUnits } from './payments/cents.js';
+import type { ResponseMemoryLimits } from './response-memory/response-memory.js';
 import { tracingConfigOf, tracingVariables } from './tracing/tracing-config.js';
 import type { TracingConfig } from './tracing/tracing-config.js';
 
@@ -196,6 +203,8 @@ const environment = z.object({
   TRUST_PROXY: z.coerce.number().int().min(0).max(32).default(0),
   MAX_BODY_BYTES: positive.max(1024 * 1024 * 1024).default(32 * 1024 * 1024),
   BODY_MEMORY_BYTES: positive.optional(),
+  RESPONSE_MEMORY_MINUTES: z.coerce.number().int().min(0).max(1_440).default(30),
+  RESPONSE_MEMORY_BYTES: positive.max(64 * 1024 ** 3).optional(),
   CORS_ORIGINS: list.pipe(
     z.array(
       z
@@ -316,6 +325,8 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** Memory that request bodies and unread responses may take in one process. */
   readonly bodyMemoryBytes: number;
+  /** How long responses of the Responses API are kept; `undefined`: none is. */
+  readonly responseMemory: ResponseMemoryLimits | undefined;
   /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
   readonly corsOrigins: ReadonlySet<string>;
   /** How long `/readyz` answers 503 before the gateway stops. */
@@ -497,6 +508,13 @@ export function readConfig(env: Environment): Config {
     maxBodyBytes: v.MAX_BODY_BYTES,
     bodyMemoryBytes:
       v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
+    responseMemory:
+      v.RESPONSE_MEMORY_MINUTES === 0
+        ? undefined
+        : {
+            ttlMs: v.RESPONSE_MEMORY_MINUTES * 60_000,
+            maxBytes: v.RESPONSE_MEMORY_BYTES ?? defaultResponseMemory(memoryLimit()),
+          },
     corsOrigins: new Set(v.CORS_ORIGINS),
     drainDelayMs: v.DRAIN_DELAY_S * 1000,
     clientTimes: {

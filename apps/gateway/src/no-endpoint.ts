@@ -7,7 +7,6 @@ import type { Refusal } from './refusal.js';
  * if there is one.
  */
 const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
-  // Nothing is stored, so there is nothing to fetch, to delete or to continue.
   [/^\/v1\/responses\/./, 'POST /v1/responses with the whole conversation as input'],
   [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
   [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],
@@ -19,6 +18,7 @@ const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
 /** The endpoint that was probably meant, by the end of the path. The first match counts. */
 const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
   [/\/messages\/count_tokens$/, 'POST /v1/messages/count_tokens'],
+  [/\/responses\/input_tokens$/, 'POST /v1/responses/input_tokens'],
   [/\/chat\/completions$/, 'POST /v1/chat/completions'],
   [/\/responses$/, 'POST /v1/responses'],
   [/\/messages$/, 'POST /v1/messages'],
@@ -55,6 +55,21 @@ export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
     type: 'invalid_request_error',
     message: `${nameOf(asked)}: this endpoint takes ${allowed} only`,
     code: 'method_not_allowed',
+  };
+}
+
+/**
+ * The answer to the handshake of a WebSocket. Codex takes the status 426 for "use HTTP", and does
+ * so without an error; after any other status it tries again first, and warns its user.
+ *
+ * @param allowed - As in {@link methodNotAllowed}.
+ */
+export function noWebSocket(asked: Asked, allowed: string): Refusal {
+  return {
+    status: 426,
+    type: 'invalid_request_error',
+    message: `${nameOf(asked)}: WebSockets are not served here; use ${allowed} over HTTP`,
+    code: 'websocket_not_supported',
   };
 }
 

@@ -10,6 +10,7 @@ import type { RequestLedger } from './open-store.js';
 import type { PageFiles } from './pages/page-files.js';
 import type { RequestPreparer } from './preparation/preparer.js';
 import type { ReadLinks } from './read-links.js';
+import type { ResponseKeeping } from './response-memory/keep-response.js';
 import type { Payments } from './payments/payments.js';
 import type { RelayPatience } from './relay/relay.js';
 import type { Charge } from './relay/settle-charge.js';
@@ -41,6 +42,8 @@ export interface Services {
   /** The memory for request bodies and unread responses. */
   readonly memory: ByteBudget;
   readonly preparer: RequestPreparer;
+  /** `undefined`: no responses are kept. */
+  readonly responses: ResponseKeeping | undefined;
   /** Counts a charge for the upstream account that answered; only with several accounts. */
   readonly chargedTo: (account: string, charge: Charge) => void;
   /** `undefined` unless a provider is configured. */

@@ -28,6 +28,8 @@ import type { Settings, SettingsDefaults } from './settings/settings.js';
 import { readUpstreams } from './settings/upstreams-file.js';
 import { addSettingsMetrics } from './telemetry/settings-metrics.js';
 import { startNotifications } from './notifications/notifications.js';
+import { forgettingWithKeys } from './response-memory/forget-with-keys.js';
+import type { ResponseMemory } from './response-memory/response-memory.js';
 import { loadPage } from './pages/page-files.js';
 import { createAuditJobs } from './operations/audit-jobs.js';
 import { openMetricsOf } from './telemetry/open-metrics.js';
@@ -78,6 +80,7 @@ export async function openSharedParts(
   config: Config,
   { log }: Log,
   registry: Registry,
+  responses: ResponseMemory | undefined,
 ): Promise<SharedParts> {
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) log.warn(memory);
@@ -86,7 +89,7 @@ export async function openSharedParts(
   readPriceTable(config);
   if (config.upstreamsPath !== undefined) readUpstreams(config.upstreamsPath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const store = await openStoreWhenReachable(config, dataDir, log);
+  const store = forgettingWithKeys(await openStoreWhenReachable(config, dataDir, log), responses);
   try {
     return await openPartsOf({ store, dataDir }, config, log, registry);
   } catch (error) {

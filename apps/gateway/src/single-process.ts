@@ -13,6 +13,7 @@ import type { DataDir } from './data-dir.js';
 import { startClientServer } from './client-server.js';
 import type { ClientServer, ClientServerParts } from './client-server.js';
 import { openLog } from './log.js';
+import { openResponseMemory } from './response-memory/open-response-memory.js';
 import type { Services } from './services.js';
 import type { Reloader } from './settings/reloader.js';
 import { createRegistry } from './telemetry/registry.js';
@@ -43,7 +44,8 @@ export async function startGateway(
 ): Promise<RunningGateway & { readonly services: Services }> {
   const { log, writeLine } = openLog(config.logLevel, { isShared: false });
   const registry = createRegistry();
-  const shared = await openSharedParts(config, { log, writeLine }, registry);
+  const responses = await openResponseMemory(config, log);
+  const shared = await openSharedParts(config, { log, writeLine }, registry, responses);
   const { store, prices, dataDir, isSimulated } = shared;
   let server: ClientServer | undefined;
 
@@ -74,6 +76,7 @@ export async function startGateway(
       settings: shared.settings,
       registry,
       payments: shared.payments,
+      responses,
       async openLimiter(metrics) {
         if (config.redisUrls.length === 0) return createMemoryLimiter();
         const { openRedisLimiter } = await import('./open-redis-limiter.js');

@@ -134,6 +134,7 @@ describe.each([
   ['/v1/responses', [...INACTIVE, ...OVER_ITS_LIMITS]],
   // Without OVER_ITS_LIMITS, because counting tokens has other limits: see limits.test.ts.
   ['/v1/messages/count_tokens', INACTIVE],
+  ['/v1/responses/input_tokens', INACTIVE],
 ] as const)('%s answers a key that is', (path, refusedKeys) => {
   it.each(refusedKeys)(
     '%s with %i before it reads any of the body, and charges nothing',
@@ -273,6 +274,7 @@ it('a request with a refused body takes a permit of its key', async () => {
 describe('a key that is suspended during an upload of more than a second', () => {
   it.each([
     ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
+    '/v1/responses/input_tokens',
   ])('is refused when the body sent to %s is complete, and nothing is charged', async (path) => {
     const { services } = gateway.running;
     const { now } = services;

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -502,6 +504,29 @@ describe('the gateway', () => {
     expect(gateway.simulator.journal.requests()).toHaveLength(0);
   });
 
+  it('answers the handshake of a WebSocket with 426, and names HTTP', async () => {
+    const asked = httpRequest(`${gateway.url}/responses`, {
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      },
+    }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(426);
+    expect(response.headers).toMatchObject({ upgrade: 'HTTP/1.1', connection: 'upgrade, close' });
+    expect(JSON.parse(await textOf(response))).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        message: 'GET /responses: WebSockets are not served here; use POST over HTTP',
+        code: 'websocket_not_supported',
+      },
+    });
+    expect(gateway.simulator.journal.requests()).toHaveLength(0);
+  });
+
   it.each([
     '/v1/v1/messages',
     '/v1/v1/v1/messages',
@@ -570,9 +595,9 @@ describe('the gateway', () => {
 
   it.each([
     [
-      'GET',
-      '/v1/responses/resp_1',
-      /^GET \/v1\/responses\/resp_1: this endpoint is not offered here; use POST \/v1\/responses with/,
+      'POST',
+      '/v1/responses/resp_1/cancel',
+      /^POST \/v1\/responses\/resp_1\/cancel: this endpoint is not offered here; use POST \/v1\/responses with/,
     ],
     ['POST', '/v1/embeddings', /^POST \/v1\/embeddings: this endpoint is not offered here$/],
     [

@@ -1,6 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { defaultBodyMemory, memoryProblem } from '../src/body-memory.js';
+import {
+  defaultBodyMemory,
+  defaultResponseMemory,
+  memoryLimit,
+  memoryProblem,
+} from '../src/body-memory.js';
 import { ConfigError, readConfig } from '../src/config.js';
 import { CONNECTION_LIMITS, connectionLimitsOf } from '../src/http-server.js';
 
@@ -58,12 +63,41 @@ describe('readConfig', () => {
   });
 
   it('reports a memory for bodies that is too large for the memory of the system', () => {
-    const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE };
+    const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE, responseMemory: undefined };
     expect(memoryProblem(sizes, 2 * GIBIBYTE)).toBeUndefined();
+    const keeping = { ...sizes, responseMemory: { maxBytes: 128 * MEBIBYTE } };
+    expect(memoryProblem(keeping, 2 * GIBIBYTE)).toContain('may need 2108 MiB of memory');
     expect(memoryProblem(sizes, GIBIBYTE)).toBe(
       'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1724 MiB ' +
         'of memory, but there are 1024 MiB',
     );
+  });
+
+  it('keeps responses for half an hour, in a 64th of the memory or 64 MiB, unless told otherwise', () => {
+    expect(defaultResponseMemory(768 * MEBIBYTE)).toBe(12 * MEBIBYTE);
+    expect(defaultResponseMemory(64 * GIBIBYTE)).toBe(64 * MEBIBYTE);
+    expect(readConfig({}).responseMemory).toEqual({
+      ttlMs: 30 * 60_000,
+      maxBytes: defaultResponseMemory(memoryLimit()),
+    });
+    expect(
+      readConfig({ RESPONSE_MEMORY_MINUTES: '1', RESPONSE_MEMORY_BYTES: '7' }).responseMemory,
+    ).toEqual({ ttlMs: 60_000, maxBytes: 7 });
+    expect(readConfig({ RESPONSE_MEMORY_MINUTES: '0' }).responseMemory).toBe(undefined);
+    expect(problemsOf({ RESPONSE_MEMORY_MINUTES: '1441' })).toHaveLength(1);
+    // The smallest container for which the defaults are meant.
+    const container = 768 * MEBIBYTE;
+    const maxBodyBytes = 32 * MEBIBYTE;
+    expect(
+      memoryProblem(
+        {
+          workers: 1,
+          bodyMemoryBytes: defaultBodyMemory(maxBodyBytes, 1, container),
+          responseMemory: { maxBytes: defaultResponseMemory(container) },
+        },
+        container,
+      ),
+    ).toBe(undefined);
   });
 
   it('reads the times that clients have, in seconds', () => {

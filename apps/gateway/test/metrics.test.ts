@@ -22,8 +22,18 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
   const foreseen = [
     ...LOSS_REASONS.map((reason) => `gateway_unbilled_total{reason="${reason}"}`),
     ...[
-      ...['messages', 'count_tokens', 'chat.completions', 'responses'],
-      ...['models', 'account', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'],
+      ...['messages', 'count_tokens', 'chat.completions', 'responses', 'input_tokens'],
+      ...[
+        'kept_responses',
+        'models',
+        'account',
+        'balance',
+        'usage',
+        'statement',
+        'keys',
+        'links',
+        'prices',
+      ],
       ...['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'],
     ].flatMap((endpoint) =>
       [200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(

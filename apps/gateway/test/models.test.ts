@@ -136,6 +136,43 @@ describe('GET /v1/models', () => {
     }
   });
 
+  it('describes the models that the key may use to Codex, from the traits in the price table', async () => {
+    interface Catalogue {
+      readonly models: readonly (Readonly<Record<string, unknown>> & { readonly slug: string })[];
+    }
+    const catalogue = async (key: string) => {
+      const response = await fetch(`${gateway.url}/v1/models?client_version=0.171.0`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      return ((await response.json()) as Catalogue).models;
+    };
+    const models = await catalogue(apiKey);
+    expect(models.map(({ slug }) => slug)).toEqual(ids);
+    for (const [index, model] of models.entries()) {
+      const price = gateway.running.prices.find(model.slug)!;
+      const levels = model['supported_reasoning_levels'] as readonly { readonly effort: string }[];
+      expect(levels.map(({ effort }) => effort)).toEqual(price.traits.effort);
+      expect(model['default_reasoning_level']).toBe(levels.length > 0 ? 'high' : undefined);
+      expect(model).toMatchObject({
+        display_name: price.displayName,
+        context_window: price.contextWindow,
+        visibility: price.deprecatedAt === undefined ? 'list' : 'hide',
+        priority: index,
+        supports_reasoning_summaries: price.traits.thinkingOn !== undefined,
+        // Codex ignores the catalogue without these.
+        base_instructions: expect.stringMatching(/^You are a coding agent/),
+        shell_type: 'unified_exec',
+        supported_in_api: true,
+        support_verbosity: false,
+        truncation_policy: { mode: 'tokens', limit: 10_000 },
+        experimental_supported_tools: [],
+        apply_patch_tool_type: 'freeform',
+      });
+    }
+    const only = await gateway.createKey({ models: [ids[1]!] });
+    expect((await catalogue(only.apiKey)).map(({ slug }) => slug)).toEqual([ids[1]]);
+  });
+
   it('offers no model for verified organizations', () => {
     expect(ids.filter((id) => id.includes('mythos'))).toEqual([]);
   });

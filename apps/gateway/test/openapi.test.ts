@@ -347,13 +347,17 @@ describe('what the gateway answers', () => {
       ['createChatCompletion', postChat],
       ['createResponse', postResponses],
     ] as const;
-    let requestId = '';
+    let [requestId, responseId] = ['', ''];
     for (const [id, post] of sent) {
       const response = await post(gateway, apiKey, userMessage('Hello'));
       requestId = response.headers.get('x-gateway-request-id') ?? '';
-      check(id, endpoint(id), await response.json());
+      const answer = (await response.json()) as { readonly id: string };
+      check(id, endpoint(id), answer);
       seen.add(id);
+      if (id === 'createResponse') responseId = answer.id;
     }
+    await call('getResponse', `/v1/responses/${responseId}`);
+    await call('deleteResponse', `/v1/responses/${responseId}`, { method: 'DELETE' });
     const counted = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
       method: 'POST',
       headers: {
@@ -365,10 +369,13 @@ describe('what the gateway answers', () => {
     });
     check('countTokens', endpoint('countTokens'), await counted.json());
     seen.add('countTokens');
+    const input = { model: MODEL, input: 'Hello' };
+    await call('countInputTokens', '/v1/responses/input_tokens', { body: input });
     await call('describeGateway', '/');
     await call('isAlive', '/healthz');
     await call('isReady', '/readyz');
     await call('listModels', '/v1/models');
+    await call('listModels', '/v1/models?client_version=0.171.0');
     await call('getModel', `/v1/models/${MODEL}`);
     await call('getAccount', '/v1/dashboard/account');
     await call('getBalance', '/v1/dashboard/balance');

@@ -84,6 +84,7 @@ describe('the preparer', () => {
     ['chat, refused', 'chat.completions', { ...manyMessages(2_000), model: 'm' }, true],
     ['responses, few values, main thread', 'responses', manyItems(1_000), false],
     ['responses, many values', 'responses', manyItems(2_000), true],
+    ['input_tokens, many values', 'input_tokens', manyItems(2_000), true],
     ['responses, refused', 'responses', { ...manyItems(2_000), model: 'm' }, true],
     [
       'responses, with tools that are returned under other names',

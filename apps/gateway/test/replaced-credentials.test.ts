@@ -6,7 +6,10 @@ import { PATHS, bodyFor, userMessage } from './support/gateway.js';
 import { describePayments } from './support/payments.js';
 
 /** Endpoints that a replaced credential is not refused for: they serve requests to models. */
-const SERVES = new Set<string>([...Object.values(PATHS), '/v1/messages/count_tokens']);
+const SERVES = new Set<string>([
+  ...Object.values(PATHS),
+  ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'],
+]);
 /** An endpoint that takes no credential of a key. */
 const NOT_FOR_KEYS = new Set(['/webhooks/stripe']);
 
@@ -64,12 +67,12 @@ describePayments((bench) => {
       ({ method, path }) =>
         method !== 'GET' && method !== 'HEAD' && !SERVES.has(path) && !NOT_FOR_KEYS.has(path),
     );
-    // Those of keys, links, promo codes, payments and auto top-up.
-    expect(changes.length).toBeGreaterThanOrEqual(11);
+    // Those of keys, links, promo codes, payments, auto top-up and kept responses.
+    expect(changes.length).toBeGreaterThanOrEqual(12);
     const before = await dashboard(current, 'keys');
     for (const { method, path } of changes) {
-      expect(path).toMatch(/^\/v1\/dashboard\//);
-      const asked = path.slice('/v1/dashboard/'.length).replace(':key_id', id);
+      expect(path).toMatch(/^\/v1\//);
+      const asked = path.replace('/v1', '..').replace(':key_id', id);
       const { status, json } = await dashboard(replaced, asked, { method, body: '{}' });
       expect({ method, path, status, ...json.error }).toMatchObject({
         method,

@@ -74,8 +74,8 @@ describe.each([
       .withResponse();
     expect(data).toMatchObject({ object: 'response', status: 'completed', model: MODEL });
     expect(data.output_text).toContain('Hello');
-    expect(data).toHaveProperty('store', false);
-    expect(http.headers.get('x-gateway-translation-notes')).toBe('store ignored');
+    expect(data).toHaveProperty('store', true);
+    expect(http.headers.get('x-gateway-translation-notes')).toBe(null);
     const charge = priceOf(data.usage!);
     expect(http.headers.get('x-gateway-charge-usd')).toBe(formatUsd(charge));
     expect((await spent()) - before).toBe(charge);
@@ -184,6 +184,22 @@ describe.each([
     ]);
   });
 
+  it('counts the tokens of a request, which costs nothing', async () => {
+    const params = {
+      model: MODEL,
+      instructions: 'Be brief.',
+      input: 'What is the weather in Paris?',
+    };
+    const before = await spent();
+    const counted = await client.responses.inputTokens.count(params);
+    expect(await spent()).toBe(before);
+    const { usage } = await client.responses.create(params);
+    expect(counted).toEqual({
+      object: 'response.input_tokens',
+      input_tokens: usage!.input_tokens,
+    });
+  });
+
   it('reads the status `incomplete` if an answer was cut off or the model refused to answer', async () => {
     const cut = await client.responses.create({
       model: MODEL,
@@ -209,7 +225,7 @@ describe.each([
     ).rejects.toMatchObject({
       status: 400,
       param: 'previous_response_id',
-      code: 'unsupported_value',
+      code: 'previous_response_not_found',
       requestID: expect.stringMatching(/^req_/),
     });
     await expect(client.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 404 });

@@ -24,7 +24,9 @@ let gateway: TestGateway;
 beforeAll(async () => {
   upstream = await startGatedUpstream();
   upstream.shut();
-  gateway = await startTestGateway({ env: { UPSTREAM_URL: upstream.url } });
+  // So that no conversation waits to be kept with its response.
+  const env = { UPSTREAM_URL: upstream.url, RESPONSE_MEMORY_BYTES: String(PIECE.length) };
+  gateway = await startTestGateway({ env });
 });
 afterAll(async () => {
   await upstream.close();

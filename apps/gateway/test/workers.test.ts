@@ -18,7 +18,7 @@ import { createRemoteCaller } from '../src/operations/callers.js';
 import type { CallOperation, OperationInput } from '../src/operations/operations.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
-import { postMessages, userMessage } from './support/gateway.js';
+import { postMessages, postResponses, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 import { openRedisLink } from './support/redis-link.js';
@@ -211,6 +211,23 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       refusals += 19 + 13;
       refused = await byWorker(gateway, answered(429));
       expect([...refused.values()].reduce((sum, n) => sum + n, 0)).toBe(refusals);
+    }
+  });
+
+  it('keep responses together: each continues those of the others', async () => {
+    const gateway = await start(await environment());
+    const { api_key: apiKey } = await newKey(gateway);
+    const stream = await postResponses(gateway, apiKey, BODY);
+    const id = /"id":"(resp_[^"]+)"/.exec(await stream.text())?.[1] ?? '';
+    const continued = { ...BODY, previous_response_id: id };
+    const metric = 'gateway_requests_total{endpoint="responses",status="200"';
+    // Repeats until both workers have continued the response.
+    for (let served: number[] = []; served.length < 2 || Math.min(...served) < 2;) {
+      const requests = Array.from({ length: 12 }, () => postResponses(gateway, apiKey, continued));
+      for (const response of await Promise.all(requests)) {
+        expect(await response.text()).toContain(`"previous_response_id":"${id}"`);
+      }
+      served = [...(await byWorker(gateway, metric)).values()];
     }
   });
 

@@ -3,11 +3,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { cacheEveryRequest, webSearch } from '../src/features/index.js';
 import type { ModelTraits } from '../src/index.js';
 import { RESPONSES_FIELDS } from '../src/mapping/index.js';
-import { translateResponsesRequest } from '../src/responses/index.js';
+import {
+  translateResponsesRequest,
+  translateTokenCount,
+  translateTokenCountRequest,
+} from '../src/responses/index.js';
 
 interface Vector {
   readonly why: string;
@@ -93,15 +98,20 @@ function check(vector: Vector): void {
   if (traits === undefined) throw new Error(`unknown traits ${String(vector.traits)}`);
   expect(vector.source).toEqual(expect.any(String));
   const before = JSON.stringify(vector.request);
-  const result = translateResponsesRequest(vector.request, {
+  const options = {
     model: 'claude-test',
     traits,
     maxOutputTokens: 8192,
     cache: vector.cache === true ? cacheEveryRequest : undefined,
     webSearch: vector.search === true ? webSearch({ maxUses: 3 }) : undefined,
     ...(vector.endUserId === true ? { endUserId: (value: string) => `opaque(${value})` } : {}),
-  });
+  };
+  const result = translateResponsesRequest(vector.request, options);
   expect(JSON.stringify(vector.request)).toBe(before);
+  expectSameInput(
+    translateTokenCountRequest(vector.request, options),
+    translateResponsesRequest(vector.request, { ...options, cache: undefined }),
+  );
 
   if (vector.refused) {
     const { message = '', ...rest } = vector.refused;
@@ -121,6 +131,46 @@ function check(vector: Vector): void {
   expect(Object.fromEntries(result.response.tools)).toEqual(vector.renamed ?? {});
   expect(result.response.settings).toMatchObject(vector.settings ?? {});
 }
+
+/** The upstream's count takes these members: `MessageCountTokensParams`. */
+const COUNTED = new Set<string>([
+  ...(['model', 'tools', 'system', 'messages', 'tool_choice'] as const),
+  ...(['output_config', 'thinking', 'cache_control'] as const),
+] satisfies (keyof Anthropic.MessageCountTokensParams)[]);
+
+/** A count is asked for what the request itself would send, and for the same reasons refused. */
+function expectSameInput(
+  count: ReturnType<typeof translateTokenCountRequest>,
+  request: ReturnType<typeof translateResponsesRequest>,
+): void {
+  if (request.outcome === 'refused' || count.outcome === 'refused') {
+    expect(count).toEqual(request);
+    return;
+  }
+  const native = Object.entries(JSON.parse(request.body) as object);
+  const counted = Object.fromEntries(native.filter(([name]) => COUNTED.has(name)));
+  expect(JSON.parse(count.body)).toEqual(counted);
+  expect(count).toMatchObject({ betas: request.betas, notes: request.notes });
+}
+
+describe('translateTokenCount', () => {
+  it.each([
+    ['{"input_tokens":7}', 7],
+    ['{"context_management":{"original_input_tokens":9},"input_tokens":0}', 0],
+  ])('writes %s as the count %i', (native, input_tokens) => {
+    const body = JSON.stringify({ object: 'response.input_tokens', input_tokens });
+    const expected = { outcome: 'translated', body };
+    expect(translateTokenCount(native)).toEqual(expected);
+    expect(translateTokenCount(Buffer.from(native))).toEqual(expected);
+  });
+
+  it.each(['', '[]', '{}', '{"input_tokens":"7"}', '{"input_tokens":-1}', '{"input_tokens":1.5}'])(
+    'calls %j malformed',
+    (native) => {
+      expect(translateTokenCount(native)).toMatchObject({ outcome: 'malformed' });
+    },
+  );
+});
 
 /** Fails to compile when the SDK's request has a member that is not listed here. */
 const FIELDS: Record<keyof OpenAI.Responses.ResponseCreateParams, true> = {

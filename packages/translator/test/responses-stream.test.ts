@@ -101,6 +101,34 @@ function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
   };
 }
 
+/** Fails to compile when a response of the SDK has a member that is not listed here. */
+const REQUIRED: Record<Exclude<RequiredKeys<OpenAI.Responses.Response>, 'output_text'>, true> = {
+  access_programs: true,
+  created_at: true,
+  error: true,
+  id: true,
+  incomplete_details: true,
+  instructions: true,
+  metadata: true,
+  model: true,
+  object: true,
+  output: true,
+  parallel_tool_calls: true,
+  temperature: true,
+  tool_choice: true,
+  tools: true,
+  top_p: true,
+};
+type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+
+it('a response has each member that the newest SDK calls required', () => {
+  const message = '{"id":"msg_1","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}';
+  const plain = translateMessage(message, CONTEXT);
+  if (plain.outcome === 'malformed') throw new Error(plain.reason);
+  const members = Object.keys(JSON.parse(plain.body) as object);
+  expect(members).toEqual(expect.arrayContaining(Object.keys(REQUIRED)));
+});
+
 const SDKS = [
   ['7.x', () => OpenAI],
   ['6.x', () => OpenAI6 as unknown as typeof OpenAI],
@@ -411,7 +439,7 @@ function withSdkMembers(event: ResponseEvent): object {
   const parts = output.flatMap(({ content = [] }) => content);
   const texts = parts.map(({ text = '' }) => text);
   const counts = usage === null ? {} : { usage };
-  const added = { output_text: texts.join(''), access_programs: null };
+  const added = { output_text: texts.join('') };
   return { ...event, response: { ...response, output, ...counts, ...added } };
 }
 

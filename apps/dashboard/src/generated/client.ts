@@ -137,6 +137,41 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/responses/input_tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** How many input tokens a request of the Responses API has, free of charge */
+        readonly post: operations["countInputTokens"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/responses/{response_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** A response that is kept: for RESPONSE_MEMORY_MINUTES after its last use */
+        readonly get: operations["getResponse"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a response */
+        readonly delete: operations["deleteResponse"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/models": {
         readonly parameters: {
             readonly query?: never;
@@ -576,6 +611,16 @@ export interface components {
             readonly expires_at: components["schemas"]["Time"] | null;
             readonly is_active: boolean;
             readonly last_synced_at: components["schemas"]["Time"];
+        };
+        /** @description the models, as Codex reads them */
+        readonly CodexModels: {
+            readonly models: readonly ({
+                readonly slug: string;
+                readonly display_name: string;
+                readonly context_window: number;
+            } & {
+                readonly [key: string]: unknown;
+            })[];
         };
         readonly Credit: {
             /** @constant */
@@ -1370,6 +1415,112 @@ export interface operations {
             readonly "5XX": components["responses"]["Failed"];
         };
     };
+    readonly countInputTokens: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly model: string;
+                    readonly input: unknown;
+                } & {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "response.input_tokens";
+                        readonly input_tokens: number;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly getResponse: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly response_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        /** @constant */
+                        readonly object: "response";
+                        readonly status: string;
+                        readonly output: readonly ({
+                            readonly type: string;
+                        } & {
+                            readonly [key: string]: unknown;
+                        })[];
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly deleteResponse: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly response_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        /** @constant */
+                        readonly object: "response";
+                        /** @constant */
+                        readonly deleted: true;
+                    };
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
     readonly listModels: {
         readonly parameters: {
             readonly query?: {
@@ -1377,6 +1528,7 @@ export interface operations {
                 readonly after_id?: string;
                 readonly before_id?: string;
                 readonly lifecycle?: readonly ("active" | "deprecated" | "retired")[];
+                readonly client_version?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -1390,7 +1542,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Models"];
+                    readonly "application/json": components["schemas"]["Models"] | components["schemas"]["CodexModels"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

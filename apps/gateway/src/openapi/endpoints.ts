@@ -133,10 +133,33 @@ const exchanges: readonly Endpoint[] = [
     alsoAs: EVENT_STREAM,
   },
   {
+    ...{ method: 'post', path: '/v1/responses/input_tokens', id: 'countInputTokens' },
+    credential: 'x-api-key',
+    summary: 'How many input tokens a request of the Responses API has, free of charge',
+    body: responsesRequest.omit({ stream: true }),
+    result: z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }),
+  },
+  {
+    ...{ method: 'get', path: '/v1/responses/:response_id', id: 'getResponse' },
+    credential: 'x-api-key',
+    summary: 'A response that is kept: for RESPONSE_MEMORY_MINUTES after its last use',
+    result: responsesResponse,
+  },
+  {
+    ...{ method: 'delete', path: '/v1/responses/:response_id', id: 'deleteResponse' },
+    credential: 'x-api-key',
+    summary: 'Forgets a response',
+    result: z.strictObject({
+      id: z.string(),
+      object: z.literal('response'),
+      deleted: z.literal(true),
+    }),
+  },
+  {
     ...{ method: 'get', path: '/v1/models', id: 'listModels', credential: 'x-api-key' },
     summary: 'The models that the key may use',
     query: pageQuery,
-    result: schema.models,
+    result: z.union([schema.models, schema.codexModels]),
   },
   {
     ...{ method: 'get', path: '/v1/models/:id', id: 'getModel', credential: 'x-api-key' },

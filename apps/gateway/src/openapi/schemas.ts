@@ -755,6 +755,12 @@ export const models = z
   })
   .meta({ id: 'Models' });
 
+export const codexModels = z
+  .strictObject({
+    models: z.array(z.looseObject({ slug: text, display_name: text, context_window: count })),
+  })
+  .meta({ id: 'CodexModels', description: 'the models, as Codex reads them' });
+
 const paymentMembers = {
   object: z.literal('payment'),
   id: text,

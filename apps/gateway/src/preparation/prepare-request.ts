@@ -8,12 +8,15 @@ import type { ModelPrice } from '@gateway/billing';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { ChatConfig, Config, PricedFeature } from '../config.js';
 import { badRequest } from '../refusal.js';
+import { bytesOf, storedFor } from '../response-memory/referred-responses.js';
+import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import type { Refusal } from '../refusal.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative, NamedModel } from './inspect-native-request.js';
 import { writeJson } from './long-strings.js';
+import { MAX_ITEMS } from './shared-account-rules.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
 
@@ -31,6 +34,8 @@ export interface PreparationJob {
    * memory at the same time.
    */
   body: Uint8Array;
+  /** The kept responses that the body may refer to; `undefined` if none are kept. */
+  readonly recalled?: RecalledResponses | undefined;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
 }
@@ -51,6 +56,8 @@ export type Preparation =
       readonly chargeBound: bigint | undefined;
       /** `undefined` for the native format. */
       readonly translation: TranslationContext | undefined;
+      /** The conversation to keep: see `KeptResponse`. `undefined`: nothing is to be kept. */
+      readonly conversation: Uint8Array | undefined;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The job is too large for these {@link ThreadLimits}. */
@@ -140,6 +147,7 @@ export function createPreparer(
       models,
       body,
       translation: undefined,
+      conversation: undefined,
     } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
@@ -161,8 +169,10 @@ export function createPreparer(
     limits: ThreadLimits,
   ): Preparation {
     const { shape } = TRANSLATIONS[format];
-    const bytes = job.body.length;
-    if (bytes > limits.chatBytes) return { outcome: 'too_large' };
+    const bytes = job.body.length + (job.recalled === undefined ? 0 : bytesOf(job.recalled));
+    if (bytes > limits.chatBytes || hasManyValues(job.recalled, limits)) {
+      return { outcome: 'too_large' };
+    }
     const scan = scanTopLevel(job.body, {
       isUtf8,
       shape,
@@ -188,8 +198,11 @@ export function createPreparer(
       models: [{ path: 'model', model: price.id }],
       body,
       translation: translation.context,
+      conversation: translation.conversation,
     } as const;
-    if (overdraft !== 'none') return { ...prepared, chargeBound: undefined };
+    if (overdraft !== 'none' || format === 'input_tokens') {
+      return { ...prepared, chargeBound: undefined };
+    }
     const scanned = scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, maxTokens } = scanned;
@@ -205,14 +218,23 @@ export function createPreparer(
     if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
     const price = prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
+    const stringify = isLarge ? writeJson : JSON.stringify;
     const translation = TRANSLATIONS[format].translate(request, {
       model: price.id,
       traits: price.traits,
       maxOutputTokens: price.maxOutputTokens,
       ...features,
-      stringify: isLarge ? writeJson : undefined,
+      stored: job.recalled && storedFor(request as object, job.recalled),
+      stringify,
     });
-    if (translation.outcome === 'translated') return { ...translation, price };
+    if (translation.outcome === 'translated') {
+      const { items } = translation;
+      if (items !== undefined && items.length > MAX_ITEMS) {
+        return refuse(badRequest(`input: the conversation has too many items`, 'input'));
+      }
+      const conversation = items && Buffer.from(stringify({ items } satisfies KeptConversation));
+      return { ...translation, conversation, price };
+    }
     const { problem } = translation;
     return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
   }
@@ -225,6 +247,7 @@ export function createPreparer(
         return prepareNative(job, inspectCount, limits);
       case 'chat.completions':
       case 'responses':
+      case 'input_tokens':
         return prepareTranslated(job, job.format, limits);
     }
   };
@@ -246,6 +269,18 @@ function takeText(job: PreparationJob): string {
   // Frees the memory now. V8 sees only a small object, so a GC would come late.
   if (length >= OWN_BUFFER_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
   return text;
+}
+
+/** Whether a conversation that the request may continue takes long to parse. */
+function hasManyValues(
+  recalled: RecalledResponses | undefined,
+  { chatValues }: ThreadLimits,
+): boolean {
+  if (recalled === undefined || chatValues === Infinity) return false;
+  return [...recalled.continued.values()].some(({ conversation }) => {
+    const scan = scanTopLevel(conversation, { isUtf8, maxValues: chatValues });
+    return scan.outcome === 'refused';
+  });
 }
 
 function modelOf(request: unknown): string | undefined {

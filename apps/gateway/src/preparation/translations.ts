@@ -14,8 +14,11 @@ import {
   webSearch,
 } from '@gateway/translator/features';
 import type { JsonShape } from '@gateway/translator/native';
-import { translateResponsesRequest } from '@gateway/translator/responses';
-import type { ResponsesContext } from '@gateway/translator/responses';
+import {
+  translateResponsesRequest,
+  translateTokenCountRequest,
+} from '@gateway/translator/responses';
+import type { ResponsesContext, TranslateResponsesOptions } from '@gateway/translator/responses';
 import type { ChatConfig, PricedFeature } from '../config.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
 
@@ -29,6 +32,8 @@ export type TranslationContext = {
 } & (
   | { readonly format: 'chat.completions'; readonly response: ResponseContext }
   | { readonly format: 'responses'; readonly response: ResponsesContext }
+  /** The count of the tokens of a request of the format `responses`. */
+  | { readonly format: 'input_tokens' }
 );
 
 export type Translation =
@@ -36,6 +41,8 @@ export type Translation =
       readonly outcome: 'translated';
       readonly body: string;
       readonly context: TranslationContext;
+      /** The items of the conversation, if the response is to be kept. */
+      readonly items?: readonly unknown[] | undefined;
     }
   | { readonly outcome: 'refused'; readonly problem: RequestProblem };
 
@@ -45,12 +52,28 @@ interface RequestTranslator {
    * checks the items.
    */
   readonly shape: JsonShape;
-  readonly translate: (request: unknown, options: TranslateRequestOptions) => Translation;
+  readonly translate: (
+    request: unknown,
+    options: TranslateRequestOptions & Pick<TranslateResponsesOptions, 'stored'>,
+  ) => Translation;
 }
 
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
 /** A namespace is a tool that holds others, and a shell can have skills. */
 const TOOLS: JsonShape = listOf(members({ tools: LIST, environment: members({ skills: LIST }) }));
+
+const RESPONSES_SHAPE = members({
+  input: listOf(
+    members({
+      content: LIST,
+      output: LIST,
+      tools: TOOLS,
+      action: members({ commands: LIST, command: LIST }),
+    }),
+  ),
+  tools: TOOLS,
+  include: LIST,
+});
 
 export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
   'chat.completions': {
@@ -68,23 +91,22 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
     },
   },
   responses: {
-    shape: members({
-      input: listOf(
-        members({
-          content: LIST,
-          output: LIST,
-          tools: TOOLS,
-          action: members({ commands: LIST, command: LIST }),
-        }),
-      ),
-      tools: TOOLS,
-      include: LIST,
-    }),
+    shape: RESPONSES_SHAPE,
     translate(request, options) {
       const translation = translateResponsesRequest(request, options);
       if (translation.outcome === 'refused') return translation;
-      const { outcome, body, response, notes, betas } = translation;
-      return { outcome, body, context: { format: 'responses', response, notes, betas } };
+      const { outcome, body, response, notes, betas, conversation } = translation;
+      const items = response.settings.store === true ? conversation : undefined;
+      return { outcome, body, context: { format: 'responses', response, notes, betas }, items };
+    },
+  },
+  input_tokens: {
+    shape: RESPONSES_SHAPE,
+    translate(request, options) {
+      const translation = translateTokenCountRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, notes, betas } = translation;
+      return { outcome, body, context: { format: 'input_tokens', notes, betas } };
     },
   },
 };

@@ -1,6 +1,7 @@
 /** The differences between the response formats that the relay must know. */
 
 import type { StreamPipe, UsageReading } from '@gateway/translator';
+import type { FinishedResponse } from '@gateway/translator/responses';
 import type { Dialect } from '../refusal.js';
 
 export type ResponseReading =
@@ -15,7 +16,7 @@ export type ResponseReading =
       readonly emptyRefusal?: string | undefined;
     }
   /** A response that is free of charge and contains no usage. */
-  | { readonly outcome: 'free'; readonly body: Uint8Array }
+  | { readonly outcome: 'free'; readonly body: Uint8Array | string }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
 /** Text, or a list of byte arrays. */
@@ -40,4 +41,9 @@ export interface ResponseFormat {
    * events have no numbers, so that the tail stays as it was.
    */
   repeatTail?(): StreamOutput;
+  /**
+   * The complete response, as the client gets it, once it was read or its stream has ended. Only in
+   * formats whose responses can be kept.
+   */
+  finished?(): FinishedResponse | undefined;
 }

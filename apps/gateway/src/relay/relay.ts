@@ -14,6 +14,7 @@ import { formatUsd } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { StreamEnd, UsageReading } from '@gateway/translator';
 import type { SkimmedMessage } from '@gateway/translator/native';
+import type { FinishedResponse } from '@gateway/translator/responses';
 import type { ByteBudget } from '../byte-budget.js';
 import { errorCode } from '../error-code.js';
 import { requestIdHeaders, retryHeaders } from '../refusal.js';
@@ -42,6 +43,8 @@ export interface Exchange {
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;
   readonly res: Response;
+  /** Keeps a complete response that was charged, before its end is sent. Never rejects. */
+  readonly keep?: ((response: FinishedResponse) => Promise<void>) | undefined;
 }
 
 export interface RelayServices extends SettleServices {
@@ -214,13 +217,16 @@ class Relay implements UpstreamListener {
     }
   }
 
+  get #isPaid(): boolean {
+    return this.#exchange.call.operation === 'messages';
+  }
+
   /**
    * A response that broke off after its head may have cost the operator, unless the request only
    * counted tokens.
    */
   #lossOfBody(): LossReason | undefined {
-    const isPaid = this.#exchange.call.operation === 'messages';
-    return isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
+    return this.#isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
   }
 
   async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {
@@ -252,7 +258,7 @@ class Relay implements UpstreamListener {
    */
   async #finishTooLarge(message: SkimmedMessage | undefined): Promise<void> {
     this.#fault = TOO_LARGE;
-    if (message === undefined || this.#exchange.call.operation !== 'messages') {
+    if (message === undefined || !this.#isPaid) {
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       return;
     }
@@ -265,6 +271,10 @@ class Relay implements UpstreamListener {
     const reading = this.#exchange.format.readResponse(body);
     if (reading.outcome === 'malformed') {
       this.#fault = reading.reason;
+      if (!this.#isPaid) {
+        this.#refuse(RESPONSE_UNUSABLE, {});
+        return;
+      }
       await quarantine(reading.reason, this.#exchange, this.#services);
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
       return;
@@ -311,7 +321,7 @@ class Relay implements UpstreamListener {
     return cause === 'permission' && this.#services.refusals.refused(accountId);
   }
 
-  #settle(
+  async #settle(
     usage: UsageReading,
     {
       messageId,
@@ -324,7 +334,16 @@ class Relay implements UpstreamListener {
     },
   ): Promise<SettledResponse> {
     const response = { usage, messageId, model, emptyRefusal, streamed: this.#upstream.isStream };
-    return settleCharge(response, this.#exchange, this.#services);
+    const settled = await settleCharge(response, this.#exchange, this.#services);
+    if (settled.outcome === 'charged') await this.#keep();
+    return settled;
+  }
+
+  /** The client may refer to the response as soon as it has its end. */
+  async #keep(): Promise<void> {
+    const { keep, format } = this.#exchange;
+    const finished = keep && format.finished?.();
+    if (finished !== undefined) await keep?.(finished);
   }
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {

@@ -10,11 +10,12 @@ import { admitKey, checkCharging, checkModels, checkStanding, placeHold } from '
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
-import { checkBodyHeaders, readBody } from '../body.js';
+import { checkBodyHeaders, readBody, reserve, tooLarge } from '../body.js';
 import { brokenStatusOn } from '../broken-request.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { readCredential } from '../credentials.js';
 import { inviteBody } from '../continue.js';
+import { reasonOf } from '../error-code.js';
 import type { Preparation, PreparationJob } from '../preparation/prepare-request.js';
 import type { TranslationContext } from '../preparation/translations.js';
 import { sendEarlyRefusal } from '../refusal.js';
@@ -24,6 +25,11 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
 import type { Charge } from '../relay/settle-charge.js';
 import { newRequestId } from '../request-id.js';
+import { startKeeping } from '../response-memory/keep-response.js';
+import type { Keeping } from '../response-memory/keep-response.js';
+import { recallReferred } from '../response-memory/referred-responses.js';
+import type { Recall } from '../response-memory/referred-responses.js';
+import { memoryUnavailable } from '../response-memory/unavailable.js';
 import type { Services } from '../services.js';
 import type { FinishedRequest } from '../telemetry/finished-request.js';
 import type { RequestTrace, Tracing } from '../tracing/tracing.js';
@@ -34,13 +40,15 @@ export interface ExchangeRoute {
   /** For logs, metrics and limits. */
   readonly endpoint: PreparationJob['format'];
   readonly dialect: Dialect;
+  /** The operation of the upstream. Counting tokens is free, under limits of its own. */
+  readonly operation: UpstreamCall['operation'];
   /** @returns a refusal, if the headers of the request call for one. Checked first. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
-  /** The call to the upstream, without its model and body. */
+  /** The call to the upstream, without its operation, its model and its body. */
   readonly callOf: (
     req: Request,
     translation: TranslationContext | undefined,
-  ) => Pick<UpstreamCall, 'operation' | 'query' | 'headers'>;
+  ) => Pick<UpstreamCall, 'query' | 'headers'>;
   /** @returns the format of the response, whose headers it may set */
   readonly formatOf: (translation: TranslationContext | undefined, res: Response) => ResponseFormat;
 }
@@ -112,7 +120,7 @@ async function answer(exchange: Exchange): Promise<Result> {
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
   const { credential } = presented;
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
-  const work = route.endpoint === 'count_tokens' ? 'count_tokens' : 'paid';
+  const work = route.operation === 'count_tokens' ? 'count_tokens' : 'paid';
   // A key that was used in the last minute is looked up again while its limits are asked, which
   // saves a round trip. Only the limits may be those of a minute ago.
   const recalled = bodyRefusal === undefined ? services.store.recallKey(credential) : undefined;
@@ -183,12 +191,25 @@ async function serveTraced(
 }
 
 async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
-  const { services, requestId } = exchange;
-  const admittedAt = services.now();
+  const admittedAt = exchange.services.now();
   const preparation = await prepare(exchange, key, memory);
   if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
-  const { model, models, chargeBound } = preparation;
+  try {
+    return await servePrepared(exchange, key, preparation, admittedAt);
+  } finally {
+    preparation.kept.release();
+  }
+}
+
+async function servePrepared(
+  exchange: Exchange,
+  key: KnownKey,
+  preparation: Sendable,
+  admittedAt: number,
+): Promise<Result> {
+  const { services, requestId } = exchange;
+  const { model, models, chargeBound, kept } = preparation;
   const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
@@ -204,7 +225,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
   let call = callTo(exchange, key, preparation);
-  let format = exchange.route.formatOf(preparation.translation, exchange.res);
+  let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
   const report = await relay(
@@ -218,6 +239,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       call,
       format,
       res: exchange.res,
+      keep: kept.keep,
     },
     services,
   );
@@ -244,19 +266,50 @@ async function prepare(
     },
   });
   if (reading.outcome !== 'read') return reading;
+  const recall = await recallFor(route, reading.body, key, { memory, services });
+  if (recall.outcome === 'refused') return recall;
   const job = {
     format: route.endpoint,
     body: reading.body,
+    recalled: recall.recalled,
     hasLongContext: hasLongContext(req),
   };
   const preparation = await preparer.prepare(job, key);
   if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
   if (preparation.outcome === 'refused') return preparation;
-  const { body, ...prepared } = preparation;
+  const { body, conversation, ...prepared } = preparation;
+  const { responses: keeping, log } = services;
+  const owner = { accountId: key.accountId, keyId: key.id };
+  const kept = startKeeping({ ...prepared, conversation }, owner, { keeping, log });
   const onSent = () => {
     memory.release();
   };
-  return { ...prepared, body: new RequestBody(body, onSent), bodyBytes: body.length };
+  return { ...prepared, kept, body: new RequestBody(body, onSent), bodyBytes: body.length };
+}
+
+/**
+ * Reads the kept responses that a body may refer to, if the endpoint and the operator allow it. A
+ * body and what it refers to count together, as if the client had sent all of it.
+ */
+async function recallFor(
+  { endpoint }: ExchangeRoute,
+  body: Buffer,
+  { accountId, id: keyId }: KnownKey,
+  { memory, services }: { readonly memory: ByteReservation; readonly services: Services },
+): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled: undefined }> {
+  const { responses, maxBodyBytes } = services;
+  const refersToResponses = endpoint === 'responses' || endpoint === 'input_tokens';
+  if (responses === undefined || !refersToResponses) {
+    return { outcome: 'recalled', recalled: undefined };
+  }
+  try {
+    return await recallReferred(body, { accountId, keyId }, responses.memory, (more) => {
+      const bytes = body.length + more;
+      return bytes > maxBodyBytes ? tooLarge(maxBodyBytes) : reserve(memory, bytes);
+    });
+  } catch (error) {
+    return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
+  }
 }
 
 function callTo(
@@ -266,7 +319,8 @@ function callTo(
 ): UpstreamCall {
   const { id: keyId, accountId } = key;
   const call = route.callOf(req, translation);
-  return { ...call, model, body, bodyBytes, keyId, accountId, client: res };
+  const { operation } = route;
+  return { ...call, operation, model, body, bodyBytes, keyId, accountId, client: res };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */
@@ -298,7 +352,8 @@ function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Res
 type KnownKey = Parameters<typeof admitKey>[0];
 type Refused = Extract<Preparation, { readonly outcome: 'refused' }>;
 type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
-type Sendable = Omit<Prepared, 'body'> & Pick<UpstreamCall, 'body' | 'bodyBytes'>;
+type Sendable = Omit<Prepared, 'body' | 'conversation'> &
+  Pick<UpstreamCall, 'body' | 'bodyBytes'> & { readonly kept: Keeping };
 
 /** The client disconnected before its request was complete. */
 interface Gone {

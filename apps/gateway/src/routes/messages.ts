@@ -26,8 +26,8 @@ function nativeRoute(endpoint: keyof typeof FORMATS, services: Services): Reques
       endpoint,
       dialect: 'messages',
       checkHeaders: checkNativeHeaders,
+      operation: endpoint,
       callOf: (req) => ({
-        operation: endpoint,
         query: queryOf(req),
         headers: nativeHeaders(req),
       }),

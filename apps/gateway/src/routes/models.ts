@@ -1,6 +1,6 @@
 /**
  * `GET /v1/models` and `GET /v1/models/{id}`: the price table, in one shape that both SDK families
- * read (each ignores the members of the other).
+ * read (each ignores the members of the other). Codex gets a shape of its own.
  */
 
 import type { RequestHandler } from 'express';
@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
+import { codexModels } from './codex-models.js';
 import { capabilitiesOf } from './model-capabilities.js';
 import { modelNotFound } from '../preparation/prepare-request.js';
 import type { Services } from '../services.js';
@@ -24,6 +25,9 @@ export function listModelsRoute(services: Services): RequestHandler {
       const query = pageQuery.safeParse({ lifecycle, ...members });
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const now = services.now();
+      if (query.data.client_version !== undefined) {
+        return { json: codexModels(modelsOf(key, services), now) };
+      }
       const wanted = modelsOf(key, services).filter((price) =>
         query.data.lifecycle.includes(lifecycleOf(price, now)),
       );
@@ -71,6 +75,10 @@ export const pageQuery = z.object({
       z.array(z.enum(['active', 'deprecated', 'retired'])).max(3, 'must have at most 3 values'),
     )
     .default(['active', 'deprecated']),
+  client_version: z
+    .string('must be given once')
+    .optional()
+    .meta({ description: 'sent by Codex, which gets the list in its own shape, in one page' }),
 });
 
 interface ModelPage {

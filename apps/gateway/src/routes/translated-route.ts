@@ -4,22 +4,27 @@ import type { RequestHandler, Response } from 'express';
 import type { Note } from '@gateway/translator';
 import { chatFormat } from '../relay/chat-format.js';
 import type { ResponseFormat } from '../relay/format.js';
-import { responsesFormat } from '../relay/responses-format.js';
+import { inputTokensFormat, responsesFormat } from '../relay/responses-format.js';
 import type { TranslatedFormat, TranslationContext } from '../preparation/translations.js';
 import type { Services } from '../services.js';
 import { exchangeRoute } from './exchange.js';
 
 const VERSION = { 'anthropic-version': '2023-06-01' };
+const DIALECTS = {
+  'chat.completions': 'chat.completions',
+  responses: 'responses',
+  input_tokens: 'responses',
+} as const;
 const MAX_NOTES_CHARS = 1024;
 
 export function translatedRoute(format: TranslatedFormat, services: Services): RequestHandler {
   return exchangeRoute(
     {
       endpoint: format,
-      dialect: format,
+      dialect: DIALECTS[format],
+      operation: format === 'input_tokens' ? 'count_tokens' : 'messages',
       checkHeaders: () => undefined,
       callOf: (_req, translation) => ({
-        operation: 'messages',
         query: '',
         headers: translation?.betas.length
           ? { ...VERSION, 'anthropic-beta': translation.betas.join(',') }
@@ -42,6 +47,8 @@ function formatOf(translation: TranslationContext, created: number): ResponseFor
       return chatFormat(translation.response, { created });
     case 'responses':
       return responsesFormat(translation.response, { created });
+    case 'input_tokens':
+      return inputTokensFormat;
   }
 }
 

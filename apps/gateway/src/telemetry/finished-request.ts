@@ -4,12 +4,25 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { TraceIds } from '../tracing/trace-ids.js';
 
 /** The endpoints that call the upstream. */
-export const EXCHANGES = ['messages', 'count_tokens', 'chat.completions', 'responses'] as const;
+export const EXCHANGES = [
+  ...(['messages', 'count_tokens'] as const),
+  ...(['chat.completions', 'responses', 'input_tokens'] as const),
+] as const;
 
 /** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
 export const ENDPOINTS = [
   ...EXCHANGES,
-  ...(['models', 'account', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'] as const),
+  ...([
+    'kept_responses',
+    'models',
+    'account',
+    'balance',
+    'usage',
+    'statement',
+    'keys',
+    'links',
+    'prices',
+  ] as const),
   ...(['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'] as const),
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];

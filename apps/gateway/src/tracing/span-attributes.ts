@@ -16,6 +16,7 @@ export const ROUTES: Readonly<Record<AdmittedRequest['endpoint'], string>> = {
   count_tokens: '/v1/messages/count_tokens',
   'chat.completions': '/v1/chat/completions',
   responses: '/v1/responses',
+  input_tokens: '/v1/responses/input_tokens',
 };
 
 /** Attributes that are known when a request begins. */

@@ -12,11 +12,13 @@ import type { RunningGateway } from '../single-process.js';
 import type { Config } from '../config.js';
 import { openLog } from '../log.js';
 import { createRegistry } from '../telemetry/registry.js';
+import { openResponseMemory } from '../response-memory/open-response-memory.js';
 import type { WorkerMetrics } from './rpc-interfaces.js';
 import { startWorkers } from './supervisor.js';
 import type { Workers } from './supervisor.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
+import { shareResponses } from './shared-responses.js';
 
 /** The value of the label `worker` on the primary's own metrics. */
 const PRIMARY_LABEL = 'primary';
@@ -24,7 +26,8 @@ const PRIMARY_LABEL = 'primary';
 export async function startGatewayWithWorkers(config: Config): Promise<RunningGateway> {
   const { log, writeLine } = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(PRIMARY_LABEL);
-  const shared = await openSharedParts(config, { log, writeLine }, registry);
+  const responses = await openResponseMemory(config, log);
+  const shared = await openSharedParts(config, { log, writeLine }, registry, responses);
   const { store, prices, settings } = shared;
   const limiter = createMemoryLimiter();
   let workers: Workers | undefined;
@@ -53,6 +56,7 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
     await shared.closeAdmin();
     await shared.closeLedger();
     limiter.close();
+    responses?.close();
     await shared.closeSimulator();
     log.flush();
     return stopped;
@@ -65,7 +69,7 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
         const ledger = shareLedger(store);
         const limits = shareLimits(limiter);
         return {
-          calls: { ...ledger.calls, ...limits.calls },
+          calls: { ...ledger.calls, ...limits.calls, ...shareResponses(responses).calls },
           leave() {
             ledger.leave();
             limits.leave();

@@ -4,11 +4,12 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Settings } from '../settings/settings.js';
 import type { LedgerCalls } from './shared-ledger.js';
 import type { LimitCalls } from './shared-limits.js';
+import type { ResponseCalls } from './shared-responses.js';
 
 /** Number of a worker, from 1. Its replacement gets the same number. */
 export type Slot = number;
 
-export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
+export interface PrimaryCalls extends LedgerCalls, LimitCalls, ResponseCalls {}
 
 export interface WorkerCalls {
   /** The first call. It passes the values that the worker's environment does not contain. */

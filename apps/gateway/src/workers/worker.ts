@@ -15,6 +15,8 @@ import { embeddedLedger, openStoreWhenReachable } from '../open-store.js';
 import type { RequestLedger } from '../open-store.js';
 import { freeMemoryOfStart } from '../heap-tuning.js';
 import { openLog } from '../log.js';
+import { forgettingWithKeys } from '../response-memory/forget-with-keys.js';
+import { openResponseMemory } from '../response-memory/open-response-memory.js';
 import { openPayments } from '../payments/open-payments.js';
 import { createRegistry } from '../telemetry/registry.js';
 import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
@@ -22,6 +24,7 @@ import { closeRpc, openRpc, reach } from './rpc.js';
 import type { RpcTo } from './rpc.js';
 import { remoteLedger } from './shared-ledger.js';
 import { remoteLimiter } from './shared-limits.js';
+import { remoteResponses } from './shared-responses.js';
 
 /** Serves until the primary stops it, the primary ends, or a signal ends this process alone. */
 export function runWorker(config: Config): void {
@@ -93,9 +96,14 @@ async function serve(
   const log = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
   const ledger = await openLedger(config, primary, log.log);
+  const responses =
+    config.responseMemory === undefined || config.redisUrls.length > 0
+      ? await openResponseMemory(config, log.log)
+      : remoteResponses(primary);
   const server = await startClientServer(config, {
     ...log,
-    store: ledger.store,
+    store: forgettingWithKeys(ledger.store, responses),
+    responses,
     settings,
     registry,
     beforeListening: freeMemoryOfStart,

@@ -135,7 +135,7 @@ export const IN_RESPONSES: Readonly<Record<string, string>> = {
  * Takes a native or a chat body, and returns it with the member names of the endpoint at `path`.
  */
 export function bodyFor(path: string, body: JsonBody): JsonBody {
-  if (path !== '/v1/responses') return body;
+  if (!path.startsWith('/v1/responses')) return body;
   const members = Object.entries(body).map(([name, value]) => [IN_RESPONSES[name] ?? name, value]);
   return Object.fromEntries(members) as JsonBody;
 }

@@ -11,7 +11,8 @@ import { RefusedRequestError } from './refusal.js';
 
 /** The values of `error.code` that OpenAI uses for bad requests. */
 type ProblemCode =
-  'missing_required_parameter' | 'invalid_type' | 'invalid_value' | 'unsupported_value';
+  | ('missing_required_parameter' | 'invalid_type' | 'invalid_value' | 'unsupported_value')
+  | 'previous_response_not_found';
 
 const MAX_NOTES = 100;
 export const NO_EQUIVALENT = 'no upstream equivalent';

@@ -37,6 +37,10 @@ export interface ResponseSettings {
     | { readonly type: 'web_search_preview' | 'shell' | 'apply_patch' }
     | { readonly type: 'function' | 'custom'; readonly name: string };
   readonly top_p: number | null;
+  /** Whether the response is kept, so that a later request can refer to it. Absent: false. */
+  readonly store?: boolean | undefined;
+  /** Absent: null. */
+  readonly previous_response_id?: string | null | undefined;
 }
 
 export type TextFormat =

@@ -1,6 +1,9 @@
 export {
   translateResponsesRequest,
+  translateTokenCountRequest,
   type ResponsesRequestTranslation,
+  type TokenCountRequestTranslation,
+  type TranslateResponsesOptions,
 } from '../responses-client/request/request.js';
 export type { Additions } from '../wire/additions.js';
 export type { CalledAs } from '../wire/called-as.js';
@@ -9,6 +12,13 @@ export type {
   ResponsesContext,
   TextFormat,
 } from '../responses-client/response-context.js';
+export {
+  translateTokenCount,
+  type TokenCountTranslation,
+} from '../responses-client/answer/token-count.js';
+export type { StoredResponses } from '../responses-client/request/stored-state.js';
+export type { FinishedResponse } from '../responses-client/answer/item-events.js';
+export { responseId, responseIdOfItem } from '../responses-client/answer/output-items.js';
 export { translateMessage } from '../responses-client/answer/response.js';
 export {
   responseUsage,

@@ -30,6 +30,14 @@ export interface NativeRequest {
   stream?: true | undefined;
 }
 
+/**
+ * The members that the upstream's `count_tokens` takes too: `MessageCountTokensParams` of the SDK.
+ */
+export type CountRequest = Pick<NativeRequest, CountedMember>;
+type CountedMember =
+  | ('model' | 'tools' | 'system' | 'messages' | 'tool_choice')
+  | ('output_config' | 'thinking' | 'cache_control');
+
 /** A tool of the client's, or one that the upstream runs. */
 export type OfferedTool = NativeTool | WebSearchTool;
 
@@ -119,6 +127,13 @@ export interface ToolResultBlock {
   cache_control?: CacheControl | undefined;
 }
 
+/** The request that counts the tokens of a request's input. */
+export function countRequest(request: NativeRequest): CountRequest {
+  const { model, tools, system, messages, tool_choice } = request;
+  const { output_config, thinking, cache_control } = request;
+  return { model, tools, system, messages, tool_choice, output_config, thinking, cache_control };
+}
+
 export type Stringify = (value: unknown) => string;
 
 /**
@@ -131,7 +146,7 @@ export type Stringify = (value: unknown) => string;
  * Unpaired surrogates become U+FFFD.
  */
 export function writeNativeRequest(
-  request: NativeRequest,
+  request: CountRequest & Partial<NativeRequest>,
   stringify: Stringify = JSON.stringify,
 ): string {
   const write: Stringify = (value) => wellFormed(stringify(value));

@@ -21,7 +21,12 @@ import {
 import type { FailureCause, MessageEnd, StreamError } from '../../wire/stream-pipe.js';
 import { CustomInputReader, RenamedInputReader } from './custom-input.js';
 import { incompleteReason } from './incomplete-reason.js';
-import { ItemEvents, type StreamedItem, type StreamedPart } from './item-events.js';
+import {
+  type FinishedResponse,
+  ItemEvents,
+  type StreamedItem,
+  type StreamedPart,
+} from './item-events.js';
 import {
   callItem,
   type CallItem,
@@ -96,6 +101,8 @@ export interface ResponseEventWriter {
   failInstead(error: StreamError): void;
   /** Writes an event that keeps the stream alive. After `end`, it precedes what `end` wrote. */
   keepAlive(id: string): void;
+  /** The response with which the stream ended; undefined before that, and if it failed. */
+  finished(): FinishedResponse | undefined;
   /** Writes the events that `end` wrote again, numbered after all `keepAlive` events. */
   repeatTail(): void;
 }
@@ -405,6 +412,7 @@ export function createResponseEventWriter(
     keepAlive(id) {
       events.keepAlive(id);
     },
+    finished: () => events.finished,
     repeatTail() {
       events.repeatTail();
     },

@@ -18,6 +18,7 @@ import {
   type Part,
   partText,
   type ReasoningItem,
+  responseId,
   type SearchItem,
   summaryText,
   textMember,
@@ -29,6 +30,12 @@ import {
   responseText,
   type TranslateMessageContext,
 } from './response-text.js';
+
+export interface FinishedResponse {
+  readonly id: string;
+  /** Its JSON text. */
+  readonly body: string;
+}
 
 export interface StreamedItem<Item extends OutputItem = OutputItem> {
   readonly item: Item;
@@ -65,6 +72,9 @@ export class ItemEvents {
   /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
   #tail:
     { from: number; readonly events: (readonly [type: string, members: string])[] } | undefined;
+
+  /** The response with which the stream ended; undefined before that, and if it failed. */
+  finished: FinishedResponse | undefined;
 
   /** @param write - Called with each event, framed as a server-sent event. */
   constructor(context: TranslateMessageContext, write: (event: string) => void) {
@@ -281,7 +291,8 @@ export class ItemEvents {
   end(facts: Pick<ResponseFacts, 'incompleteReason' | 'usage' | 'serviceTier'>): void {
     const status = facts.incompleteReason ? 'incomplete' : 'completed';
     const output = this.#items.map((streamed) => itemText(streamed.item, streamed.status));
-    this.#respond(`response.${status}`, { ...facts, status, output });
+    const body = this.#respond(`response.${status}`, { ...facts, status, output });
+    this.finished = { id: responseId(this.messageId), body };
   }
 
   /** Writes the two events of a failed stream. SDKs throw at the first; Codex reads the second. */
@@ -294,9 +305,10 @@ export class ItemEvents {
     this.#respond('response.failed', { status: 'failed', output: [], error: { code, message } });
   }
 
-  #respond(type: string, facts: Omit<ResponseFacts, 'messageId'>): void {
+  #respond(type: string, facts: Omit<ResponseFacts, 'messageId'>): string {
     const response = responseText(this.#context, { ...facts, messageId: this.messageId });
     this.#emit(type, `"response":${response}`);
+    return response;
   }
 
   #close(streamed: StreamedItem): void {

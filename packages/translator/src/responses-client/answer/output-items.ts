@@ -106,8 +106,15 @@ export function itemId(
   return `${PREFIXES[type]}_${bareId(messageId)}_${index}`;
 }
 
+/** The id of the response that a native message becomes. */
 export function responseId(messageId: string | undefined): string {
   return `resp_${bareId(messageId)}`;
+}
+
+/** The id of the response with an item; undefined if no response has an item with this id. */
+export function responseIdOfItem(id: string): string | undefined {
+  const bare = /^[a-z]+_(.+)_\d+$/.exec(id)?.[1];
+  return bare && `resp_${bare}`;
 }
 
 function bareId(messageId = 'unknown'): string {

@@ -49,9 +49,9 @@ export interface ResponseObject {
   instructions: null;
   /** Always empty, because a response does not repeat tools. */
   tools: never[];
-  previous_response_id: null;
+  previous_response_id: string | null;
   service_tier: 'auto' | 'default' | 'priority';
-  store: false;
+  store: boolean;
   truncation: 'disabled';
   /** Absent until the end, and if the upstream's counts cannot be read. */
   usage?: ReturnType<typeof responseUsage>;
@@ -205,8 +205,8 @@ export type ResponseEvent = { sequence_number: number } & (
   | ({ type: 'response.web_search_call.completed' } & OfItem)
 );
 
-/** A response as its JSON text has it. It lacks two members, and its `usage` can be null. */
-type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text' | 'access_programs'> & {
+/** A response as its JSON text has it. It lacks `output_text`, and its `usage` can be null. */
+type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text'> & {
   usage?: ResponseObject['usage'] | null;
 };
 
@@ -229,7 +229,6 @@ function withSdkMembers({ usage, ...response }: WrittenResponse): ResponseObject
   return {
     ...response,
     output_text: text,
-    access_programs: null,
     ...(usage && { usage }),
   };
 }

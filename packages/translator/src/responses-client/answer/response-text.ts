@@ -48,11 +48,12 @@ export function responseText(
     ...settings,
     instructions: null,
     tools: [],
-    previous_response_id: null,
+    previous_response_id: settings.previous_response_id ?? null,
     service_tier: chatServiceTier(serviceTier) ?? 'auto',
-    store: false,
+    store: settings.store ?? false,
     truncation: 'disabled',
     usage: usage ? responseUsage(usage) : null,
+    access_programs: null,
   };
   return `${JSON.stringify(head).slice(0, -1)},"output":[${output.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }

@@ -14,6 +14,7 @@ import { eventPipe } from '../../wire/event-pipe.js';
 import { MAX_EVENT_BYTES } from '../../wire/sse.js';
 import type { StreamError, StreamPipe } from '../../wire/stream-pipe.js';
 import { createResponseEventWriter } from './event-writer.js';
+import type { FinishedResponse } from './item-events.js';
 import type { TranslateMessageContext } from './response-text.js';
 
 /** A pipe whose end can be replaced by a failure. */
@@ -44,6 +45,11 @@ export interface ResponseBytePipe<Out = Uint8Array> extends ResponseStreamPipe<O
    * place of the `tail` if any of them were sent after {@link StreamPipe.end}.
    */
   repeatTail(): Out;
+  /**
+   * The response with which the stream ended. Undefined before {@link StreamPipe.end}, and if the
+   * stream failed.
+   */
+  finished(): FinishedResponse | undefined;
 }
 
 /**
@@ -118,6 +124,7 @@ function responsePipe<Out>(
     written,
   );
   return Object.assign(pipe, {
+    finished: () => writer.finished(),
     failInstead(error: StreamError) {
       writer.failInstead(error);
       return written(take());

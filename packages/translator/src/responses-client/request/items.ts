@@ -21,10 +21,16 @@ import { type JsonText, stringOf } from '../../wire/raw-json.js';
 import { calledType, describeFound, readLocalInput, readShellOutput } from './local-calls.js';
 import { INPUT_PARTS, readParts, TEXT_PARTS } from './parts.js';
 import { readSealed } from './sealed-thinking.js';
+import type { StoredResponses } from './stored-state.js';
 import { calledName } from './tool-names.js';
 import { Turns } from './turns.js';
 
 export interface Conversation {
+  /**
+   * All items, in order: those of the previous response, and those of the input. An item that the
+   * input refers to stands in place of the reference.
+   */
+  readonly items: readonly unknown[];
   readonly system: TextBlock[];
   readonly messages: NativeMessage[];
   /** The upstream's names of all tools that past turns called, in order of first use. */
@@ -35,6 +41,12 @@ export interface Conversation {
   readonly foundTools: readonly Place[];
   /** The text of the user turn at the end, if the translation added one. */
   readonly closing: string | undefined;
+}
+
+interface StoredItems {
+  /** The items of the conversation that the input continues. */
+  readonly previous: Place | undefined;
+  readonly stored: StoredResponses | undefined;
 }
 
 /** Members of items that only describe how the item was created. */
@@ -49,7 +61,9 @@ export function translateInput(
   input: Place,
   instructions: Place | undefined,
   traits: ModelTraits,
+  { previous, stored }: StoredItems,
 ): Conversation {
+  const items: unknown[] = [];
   const instructed = instructions && textBlock(instructions);
   const system: TextBlock[][] = instructed ? [[instructed]] : [];
   const calledTools = new Set<string>();
@@ -58,14 +72,42 @@ export function translateInput(
   const turns = new Turns(input, traits);
   const allocateId = createIdAllocator();
 
+  previous?.items(keepItem);
   if (typeof input.value === 'string') {
     const text = textBlock(input);
     if (text) turns.hear([text], input);
-  } else input.items(addItem, 'a string or an array');
+    items.push({ role: 'user', content: input.value });
+  } else input.items(keepItem, 'a string or an array');
 
   if (turns.isEmpty) turns.hear(lastOf(system, input), input);
   const { messages, closing } = turns.finish();
-  return { system: system.flat(), messages, calledTools, addedTools, foundTools, closing };
+  return { items, system: system.flat(), messages, calledTools, addedTools, foundTools, closing };
+
+  function keepItem(item: Place): void {
+    const kept = referredItem(item) ?? item;
+    items.push(kept.value);
+    addItem(kept);
+  }
+
+  /** The item that a reference stands for; undefined if the item is not a reference. */
+  function referredItem(item: Place): Place | undefined {
+    const type = item.object().at('type');
+    if (type.value !== 'item_reference') return undefined;
+    if (!stored) {
+      return type.refuse(
+        'nothing is stored here: send the item itself (SDKs do so with store: false)',
+        'unsupported_value',
+      );
+    }
+    const id = item.at('id');
+    const found = stored.items.get(id.string());
+    if (found === undefined) {
+      return id.refuse(
+        'there is no such item of this key, or it is no longer kept: send the item itself (SDKs do so with store: false)',
+      );
+    }
+    return new Place(item.t, found, item, 'item');
+  }
 
   function addItem(item: Place): void {
     const type = item.object().at('type');
@@ -135,12 +177,6 @@ export function translateInput(
       // The upstream's own results are not in the item. The model's findings are in its answer.
       case 'web_search_call':
         item.note('dropped', 'past searches are not sent');
-        return;
-      case 'item_reference':
-        type.refuse(
-          'nothing is stored here: send the item itself (SDKs do so with store: false)',
-          'unsupported_value',
-        );
         return;
       default:
         type.refuse(`items of type ${quote(type.value)} have no equivalent`, 'unsupported_value');

@@ -14,6 +14,7 @@ import {
 } from '../../chat-client/request/bound-thinking.js';
 import { refuseExcessCachePoints } from '../../chat-client/request/cache-points.js';
 import {
+  countRequest,
   type NativeRequest,
   writeNativeRequest,
 } from '../../chat-client/request/native-request.js';
@@ -40,7 +41,7 @@ import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
 import type { ResponsesContext } from '../response-context.js';
 import { translateInput } from './items.js';
-import { refuseStoredState } from './stored-state.js';
+import { readStoredState, type StoredResponses } from './stored-state.js';
 import { translateTextFormat } from './text-format.js';
 import { repeatedChoice, translateResponsesTools } from './tools.js';
 
@@ -48,7 +49,16 @@ import { repeatedChoice, translateResponsesTools } from './tools.js';
  * The options of chat requests, except for two that the Responses API does not need: schemas are
  * always guaranteed if the model can guarantee them, and thinking is always returned.
  */
-export type TranslateResponsesOptions = Omit<TranslateRequestOptions, 'jsonSchema' | 'reasoning'>;
+export interface TranslateResponsesOptions extends Omit<
+  TranslateRequestOptions,
+  'jsonSchema' | 'reasoning'
+> {
+  /**
+   * Given if the caller keeps responses. Otherwise requests that refer to one are refused, and
+   * `store: true` is noted.
+   */
+  readonly stored?: StoredResponses | undefined;
+}
 
 export type ResponsesRequestTranslation =
   | {
@@ -58,8 +68,17 @@ export type ResponsesRequestTranslation =
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
-      /** The context that the translation of the answer needs. */
+      /**
+       * The context that the translation of the answer needs. Its `settings.store` says whether the
+       * client wants the response to be kept.
+       */
       readonly response: ResponsesContext;
+      /**
+       * The items of the whole conversation, as the client sent them. Together with the output of
+       * the response they are what a later request continues. Undefined without the option
+       * `stored`.
+       */
+      readonly conversation: readonly unknown[] | undefined;
       /**
        * One note for each part that was ignored, dropped, capped or rewritten: at most 100, and one
        * that counts the rest.
@@ -75,10 +94,10 @@ export type ResponsesRequestTranslation =
 /**
  * Translates the body of a `POST /v1/responses` request, given as `JSON.parse` returns it.
  *
- * Does not throw on any request, does not change it, and opens no URL. `store: true` is noted, but
- * nothing is stored. References to something stored (`previous_response_id`, `conversation`, an
- * `item_reference`, a file id), `background` and tools that only OpenAI runs are refused by name.
- * Other members without an equivalent are ignored and noted.
+ * Does not throw on any request, does not change it, and opens no URL. Nothing is stored: with the
+ * option `stored`, a caller that keeps responses passes those that the request refers to. Other
+ * references to something stored (`conversation`, a file id), `background` and tools that only
+ * OpenAI runs are refused by name. Other members without an equivalent are ignored and noted.
  *
  * @example
  * import { translateResponsesRequest } from '@gateway/translator/responses';
@@ -103,38 +122,78 @@ export function translateResponsesRequest(
 ): ResponsesRequestTranslation {
   const { model, traits, maxOutputTokens } = options ?? {};
   requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  return orRefused(() => {
+    const { native, ...translation } = translate(request, options);
+    const body = writeNativeRequest(native, options.stringify);
+    return { outcome: 'translated', body, ...translation };
+  });
+}
+
+export type TokenCountRequestTranslation =
+  | {
+      readonly outcome: 'translated';
+      /** JSON text of the request of the upstream's `POST /v1/messages/count_tokens`. */
+      readonly body: string;
+      /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
+      readonly betas: readonly string[];
+      /** As in {@link ResponsesRequestTranslation}. */
+      readonly notes: readonly Note[];
+    }
+  | { readonly outcome: 'refused'; readonly problem: RequestProblem };
+
+/**
+ * Translates the body of a `POST /v1/responses/input_tokens` request, which counts the tokens of a
+ * Responses request. Everything that the model would read is as {@link translateResponsesRequest}
+ * would send it, so the same requests are refused.
+ *
+ * https://platform.openai.com/docs/api-reference/responses/input-tokens
+ * https://platform.claude.com/docs/en/api/messages-count-tokens
+ *
+ * @throws {TypeError} An option is missing. The message names it.
+ */
+export function translateTokenCountRequest(
+  request: unknown,
+  options: TranslateResponsesOptions,
+): TokenCountRequestTranslation {
+  const { model, traits, maxOutputTokens } = options ?? {};
+  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  return orRefused(() => {
+    // A count does not depend on cache points.
+    const { native, betas, notes } = translate(request, { ...options, cache: undefined });
+    const body = writeNativeRequest(countRequest(native), options.stringify);
+    return { outcome: 'translated', body, betas, notes };
+  });
+}
+
+function orRefused<Translated>(translated: () => Translated) {
   try {
-    return translate(request, options);
+    return translated();
   } catch (error) {
-    if (error instanceof RefusedRequestError) return { outcome: 'refused', problem: error.problem };
-    throw error;
+    if (!(error instanceof RefusedRequestError)) throw error;
+    return { outcome: 'refused', problem: error.problem } as const;
   }
 }
 
-function translate(
-  body: unknown,
-  {
-    model,
-    traits,
-    maxOutputTokens,
-    endUserId,
-    cache,
-    webSearch,
-    stringify,
-  }: TranslateResponsesOptions,
-): ResponsesRequestTranslation {
+function translate(body: unknown, options: TranslateResponsesOptions) {
+  const { model, traits, maxOutputTokens, endUserId, cache, webSearch, stored } = options;
   const t = createTranslation();
   const request = new Place(t, body).object();
   if (isTooDeep(body)) request.refuse('is over 200 levels deep');
   const askedFor = request.at('model').nonEmptyString();
-  refuseStoredState(request);
+  const previousId = readStoredState(request, stored);
+  // If nothing is kept, the member stays unread and is noted.
+  const keeps = stored && request.at('store').boolean(true);
+  const previous = previousId && new Place(t, stored?.previous, request, 'previous_response_id');
   const limit = request.given('max_output_tokens');
   const maxTokens = readMaxTokens(limit, maxOutputTokens);
   const stream = request.at('stream').boolean(false);
   request.given('stream_options')?.object().noteUnread();
   readInclude(request.given('include'));
   const input = request.at('input');
-  const conversation = translateInput(input, request.given('instructions'), traits);
+  const conversation = translateInput(input, request.given('instructions'), traits, {
+    previous,
+    stored,
+  });
   const isBound = bindsPrefix(traits);
   const schemas = traits.structuredOutputs === 'accepted' ? nativeSchemas() : promptedSchemas();
   // The format is read first, because formats and strict tools share the limits. A strict tool that
@@ -192,14 +251,17 @@ function translate(
       text: { format: text.repeated },
       tool_choice: repeatedChoice(request.at('tool_choice').value),
       top_p: sampling.top_p ?? null,
+      store: keeps,
+      previous_response_id: previousId?.string(),
     },
   };
+  const { items } = conversation;
   return {
-    outcome: 'translated',
-    body: writeNativeRequest(native, stringify),
+    native,
     betas,
     stream,
     response,
+    conversation: stored && items,
     notes: finishNotes(t),
   };
 }

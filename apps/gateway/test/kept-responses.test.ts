@@ -1,0 +1,282 @@
+/** Responses that later requests continue or refer to, by OpenAI's SDK. */
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { openRedisLink } from './support/redis-link.js';
+
+const MODEL = 'claude-opus-5-5';
+const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
+const look = {
+  type: 'function' as const,
+  name: 'look',
+  parameters: { type: 'object', properties: {} },
+  strict: false,
+};
+
+function clientOf({ url }: TestGateway, apiKey: string): OpenAI {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+}
+
+/** The native messages of the latest request, without cache points. */
+function sentMessages({ simulator }: TestGateway): unknown {
+  const { body } = simulator.journal.requests().at(-1)!;
+  const { messages } = JSON.parse(String(body)) as { readonly messages: unknown };
+  return JSON.parse(
+    JSON.stringify(messages, (name, value) => (name === 'cache_control' ? undefined : value)),
+  );
+}
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.stop());
+
+describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
+  let gateway: TestGateway;
+  let client: OpenAI;
+  let closeLink = (): Promise<void> | void => undefined;
+  beforeAll(async () => {
+    const env: Record<string, string> = {};
+    if (where === 'in Redis') {
+      const link = await openRedisLink(redis);
+      env['REDIS_URL'] = link.url;
+      closeLink = () => link.close();
+    }
+    gateway = await startTestGateway({ env });
+    client = clientOf(gateway, (await gateway.createKey()).apiKey);
+  });
+  afterEach(() => {
+    gateway.simulator.reset();
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await closeLink();
+  });
+
+  it('a chain of responses sends the whole conversation upstream, with its thinking', async () => {
+    gateway.simulator.script({
+      content: [
+        thinking,
+        { type: 'text', text: 'Let me see.' },
+        { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 1 } },
+      ],
+      stopReason: 'tool_use',
+    });
+    const tools = [look];
+    const first = await client.responses.create({ model: MODEL, input: 'Where?', tools });
+    expect(first).toMatchObject({ store: true, previous_response_id: null });
+    const second = await client.responses
+      .stream({
+        model: MODEL,
+        tools,
+        previous_response_id: first.id,
+        input: [{ type: 'function_call_output', call_id: 'toolu_1', output: 'Here.' }],
+      })
+      .finalResponse();
+    expect(second).toMatchObject({ store: true, previous_response_id: first.id });
+    const third = await client.responses.create({
+      model: MODEL,
+      tools,
+      previous_response_id: second.id,
+      input: 'Thanks',
+    });
+    expect(third.status).toBe('completed');
+    expect(sentMessages(gateway)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Where?' }] },
+      {
+        role: 'assistant',
+        content: [
+          thinking,
+          { type: 'text', text: 'Let me see.' },
+          { type: 'tool_use', id: 'toolu_1', name: 'look', input: { at: 1 } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: [{ type: 'text', text: 'Here.' }],
+          },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          {
+            type: 'thinking',
+            thinking: expect.any(String),
+            signature: expect.stringMatching(/^sim-/),
+          },
+          { type: 'text', text: second.output_text },
+        ],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'Thanks' }] },
+    ]);
+  });
+
+  it('a reference to an item is replaced by the item', async () => {
+    gateway.simulator.script({ content: [thinking, { type: 'text', text: 'Hello.' }] });
+    const first = await client.responses.create({ model: MODEL, input: 'Hi' });
+    await client.responses.create({
+      model: MODEL,
+      input: [
+        { role: 'user', content: 'Hi' },
+        ...first.output.map(({ id }) => ({ type: 'item_reference' as const, id: id! })),
+        { role: 'user', content: 'Go on' },
+      ],
+    });
+    expect(sentMessages(gateway)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', content: [thinking, { type: 'text', text: 'Hello.' }] },
+      { role: 'user', content: [{ type: 'text', text: 'Go on' }] },
+    ]);
+  });
+
+  it('counts the tokens of the conversation that a request continues', async () => {
+    const first = await client.responses.create({ model: MODEL, input: 'A longer question' });
+    const input = 'Go on';
+    const [alone, continued] = await Promise.all([
+      client.responses.inputTokens.count({ model: MODEL, input }),
+      client.responses.inputTokens.count({ model: MODEL, input, previous_response_id: first.id }),
+    ]);
+    expect(continued.input_tokens).toBeGreaterThan(alone.input_tokens);
+  });
+
+  it('a response can be read and deleted by the key that made it, and by no other', async () => {
+    const first = await client.responses.create({ model: MODEL, input: 'Hi' });
+    expect(await client.responses.retrieve(first.id)).toEqual(first);
+    const other = clientOf(gateway, (await gateway.createKey()).apiKey);
+    const unknown = { status: 404, code: 'response_not_found' };
+    await expect(other.responses.retrieve(first.id)).rejects.toMatchObject(unknown);
+    await expect(other.responses.delete(first.id)).rejects.toMatchObject(unknown);
+    await expect(
+      other.responses.create({ model: MODEL, input: 'Hi', previous_response_id: first.id }),
+    ).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
+    await client.responses.delete(first.id);
+    await expect(client.responses.retrieve(first.id)).rejects.toMatchObject(unknown);
+    await expect(
+      client.responses.create({ model: MODEL, input: 'Hi', previous_response_id: first.id }),
+    ).rejects.toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+    });
+  });
+
+  it('nothing is kept of a request with `store: false`, of a failed stream, and of a refused one', async () => {
+    const params = { model: MODEL, input: 'Hi' };
+    const plain = await client.responses.create({ ...params, store: false });
+    expect(plain).toHaveProperty('store', false);
+    await expect(client.responses.retrieve(plain.id)).rejects.toMatchObject({ status: 404 });
+    gateway.simulator.script({
+      streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },
+    });
+    let id = '';
+    const stream = client.responses.stream(params);
+    stream.on('response.created', ({ response }) => (id = response.id));
+    await expect(stream.finalResponse()).rejects.toThrow();
+    expect(id).toMatch(/^resp_/);
+    await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('a key that is revoked, or whose account is erased, leaves nothing behind', async () => {
+    const { responses } = gateway.running.services;
+    for (const end of ['revokeKey', 'eraseAccount'] as const) {
+      const { id: keyId, apiKey } = await gateway.createKey();
+      const { account_id: accountId } = await gateway.call('showKey', { key_id: keyId });
+      const { id } = await clientOf(gateway, apiKey).responses.create({
+        model: MODEL,
+        input: 'Hi',
+      });
+      const owner = { keyId, accountId };
+      expect(await responses?.memory.recall(owner, id)).toBeDefined();
+      if (end === 'revokeKey') await gateway.call(end, { key_id: keyId });
+      else await gateway.call(end, { account_id: accountId });
+      expect(await responses?.memory.recall(owner, id)).toBe(undefined);
+    }
+  });
+});
+
+describe('without a memory', () => {
+  it('a reference is refused, and nothing is kept', async () => {
+    const gateway = await startTestGateway({ env: { RESPONSE_MEMORY_MINUTES: '0' } });
+    const client = clientOf(gateway, (await gateway.createKey()).apiKey);
+    const { data, response: http } = await client.responses
+      .create({ model: MODEL, input: 'Hi', store: true })
+      .withResponse();
+    expect(data).toHaveProperty('store', false);
+    expect(http.headers.get('x-gateway-translation-notes')).toBe('store ignored');
+    await expect(
+      client.responses.create({ model: MODEL, input: 'Hi', previous_response_id: data.id }),
+    ).rejects.toMatchObject({ status: 400, code: 'unsupported_value' });
+    await expect(client.responses.retrieve(data.id)).rejects.toMatchObject({ status: 404 });
+    await gateway.stop();
+  });
+});
+
+describe('with too little memory', () => {
+  let gateway: TestGateway;
+  let client: OpenAI;
+  const MAX_BODY_BYTES = 20_000;
+  beforeAll(async () => {
+    gateway = await startTestGateway({
+      env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES), RESPONSE_MEMORY_BYTES: '60000' },
+    });
+    client = clientOf(gateway, (await gateway.createKey()).apiKey);
+  });
+  afterAll(() => gateway.stop());
+
+  it('a response that cannot be kept says so', async () => {
+    const { responses } = gateway.running.services;
+    const { account_id: accountId } = await gateway.call('showKey', {
+      key_id: (await gateway.createKey()).id,
+    });
+    const taken = responses!.pending.open(accountId);
+    expect(taken.resize(30_000)).toBe('reserved');
+    const other = responses!.pending.open('acct_other');
+    expect(other.resize(14_000)).toBe('reserved');
+    const response = await client.responses.create({ model: MODEL, input: 'x'.repeat(17_000) });
+    expect(response).toHaveProperty('store', false);
+    await expect(client.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
+    taken.release();
+    other.release();
+    const next = await client.responses.create({ model: MODEL, input: 'x'.repeat(17_000) });
+    expect(next).toHaveProperty('store', true);
+    expect(responses!.pending.reservedBytes).toBe(0);
+  });
+
+  it('a body and the conversation that it continues are together limited as one body is', async () => {
+    const input = 'x'.repeat(12_000);
+    const first = await client.responses.create({ model: MODEL, input });
+    await expect(
+      client.responses.create({ model: MODEL, input, previous_response_id: first.id }),
+    ).rejects.toMatchObject({ status: 413 });
+    expect(gateway.running.services.memory.reservedBytes).toBe(0);
+  });
+});
+
+describe('while Redis cannot be reached', () => {
+  it('responses are made but not kept, and what needs one is refused with 503', async () => {
+    const link = await openRedisLink(redis);
+    const gateway = await startTestGateway({ env: { REDIS_URL: link.url } });
+    const client = clientOf(gateway, (await gateway.createKey()).apiKey);
+    const first = await client.responses.create({ model: MODEL, input: 'Hi' });
+    await link.close();
+    const second = await client.responses.create({ model: MODEL, input: 'Hi' });
+    expect(second.status).toBe('completed');
+    const unavailable = { status: 503, type: 'api_error' };
+    await expect(
+      client.responses.create({ model: MODEL, input: 'Hi', previous_response_id: first.id }),
+    ).rejects.toMatchObject(unavailable);
+    await expect(client.responses.retrieve(first.id)).rejects.toMatchObject(unavailable);
+    await gateway.stop();
+  });
+});

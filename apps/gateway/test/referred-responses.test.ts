@@ -1,0 +1,106 @@
+/** Which kept responses a request refers to, found in its bytes. */
+
+import { describe, expect, it } from '@jest/globals';
+import { recallReferred, storedFor } from '../src/response-memory/referred-responses.js';
+import type { KeptResponse, ResponseMemory } from '../src/response-memory/response-memory.js';
+import type { Refusal } from '../src/refusal.js';
+
+const OWNER = { accountId: 'acct_1', keyId: 'key_1' };
+const kept = (id: string): KeptResponse => ({
+  conversation: Buffer.from('{"items":[{"role":"user","content":"Hi"}]}'),
+  response: Buffer.from(`{"id":"${id}","output":[{"id":"${id.replace('resp', 'msg')}_0"}]}`),
+});
+
+/** A memory that has every response, and remembers what it was asked for. */
+function openMemory() {
+  const asked = { measured: [] as string[], recalled: [] as string[], responses: [] as string[] };
+  const memory: ResponseMemory = {
+    remember: () => Promise.resolve('kept'),
+    measure(_owner, id) {
+      asked.measured.push(id);
+      return Promise.resolve({ conversation: 100, response: 10 });
+    },
+    recall(_owner, id) {
+      asked.recalled.push(id);
+      return Promise.resolve(kept(id));
+    },
+    recallResponse(_owner, id) {
+      asked.responses.push(id);
+      return Promise.resolve(kept(id).response);
+    },
+    forget: () => Promise.resolve(false),
+    forgetAll: () => Promise.resolve(),
+    close: () => undefined,
+  };
+  return { asked, memory };
+}
+
+async function recallFor(body: string, refusal?: Refusal) {
+  const { asked, memory } = openMemory();
+  const reserved: number[] = [];
+  const recall = await recallReferred(Buffer.from(body), OWNER, memory, (bytes) => {
+    reserved.push(bytes);
+    return refusal;
+  });
+  return { ...asked, reserved, recall };
+}
+
+const NOTHING = { measured: [], recalled: [], responses: [], reserved: [] };
+
+describe('recallReferred', () => {
+  it('looks up nothing for a request that refers to nothing', async () => {
+    const input = [
+      { id: 'msg_a_0', type: 'message', content: 'a' },
+      { content: '"previous_response_id": "resp_a", "item_reference"' },
+    ];
+    for (const body of ['', '{}', JSON.stringify({ input }), JSON.stringify({ input: 'resp_a' })]) {
+      expect(await recallFor(body)).toMatchObject(NOTHING);
+    }
+  });
+
+  it('reserves memory for the response that is continued, then reads it', async () => {
+    const found = await recallFor('{"input":"ä", "previous_response_id" : "resp_a-_1"}');
+    const once = ['resp_a-_1'];
+    expect(found).toMatchObject({ measured: once, recalled: once, reserved: [110], responses: [] });
+    if (found.recall.outcome === 'refused') throw new Error('refused');
+    const request = { previous_response_id: 'resp_a-_1' };
+    expect(storedFor(request, found.recall.recalled)).toEqual({
+      items: new Map(),
+      previous: [{ role: 'user', content: 'Hi' }, { id: 'msg_a-_1_0' }],
+    });
+    expect(storedFor({ previous_response_id: 'resp_b' }, found.recall.recalled)).toEqual({
+      items: new Map(),
+    });
+    expect(storedFor({ previous_response_id: null }, found.recall.recalled)).toEqual({
+      items: new Map(),
+    });
+  });
+
+  it('reads each response once to whose items the input refers, without its conversation', async () => {
+    const ids = ['msg_a_0', 'rs_a_1', 'fc_b_0', 'ctc_b_1', 'odd', 'msg_c_x'];
+    const input = ids.map((id) => ({ type: 'item_reference', id }));
+    const found = await recallFor(JSON.stringify({ input }));
+    expect(found).toMatchObject({ reserved: [20], recalled: [] });
+    expect(found.responses).toEqual(['resp_a', 'resp_b']);
+    if (found.recall.outcome === 'refused') throw new Error('refused');
+    const { items } = storedFor({}, found.recall.recalled);
+    expect([...items.keys()]).toEqual(['msg_a_0', 'msg_b_0']);
+  });
+
+  it('reads nothing if there is no memory for it', async () => {
+    const refusal: Refusal = { status: 429, type: 'rate_limit_error', message: 'full' };
+    const found = await recallFor('{"previous_response_id":"resp_a"}', refusal);
+    expect(found).toMatchObject({ recall: { outcome: 'refused', refusal }, recalled: [] });
+  });
+
+  it('looks up a limited number of responses, however many ids a body has', async () => {
+    const input = Array.from({ length: 30_000 }, (_, i) => ({
+      type: 'item_reference',
+      id: `msg_${String(i)}_0`,
+      previous_response_id: `resp_${String(i)}`,
+    }));
+    const found = await recallFor(JSON.stringify({ input }));
+    expect(found.recalled).toHaveLength(4);
+    expect(found.responses).toHaveLength(2_000);
+  });
+});

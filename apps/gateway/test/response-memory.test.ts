@@ -1,0 +1,60 @@
+/** The memories of responses, in a process and in Redis. */
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { createLocalResponses } from '../src/response-memory/local-responses.js';
+import { createRedisResponses } from '../src/response-memory/redis-responses.js';
+import { describeResponseMemory } from './support/response-memory-suite.js';
+
+const close: (() => void)[] = [];
+afterEach(() => {
+  for (const each of close.splice(0)) each();
+});
+
+describeResponseMemory('in a process', (options) => {
+  const memory = createLocalResponses(options);
+  close.push(() => {
+    memory.close();
+  });
+  return memory;
+});
+
+describe('in Redis', () => {
+  let server: RedisServer;
+  let tests = 0;
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server.stop());
+
+  describeResponseMemory('on one server', (options) => {
+    tests += 1;
+    const memory = createRedisResponses({
+      ...options,
+      redis: server.connect(),
+      prefix: `test-${String(tests)}-${String(Date.now())}`,
+    });
+    close.push(() => {
+      memory.close();
+    });
+    return memory;
+  });
+});
+
+it('a response in a process is gone soon after its time, also if nobody asks', async () => {
+  jest.useFakeTimers();
+  try {
+    const ttlMs = 30 * 60_000;
+    const memory = createLocalResponses({ ttlMs, maxBytes: 100_000, now: Date.now });
+    const owner = { accountId: 'acct_1', keyId: 'key_1' };
+    const text = Buffer.alloc(40_000);
+    await memory.remember(owner, 'resp_1', { conversation: text, response: Buffer.alloc(0) });
+    expect(memory.keptBytes()).toBeGreaterThan(40_000);
+    jest.advanceTimersByTime(ttlMs + 60_000);
+    expect(memory.keptBytes()).toBe(0);
+    memory.close();
+  } finally {
+    jest.useRealTimers();
+  }
+});

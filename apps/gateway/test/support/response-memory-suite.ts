@@ -1,0 +1,167 @@
+/** What every memory of responses does. Each implementation passes these tests. */
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { sizeOf } from '../../src/response-memory/response-memory.js';
+import type {
+  KeptResponse,
+  ResponseMemory,
+  ResponseMemoryLimits,
+  ResponseOwner,
+} from '../../src/response-memory/response-memory.js';
+
+export type OpenMemory = (
+  options: ResponseMemoryLimits & { readonly now: () => number },
+) => ResponseMemory;
+
+const MINUTE = 60_000;
+const TTL = { ttlMs: 30 * MINUTE };
+const ALICE: ResponseOwner = { accountId: 'acct_1', keyId: 'key_a' };
+const BOB: ResponseOwner = { accountId: 'acct_1', keyId: 'key_b' };
+const CAROL: ResponseOwner = { accountId: 'acct_2', keyId: 'key_c' };
+
+const kept = (text: string): KeptResponse => ({
+  conversation: Buffer.from(`{"items":["${text}"]}`),
+  response: Buffer.from(`{"id":"${text}"}`),
+});
+/** A response that counts this many bytes. */
+function ofSize(bytes: number): KeptResponse {
+  const empty = { conversation: Buffer.alloc(0), response: Buffer.alloc(0) };
+  return { ...empty, conversation: Buffer.alloc(bytes - sizeOf(empty), 'x') };
+}
+
+export function describeResponseMemory(name: string, open: OpenMemory): void {
+  describe(name, () => {
+    let time: number;
+    let memory: ResponseMemory;
+    const opened = (maxBytes: number): ResponseMemory =>
+      (memory = open({ ...TTL, maxBytes, now: () => time }));
+    beforeEach(() => {
+      time = Date.now();
+    });
+
+    async function idsOf(owner: ResponseOwner, ids: readonly string[]): Promise<string[]> {
+      const found: string[] = [];
+      for (const id of ids) {
+        if ((await memory.recallResponse(owner, id)) !== undefined) found.push(id);
+      }
+      return found;
+    }
+
+    it('returns what it keeps, byte for byte, to the key that made it and to no other', async () => {
+      opened(1_000_000);
+      const response = { ...kept('ä\u0000☃'), response: Buffer.from([0, 255, 10, 13, 128]) };
+      expect(await memory.remember(ALICE, 'resp_1', response)).toBe('kept');
+      const recalled = await memory.recall(ALICE, 'resp_1');
+      expect(Buffer.from(recalled!.conversation)).toEqual(response.conversation);
+      expect(Buffer.from(recalled!.response)).toEqual(response.response);
+      expect(Buffer.from((await memory.recallResponse(ALICE, 'resp_1'))!)).toEqual(
+        response.response,
+      );
+      expect(await memory.measure(ALICE, 'resp_1')).toEqual({
+        conversation: response.conversation.length,
+        response: 5,
+      });
+      for (const other of [BOB, CAROL, { ...ALICE, keyId: 'key_' }]) {
+        expect(await memory.measure(other, 'resp_1')).toBe(undefined);
+        expect(await memory.recall(other, 'resp_1')).toBe(undefined);
+        expect(await memory.recallResponse(other, 'resp_1')).toBe(undefined);
+        expect(await memory.forget(other, 'resp_1')).toBe(false);
+      }
+      expect(await memory.recall(ALICE, 'resp_2')).toBe(undefined);
+      expect(await memory.recall(ALICE, 'resp_1')).toBeDefined();
+    });
+
+    it('replaces a response with the same id', async () => {
+      opened(10_000);
+      for (let i = 0; i < 20; i += 1) await memory.remember(ALICE, 'resp_1', ofSize(3_000));
+      await memory.remember(ALICE, 'resp_1', kept('last'));
+      expect(String(await memory.recallResponse(ALICE, 'resp_1'))).toBe('{"id":"last"}');
+    });
+
+    it('forgets a response when its time is over, which begins again with each use', async () => {
+      opened(1_000_000);
+      await memory.remember(ALICE, 'resp_1', kept('1'));
+      await memory.remember(ALICE, 'resp_2', kept('2'));
+      time += 20 * MINUTE;
+      expect(await memory.recall(ALICE, 'resp_2')).toBeDefined();
+      time += 10 * MINUTE - 1;
+      expect(await idsOf(ALICE, ['resp_2'])).toEqual(['resp_2']);
+      time += 1;
+      expect(await idsOf(ALICE, ['resp_1', 'resp_2'])).toEqual(['resp_2']);
+      expect(await memory.forget(ALICE, 'resp_1')).toBe(false);
+      time += 30 * MINUTE;
+      expect(await memory.recall(ALICE, 'resp_2')).toBe(undefined);
+    });
+
+    it('forgets one response, those of a key, or those of an account', async () => {
+      opened(1_000_000);
+      for (const owner of [ALICE, BOB, CAROL]) {
+        for (const id of ['resp_1', 'resp_2', 'resp_3']) await memory.remember(owner, id, kept(id));
+      }
+      const all = ['resp_1', 'resp_2', 'resp_3'];
+      expect(await memory.forget(ALICE, 'resp_2')).toBe(true);
+      expect(await memory.forget(ALICE, 'resp_2')).toBe(false);
+      expect(await idsOf(ALICE, all)).toEqual(['resp_1', 'resp_3']);
+      await memory.forgetAll(ALICE);
+      expect(await idsOf(ALICE, all)).toEqual([]);
+      expect(await idsOf(BOB, all)).toEqual(all);
+      await memory.forgetAll({ accountId: 'acct_1' });
+      expect(await idsOf(BOB, all)).toEqual([]);
+      expect(await idsOf(CAROL, all)).toEqual(all);
+      await memory.forgetAll({ accountId: 'acct_3' });
+      expect(await idsOf(CAROL, all)).toEqual(all);
+    });
+
+    it('gives an account at most half, and makes room by forgetting what it used least recently', async () => {
+      opened(100_000);
+      for (const id of ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5']) {
+        time += 1;
+        expect(await memory.remember(ALICE, id, ofSize(10_000))).toBe('kept');
+      }
+      time += 1;
+      await memory.recall(ALICE, 'resp_1');
+      time += 1;
+      // The limit is one of the account, not of the key.
+      expect(await memory.remember(BOB, 'resp_6', ofSize(10_000))).toBe('kept');
+      const all = ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5'];
+      expect(await idsOf(ALICE, all)).toEqual(['resp_1', 'resp_3', 'resp_4', 'resp_5']);
+      expect(await idsOf(BOB, ['resp_6'])).toEqual(['resp_6']);
+      expect(await memory.remember(ALICE, 'resp_7', ofSize(50_001))).toBe('no_room');
+      expect(await memory.remember(CAROL, 'resp_8', ofSize(50_000))).toBe('kept');
+    });
+
+    it('never forgets the responses of one account to make room for another', async () => {
+      opened(100_000);
+      await memory.remember(ALICE, 'resp_1', ofSize(50_000));
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_001))).toBe('no_room');
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_000))).toBe('kept');
+      expect(await memory.remember(CAROL, 'resp_3', ofSize(25_000))).toBe('kept');
+      expect(await idsOf(CAROL, ['resp_2', 'resp_3'])).toEqual(['resp_3']);
+      expect(await idsOf(ALICE, ['resp_1'])).toEqual(['resp_1']);
+      // What has expired or was forgotten takes no room.
+      await memory.forgetAll(ALICE);
+      expect(await memory.remember(CAROL, 'resp_4', ofSize(50_000))).toBe('kept');
+      time += 30 * MINUTE;
+      expect(await memory.remember(BOB, 'resp_5', ofSize(50_000))).toBe('kept');
+    });
+
+    it('counts exactly, whatever happens', async () => {
+      opened(100_000);
+      const ids = ['resp_1', 'resp_2', 'resp_3', 'resp_4'];
+      for (let step = 0; step < 200; step += 1) {
+        time += 7 * MINUTE;
+        const owner = [ALICE, BOB, CAROL][step % 3]!;
+        const id = ids[step % ids.length]!;
+        await memory.remember(owner, id, ofSize(1_000 + ((step * 7_919) % 40_000)));
+        if (step % 5 === 0) await memory.forget(owner, ids[(step + 1) % ids.length]!);
+        if (step % 11 === 0) await memory.recall(owner, ids[(step + 2) % ids.length]!);
+        if (step % 23 === 0) await memory.forgetAll(BOB);
+      }
+      await memory.forgetAll({ accountId: 'acct_1' });
+      await memory.forgetAll({ accountId: 'acct_2' });
+      expect(await memory.remember(ALICE, 'resp_1', ofSize(50_000))).toBe('kept');
+      expect(await memory.remember(CAROL, 'resp_1', ofSize(25_000))).toBe('kept');
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_001))).toBe('no_room');
+    });
+  });
+}
