@@ -7,13 +7,23 @@ import type { Refusal } from './refusal.js';
  * if there is one.
  */
 const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
-  [/^\/v1\/responses\/./, 'POST /v1/responses with the whole conversation as input'],
+  [
+    /^\/v1\/(responses\/.|conversations)/,
+    'POST /v1/responses with the whole conversation as input',
+  ],
   [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
   [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],
-  [
-    /^\/v1\/(embeddings|moderations|files|batches|images|audio|assistants|threads|uploads|vector_stores|fine_tuning|realtime|skills|agents|sessions|organizations)(\/|$)/,
-  ],
+  [pathsBelow('agents', 'assistants', 'audio', 'batches', 'chatkit', 'containers')],
+  [pathsBelow('content_provenance_checks', 'decisions', 'deployment_runs', 'deployments')],
+  [pathsBelow('dreams', 'embeddings', 'environments', 'evals', 'files', 'fine_tuning', 'images')],
+  [pathsBelow('live', 'memory_stores', 'moderations', 'organization', 'organizations')],
+  [pathsBelow('realtime', 'sessions', 'skills', 'threads', 'tunnels', 'uploads', 'user_profiles')],
+  [pathsBelow('vaults', 'vector_stores', 'videos', 'webhook_endpoints', 'webhook_event_types')],
 ];
+
+function pathsBelow(...names: readonly string[]): RegExp {
+  return new RegExp(`^/v1/(${names.join('|')})(/|$)`);
+}
 
 /** The endpoint that was probably meant, by the end of the path. The first match counts. */
 const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [

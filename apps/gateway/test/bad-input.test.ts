@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -39,6 +41,10 @@ async function expectNothingHappened(): Promise<void> {
   const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
   expect(data).toHaveLength(0);
 }
+
+/** The first part of the path of a call in the sources of an SDK. */
+const CALL_OF_SDK =
+  /_client\s*\.(?:get|post|put|patch|delete|getAPIList)\(\s*(?:path)?['`](?:\/v1)?\/([a-z_]+)/g;
 
 const content = { messages: [{ role: 'user', content: 'Hello' }] };
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -592,6 +598,30 @@ describe('the gateway', () => {
       await (await fetch(gateway.url + plain, { headers })).json(),
     );
   });
+
+  it.each(['openai', '@anthropic-ai/sdk'])(
+    'that %s can ask for is served, or known not to be offered',
+    async (sdk) => {
+      const folder = join(dirname(require.resolve(sdk)), 'resources');
+      const roots = new Set<string>();
+      for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+        if (!file.endsWith('.mjs')) continue;
+        const text = readFileSync(join(folder, file), 'utf8');
+        for (const [, root] of text.matchAll(CALL_OF_SDK)) roots.add(root!);
+      }
+      // An SDK that writes its calls in another way would have none.
+      expect(roots.size).toBeGreaterThan(10);
+      const served = Object.values(PATHS).map((path) => path.split('/')[2]);
+      const unknown = [];
+      for (const root of roots) {
+        const response = await fetch(`${gateway.url}/v1/${root}`, { method: 'PUT' });
+        const { error } = (await response.json()) as { error: { message: string } };
+        const isKnown = error.message.includes('not offered here') || response.status === 405;
+        if (!isKnown && !served.includes(root)) unknown.push([root, error.message]);
+      }
+      expect(unknown).toEqual([]);
+    },
+  );
 
   it.each([
     [
