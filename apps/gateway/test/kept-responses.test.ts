@@ -1,12 +1,14 @@
 /** Responses that later requests continue or refer to, by OpenAI's SDK. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import OpenAI from 'openai';
+import { Piscina } from 'piscina';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { openRedisLink } from './support/redis-link.js';
+import { eventually } from './support/until.js';
 
 const MODEL = 'claude-opus-5-5';
 const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
@@ -139,6 +141,30 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     ]);
   });
 
+  it.each([
+    ['long', ['x'.repeat(1_500_000)]],
+    ['of many parts', Array.from({ length: 9_000 }, () => 'x')],
+  ])(
+    'a conversation that is %s is continued, prepared in the worker thread',
+    async (_what, texts) => {
+      const content = texts.map((text) => ({ type: 'input_text' as const, text }));
+      const input = [{ role: 'user' as const, content }];
+      const first = await client.responses.create({ model: MODEL, input });
+      const run = jest.spyOn(Piscina.prototype, 'run');
+      const params = { model: MODEL, previous_response_id: first.id, input: 'Go on' };
+      const second = await client.responses.create(params);
+      const runs = run.mock.calls.length;
+      run.mockRestore();
+      expect(runs).toBe(1);
+      expect(second).toHaveProperty('store', true);
+      expect(sentMessages(gateway)).toMatchObject([
+        { role: 'user', content: texts.map((text) => ({ type: 'text', text })) },
+        { role: 'assistant' },
+        { role: 'user', content: [{ text: 'Go on' }] },
+      ]);
+    },
+  );
+
   it('counts the tokens of the conversation that a request continues', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'A longer question' });
     const input = 'Go on';
@@ -264,12 +290,12 @@ describe('with too little memory', () => {
 });
 
 describe('while Redis cannot be reached', () => {
-  it('responses are made but not kept, and what needs one is refused with 503', async () => {
+  it('responses are made but not kept, and what needs one is refused with 503 until Redis is back', async () => {
     const link = await openRedisLink(redis);
     const gateway = await startTestGateway({ env: { REDIS_URL: link.url } });
     const client = clientOf(gateway, (await gateway.createKey()).apiKey);
     const first = await client.responses.create({ model: MODEL, input: 'Hi' });
-    await link.close();
+    link.cut();
     const second = await client.responses.create({ model: MODEL, input: 'Hi' });
     expect(second.status).toBe('completed');
     const unavailable = { status: 503, type: 'api_error' };
@@ -277,6 +303,11 @@ describe('while Redis cannot be reached', () => {
       client.responses.create({ model: MODEL, input: 'Hi', previous_response_id: first.id }),
     ).rejects.toMatchObject(unavailable);
     await expect(client.responses.retrieve(first.id)).rejects.toMatchObject(unavailable);
+    link.heal();
+    await eventually(async () => {
+      expect(await client.responses.retrieve(first.id)).toEqual(first);
+    });
     await gateway.stop();
+    await link.close();
   });
 });

@@ -1,8 +1,12 @@
 /** The memories of responses, in a process and in Redis. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
-import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { Cluster } from 'ioredis';
+import type { Redis } from 'ioredis';
+import {
+  startRedisCluster,
+  startRedisServer,
+} from '../../../packages/rate-limiter/test/redis-server.js';
 import { createLocalResponses } from '../src/response-memory/local-responses.js';
 import { createRedisResponses } from '../src/response-memory/redis-responses.js';
 import { describeResponseMemory } from './support/response-memory-suite.js';
@@ -20,19 +24,34 @@ describeResponseMemory('in a process', (options) => {
   return memory;
 });
 
-describe('in Redis', () => {
-  let server: RedisServer;
+describe.each([
+  [
+    'on one server of Redis',
+    async () => {
+      const server = await startRedisServer();
+      return { connect: () => server.connect(), stop: () => server.stop() };
+    },
+  ],
+  [
+    'on a cluster of Redis',
+    async () => {
+      const cluster = await startRedisCluster();
+      return { connect: () => new Cluster([...cluster.urls]), stop: () => cluster.stop() };
+    },
+  ],
+] as const)('%s', (_where, start) => {
+  let servers: { readonly connect: () => Redis | Cluster; readonly stop: () => Promise<void> };
   let tests = 0;
   beforeAll(async () => {
-    server = await startRedisServer();
+    servers = await start();
   });
-  afterAll(() => server.stop());
+  afterAll(() => servers.stop());
 
-  describeResponseMemory('on one server', (options) => {
+  describeResponseMemory('in Redis', (options) => {
     tests += 1;
     const memory = createRedisResponses({
       ...options,
-      redis: server.connect(),
+      redis: servers.connect(),
       prefix: `test-${String(tests)}-${String(Date.now())}`,
     });
     close.push(() => {

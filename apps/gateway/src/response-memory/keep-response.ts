@@ -44,7 +44,8 @@ export function startKeeping(
       if (!KEEPABLE_ID.test(id)) return;
       const kept = { conversation, response: Buffer.from(body) };
       try {
-        await keeping.memory.remember(owner, id, kept);
+        const outcome = await keeping.memory.remember(owner, id, kept);
+        if (outcome === 'no_room') log.debug('there was no room to keep a response');
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'a response could not be kept');
       }

@@ -69,13 +69,25 @@ export function createLocalResponses({
   }
 
   function makeRoom(accountId: string, bytes: number): boolean {
-    for (;;) {
-      const share = shares.get(accountId);
-      if ((share?.bytes ?? 0) + bytes <= maxBytes - used - bytes) return true;
-      const [oldest] = share?.entries.values() ?? [];
+    if (bytes * 2 > maxBytes) return false;
+    while (used + bytes > maxBytes) {
+      const [oldest] = largestShare(accountId, bytes)?.entries.values() ?? [];
       if (oldest === undefined) return false;
       drop(oldest);
     }
+    return true;
+  }
+
+  /** The share that would be the largest if `accountId` had so much more. */
+  function largestShare(accountId: string, more: number): Share | undefined {
+    let largest = shares.get(accountId);
+    let most = (largest?.bytes ?? 0) + more;
+    for (const share of shares.values()) {
+      if (share.bytes <= most) continue;
+      largest = share;
+      most = share.bytes;
+    }
+    return largest;
   }
 
   function use(owner: ResponseOwner, id: string): Entry | undefined {

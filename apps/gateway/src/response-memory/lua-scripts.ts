@@ -4,7 +4,7 @@
  *
  * - `…:of:<account>`: a sorted set with the responses of an account, by the time when they expire;
  * - `…:all`: the same for all accounts. It is read to subtract what Redis has expired;
- * - `…:bytes`: a hash with the bytes of each account, and of all (`*`);
+ * - `…:shares`: a sorted set with the accounts, by their bytes; `…:bytes`: the bytes of all;
  * - `…:one:<key>:<response>`: a hash with the texts of a response. Redis expires it.
  *
  * In a set, a response is `<account> <key> <response> <bytes>`.
@@ -19,11 +19,10 @@ local function drop(member)
   redis.call('ZREM', tag .. ':all', member)
   redis.call('ZREM', account_set(account), member)
   redis.call('DEL', tag .. ':one:' .. key .. ':' .. id)
-  for _, name in ipairs({ account, '*' }) do
-    if redis.call('HINCRBY', tag .. ':bytes', name, -bytes) <= 0 then
-      redis.call('HDEL', tag .. ':bytes', name)
-    end
+  if tonumber(redis.call('ZINCRBY', tag .. ':shares', -bytes, account)) <= 0 then
+    redis.call('ZREM', tag .. ':shares', account)
   end
+  if redis.call('DECRBY', tag .. ':bytes', bytes) <= 0 then redis.call('DEL', tag .. ':bytes') end
 end
 local function drop_expired(now)
   local gone = redis.call('ZRANGEBYSCORE', tag .. ':all', '-inf', now, 'LIMIT', 0, 1000)
@@ -41,7 +40,9 @@ local function mark(member, one, now, ttl)
   for _, name in ipairs({ one, tag .. ':all', account_set(string.match(member, '^%S+')) }) do
     redis.call('PEXPIRE', name, ttl)
   end
-  redis.call('PEXPIRE', tag .. ':bytes', ttl * 2)
+  for _, name in ipairs({ ':shares', ':bytes' }) do
+    redis.call('PEXPIRE', tag .. name, ttl * 2)
+  end
 end
 `;
 
@@ -55,17 +56,19 @@ local now, ttl, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local account, member, bytes = ARGV[4], ARGV[5], tonumber(ARGV[6])
 drop_expired(now)
 drop_one(one)
-while true do
-  local share = tonumber(redis.call('HGET', tag .. ':bytes', account) or 0)
-  local used = tonumber(redis.call('HGET', tag .. ':bytes', '*') or 0)
-  if share + bytes <= most - used - bytes then break end
-  local oldest = redis.call('ZRANGE', account_set(account), 0, 0)[1]
+if bytes * 2 > most then return 0 end
+while tonumber(redis.call('GET', tag .. ':bytes') or 0) + bytes > most do
+  local largest = account
+  local share = tonumber(redis.call('ZSCORE', tag .. ':shares', account) or 0) + bytes
+  local first = redis.call('ZREVRANGE', tag .. ':shares', 0, 0, 'WITHSCORES')
+  if first[1] and tonumber(first[2]) > share then largest = first[1] end
+  local oldest = redis.call('ZRANGE', account_set(largest), 0, 0)[1]
   if not oldest then return 0 end
   drop(oldest)
 end
 redis.call('HSET', one, 'member', member, 'conversation', ARGV[7], 'response', ARGV[8])
-redis.call('HINCRBY', tag .. ':bytes', account, bytes)
-redis.call('HINCRBY', tag .. ':bytes', '*', bytes)
+redis.call('ZINCRBY', tag .. ':shares', bytes, account)
+redis.call('INCRBY', tag .. ':bytes', bytes)
 mark(member, one, now, ttl)
 return 1
 `;

@@ -4,7 +4,7 @@
  *
  * A response belongs to the key that made it, and only that key can read it: the keys of an account
  * can belong to different people. It is kept for the configured time after its last use, unless it
- * has to make room for later ones of its account (see {@link ResponseMemory.remember}). There are
+ * has to make room for others (see {@link ResponseMemory.remember}). There are
  * two implementations: in the memory of one process, and in Redis. Both pass the suite in
  * `test/support/response-memory-suite.ts`.
  */
@@ -27,11 +27,12 @@ export type KeptBytes = { readonly [Text in keyof KeptResponse]: number };
 /** Each function rejects if the memory cannot be reached. */
 export interface ResponseMemory {
   /**
-   * Keeps a response. An account may use at most as much memory as stays free, so that no account
-   * takes the memory of others: the first can have half, the next a quarter, and so on. To stay
-   * within that, the least recently used responses of the same account are forgotten.
+   * Keeps a response. If there is too little memory, the account that would have the most forgets
+   * its least recently used responses. So an account that has no more than its equal part loses
+   * nothing, whatever others do.
    *
-   * @returns `no_room` if there would be too little memory even so: nothing is kept then
+   * @returns `no_room` if the response alone is more than half of the memory, or more than any
+   * other account has: nothing is kept then
    */
   remember(owner: ResponseOwner, id: string, kept: KeptResponse): Promise<'kept' | 'no_room'>;
   /**

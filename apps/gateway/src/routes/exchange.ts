@@ -305,11 +305,20 @@ async function recallFor(
   try {
     return await recallReferred(body, { accountId, keyId }, responses.memory, (more) => {
       const bytes = body.length + more;
-      return bytes > maxBodyBytes ? tooLarge(maxBodyBytes) : reserve(memory, bytes);
+      return bytes > maxBodyBytes ? togetherTooLarge(maxBodyBytes) : reserve(memory, bytes);
     });
   } catch (error) {
     return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
   }
+}
+
+function togetherTooLarge(maxBytes: number): Refusal {
+  return {
+    ...tooLarge(maxBytes),
+    message:
+      'request body: together with the responses that it refers to, it exceeds the maximum of ' +
+      `${String(maxBytes)} bytes`,
+  };
 }
 
 function callTo(

@@ -112,37 +112,60 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       expect(await idsOf(CAROL, all)).toEqual(all);
     });
 
-    it('gives an account at most half, and makes room by forgetting what it used least recently', async () => {
-      opened(100_000);
-      for (const id of ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5']) {
+    it('makes room by forgetting what the account used least recently, whichever of its keys made it', async () => {
+      opened(50_000);
+      const all = ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5'];
+      for (const id of all) {
         time += 1;
         expect(await memory.remember(ALICE, id, ofSize(10_000))).toBe('kept');
       }
       time += 1;
       await memory.recall(ALICE, 'resp_1');
       time += 1;
-      // The limit is one of the account, not of the key.
       expect(await memory.remember(BOB, 'resp_6', ofSize(10_000))).toBe('kept');
-      const all = ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5'];
       expect(await idsOf(ALICE, all)).toEqual(['resp_1', 'resp_3', 'resp_4', 'resp_5']);
       expect(await idsOf(BOB, ['resp_6'])).toEqual(['resp_6']);
-      expect(await memory.remember(ALICE, 'resp_7', ofSize(50_001))).toBe('no_room');
-      expect(await memory.remember(CAROL, 'resp_8', ofSize(50_000))).toBe('kept');
     });
 
-    it('never forgets the responses of one account to make room for another', async () => {
+    it('never takes the equal part of an account for another', async () => {
       opened(100_000);
-      await memory.remember(ALICE, 'resp_1', ofSize(50_000));
-      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_001))).toBe('no_room');
-      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_000))).toBe('kept');
-      expect(await memory.remember(CAROL, 'resp_3', ofSize(25_000))).toBe('kept');
-      expect(await idsOf(CAROL, ['resp_2', 'resp_3'])).toEqual(['resp_3']);
-      expect(await idsOf(ALICE, ['resp_1'])).toEqual(['resp_1']);
+      const ids = Array.from({ length: 30 }, (_, i) => `resp_${String(i)}`);
+      const add = async (owner: ResponseOwner): Promise<void> => {
+        for (const id of ids) {
+          time += 1;
+          expect(await memory.remember(owner, id, ofSize(10_000))).toBe('kept');
+        }
+      };
+      await add(ALICE);
+      expect(await idsOf(ALICE, ids)).toEqual(ids.slice(-10));
+      await add(CAROL);
+      expect(await idsOf(ALICE, ids)).toEqual(ids.slice(-5));
+      expect(await idsOf(CAROL, ids)).toEqual(ids.slice(-5));
+      await add({ accountId: 'acct_3', keyId: 'key_d' });
+      expect((await idsOf(ALICE, ids)).length).toBeGreaterThanOrEqual(3);
+      expect((await idsOf(CAROL, ids)).length).toBeGreaterThanOrEqual(3);
+      // Twice the equal part, in one response.
+      expect(await memory.remember(BOB, 'resp_large', ofSize(50_000))).toBe('no_room');
+    });
+
+    it('keeps no response that is more than half of the memory, or more than any other account has', async () => {
+      opened(100_000);
+      expect(await memory.remember(ALICE, 'resp_1', ofSize(50_001))).toBe('no_room');
+      for (let i = 0; i < 9; i += 1) {
+        const owner = { accountId: `acct_1${String(i)}`, keyId: `key_1${String(i)}` };
+        expect(await memory.remember(owner, 'resp_1', ofSize(10_000))).toBe('kept');
+      }
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(10_001))).toBe('no_room');
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(10_000))).toBe('kept');
       // What has expired or was forgotten takes no room.
-      await memory.forgetAll(ALICE);
-      expect(await memory.remember(CAROL, 'resp_4', ofSize(50_000))).toBe('kept');
+      await memory.forgetAll({ accountId: 'acct_10' });
+      await memory.forgetAll(CAROL);
+      expect(await memory.remember(CAROL, 'resp_3', ofSize(20_000))).toBe('kept');
       time += 30 * MINUTE;
-      expect(await memory.remember(BOB, 'resp_5', ofSize(50_000))).toBe('kept');
+      for (const owner of [BOB, CAROL]) {
+        expect(await memory.remember(owner, 'resp_4', ofSize(50_000))).toBe('kept');
+      }
+      expect(await idsOf(BOB, ['resp_4'])).toEqual(['resp_4']);
     });
 
     it('counts exactly, whatever happens', async () => {
@@ -159,9 +182,14 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       }
       await memory.forgetAll({ accountId: 'acct_1' });
       await memory.forgetAll({ accountId: 'acct_2' });
+      // If anything were counted that is not there, one of these would be forgotten.
       expect(await memory.remember(ALICE, 'resp_1', ofSize(50_000))).toBe('kept');
-      expect(await memory.remember(CAROL, 'resp_1', ofSize(25_000))).toBe('kept');
-      expect(await memory.remember(CAROL, 'resp_2', ofSize(25_001))).toBe('no_room');
+      expect(await memory.remember(CAROL, 'resp_1', ofSize(50_000))).toBe('kept');
+      expect(await idsOf(ALICE, ['resp_1'])).toEqual(['resp_1']);
+      // If less were counted than there is, both would stay.
+      time += 1;
+      expect(await memory.remember(CAROL, 'resp_2', ofSize(10_000))).toBe('kept');
+      expect(await idsOf(CAROL, ['resp_1', 'resp_2'])).toEqual(['resp_2']);
     });
   });
 }
