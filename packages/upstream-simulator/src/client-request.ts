@@ -21,7 +21,8 @@ export function isAuthorized(req: IncomingMessage, apiKey: string | undefined): 
 }
 
 export function betasOf(req: IncomingMessage): readonly string[] {
-  return String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+  const header = req.headers['anthropic-beta'];
+  return header === undefined ? [] : String(header).split(/\s*,\s*/);
 }
 
 export function headersWithoutCredentials(req: IncomingMessage): Record<string, string> {

@@ -277,8 +277,13 @@ function composeMessage(
   script: ScriptedReply,
   { requestId, reply, transformations }: ComposedFrom,
 ): SentMessage {
+  const content = script.content ?? reply.content;
+  const stopReason = script.stopReason ?? reply.stopReason;
+  const isEmptyRefusal = stopReason === 'refusal' && content.length === 0;
   const usage = {
     ...reply.usage,
+    // What the API counts for a refusal before any output.
+    ...(isEmptyRefusal ? { output_tokens: 1, output_tokens_details: { thinking_tokens: 0 } } : {}),
     service_tier: 'standard',
     inference_geo: inferenceGeo(request),
     ...script.usage,
@@ -288,9 +293,9 @@ function composeMessage(
     id: idOf('msg', requestId),
     type: 'message',
     role: 'assistant',
-    content: script.content ?? reply.content,
+    content,
     container: null,
-    stop_reason: script.stopReason ?? reply.stopReason,
+    stop_reason: stopReason,
     stop_sequence: script.stopSequence === undefined ? reply.stopSequence : script.stopSequence,
     stop_details: script.stopDetails ?? reply.stopDetails,
     ...(script.withoutUsage === true ? {} : { usage }),

@@ -183,6 +183,108 @@ it.each<[string, object, string | undefined, Record<string, string>?]>([
   expect(error).toBe(problem);
 });
 
+const NEWEST = { 'anthropic-version': '2026-10-21' };
+const text = { type: 'text', text: 'Hi' };
+const source = { type: 'text', media_type: 'text/plain', data: 'a' };
+const document = { type: 'document', source };
+const said = (role: string, ...content: object[]) => ({
+  messages: [...(role === 'assistant' ? [user] : []), { role, content }, user],
+});
+
+it.each<[string, object, string | undefined]>([
+  [
+    'temperature',
+    { model: 'claude-sonnet-4-6', temperature: 0.5 },
+    'temperature: Extra inputs are not permitted',
+  ],
+  [
+    'a document of the assistant',
+    said('assistant', text, document),
+    "messages.1.content.1: Input tag 'document' found using 'type' is not permitted in messages of role 'assistant'",
+  ],
+  ['a document of the user', said('user', document), undefined],
+  [
+    'citations in a text of the user',
+    said('user', { ...text, citations: [] }),
+    'messages.0.content.0.text.citations: Extra inputs are not permitted',
+  ],
+  ['no citations in a text of the user', said('user', { ...text, citations: null }), undefined],
+  ['citations of the assistant', said('assistant', { ...text, citations: [] }), undefined],
+])('only API version 2026-10-21 refuses %s, or none does', async (_what, request, problem) => {
+  const body = { model: 'claude-opus-5', ...request };
+  expect((await post(body, NEWEST)).error).toBe(problem);
+  expect((await post(body)).error).toBeUndefined();
+});
+
+it.each([
+  ['claude-opus-5-5', true],
+  ['claude-sonnet-5-5', true],
+  ['claude-haiku-5-5', false],
+  ['claude-opus-5', false],
+])('the tool computer_20251124 of %s is refused: %j', async (model, isRefused) => {
+  const screen = { display_width_px: 800, display_height_px: 600 };
+  const tools = [{ type: 'computer_20251124', name: 'computer', ...screen }];
+  const { error } = await post({ model, tools });
+  const refusal = `'${model}' does not support tool types: computer_20251124. Did you mean one of `;
+  if (isRefused) expect(error).toContain(refusal);
+  else expect(error).toBeUndefined();
+});
+
+it('a tool of an unknown type is refused', async () => {
+  const tools = [tool, { type: 'hologram_20261124', name: 'h' }];
+  const { error } = await post({ model: 'claude-opus-5', tools });
+  expect(error).toContain(
+    "tools.1: Input tag 'hologram_20261124' found using 'type' does not match",
+  );
+});
+
+it.each<[string, string | undefined]>([
+  ['interleaved-thinking-2025-05-14', undefined],
+  ['claude-code-20250219, oauth-2025-04-20', undefined],
+  ['one-2025-01-01,effort-2025-11-24 , two-2025-01-01', '`one-2025-01-01`, `two-2025-01-01`'],
+  ['', '``'],
+])('the betas %j are refused for their unknown values: %s', async (betas, unknown) => {
+  // The header is checked first.
+  const request = unknown === undefined ? { model: 'claude-opus-5' } : { model: 1 };
+  const { error } = await post(request, { 'anthropic-beta': betas });
+  if (unknown === undefined) expect(error).toBeUndefined();
+  else expect(error).toContain(`Unexpected value(s) ${unknown} for the \`anthropic-beta\` header.`);
+});
+
+it('`safeguards` is known with its beta only', async () => {
+  const request = { model: 'claude-opus-5', safeguards: [{ type: 'dangerous_tool_use' }] };
+  expect((await post(request)).error).toBe('safeguards: Extra inputs are not permitted');
+  const headers = { 'anthropic-beta': 'dangerous-tool-use-2026-09-03' };
+  expect((await post(request, headers)).error).toBeUndefined();
+});
+
+it('a refusal before any output counts one token of output, and one after it all', async () => {
+  const usageOf = async (scenario: string) => {
+    simulator.script({ scenario });
+    return (await post({ model: 'claude-opus-5' })).usage;
+  };
+  const none = { output_tokens: 1, output_tokens_details: { thinking_tokens: 0 } };
+  expect(await usageOf('refusal')).toMatchObject(none);
+  expect((await usageOf('refusal_after_text')).output_tokens).toBeGreaterThan(1);
+});
+
+it('a call that is forced is made again after the result of an earlier one', async () => {
+  const called = {
+    role: 'assistant',
+    content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }],
+  };
+  const result = {
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 't', content: '1' }],
+  };
+  const request = { model: 'claude-sonnet-4-6', tools: [tool], messages: [user, called, result] };
+  expect((await post({ ...request, ...forced })).content).toMatchObject([
+    { type: 'text' },
+    { type: 'tool_use', name: 'f' },
+  ]);
+  expect((await post(request)).content).toMatchObject([{ text: 'The tool said: 1' }]);
+});
+
 it('the simulator searches the web if the tool is offered and the user asks for it', async () => {
   const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
   const messages = [{ role: 'user', content: 'Search for Bern' }];

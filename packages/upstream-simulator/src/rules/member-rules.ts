@@ -1,19 +1,19 @@
 /** Rules for the members of the root: which exist, and which are required. */
 
+import { KNOWN_MEMBERS } from '../known-names.js';
 import type { Rule } from './rule.js';
 
-const MEMBERS = new Set([
-  ...['model', 'messages', 'max_tokens', 'cache_control', 'container', 'context_management'],
-  ...['diagnostics', 'fallbacks', 'inference_geo', 'mcp_servers', 'metadata', 'output_config'],
-  ...['output_format', 'service_tier', 'speed', 'stop_sequences', 'stream', 'system'],
-  ...['temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'compaction', 'thread'],
-]);
+const MEMBERS = new Set(KNOWN_MEMBERS);
+/** Members that exist only with a beta, and that the types of the provider's SDK do not have. */
+const BETA_MEMBERS = new Map([['safeguards', 'dangerous-tool-use-2026-09-03']]);
 
 export const modelMember: Rule = ({ model }) =>
   typeof model === 'string' ? undefined : 'model: Field required';
 
-export const knownMembers: Rule = (request) => {
-  const unknown = Object.keys(request).find((name) => !MEMBERS.has(name));
+export const knownMembers: Rule = (request, { betas }) => {
+  const isKnown = (name: string): boolean =>
+    MEMBERS.has(name) || betas.includes(String(BETA_MEMBERS.get(name)));
+  const unknown = Object.keys(request).find((name) => !isKnown(name));
   return unknown === undefined ? undefined : `${unknown}: Extra inputs are not permitted`;
 };
 

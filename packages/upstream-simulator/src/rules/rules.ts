@@ -1,20 +1,16 @@
 /**
  * The API's reasons to refuse a request, by name, in the order in which they are checked: first
- * the shape of the request, then what its model accepts.
+ * the header and the shape of the request, then what its model accepts.
  */
 
 import type { JsonObject } from '../message.js';
 import { outputFormatProblem } from '../output-format.js';
+import { knownBetas } from './beta-rules.js';
 import { blocks, cachePoints, uniqueCalls } from './block-rules.js';
 import { knownMembers, knownModel, maxTokens, modelMember } from './member-rules.js';
 import { messageShape, prefill, systemMessages, toolResults } from './message-rules.js';
 import type { RequestError, Rule, RuleContext } from './rule.js';
-import {
-  modelSampling,
-  samplingMembers,
-  samplingRange,
-  thinkingSampling,
-} from './sampling-rules.js';
+import { modelSampling, samplingRange, thinkingSampling } from './sampling-rules.js';
 import {
   boundThinking,
   effort,
@@ -26,23 +22,29 @@ import {
 } from './thinking-rules.js';
 import {
   forcedTools,
+  modelTools,
   strictTools,
   toolChoice,
   toolDefinitions,
+  toolTypes,
   uniqueTools,
 } from './tool-rules.js';
+import { blockPlaces, samplingMembers } from './version-rules.js';
 
 /** `count_tokens` does not compile the schema, so it accepts any format. */
 const outputFormat: Rule = (request, { betas, endpoint }) =>
   endpoint === 'messages' ? outputFormatProblem(request, betas) : undefined;
 
 const RULES = {
+  'known-betas': knownBetas,
   'model-member': modelMember,
   'known-members': knownMembers,
   'max-tokens': maxTokens,
   'sampling-members': samplingMembers,
   'thinking-members': thinkingMembers,
   'message-shape': messageShape,
+  'block-places': blockPlaces,
+  'tool-types': toolTypes,
   'tool-definitions': toolDefinitions,
   'known-model': knownModel,
   'model-sampling': modelSampling,
@@ -53,6 +55,7 @@ const RULES = {
   'thinking-sampling': thinkingSampling,
   effort,
   'effort-without-thinking': effortWithoutThinking,
+  'model-tools': modelTools,
   'unique-tools': uniqueTools,
   'strict-tools': strictTools,
   'tool-choice': toolChoice,

@@ -4,14 +4,6 @@ import { asObject } from '../message.js';
 import type { JsonObject } from '../message.js';
 import type { Rule } from './rule.js';
 
-/** API version 2026-10-21 has no members for sampling. */
-export const samplingMembers: Rule = (request, { version }) => {
-  const [first] = givenIn(request);
-  return first !== undefined && version === '2026-10-21'
-    ? `${first}: Extra inputs are not permitted`
-    : undefined;
-};
-
 /** Newer models accept `temperature: 1` alone, their default, and no other sampling. */
 export const modelSampling: Rule = (request, { traits }) => {
   const [first, ...others] = givenIn(request);

@@ -1,5 +1,6 @@
 /** Rules for `tools` and `tool_choice`. */
 
+import { KNOWN_TOOL_TYPES } from '../known-names.js';
 import { asArray, asObject } from '../message.js';
 import type { JsonObject } from '../message.js';
 import { formatSchemaProblem } from '../output-format.js';
@@ -9,6 +10,34 @@ import type { Rule } from './rule.js';
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const CHOICES = ['auto', 'any', 'tool', 'none'];
+
+/**
+ * Types of tools that a model does not have. Such a model has the toolset of the same name instead.
+ * https://platform.claude.com/docs/en/models/opus-5-5/migration-guide
+ */
+const WITHOUT_TOOLS = new Map([
+  ['claude-opus-5-5', ['computer_20251124']],
+  ['claude-sonnet-5-5', ['computer_20251124']],
+]);
+
+export const toolTypes: Rule = ({ tools }) => {
+  for (const [index, value] of asArray(tools).entries()) {
+    const { type } = asObject(value);
+    if (type === undefined || KNOWN_TOOL_TYPES.some((known) => known === type)) continue;
+    const expected = KNOWN_TOOL_TYPES.map((known) => `'${known}'`).join(', ');
+    return `tools.${String(index)}: Input tag '${textOf(type)}' found using 'type' does not match any of the expected tags: ${expected}`;
+  }
+  return undefined;
+};
+
+export const modelTools: Rule = ({ tools }, { model }) => {
+  const lacks = WITHOUT_TOOLS.get(model) ?? [];
+  const types = asArray(tools).map((tool) => String(asObject(tool)['type']));
+  const refused = lacks.filter((type) => types.includes(type));
+  if (refused.length === 0) return undefined;
+  const others = KNOWN_TOOL_TYPES.filter((type) => !lacks.includes(type));
+  return `'${model}' does not support tool types: ${refused.join(', ')}. Did you mean one of ${others.join(', ')}?`;
+};
 
 /** The definitions of the client's own tools. */
 export const toolDefinitions: Rule = ({ tools }) => {
@@ -48,6 +77,10 @@ export const forcedTools: Rule = ({ tool_choice: choice }, { traits }) => {
     ? 'tool_choice: type "tool" and "any" are not supported for this model.'
     : undefined;
 };
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
 function namesOf(tools: unknown): readonly string[] {
   return asArray(tools).map((tool) => String(asObject(tool)['name']));
