@@ -2,13 +2,13 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 import { root } from './setup.mjs';
 
-/** The folder of a package, as the package at `from` finds it. */
+/** The folder of a package, as the package in the folder `from` finds it. */
 export function packageFolder(name, from) {
-  const require = createRequire(join(root, from, 'package.json'));
+  const require = createRequire(resolve(root, from, 'package.json'));
   let folder = dirname(require.resolve(name));
   while (!existsSync(join(folder, 'package.json')) || isInner(folder)) folder = dirname(folder);
   return folder;
