@@ -1,40 +1,31 @@
 /**
  * Lists the places in a request to the upstream that the gateway must check (tool definitions,
- * sources of files, images, documents, cache points, ids of objects and names of models), and the
+ * sources of files, images and documents, cache points, ids of objects, names of models), and the
  * members with free-form data. The list is derived from the types of the provider's SDK, so that an
  * update of the SDK shows new places.
  *
- * Writes `apps/gateway/test/upstream-places.json`; with `--print` it prints the list instead. The
- * test `upstream-places.test.ts` compares the two and checks the gateway's rules against every
- * place.
+ * Writes `apps/gateway/test/upstream-places.json`, and the names that the API knows for the
+ * simulator. With `--check` it compares instead of writing. The test `upstream-places.test.ts` does
+ * so, and checks the gateway's rules against every place.
  */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import ts from 'typescript';
+import { openTypes, packageFolder } from './sdk-types.mjs';
 import { root } from './setup.mjs';
 
 const SDK = '@anthropic-ai/sdk';
-const OUTPUT = join(root, 'apps/gateway/test/upstream-places.json');
+/** It uses the API's earlier version, whose requests have members that the newer one dropped. */
+const EARLIER_SDK = 'anthropic-sdk-0';
 const ADDRESS =
   /^(file_id|container|thread|skill_id|previous_message_id|workspace_id|user_profile_id)$/;
 
-const sdk = sdkFolder();
-const files = {
-  beta: join(sdk, 'resources/beta/messages/messages.d.ts'),
-  stable: join(sdk, 'resources/messages/messages.d.ts'),
-};
-const program = ts.createProgram(Object.values(files), {
-  strict: true,
-  noEmit: true,
-  skipLibCheck: true,
-  module: ts.ModuleKind.ESNext,
-  moduleResolution: ts.ModuleResolutionKind.Bundler,
-  target: ts.ScriptTarget.ES2022,
-  types: [],
-});
-const checker = program.getTypeChecker();
+const files = filesOf(SDK);
+const earlierFiles = filesOf(EARLIER_SDK);
+const sdk = openTypes(Object.values(files));
+const { checker, exported, itemsOf, partsOf, typesOf } = sdk;
 
 const found = {
   /** Members of a request. */
@@ -57,7 +48,7 @@ const found = {
   iterationTypes: new Set(),
 };
 
-for (const [api, file] of Object.entries(files)) {
+for (const [api, file] of Object.entries({ beta: files.beta, stable: files.stable })) {
   const tools = new Set(partsOf(exported(file, api === 'beta' ? 'BetaToolUnion' : 'ToolUnion')));
   for (const tool of tools) for (const type of typesOf(tool)) found.toolTypes.add(type);
   for (const name of ['MessageCreateParamsBase', 'MessageCountTokensParams']) {
@@ -70,9 +61,50 @@ for (const iteration of partsOf(checker.getTypeOfSymbol(usage))) {
   for (const type of typesOf(iteration)) found.iterationTypes.add(type);
 }
 
-const text = `${JSON.stringify(sorted(found), null, 2)}\n`;
-if (process.argv.includes('--print')) process.stdout.write(text);
-else writeFileSync(OUTPUT, text);
+const names = {
+  /** Members of the body in the API's versions that the two SDKs use. */
+  members: [
+    ...bodyMembers(sdk, files),
+    ...bodyMembers(openTypes(Object.values(earlierFiles)), earlierFiles),
+  ],
+  toolTypes: found.toolTypes,
+  betas: sdk.literalsOf(exported(files.betas, 'AnthropicBeta')),
+};
+const listOf = (values) => JSON.stringify([...new Set(values)].sort());
+const NOTE = ` Written by \`scripts/upstream-places.mjs\` from the SDK's types. */`;
+
+const OUTPUTS = {
+  'apps/gateway/test/upstream-places.json': JSON.stringify(sorted(found)),
+  'packages/upstream-simulator/src/known-names.ts': `/** Names that the API knows.${NOTE}
+
+/** The members of a request's body, in all versions of the API. */
+export const KNOWN_MEMBERS: readonly string[] = ${listOf(names.members)};
+
+/** The types of tools. */
+export const KNOWN_TOOL_TYPES: readonly string[] = ${listOf(names.toolTypes)};
+
+/** The documented values of \`anthropic-beta\`. */
+export const KNOWN_BETAS: readonly string[] = ${listOf(names.betas)};
+`,
+};
+
+const isCheck = process.argv.includes('--check');
+for (const [name, text] of Object.entries(OUTPUTS)) {
+  const path = join(root, name);
+  const after = await format(text, { ...(await resolveConfig(path)), filepath: path });
+  if (!isCheck) writeFileSync(path, after);
+  else if (after !== readFileSync(path, 'utf8')) {
+    process.stderr.write(`${name} is stale: run node scripts/upstream-places.mjs and commit\n`);
+    process.exitCode = 1;
+  }
+}
+
+function bodyMembers(types, { beta, stable }) {
+  return [beta, stable]
+    .flatMap((file) => types.membersOf(types.exported(file, 'MessageCreateParamsBase')))
+    .filter((member) => !types.isHeader(member))
+    .map(({ name }) => name);
+}
 
 /**
  * Visits every path below a type. A path ends where one of the types above it occurs again, so that
@@ -115,41 +147,6 @@ function walk(start, tools) {
   }
 }
 
-/** The members of a union; in place of an array, the members of its item type. */
-function itemsOf(type, isItem = false) {
-  return partsWithArrays(type).flatMap((part) =>
-    checker.isArrayType(part)
-      ? itemsOf(checker.getTypeArguments(part)[0], true)
-      : [{ part, isItem }],
-  );
-}
-
-function partsWithArrays(type) {
-  return type.isUnion() ? type.types.flatMap(partsWithArrays) : [type];
-}
-
-function partsOf(type) {
-  return itemsOf(type).map(({ part }) => part);
-}
-
-/** The string literals that the member named `type` of this type may have. */
-function typesOf(type) {
-  const member = checker.getPropertyOfType(type, 'type');
-  if (member === undefined) return [];
-  return partsWithArrays(checker.getTypeOfSymbol(member))
-    .filter((part) => part.isStringLiteral())
-    .map((part) => part.value);
-}
-
-function exported(file, name) {
-  const source = program.getSourceFile(file);
-  const module = source && checker.getSymbolAtLocation(source);
-  const symbol =
-    module && checker.getExportsOfModule(module).find((candidate) => candidate.name === name);
-  if (symbol === undefined) throw new Error(`${SDK} does not export ${name}`);
-  return checker.getDeclaredTypeOfSymbol(symbol);
-}
-
 function lastName(path) {
   return path.split('.').at(-1).replace(/\[\]$/, '');
 }
@@ -159,12 +156,11 @@ function sorted(value) {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, sorted(inner)]));
 }
 
-function sdkFolder() {
-  const require = createRequire(join(root, 'apps/gateway/package.json'));
-  let folder = dirname(require.resolve(SDK));
-  for (; ; folder = dirname(folder)) {
-    const manifest = join(folder, 'package.json');
-    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).name === SDK)
-      return folder;
-  }
+function filesOf(name) {
+  const folder = packageFolder(name, 'apps/gateway');
+  return {
+    beta: join(folder, 'resources/beta/messages/messages.d.ts'),
+    stable: join(folder, 'resources/messages/messages.d.ts'),
+    betas: join(folder, 'resources/beta/beta.d.ts'),
+  };
 }

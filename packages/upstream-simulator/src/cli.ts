@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /**
  * `upstream-simulator [--host 127.0.0.1] [--port 8090] [--api-key KEY] [--latency-ms 0]
- * [--event-delay-ms 0] [--journal FILE]`
+ * [--event-delay-ms 0] [--journal FILE] [--lenient RULE,RULE]`
  */
 
 import { parseArgs } from 'node:util';
+import { lenientRules } from './rules/rules.js';
 import { startUpstreamSimulator } from './server.js';
 
 const { values } = parseArgs({
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     'latency-ms': { type: 'string', default: '0' },
     'event-delay-ms': { type: 'string', default: '0' },
     journal: { type: 'string' },
+    lenient: { type: 'string', default: '' },
   },
 });
 const simulator = await startUpstreamSimulator({
@@ -22,6 +24,7 @@ const simulator = await startUpstreamSimulator({
   port: Number(values.port),
   latencyMs: Number(values['latency-ms']),
   eventDelayMs: Number(values['event-delay-ms']),
+  lenient: lenientRules(values.lenient.split(',').filter(Boolean)),
   allowScriptHeader: true,
   allowScriptText: true,
   ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),

@@ -3,16 +3,11 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from './message.js';
 import type { JsonObject } from './message.js';
-import { MODEL_RULES } from './models.js';
-import type { ErrorType } from './script.js';
-import { validateRequest } from './validate.js';
+import { traitsOf } from './models.js';
+import type { RequestError } from './rules/rule.js';
+import { requestProblem } from './rules/rules.js';
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-
-export interface RequestError {
-  readonly type: ErrorType;
-  readonly message: string;
-}
 
 export const INVALID_JSON: RequestError = {
   type: 'invalid_request_error',
@@ -26,7 +21,8 @@ export function isAuthorized(req: IncomingMessage, apiKey: string | undefined): 
 }
 
 export function betasOf(req: IncomingMessage): readonly string[] {
-  return String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+  const header = req.headers['anthropic-beta'];
+  return header === undefined ? [] : String(header).split(/\s*,\s*/);
 }
 
 export function headersWithoutCredentials(req: IncomingMessage): Record<string, string> {
@@ -63,9 +59,11 @@ export function problemOf(
   {
     endpoint,
     models,
+    lenient,
   }: {
     readonly endpoint: 'messages' | 'count_tokens';
     readonly models: ReadonlySet<string>;
+    readonly lenient: ReadonlySet<string>;
   },
 ): RequestError | undefined {
   if (request === undefined) return INVALID_JSON;
@@ -73,11 +71,8 @@ export function problemOf(
   if (version !== '2023-06-01' && version !== '2026-10-21') {
     return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
   }
-  const { model } = request;
-  if (typeof model === 'string' && !models.has(model)) {
-    return { type: 'not_found_error', message: `model: ${model}` };
-  }
+  const model = typeof request['model'] === 'string' ? request['model'] : '';
   const betas = betasOf(req);
-  const message = validateRequest(request, { ...MODEL_RULES, version, betas, endpoint });
-  return message === undefined ? undefined : { type: 'invalid_request_error', message };
+  const context = { model, traits: traitsOf(model), models, version, betas, endpoint };
+  return requestProblem(request, context, lenient);
 }

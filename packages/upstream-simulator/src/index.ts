@@ -9,3 +9,5 @@ export type { UpstreamSimulatorOptions } from './options.js';
 export type { UpstreamSimulator } from './server.js';
 export { checkThinking } from './bound-thinking.js';
 export type { InputTransformation, ThinkingCheck } from './bound-thinking.js';
+export { RULE_NAMES } from './rules/rules.js';
+export type { RuleName } from './rules/rules.js';

@@ -3,7 +3,6 @@
 import type { KnownModel } from './known-model.js';
 import { KNOWN_MODELS } from './known-models.js';
 import type { JsonObject } from './message.js';
-import type { ValidationRules } from './validate.js';
 
 /** A model that the API lists and that no price table can have, because it has no public price. */
 const UNPRICED: KnownModel = {
@@ -31,15 +30,10 @@ const WITHOUT_ADAPTIVE = modelsThat(({ thinkingOn }) => thinkingOn === undefined
 /** Models that think unless they are told not to. */
 export const THINKING_BY_DEFAULT = modelsThat(({ thinkingOn }) => thinkingOn === 'default');
 
-export const MODEL_RULES: ValidationRules = {
-  withoutSampling: modelsThat(({ sampling }) => sampling === 'refused'),
-  withoutForcedTools: modelsThat(({ forcedToolChoice }) => forcedToolChoice === 'refused'),
-  // Prefill ended with the generation that began adaptive thinking.
-  withoutPrefill: modelsThat(({ thinkingOn }) => thinkingOn !== undefined),
-  withoutAdaptive: WITHOUT_ADAPTIVE,
-  withBoundThinking: modelsThat(({ bindsThinking }) => bindsThinking === true),
-  withoutSystemMessages: modelsThat(({ systemMessages }) => systemMessages === 'first'),
-};
+/** What a model accepts; `undefined` for a model that only the options of the simulator name. */
+export function traitsOf(id: string): KnownModel['traits'] | undefined {
+  return BY_ID.get(id)?.traits;
+}
 
 /** @param id - also of a model that only the options of the simulator name */
 export function modelInfo(id: string): JsonObject {

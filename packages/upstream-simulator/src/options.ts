@@ -1,6 +1,7 @@
 /** How a simulator is started. */
 
 import type { ReportOptions } from './reports.js';
+import type { RuleName } from './rules/rules.js';
 
 export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly host?: string;
@@ -10,6 +11,8 @@ export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly apiKey?: string;
   /** Ids of the known models. Default: all current ones. Other models get a 404. */
   readonly models?: readonly string[];
+  /** Rules of the API that are not applied, for tests of something else. Default: none. */
+  readonly lenient?: readonly RuleName[];
   /** The least tokens of a prompt prefix that is cached. Default: 1,024, as in the API. */
   readonly minCachedTokens?: number;
   /** Delay before each response to `POST /v1/messages`. */

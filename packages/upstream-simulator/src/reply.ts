@@ -82,9 +82,12 @@ function thinkingBlocks(request: JsonObject, signature: string): ContentBlock[] 
 
 /** No model thinks before a forced call. */
 function defaultThinking(request: JsonObject): JsonObject | undefined {
-  const isForced = ['any', 'tool'].includes(String(asObject(request['tool_choice'])['type']));
-  const thinks = THINKING_BY_DEFAULT.has(String(request['model'])) && !isForced;
+  const thinks = THINKING_BY_DEFAULT.has(String(request['model'])) && !isForced(request);
   return thinks ? { type: 'adaptive', display: 'omitted' } : undefined;
+}
+
+function isForced(request: JsonObject): boolean {
+  return ['any', 'tool'].includes(String(asObject(request['tool_choice'])['type']));
 }
 
 const FOUND = { title: 'The simulated web', url: 'https://example.org/' };
@@ -144,7 +147,8 @@ function toolCalls(request: JsonObject): ContentBlock[] {
   const tools = asArray(request['tools'])
     .map(asObject)
     .filter((tool) => isObject(tool['input_schema']));
-  if (tools.length === 0 || lastToolResults(request).length > 0) return [];
+  const isAnswered = lastToolResults(request).length > 0 && !isForced(request);
+  if (tools.length === 0 || isAnswered) return [];
   const choice = asObject(request['tool_choice']);
   const asked = lastUserText(request);
   const named = tools.filter((tool) => asked.includes(String(tool['name'])));

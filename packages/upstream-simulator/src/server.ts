@@ -20,7 +20,7 @@ import { createJournal } from './journal.js';
 import type { Journal, JournalWriter } from './journal.js';
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
-import { MODEL_IDS, MODEL_RULES, inferenceGeo, modelInfo } from './models.js';
+import { MODEL_IDS, inferenceGeo, modelInfo, traitsOf } from './models.js';
 import type { UpstreamSimulatorOptions } from './options.js';
 import { createPromptCache } from './prompt-cache.js';
 import type { PromptCache } from './prompt-cache.js';
@@ -30,6 +30,7 @@ import { isReport, serveReport } from './reports.js';
 import type { ScriptedReport } from './reports.js';
 import { JSON_HEADERS, sendError, sendJson, sendParts, sendStream } from './responses.js';
 import type { SentMessage } from './responses.js';
+import { lenientRules } from './rules/rules.js';
 import { createScriptChoice } from './script-choice.js';
 import type { ScriptChoice } from './script-choice.js';
 import { resolveScript } from './script.js';
@@ -57,6 +58,7 @@ const MAX_JOURNAL_ENTRIES = 200_000;
 interface Simulation {
   readonly options: UpstreamSimulatorOptions;
   readonly models: ReadonlySet<string>;
+  readonly lenient: ReadonlySet<string>;
   readonly journal: JournalWriter;
   readonly cache: PromptCache;
   readonly scripts: ScriptChoice;
@@ -82,9 +84,10 @@ export async function startUpstreamSimulator(
   const cache = createPromptCache(options.minCachedTokens);
   const scripts = createScriptChoice(options);
   const models = new Set(options.models ?? MODEL_IDS);
+  const lenient = new Set(lenientRules(options.lenient));
   const reportScripts: ScriptedReport[] = [];
   const simulation = {
-    ...{ options, models, journal, cache, scripts, reportScripts },
+    ...{ options, models, lenient, journal, cache, scripts, reportScripts },
     requestCount: 0,
   };
 
@@ -168,7 +171,7 @@ async function serve(
   } else if (req.method === 'POST' && pathname === '/v1/messages') {
     await serveMessage(simulation, exchange);
   } else if (req.method === 'POST' && pathname === '/v1/messages/count_tokens') {
-    serveCount(models, exchange);
+    serveCount(simulation, exchange);
   } else {
     sendError(res, requestId, { type: 'not_found_error', message: 'Not found' });
   }
@@ -186,15 +189,18 @@ function serveModels(models: ReadonlySet<string>, { res, requestId }: Exchange, 
   }
 }
 
-function serveCount(models: ReadonlySet<string>, { req, res, requestId, body }: Exchange): void {
+function serveCount(
+  { models, lenient }: Simulation,
+  { req, res, requestId, body }: Exchange,
+): void {
   const request = parseRequest(body);
-  const problem = problemOf(req, request, { endpoint: 'count_tokens', models });
+  const problem = problemOf(req, request, { endpoint: 'count_tokens', models, lenient });
   if (problem !== undefined) sendError(res, requestId, problem);
   else sendJson(res, 200, { input_tokens: countTokens(request ?? {}) });
 }
 
 async function serveMessage(
-  { options, models, journal, cache, scripts }: Simulation,
+  { options, models, lenient, journal, cache, scripts }: Simulation,
   { req, res, requestId, body }: Exchange,
 ): Promise<void> {
   const request = parseRequest(body);
@@ -210,14 +216,14 @@ async function serveMessage(
     sendError(res, requestId, { message: 'Scripted error', ...script.error }, script);
     return;
   }
-  const problem = problemOf(req, request, { endpoint: 'messages', models });
+  const problem = problemOf(req, request, { endpoint: 'messages', models, lenient });
   if (request === undefined || problem !== undefined) {
     sendError(res, requestId, problem ?? INVALID_JSON);
     return;
   }
   const check = checkThinking(request);
   const { signature } = check;
-  const isBound = MODEL_RULES.withBoundThinking.has(String(request['model']));
+  const isBound = traitsOf(String(request['model']))?.bindsThinking === true;
   const dropped = isBound ? check.dropped : [];
   const reply = composeReply(withoutDropped(request, dropped), cache, signature);
   const transformations = betasOf(req).includes(BINDING_CONTROLS) ? dropped : undefined;
@@ -271,8 +277,13 @@ function composeMessage(
   script: ScriptedReply,
   { requestId, reply, transformations }: ComposedFrom,
 ): SentMessage {
+  const content = script.content ?? reply.content;
+  const stopReason = script.stopReason ?? reply.stopReason;
+  const isEmptyRefusal = stopReason === 'refusal' && content.length === 0;
   const usage = {
     ...reply.usage,
+    // What the API counts for a refusal before any output.
+    ...(isEmptyRefusal ? { output_tokens: 1, output_tokens_details: { thinking_tokens: 0 } } : {}),
     service_tier: 'standard',
     inference_geo: inferenceGeo(request),
     ...script.usage,
@@ -282,9 +293,9 @@ function composeMessage(
     id: idOf('msg', requestId),
     type: 'message',
     role: 'assistant',
-    content: script.content ?? reply.content,
+    content,
     container: null,
-    stop_reason: script.stopReason ?? reply.stopReason,
+    stop_reason: stopReason,
     stop_sequence: script.stopSequence === undefined ? reply.stopSequence : script.stopSequence,
     stop_details: script.stopDetails ?? reply.stopDetails,
     ...(script.withoutUsage === true ? {} : { usage }),

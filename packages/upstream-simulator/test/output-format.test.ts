@@ -55,6 +55,7 @@ describe('an answer in a format', () => {
   it('comes after thinking, and after tool results', async () => {
     const thought = await answerTo(simulator, {
       ...asking(PLACE),
+      max_tokens: 2_000,
       thinking: { type: 'enabled', budget_tokens: 1024 },
     });
     expect(thought.content).toMatchObject([{ type: 'thinking' }, { type: 'text', text: ANSWER }]);
@@ -97,7 +98,8 @@ describe('an answer in a format', () => {
 
   it('is not sent for a format of null, nor for an output_config without a format', async () => {
     for (const config of [{ format: null }, { effort: 'low' }]) {
-      const message = await answerTo(simulator, { ...QUESTION, output_config: config });
+      const request = { ...QUESTION, model: 'claude-sonnet-4-6', output_config: config };
+      const message = await answerTo(simulator, request);
       expect(message.content[0].text).toContain('upstream simulator');
     }
   });

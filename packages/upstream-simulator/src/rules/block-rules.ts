@@ -1,0 +1,91 @@
+/** Rules for the blocks of `messages`, and for their cache points. */
+
+import { asArray, asObject, isObject } from '../message.js';
+import type { JsonObject } from '../message.js';
+import { messagesOf } from './message-rules.js';
+import type { Rule } from './rule.js';
+
+const ID = /^[a-zA-Z0-9_-]+$/;
+const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const MAX_CACHE_POINTS = 4;
+
+export const blocks: Rule = (request) => {
+  for (const message of messagesOf(request)) {
+    for (const [at, block] of message.blocks.entries()) {
+      const problem = blockProblem(block, `${message.path}.content.${String(at)}`);
+      if (problem !== undefined) return problem;
+    }
+  }
+  return undefined;
+};
+
+export const uniqueCalls: Rule = (request) => {
+  const ids = new Set<string>();
+  for (const message of messagesOf(request)) {
+    for (const [at, block] of message.blocks.entries()) {
+      if (block['type'] !== 'tool_use') continue;
+      const id = String(block['id']);
+      if (ids.has(id))
+        return `${message.path}.content.${String(at)}: \`tool_use\` ids must be unique`;
+      ids.add(id);
+    }
+  }
+  return undefined;
+};
+
+export const cachePoints: Rule = (request) => {
+  const points =
+    marksOf(request['tools']) +
+    marksOf(request['system']) +
+    asArray(request['messages']).reduce<number>(
+      (sum, message) => sum + marksOf(asObject(message)['content']),
+      isObject(request['cache_control']) ? 1 : 0,
+    );
+  return points > MAX_CACHE_POINTS
+    ? `A maximum of ${String(MAX_CACHE_POINTS)} blocks with cache_control may be provided. Found ${String(points)}.`
+    : undefined;
+};
+
+function blockProblem(block: JsonObject, path: string): string | undefined {
+  switch (block['type']) {
+    case 'text':
+      return textProblem(block['text'], path);
+    case 'tool_use':
+      if (!ID.test(String(block['id']))) {
+        return `${path}.tool_use.id: String should match pattern '${ID.source}'`;
+      }
+      return isObject(block['input'])
+        ? undefined
+        : `${path}.tool_use.input: Input should be a valid dictionary`;
+    case 'image': {
+      const source = asObject(block['source']);
+      return source['type'] === 'base64' && !IMAGE_TYPES.includes(String(source['media_type']))
+        ? `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`
+        : undefined;
+    }
+    case undefined:
+      return `${path}.type: Field required`;
+    default:
+      return undefined;
+  }
+}
+
+function textProblem(text: unknown, path: string): string | undefined {
+  if (typeof text !== 'string') return `${path}.text: Field required`;
+  if (text === '') return `${path}: messages: text content blocks must be non-empty`;
+  return text.trim() === ''
+    ? `${path}: messages: text content blocks must contain non-whitespace text`
+    : undefined;
+}
+
+function marksOf(blocks: unknown): number {
+  return asArray(blocks)
+    .map(asObject)
+    .reduce(
+      (sum, block) =>
+        sum +
+        (isObject(block['cache_control']) ? 1 : 0) +
+        (block['type'] === 'tool_result' ? marksOf(block['content']) : 0),
+      0,
+    );
+}
