@@ -65,6 +65,31 @@ const tool = (n: number) => ({
   function: { name: `tool ${String(n)}`, parameters: { type: 'object', properties: {} } },
 });
 
+describe('a request that continues a kept response', () => {
+  it('has the body and the highest charge of one that sends the whole conversation', () => {
+    const prepare = createPreparer(RULES);
+    const items = manyItems(101).input;
+    const [asked, answer, next] = [items.slice(0, 99), { ...items[99], id: 'msg_a_0' }, items[100]];
+    const response = { id: 'resp_a', output: [answer] };
+    const kept = {
+      conversation: Buffer.from(JSON.stringify({ items: asked })),
+      response: Buffer.from(JSON.stringify(response)),
+    };
+    const recalled = { continued: new Map([['resp_a', kept]]), referred: new Map() };
+    const params = { model: MODEL, max_output_tokens: 100 };
+    const request = { ...params, input: [next], previous_response_id: 'resp_a' };
+    const continued = prepare({ ...jobOf('responses', request), recalled }, NO_LIMITS);
+    const whole = prepare(jobOf('responses', { ...params, input: items }), NO_LIMITS);
+    if (continued.outcome !== 'prepared' || whole.outcome !== 'prepared')
+      throw new Error('refused');
+    expect(String(continued.body)).toBe(String(whole.body));
+    expect(continued.chargeBound).toBe(whole.chargeBound);
+    // Only a gateway that keeps responses has recalled some.
+    expect(whole.conversation).toBe(undefined);
+    expect(JSON.parse(String(continued.conversation))).toEqual({ items: [...asked, answer, next] });
+  });
+});
+
 describe('the preparer', () => {
   it.each<[string, PreparationJob['format'], unknown, boolean]>([
     ['native, few values, main thread', 'messages', manyMessages(5_000), false],
