@@ -97,7 +97,8 @@ function namesIn(sdk, formats) {
   );
 }
 
-function namesAt(types, type, [step, ...rest]) {
+function namesAt(types, type, path) {
+  const [step, ...rest] = path;
   if (step === 'members') return types.membersOf(type).map(({ name }) => name);
   if (step === 'types') return types.typesOf(type);
   if (step === 'literals') return types.literalsOf(type);

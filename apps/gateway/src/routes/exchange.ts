@@ -214,6 +214,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
+      unknownMembers: preparation.unknownMembers,
       upstream: exchange.upstream,
       call,
       format,
