@@ -4,9 +4,9 @@
  * members with free-form data. The list is derived from the types of the provider's SDK, so that an
  * update of the SDK shows new places.
  *
- * Writes `apps/gateway/test/upstream-places.json`, and the names that the API knows for the
- * simulator. With `--check` it compares instead of writing. The test `upstream-places.test.ts` does
- * so, and checks the gateway's rules against every place.
+ * Writes `apps/gateway/test/upstream-places.json`, and the names that the simulator and the gateway
+ * know. With `--check` it compares instead of writing, as the test `upstream-places.test.ts` does.
+ * That test also checks the gateway's rules against every place.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -87,6 +87,10 @@ export const KNOWN_TOOL_TYPES: readonly string[] = ${listOf(names.toolTypes)};
 export const KNOWN_BETAS: readonly string[] = ${listOf(names.betas)};
 `,
 };
+
+OUTPUTS['apps/gateway/src/preparation/known-members.ts'] = `/** Members of requests.${NOTE}
+export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
+`;
 
 const isCheck = process.argv.includes('--check');
 for (const [name, text] of Object.entries(OUTPUTS)) {

@@ -67,9 +67,18 @@ describe('createNativeInspector', () => {
       },
     ],
     ['members that are null', { ...base, container: null, mcp_servers: null, speed: null }],
-    ['unknown fields', { ...base, hologram: { resolution: 4 } }],
   ])('accepts %s', (_what, body) => {
     expect(inspect(body)).toMatchObject({ outcome: 'accepted' });
+  });
+
+  it('accepts members of the root that it does not know, and reports their names', () => {
+    const known = { ...base, temperature: 0.5, compaction: null, thread: null };
+    expect(inspect(known)).toMatchObject({ outcome: 'accepted', unknownMembers: [] });
+    const unknown = { hologram: { resolution: 4 }, safeguards: [] };
+    expect(inspect({ ...known, ...unknown })).toMatchObject({
+      outcome: 'accepted',
+      unknownMembers: ['hologram', 'safeguards'],
+    });
   });
 
   it.each<[string, unknown]>([

@@ -124,7 +124,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
   }
   const report = relay(
     {
-      ...{ requestId: 'req_1', keyId: 'k', isModelOpen: false, prices, format },
+      ...{ requestId: 'req_1', keyId: 'k', isModelOpen: false, unknownMembers: [], prices, format },
       price: prices.find('claude-opus-5')!,
       upstream: {
         send: (...args: never[]) => void send(...(args as [never, never])),

@@ -46,7 +46,7 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
     ...[200, 429, 500, 529, 'none'].map(
       (status) => `gateway_upstream_responses_total{status="${String(status)}"}`,
     ),
-    ...['cache_creation', 'thinking_tokens', 'iterations'].map(
+    ...['cache_creation', 'thinking_tokens', 'iterations', 'unknown_members'].map(
       (detail) => `gateway_usage_remarks_total{detail="${detail}"}`,
     ),
     ...['input', 'output', 'cache_read', 'cache_creation'].map(

@@ -44,7 +44,14 @@ function charge() {
     streamed: false,
   };
   const exchange = {
-    ...{ requestId: 'req_1', keyId: 'key_1', price, prices, isModelOpen: false },
+    ...{
+      requestId: 'req_1',
+      keyId: 'key_1',
+      price,
+      prices,
+      isModelOpen: false,
+      unknownMembers: [],
+    },
     ...{ call: { account: 'main' }, format: { dialect: 'messages' as const } },
   };
   const services = { store: { settle }, overdraft: 'bounded' } as unknown as SettleServices;

@@ -37,14 +37,17 @@ const MODEL = defaultPriceTable().find('claude-sonnet-4-6')!;
 const BASE = { model: MODEL.id, max_tokens: 0, messages: [{ role: 'user', content: 'a' }] };
 const ALL: PricedFeature[] = ['web_search', 'code_execution', 'mcp', 'advisor', 'unknown_tools'];
 
-function prepare(
-  body: object,
+const prepare = (body: object, ...rules: [PricedFeature[]?, ('none' | 'bounded')?]) =>
+  prepareText(JSON.stringify(body), ...rules);
+
+function prepareText(
+  body: string,
   allow: PricedFeature[] = [],
   overdraft: 'none' | 'bounded' = 'none',
 ) {
   const chat = { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' } as const;
   const rules = { models: [MODEL], allow: new Set(allow), overdraft, chat };
-  const bytes = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(body);
   const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
   const preparation = createPreparer(rules)(job, NO_LIMITS);
   if (preparation.outcome === 'too_large') throw new Error('refused for a limit that is not set');
@@ -84,6 +87,8 @@ describe('every member of a request', () => {
     // Sent as a header.
     'betas',
     'cache_control',
+    // By its value, see below.
+    'container',
     'context_management',
     'diagnostics',
     // Of the same body only, so it addresses nothing of other customers.
@@ -131,6 +136,12 @@ describe('every member of a request', () => {
     { fallbacks: 'default' },
   ])('is refused with any other value: %j', (members) => {
     expect(prepare({ ...BASE, ...members }).refusal).toMatch(`${Object.keys(members)[0]!}: `);
+  });
+
+  it('is refused if its neutral value is only one of two', () => {
+    const policy = '"billing_policy":{"bill_to":"x","bill_to":"self"}';
+    const body = JSON.stringify(BASE).replace('{', `{${policy},`);
+    expect(prepareText(body).refusal).toMatch(/^billing_policy: is not supported/);
   });
 
   it('that holds free-form data is skipped by its name, and no other is', () => {
@@ -193,6 +204,27 @@ describe('a member that addresses an object of the account', () => {
   it.each(places.address)('such as %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, 'id_1'));
     expect(refusal).toMatch(/: is not supported: it addresses objects of an account/);
+  });
+
+  it.each([
+    [{ skills: [{ type: 'anthropic', skill_id: 'pptx', version: 'latest' }] }],
+    [{ id: null, skills: null }],
+  ])('may not be the container %j, which is new, unless the operator allows code', (container) => {
+    expect(prepare({ ...BASE, container }).refusal).toMatch(/^container: is not enabled/);
+    expect(prepare({ ...BASE, container }, ['code_execution']).refusal).toBeUndefined();
+  });
+
+  it.each([
+    '"container_1"',
+    '{"id":"container_1"}',
+    '{"id":"container_1","id":null}',
+    '{"skills":[{"type":"custom","skill_id":"skill_1"}]}',
+    '{"skills":[{"type":"custom","type":"anthropic","skill_id":"skill_1"}]}',
+    '{"files":[]}',
+    `{"skills":[${'{"type":"anthropic","skill_id":"pptx"},'.repeat(300).slice(0, -1)}]}`,
+  ])('is never the container %s', (container) => {
+    const body = JSON.stringify(BASE).replace('{', `{"container":${container},`);
+    expect(prepareText(body, ['code_execution']).refusal).toMatch(/^container: is not supported/);
   });
 
   it('may be an output of code execution, if the operator allows the tool', () => {

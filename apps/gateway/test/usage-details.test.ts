@@ -17,7 +17,11 @@ import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway({ env: { ALLOW_FEATURES: 'advisor,compaction' } });
+  gateway = await startTestGateway({
+    env: { ALLOW_FEATURES: 'advisor,compaction' },
+    // So that a test can send a member that only a later version of the API will have.
+    simulator: { lenient: ['known-members'] },
+  });
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
@@ -34,6 +38,23 @@ async function metric(name: string): Promise<number> {
   const line = metrics.split('\n').find((text) => text.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1) ?? 0);
 }
+
+describe('a native request with members that this version does not know', () => {
+  const METRIC = 'gateway_usage_remarks_total{detail="unknown_members"}';
+
+  it('is sent as it is, charged as usual and remarked, with the names that the API could have', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const before = await metric(METRIC);
+    const unknown = { hologram: 1, safeguards: [], 'sk-secret': 1, A: 1, _b: 1, last: 1 };
+    const request = userMessage('Hello', unknown);
+    expect((await postMessages(gateway, apiKey, request)).status).toBe(200);
+    expect(JSON.parse(String(gateway.simulator.journal.requests().at(-1)?.body))).toEqual(request);
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    const names = 'hologram, safeguards, (another name), (another name), (another name) and more';
+    expect(data).toMatchObject([{ remarks: `unknown_members: the request has ${names}` }]);
+    expect(await metric(METRIC)).toBe(before + 1);
+  });
+});
 
 describe.each([
   ['messages', postMessages],

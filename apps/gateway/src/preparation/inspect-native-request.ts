@@ -16,6 +16,7 @@ import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { ChargeFindingsCollector } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
+import { KNOWN_MEMBERS } from './known-members.js';
 import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
 import type { FieldChecks, FoundMember } from './native-fields.js';
 import {
@@ -47,6 +48,8 @@ export type NativeInspection =
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
       readonly body: Uint8Array;
       readonly findings: ChargeFindings;
+      /** Members of the root that this version does not know. Clients choose these names. */
+      readonly unknownMembers: readonly string[];
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The body has more values than may be scanned here. */
@@ -126,7 +129,9 @@ function inspect(
   if (accountProblem !== undefined) return refuse(accountProblem);
   const model = String(readScalarAt(find('model')));
   const maxTokens = countOf(find('max_tokens'));
-  const accepted = { outcome: 'accepted', model, models, maxTokens, findings } as const;
+  const unknownMembers = [...scan.members.keys()].filter((name) => !KNOWN_MEMBERS.has(name));
+  const read = { model, models, maxTokens, findings, unknownMembers };
+  const accepted = { outcome: 'accepted', ...read } as const;
   const toolChoice = find('tool_choice');
   if (toolChoice === undefined) return { ...accepted, body };
   const native = withNativeToolChoice(toolChoice);

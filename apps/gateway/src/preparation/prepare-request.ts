@@ -47,6 +47,8 @@ export type Preparation =
       readonly model: string;
       /** Every model that the request names, each by the id of its price. */
       readonly models: readonly NamedModel[];
+      /** Members of a native request that this version does not know, named by the client. */
+      readonly unknownMembers: readonly string[];
       /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
       /**
@@ -135,7 +137,7 @@ export function createPreparer(
     const inspection = inspect(job.body, nativeValues);
     if (inspection.outcome === 'too_many_values') return { outcome: 'too_large' };
     if (inspection.outcome === 'refused') return inspection;
-    const { model, maxTokens, body, findings } = inspection;
+    const { model, maxTokens, body, findings, unknownMembers } = inspection;
     const price = prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
     const priced = priceModels(inspection.models);
@@ -145,6 +147,7 @@ export function createPreparer(
       outcome: 'prepared',
       model: price.id,
       models,
+      unknownMembers,
       body,
       translation: undefined,
       conversation: undefined,
@@ -196,6 +199,7 @@ export function createPreparer(
       model: price.id,
       // A translation writes no other model into its body.
       models: [{ path: 'model', model: price.id }],
+      unknownMembers: [],
       body,
       translation: translation.context,
       conversation: translation.conversation,

@@ -10,6 +10,7 @@
  * provider's SDK.
  */
 
+import { z } from 'zod';
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../config.js';
 import { isGiven, readScalar, textOf } from './native-fields.js';
@@ -42,12 +43,7 @@ function notEnabled(feature: PricedFeature): string {
 // --- Members of the root ----------------------------------------------------------------------
 
 /** Members that address the account when they are present and not null. */
-export const ACCOUNT_MEMBERS = [
-  'container',
-  'billing_policy',
-  'workspace_id',
-  'user_profile_id',
-] as const;
+export const ACCOUNT_MEMBERS = ['billing_policy', 'workspace_id', 'user_profile_id'] as const;
 /** Members that cost more than tokens when they are present and not null. */
 export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFeature])[] = [
   ['fallbacks', 'fallbacks'],
@@ -61,13 +57,49 @@ const NEUTRAL_VALUES: Readonly<Record<string, string>> = {
   inference_geo: '"global"',
   billing_policy: '{"bill_to":"self"}',
 };
-const MAX_NEUTRAL_BYTES = 100;
 
 /** Whether a member asks for nothing: its neutral value, or an empty list. */
-export function isNeutral(name: string, { body, span }: FoundMember): boolean {
-  if (span.end - span.start > MAX_NEUTRAL_BYTES) return false;
-  const text = JSON.stringify(JSON.parse(textOf(body, span)));
+export function isNeutral(name: string, found: FoundMember): boolean {
+  const text = JSON.stringify(readShort(found));
   return text === '[]' || text === NEUTRAL_VALUES[name];
+}
+
+const MAX_SHORT_BYTES = 8 * 1024;
+const whitespace = /\s/g;
+
+/**
+ * The value of a member; `undefined` if it is long, or if it may have another value for the
+ * upstream: of a member that is given twice, either may be read.
+ */
+function readShort({ body, span }: FoundMember): unknown {
+  if (span.end - span.start > MAX_SHORT_BYTES) return undefined;
+  const text = textOf(body, span);
+  const value: unknown = JSON.parse(text);
+  const written = JSON.stringify(value);
+  const isSame = written.replace(whitespace, '') === text.replace(whitespace, '');
+  return isSame ? value : undefined;
+}
+
+const newContainer = z.strictObject({
+  id: z.null().optional(),
+  skills: z
+    .array(
+      z.strictObject({
+        type: z.literal('anthropic'),
+        skill_id: z.string(),
+        version: z.string().nullish(),
+      }),
+    )
+    .nullish(),
+});
+
+/**
+ * Whether a container is one that the provider makes for this request, with its own skills. An
+ * earlier container and a skill of type `custom` are objects of the account. See
+ * docs/decisions/0065.
+ */
+function isNewContainer(found: FoundMember): boolean {
+  return newContainer.safeParse(readShort(found)).success;
 }
 
 /** @returns the problem of the top-level members, if there is one */
@@ -84,6 +116,11 @@ export function findRootProblem(
   }
   for (const [name, feature] of PRICED_MEMBERS) {
     if (isWanted(name) && !allow.has(feature)) return `${name}: ${notEnabled(feature)}`;
+  }
+  const container = find('container');
+  if (isGiven(container)) {
+    if (!isNewContainer(container)) return `container: ${SHARED_ACCOUNT}`;
+    if (!allow.has('code_execution')) return `container: ${notEnabled('code_execution')}`;
   }
   const speed = find('speed');
   if (isGiven(speed) && readScalar(speed) !== 'standard' && !allow.has('fast_mode')) {

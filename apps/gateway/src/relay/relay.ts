@@ -39,6 +39,8 @@ export interface Exchange {
   readonly prices: PriceTable;
   /** Whether the request allows other models than its own to answer. */
   readonly isModelOpen: boolean;
+  /** Members of the request that this version does not know, named by the client. */
+  readonly unknownMembers: readonly string[];
   readonly upstream: UpstreamClient;
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;

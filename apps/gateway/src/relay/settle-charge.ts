@@ -37,11 +37,15 @@ export interface Charge {
   readonly balance: bigint;
   /** The parts that have a ledger entry of their own. */
   readonly parts: readonly ChargedPart[];
-  /** Details of the usage object that contradict its counts or are unknown. */
-  readonly remarks: readonly UsageRemark[];
+  /** Details of the usage that contradict its counts, and what is unknown to this version. */
+  readonly remarks: readonly ChargeRemark[];
   /** How many parts of the usage were set aside for the operator: most have no known price. */
   readonly setAside: number;
 }
+
+/** A detail that a person should look into. Its message is only for the ledger. */
+export type ChargeRemark =
+  UsageRemark | { readonly detail: 'unknown_members'; readonly message: string };
 
 /**
  * Tokens of another model than the request's own, or work that the counts of the message do not
@@ -59,6 +63,8 @@ interface ChargedExchange {
   readonly prices: PriceTable;
   /** Whether the request allows other models than its own to answer. */
   readonly isModelOpen: boolean;
+  /** Members of the request that this version does not know, named by the client. */
+  readonly unknownMembers: readonly string[];
   readonly call: Pick<UpstreamCall, 'account'>;
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
@@ -95,7 +101,8 @@ export async function settleCharge(
     await quarantine(reading.reason, exchange, services);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const { remarks = [], uncounted = [] } = reading;
+  const { uncounted = [] } = reading;
+  const remarks = [...(reading.remarks ?? []), ...remarkOn(exchange.unknownMembers)];
   const { usage, foreign } = divideByPrice(reading, response.model, exchange);
   const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
   const { price } = exchange;
@@ -246,7 +253,24 @@ function priceParts(
   return { priced, unpriced };
 }
 
-function textOf(remarks: readonly UsageRemark[], unbilled: string | undefined): string | undefined {
+/** How the API writes names of members. Others are not repeated: the client chose them. */
+const MEMBER_NAME = /^[a-z][a-z_]{0,39}$/;
+const MAX_NAMES = 5;
+
+/** The next member of the API that costs more than tokens will be one that is unknown here. */
+function remarkOn(unknownMembers: readonly string[]): readonly ChargeRemark[] {
+  if (unknownMembers.length === 0) return [];
+  const names = unknownMembers
+    .slice(0, MAX_NAMES)
+    .map((name) => (MEMBER_NAME.test(name) ? name : '(another name)'));
+  const more = unknownMembers.length > MAX_NAMES ? ' and more' : '';
+  return [{ detail: 'unknown_members', message: `the request has ${names.join(', ')}${more}` }];
+}
+
+function textOf(
+  remarks: readonly ChargeRemark[],
+  unbilled: string | undefined,
+): string | undefined {
   const texts = remarks.map(({ detail, message }) => `${detail}: ${message}`);
   if (unbilled !== undefined) texts.unshift(unbilled);
   return texts.length === 0 ? undefined : texts.join('; ');

@@ -235,6 +235,7 @@ async function servePrepared(
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
+      unknownMembers: preparation.unknownMembers,
       upstream: exchange.upstream,
       call,
       format,

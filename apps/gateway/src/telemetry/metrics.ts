@@ -43,7 +43,10 @@ export const UPSTREAM_STATUSES = [
   ...['200', '400', '401', '403', '404', '413', '429', '500', '502', '503', '504', '529'],
   'none',
 ];
-const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations', 'inference_geo', 'speed'];
+const REMARKS = [
+  ...['cache_creation', 'thinking_tokens', 'iterations', 'inference_geo', 'speed'],
+  'unknown_members',
+];
 export const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
@@ -179,7 +182,7 @@ function countCharges(
   });
   const remarks = counter(registry, {
     name: 'gateway_usage_remarks_total',
-    help: 'Details of usage objects that contradict the four token counts or are unknown',
+    help: 'Details of usage objects that contradict the four token counts or are unknown, and requests with members that this version does not know',
     labels: { detail: REMARKS },
   });
   return {
