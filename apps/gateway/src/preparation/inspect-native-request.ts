@@ -38,6 +38,9 @@ export interface NamedModel {
   readonly model: string | undefined;
 }
 
+/** A remark names fewer of them. A body can have thousands. */
+const MAX_UNKNOWN_MEMBERS = 10;
+
 export type NativeInspection =
   | {
       readonly outcome: 'accepted';
@@ -48,7 +51,7 @@ export type NativeInspection =
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
       readonly body: Uint8Array;
       readonly findings: ChargeFindings;
-      /** Members of the root that this version does not know. Clients choose these names. */
+      /** Some members of the root that this version does not know. Clients choose these names. */
       readonly unknownMembers: readonly string[];
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
@@ -129,7 +132,9 @@ function inspect(
   if (accountProblem !== undefined) return refuse(accountProblem);
   const model = String(readScalarAt(find('model')));
   const maxTokens = countOf(find('max_tokens'));
-  const unknownMembers = [...scan.members.keys()].filter((name) => !KNOWN_MEMBERS.has(name));
+  const unknownMembers = [...scan.members.keys()]
+    .filter((name) => !KNOWN_MEMBERS.has(name))
+    .slice(0, MAX_UNKNOWN_MEMBERS);
   const read = { model, models, maxTokens, findings, unknownMembers };
   const accepted = { outcome: 'accepted', ...read } as const;
   const toolChoice = find('tool_choice');

@@ -96,7 +96,7 @@ const newContainer = z.strictObject({
 /**
  * Whether a container is one that the provider makes for this request, with its own skills. An
  * earlier container and a skill of type `custom` are objects of the account. See
- * docs/decisions/0065.
+ * docs/decisions/0064.
  */
 function isNewContainer(found: FoundMember): boolean {
   return newContainer.safeParse(readShort(found)).success;
