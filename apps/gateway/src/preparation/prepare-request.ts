@@ -11,8 +11,10 @@ import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
+import type { ChosenLimit } from './chosen-limit.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative, NamedModel } from './inspect-native-request.js';
+import { isGiven } from './native-fields.js';
 import { writeJson } from './long-strings.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
@@ -51,6 +53,8 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
+      /** The limit of the answer's tokens, if the gateway chose it and a charge bound is needed. */
+      readonly chosenLimit: ChosenLimit | undefined;
       /** `undefined` for the native format. */
       readonly translation: TranslationContext | undefined;
     }
@@ -143,6 +147,7 @@ export function createPreparer(
       unknownMembers,
       body,
       translation: undefined,
+      chosenLimit: undefined,
     } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
@@ -163,7 +168,7 @@ export function createPreparer(
     format: TranslatedFormat,
     limits: ThreadLimits,
   ): Preparation {
-    const { shape } = TRANSLATIONS[format];
+    const { shape, limitMembers } = TRANSLATIONS[format];
     const bytes = job.body.length;
     if (bytes > limits.chatBytes) return { outcome: 'too_large' };
     const scan = scanTopLevel(job.body, {
@@ -178,6 +183,10 @@ export function createPreparer(
     if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
       return refuse(badRequest('the body has too many values for its size', null));
     }
+    const isLimited = limitMembers.some((name) => {
+      const span = scan.members.get(name);
+      return isGiven(span && { body: job.body, span });
+    });
     const isLarge = bytes > LARGE_BYTES;
     const translation = parseAndTranslate(job, format, isLarge);
     if (translation.outcome === 'refused') return translation;
@@ -193,12 +202,22 @@ export function createPreparer(
       body,
       translation: translation.context,
     } as const;
-    if (overdraft !== 'none') return { ...prepared, chargeBound: undefined };
+    if (overdraft !== 'none') {
+      return { ...prepared, chargeBound: undefined, chosenLimit: undefined };
+    }
     const scanned = scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
-    const { findings, maxTokens } = scanned;
-    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, findings);
-    return { ...prepared, chargeBound };
+    const { findings, limit } = scanned;
+    const boundWith = (maxTokens: number): bigint =>
+      boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+    const promptCharge = boundWith(0);
+    const chargePerToken = boundWith(1) - promptCharge;
+    const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };
+    return {
+      ...prepared,
+      chargeBound: boundWith(limit.maxTokens),
+      chosenLimit: isLimited ? undefined : chosenLimit,
+    };
   }
 
   /** This is a function of its own so that the parsed request is garbage once it has returned. */

@@ -45,6 +45,8 @@ interface RequestTranslator {
    * checks the items.
    */
   readonly shape: JsonShape;
+  /** The members with which a client limits the tokens of its answer. */
+  readonly limitMembers: readonly [string, ...string[]];
   readonly translate: (request: unknown, options: TranslateRequestOptions) => Translation;
 }
 
@@ -60,6 +62,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       functions: LIST,
       stop: LIST,
     }),
+    limitMembers: ['max_completion_tokens', 'max_tokens'],
     translate(request, options) {
       const translation = translateRequest(request, options);
       if (translation.outcome === 'refused') return translation;
@@ -80,6 +83,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       tools: TOOLS,
       include: LIST,
     }),
+    limitMembers: ['max_output_tokens'],
     translate(request, options) {
       const translation = translateResponsesRequest(request, options);
       if (translation.outcome === 'refused') return translation;

@@ -6,6 +6,7 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
+import { chargeWith, lowerLimit, writeLimit } from '../preparation/chosen-limit.js';
 import { admitKey, checkCharging, checkModels, checkStanding, placeHold } from '../admission.js';
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
@@ -185,23 +186,23 @@ async function serveTraced(
 async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
   const { services, requestId } = exchange;
   const admittedAt = services.now();
-  const preparation = await prepare(exchange, key, memory);
+  let preparation = await prepare(exchange, key, memory);
   if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
   const { model, models, chargeBound } = preparation;
   const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
-  const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
   const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
   const refused =
     checkCharging(services) ??
-    (hold !== undefined
-      ? await placeHold(key, hold, services)
-      : isLate
-        ? await checkStanding(key, services)
-        : undefined);
+    (chargeBound === undefined && isLate ? await checkStanding(key, services) : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
+  if (chargeBound !== undefined) {
+    const held = await holdCharge(exchange, key, { ...preparation, chargeBound });
+    if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
+    preparation = held;
+  }
 
   let call = callTo(exchange, key, preparation);
   let format = exchange.route.formatOf(preparation.translation, exchange.res);
@@ -222,7 +223,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
     },
     services,
   );
-  if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
+  if (chargeBound !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
   countFor(exchange, call, report.charged);
   return { model, status: report.status, report, account: call.account };
 }
@@ -258,6 +259,34 @@ async function prepare(
     memory.release();
   };
   return { ...prepared, body: new RequestBody(body, onSent), bodyBytes: body.length };
+}
+
+/**
+ * Holds the most that the request can cost. If that is too much and the gateway chose the limit of
+ * its tokens, lowers the limit to what can be held, down to the least useful one.
+ */
+async function holdCharge(
+  { requestId, services }: Exchange,
+  key: KnownKey,
+  preparation: Sendable & { readonly chargeBound: bigint },
+): Promise<Sendable | RefusedAdmission> {
+  const { chargeBound, chosenLimit, translation } = preparation;
+  const hold = (amount: bigint) => placeHold(key, { requestId, amount }, services);
+  let refused = await hold(chargeBound);
+  if (refused === undefined) return preparation;
+  if (chosenLimit === undefined || translation === undefined) return refused;
+  let { maxTokens } = chosenLimit;
+  // A second lower limit is needed if the balance allows less than a cap, or changed meanwhile.
+  for (let attempt = 0; attempt < 2 && refused?.available !== undefined; attempt += 1) {
+    maxTokens = Math.min(maxTokens, lowerLimit(chosenLimit, refused.available));
+    refused = await hold(chargeWith(chosenLimit, maxTokens));
+  }
+  if (refused !== undefined) return refused;
+  const { member, span } = chosenLimit;
+  writeLimit(preparation.body.peek(), span, maxTokens);
+  const detail = `sent as ${String(maxTokens)}, which the balance covers`;
+  const notes = [...translation.notes, { path: member, reason: 'capped', detail } as const];
+  return { ...preparation, translation: { ...translation, notes } };
 }
 
 function callTo(
