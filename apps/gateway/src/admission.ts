@@ -25,6 +25,8 @@ export interface RefusedAdmission {
   readonly outcome: 'refused';
   readonly refusal: Refusal;
   readonly limit?: LimitName;
+  /** What could be held instead, in units of 10^-14 USD; may be negative. */
+  readonly available?: bigint;
 }
 export type KeyAdmission =
   { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
@@ -178,9 +180,17 @@ export async function placeHold(
         // The key was active a moment ago. This refusal reports why it no longer is.
         return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
       case 'capped':
-        return { ...refusedAs(cappedRequest(placed, hold.amount, new Date())), limit: 'cap' };
+        return {
+          ...refusedAs(cappedRequest(placed, hold.amount, new Date())),
+          limit: 'cap',
+          available: placed.cap.cap - placed.cap.used - placed.held,
+        };
       case 'short':
-        return { ...refusedAs(shortOf(placed, hold.amount)), limit: 'balance' };
+        return {
+          ...refusedAs(shortOf(placed, hold.amount)),
+          limit: 'balance',
+          available: placed.balance - placed.held,
+        };
     }
   } catch (error) {
     // The hold may or may not have been placed.

@@ -53,6 +53,79 @@ describe('a request that the balance covers', () => {
   });
 });
 
+describe.each([
+  ['chat.completions', postChat, 'max_completion_tokens'],
+  ['responses', postResponses, 'max_output_tokens'],
+] as const)('a request of %s without a limit of its answer', (_format, post, member) => {
+  const NOTES = 'x-gateway-translation-notes';
+  /** 15 USD per million tokens. */
+  const perToken = parseUsd('0.000015');
+  const unlimited = (more: object = {}) => userMessage('Hello', { max_tokens: undefined, ...more });
+  const sentLimits = () =>
+    gateway.simulator.journal
+      .requests()
+      .map(({ body }) => Number(JSON.parse(String(body)).max_tokens));
+
+  it("keeps the model's limit if the balance covers it", async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '10' });
+    const response = await post(gateway, apiKey, unlimited());
+    expect([response.status, response.headers.get(NOTES)]).toEqual([200, null]);
+    expect(sentLimits()).toEqual([128_000]);
+  });
+
+  it.each([null, undefined])('gets a limit that half of the balance covers (%s)', async (none) => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.5' });
+    const response = await post(gateway, apiKey, unlimited({ max_tokens: none }));
+    expect([response.status, response.headers.get(NOTES)]).toEqual([200, `${member} capped`]);
+    const [limit] = sentLimits();
+    // The rest is for the prompt, of which each byte counts as a token, and for its instructions.
+    expect(limit).toBeGreaterThan(14_000);
+    expect(BigInt(limit! * 2) * perToken).toBeLessThan(parseUsd('0.5'));
+    await untilNothingIsHeld();
+    const [charged] = (await gateway.call('listLedger', { key_id: id, kind: 'charge' })).data;
+    const usage = gateway.simulator.journal.usages()[0]!.usage;
+    const cost = BigInt(Number(usage['output_tokens'])) * perToken;
+    expect(-parseUsd(charged!.amount_usd)).toBeGreaterThan(cost);
+    expect(await balanceOf(id)).toBe(parseUsd('0.5') + parseUsd(charged!.amount_usd));
+  });
+
+  it('leaves something to a request beside it, down to the least useful limit', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.25' });
+    gateway.simulator.scriptWhen(() => true, { delayMs: 300 });
+    const first = post(gateway, apiKey, unlimited());
+    while ((await holds('live')).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const second = post(gateway, apiKey, unlimited());
+    while ((await holds('live')).length === 1)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const third = await post(gateway, apiKey, unlimited());
+    expect([third.status, third.headers.get('x-should-retry')]).toEqual([402, 'true']);
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+    const [larger, least] = sentLimits().sort((one, other) => other - one);
+    expect(larger).toBeGreaterThan(4_096);
+    expect(least).toBe(4_096);
+  });
+
+  it('is refused for what the least useful limit costs, and not sent, if the balance is lower', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.05' });
+    const response = await post(gateway, apiKey, unlimited());
+    expect(response.status).toBe(402);
+    const { message } = (await response.json()).error;
+    const [, worst] = /may cost up to (\S+) USD, and the balance is 0.05 USD/.exec(message)!;
+    expect(parseUsd(worst!)).toBeGreaterThan(4_096n * perToken);
+    expect(parseUsd(worst!)).toBeLessThan(4_096n * perToken + parseUsd('0.02'));
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+  });
+
+  it('gets a limit that its cap covers, if the balance is higher', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '10', cap_total_usd: '0.2' });
+    expect((await post(gateway, apiKey, unlimited())).status).toBe(200);
+    const [limit] = sentLimits();
+    expect(limit).toBeGreaterThan(4_096);
+    expect(BigInt(limit!) * perToken).toBeLessThan(parseUsd('0.1'));
+  });
+});
+
 describe('a request that the balance might not cover', () => {
   it('is refused with 402 in every format, naming the shortfall, and is not charged or sent upstream', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.01' });

@@ -89,7 +89,8 @@ export function createChargeScan(): (body: Uint8Array) =>
   | {
       readonly outcome: 'scanned';
       readonly findings: ChargeFindings;
-      readonly maxTokens: number | undefined;
+      /** `max_tokens` and its place in the body. */
+      readonly limit: { readonly maxTokens: number; readonly span: JsonSpan };
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal } {
   const scanBody = createBodyScan(new Set());
@@ -98,7 +99,9 @@ export function createChargeScan(): (body: Uint8Array) =>
     if (scan.outcome === 'refused') return refuse(scan.message);
     const span = scan.members.get('max_tokens');
     const maxTokens = span === undefined ? undefined : countOf({ body, span });
-    return { outcome: 'scanned', findings, maxTokens };
+    if (span === undefined || maxTokens === undefined)
+      throw new Error('a translation has no limit');
+    return { outcome: 'scanned', findings, limit: { maxTokens, span } };
   };
 }
 

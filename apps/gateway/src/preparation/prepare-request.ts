@@ -13,8 +13,10 @@ import type { KeptConversation, RecalledResponses } from '../response-memory/ref
 import type { Refusal } from '../refusal.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
+import type { ChosenLimit } from './chosen-limit.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative, NamedModel } from './inspect-native-request.js';
+import { isGiven } from './native-fields.js';
 import { writeJson } from './long-strings.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
@@ -56,6 +58,8 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
+      /** The limit of the answer's tokens, if the gateway chose it and a charge bound is needed. */
+      readonly chosenLimit: ChosenLimit | undefined;
       /** `undefined` for the native format. */
       readonly translation: TranslationContext | undefined;
       /** The conversation to keep: see `KeptResponse`. `undefined`: nothing is to be kept. */
@@ -151,6 +155,7 @@ export function createPreparer(
       body,
       translation: undefined,
       conversation: undefined,
+      chosenLimit: undefined,
     } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
@@ -171,7 +176,7 @@ export function createPreparer(
     format: TranslatedFormat,
     limits: ThreadLimits,
   ): Preparation {
-    const { shape } = TRANSLATIONS[format];
+    const { shape, limitMembers } = TRANSLATIONS[format];
     const bytes = job.body.length + (job.recalled === undefined ? 0 : bytesOf(job.recalled));
     if (bytes > limits.chatBytes || hasManyValues(job.recalled, limits)) {
       return { outcome: 'too_large' };
@@ -188,6 +193,10 @@ export function createPreparer(
     if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
       return refuse(badRequest('the body has too many values for its size', null));
     }
+    const isLimited = limitMembers.some((name) => {
+      const span = scan.members.get(name);
+      return isGiven(span && { body: job.body, span });
+    });
     const isLarge = bytes > LARGE_BYTES;
     const translation = parseAndTranslate(job, format, isLarge);
     if (translation.outcome === 'refused') return translation;
@@ -205,13 +214,21 @@ export function createPreparer(
       conversation: translation.conversation,
     } as const;
     if (overdraft !== 'none' || format === 'input_tokens') {
-      return { ...prepared, chargeBound: undefined };
+      return { ...prepared, chargeBound: undefined, chosenLimit: undefined };
     }
     const scanned = scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
-    const { findings, maxTokens } = scanned;
-    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, findings);
-    return { ...prepared, chargeBound };
+    const { findings, limit } = scanned;
+    const boundWith = (maxTokens: number): bigint =>
+      boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+    const promptCharge = boundWith(0);
+    const chargePerToken = boundWith(1) - promptCharge;
+    const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };
+    return {
+      ...prepared,
+      chargeBound: boundWith(limit.maxTokens),
+      chosenLimit: isLimited ? undefined : chosenLimit,
+    };
   }
 
   /** This is a function of its own so that the parsed request is garbage once it has returned. */

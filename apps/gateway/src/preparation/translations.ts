@@ -52,6 +52,8 @@ interface RequestTranslator {
    * checks the items.
    */
   readonly shape: JsonShape;
+  /** The members with which a client limits the tokens of its answer. */
+  readonly limitMembers: readonly [string, ...string[]];
   readonly translate: (
     request: unknown,
     options: TranslateRequestOptions & Pick<TranslateResponsesOptions, 'stored'>,
@@ -62,18 +64,22 @@ const LIST: JsonShape = { maxItems: MAX_ITEMS };
 /** A namespace is a tool that holds others, and a shell can have skills. */
 const TOOLS: JsonShape = listOf(members({ tools: LIST, environment: members({ skills: LIST }) }));
 
-const RESPONSES_SHAPE = members({
-  input: listOf(
-    members({
-      content: LIST,
-      output: LIST,
-      tools: TOOLS,
-      action: members({ commands: LIST, command: LIST }),
-    }),
-  ),
-  tools: TOOLS,
-  include: LIST,
-});
+/** Both endpoints take the same requests. */
+const OF_RESPONSES = {
+  shape: members({
+    input: listOf(
+      members({
+        content: LIST,
+        output: LIST,
+        tools: TOOLS,
+        action: members({ commands: LIST, command: LIST }),
+      }),
+    ),
+    tools: TOOLS,
+    include: LIST,
+  }),
+  limitMembers: ['max_output_tokens'],
+} as const;
 
 export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
   'chat.completions': {
@@ -83,6 +89,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       functions: LIST,
       stop: LIST,
     }),
+    limitMembers: ['max_completion_tokens', 'max_tokens'],
     translate(request, options) {
       const translation = translateRequest(request, options);
       if (translation.outcome === 'refused') return translation;
@@ -91,7 +98,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
     },
   },
   responses: {
-    shape: RESPONSES_SHAPE,
+    ...OF_RESPONSES,
     translate(request, options) {
       const translation = translateResponsesRequest(request, options);
       if (translation.outcome === 'refused') return translation;
@@ -101,7 +108,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
     },
   },
   input_tokens: {
-    shape: RESPONSES_SHAPE,
+    ...OF_RESPONSES,
     translate(request, options) {
       const translation = translateTokenCountRequest(request, options);
       if (translation.outcome === 'refused') return translation;

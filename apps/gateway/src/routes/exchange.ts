@@ -6,6 +6,7 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
+import { chargeWith, lowerLimit, writeLimit } from '../preparation/chosen-limit.js';
 import { admitKey, checkCharging, checkModels, checkStanding, placeHold } from '../admission.js';
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
@@ -209,22 +210,23 @@ async function servePrepared(
   admittedAt: number,
 ): Promise<Result> {
   const { services, requestId } = exchange;
-  const { model, models, chargeBound, kept } = preparation;
+  const { model, models, chargeBound } = preparation;
   const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
-  const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
   const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
   const refused =
     checkCharging(services) ??
-    (hold !== undefined
-      ? await placeHold(key, hold, services)
-      : isLate
-        ? await checkStanding(key, services)
-        : undefined);
+    (chargeBound === undefined && isLate ? await checkStanding(key, services) : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
+  const held =
+    chargeBound === undefined
+      ? preparation
+      : await holdCharge(exchange, key, { ...preparation, chargeBound });
+  if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
 
-  let call = callTo(exchange, key, preparation);
+  const { kept } = held;
+  let call = callTo(exchange, key, held);
   let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
@@ -235,7 +237,7 @@ async function servePrepared(
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
-      unknownMembers: preparation.unknownMembers,
+      unknownMembers: held.unknownMembers,
       upstream: exchange.upstream,
       call,
       format,
@@ -244,7 +246,7 @@ async function servePrepared(
     },
     services,
   );
-  if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
+  if (chargeBound !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
   countFor(exchange, call, report.charged);
   return { model, status: report.status, report, account: call.account };
 }
@@ -320,6 +322,35 @@ function togetherTooLarge(maxBytes: number): Refusal {
       'request body: together with the responses that it refers to, it exceeds the maximum of ' +
       `${String(maxBytes)} bytes`,
   };
+}
+
+/**
+ * Holds the most that the request can cost. If that is too much and the gateway chose the limit of
+ * its tokens, lowers the limit to what can be held, down to the least useful one.
+ */
+async function holdCharge(
+  { requestId, services }: Exchange,
+  key: KnownKey,
+  preparation: Sendable & { readonly chargeBound: bigint },
+): Promise<Sendable | RefusedAdmission> {
+  const { chargeBound, chosenLimit, kept } = preparation;
+  const { translation } = kept;
+  const hold = (amount: bigint) => placeHold(key, { requestId, amount }, services);
+  let refused = await hold(chargeBound);
+  if (refused === undefined) return preparation;
+  if (chosenLimit === undefined || translation === undefined) return refused;
+  let { maxTokens } = chosenLimit;
+  // A second lower limit is needed if the balance allows less than a cap, or changed meanwhile.
+  for (let attempt = 0; attempt < 2 && refused?.available !== undefined; attempt += 1) {
+    maxTokens = Math.min(maxTokens, lowerLimit(chosenLimit, refused.available));
+    refused = await hold(chargeWith(chosenLimit, maxTokens));
+  }
+  if (refused !== undefined) return refused;
+  const { member, span } = chosenLimit;
+  writeLimit(preparation.body.peek(), span, maxTokens);
+  const detail = `sent as ${String(maxTokens)}, which the balance covers`;
+  const notes = [...translation.notes, { path: member, reason: 'capped', detail } as const];
+  return { ...preparation, kept: { ...kept, translation: { ...translation, notes } } };
 }
 
 function callTo(

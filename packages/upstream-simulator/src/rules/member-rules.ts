@@ -7,8 +7,8 @@ const MEMBERS = new Set(KNOWN_MEMBERS);
 /** Members that exist only with a beta, and that the types of the provider's SDK do not have. */
 const BETA_MEMBERS = new Map([['safeguards', 'dangerous-tool-use-2026-09-03']]);
 
-export const modelMember: Rule = ({ model }) =>
-  typeof model === 'string' ? undefined : 'model: Field required';
+export const modelMember: Rule = (_request, { model }) =>
+  model === '' ? 'model: Field required' : undefined;
 
 export const knownMembers: Rule = (request, { betas }) => {
   const isKnown = (name: string): boolean =>
@@ -27,4 +27,6 @@ export const maxTokens: Rule = ({ max_tokens: limit }, { endpoint }) => {
 
 /** A model that the API does not have. */
 export const knownModel: Rule = (_request, { model, models }) =>
-  models.has(model) ? undefined : { type: 'not_found_error', message: `model: ${model}` };
+  model === '' || models.has(model)
+    ? undefined
+    : { type: 'not_found_error', message: `model: ${model}` };
