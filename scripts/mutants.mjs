@@ -72,7 +72,7 @@ async function mutateArea(name, { sources, except, stages, count }) {
   const runner = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const killed = await isKilled(next, stages, timeouts);
-      process.stderr.write(killed ? '.' : 'S');
+      process.stderr.write(killed ? '.' : `\n${next.path}:${String(next.line)} ${nameOf(next)}\n`);
       if (!killed) survivors.push(next);
     }
   };

@@ -91,7 +91,8 @@ describe.each([
 
   it('leaves something to a request beside it, down to the least useful limit', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.25' });
-    gateway.simulator.scriptWhen(() => true, { delayMs: 300 });
+    // Long enough for the others to be admitted meanwhile, also on a busy machine.
+    gateway.simulator.scriptWhen(() => true, { delayMs: 3_000 });
     const first = post(gateway, apiKey, unlimited());
     while ((await holds('live')).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
