@@ -152,7 +152,9 @@ function toolCalls(request: JsonObject): ContentBlock[] {
   const choice = asObject(request['tool_choice']);
   const asked = lastUserText(request);
   const named = tools.filter((tool) => asked.includes(String(tool['name'])));
-  const [first] = tools;
+  // A client that forces some call after each result waits for another tool, such as its answer's.
+  const called = calledTools(request);
+  const first = tools.find((tool) => !called.has(String(tool['name']))) ?? tools[0];
   const chosen =
     choice['type'] === 'none'
       ? []
@@ -171,6 +173,13 @@ function toolCalls(request: JsonObject): ContentBlock[] {
       asObject(sampleOf(asObject(tool['input_schema']))),
     caller: { type: 'direct' },
   }));
+}
+
+function calledTools(request: JsonObject): ReadonlySet<string> {
+  const blocks = asArray(request['messages']).flatMap((message) =>
+    asArray(asObject(message)['content']).map(asObject),
+  );
+  return new Set(blocks.filter(({ type }) => type === 'tool_use').map(({ name }) => String(name)));
 }
 
 export function lastUserText(request: JsonObject): string {

@@ -268,7 +268,7 @@ it('a refusal before any output counts one token of output, and one after it all
   expect((await usageOf('refusal_after_text')).output_tokens).toBeGreaterThan(1);
 });
 
-it('a call that is forced is made again after the result of an earlier one', async () => {
+it('a call that is forced is made after a result too, of a tool that was not called yet', async () => {
   const called = {
     role: 'assistant',
     content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }],
@@ -281,6 +281,11 @@ it('a call that is forced is made again after the result of an earlier one', asy
   expect((await post({ ...request, ...forced })).content).toMatchObject([
     { type: 'text' },
     { type: 'tool_use', name: 'f' },
+  ]);
+  const tools = [tool, { ...tool, name: 'g' }];
+  expect((await post({ ...request, ...forced, tools })).content).toMatchObject([
+    { type: 'text' },
+    { type: 'tool_use', name: 'g' },
   ]);
   expect((await post(request)).content).toMatchObject([{ text: 'The tool said: 1' }]);
 });
