@@ -13,7 +13,7 @@ const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
   ],
   [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
   [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],
-  [pathsBelow('agents', 'assistants', 'audio', 'batches', 'chatkit', 'containers')],
+  [pathsBelow('agents', 'assistants', 'audio', 'batches', 'chatkit', 'compliance', 'containers')],
   [pathsBelow('content_provenance_checks', 'decisions', 'deployment_runs', 'deployments')],
   [pathsBelow('dreams', 'embeddings', 'environments', 'evals', 'files', 'fine_tuning', 'images')],
   [pathsBelow('live', 'memory_stores', 'moderations', 'organization', 'organizations')],
