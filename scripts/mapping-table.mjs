@@ -4,13 +4,12 @@
  * compares instead of writing.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { isCheck, writeOrCompare } from './generated-files.mjs';
 import { ensureBuilt, root, step } from './setup.mjs';
 
-const PAGE = join(root, 'packages/translator/docs/mapping.md');
-const isCheck = process.argv.includes('--check');
+const PAGE = 'packages/translator/docs/mapping.md';
 
 step(isCheck ? 'Comparing the mapping tables' : 'Writing the mapping tables');
 ensureBuilt();
@@ -37,22 +36,14 @@ const TABLES = {
   ),
 };
 
-const before = readFileSync(PAGE, 'utf8');
-let after = before;
+let after = readFileSync(join(root, PAGE), 'utf8');
 for (const [name, rendered] of Object.entries(TABLES)) {
   const region = new RegExp(`(<!-- ${name} -->)[^]*?(<!-- /${name} -->)`);
   if (!region.test(after)) throw new Error(`mapping.md lacks the markers of the table "${name}"`);
   after = after.replace(region, (_, open, close) => `${open}\n\n${rendered}\n\n${close}`);
 }
-after = await format(after, { ...(await resolveConfig(PAGE)), filepath: PAGE });
 process.stdout.write(`  ${Object.keys(TABLES).length} tables\n`);
-if (!isCheck) writeFileSync(PAGE, after);
-else if (after !== before) {
-  process.stderr.write(
-    'packages/translator/docs/mapping.md is stale: run npm run docs and commit\n',
-  );
-  process.exitCode = 1;
-}
+await writeOrCompare({ [PAGE]: after }, 'npm run docs');
 
 function fieldRows(fields) {
   return [...fields].map(([name, field]) => {

@@ -3,12 +3,10 @@
  * not import each other. It calls the built package. With `--check` it compares instead of writing.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { isCheck, writeOrCompare } from './generated-files.mjs';
 import { pnpm, root, step } from './setup.mjs';
 
-const isCheck = process.argv.includes('--check');
 const NOTE = ' Written by `npm run models` from the default price table. */';
 
 step(isCheck ? "Comparing the packages' models" : "Writing the packages' models");
@@ -41,12 +39,4 @@ export const KNOWN_MODELS: readonly KnownModel[] = ${JSON.stringify(
 `,
 };
 
-for (const [name, text] of Object.entries(FILES)) {
-  const path = join(root, name);
-  const after = await format(text, { ...(await resolveConfig(path)), filepath: path });
-  if (!isCheck) writeFileSync(path, after);
-  else if (after !== readFileSync(path, 'utf8')) {
-    process.stderr.write(`${name} is stale: run npm run models and commit\n`);
-    process.exitCode = 1;
-  }
-}
+await writeOrCompare(FILES, 'npm run models');

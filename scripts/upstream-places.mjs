@@ -9,12 +9,10 @@
  * That test also checks the gateway's rules against every place.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
 import ts from 'typescript';
+import { writeOrCompare } from './generated-files.mjs';
 import { openTypes, packageFolder } from './sdk-types.mjs';
-import { root } from './setup.mjs';
 
 const SDK = '@anthropic-ai/sdk';
 /** It uses the API's earlier version, whose requests have members that the newer one dropped. */
@@ -74,6 +72,9 @@ const listOf = (values) => JSON.stringify([...new Set(values)].sort());
 const NOTE = ` Written by \`scripts/upstream-places.mjs\` from the SDK's types. */`;
 
 const OUTPUTS = {
+  'apps/gateway/src/preparation/known-members.ts': `/** Members of requests.${NOTE}
+export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
+`,
   'apps/gateway/test/upstream-places.json': JSON.stringify(sorted(found)),
   'packages/upstream-simulator/src/known-names.ts': `/** Names that the API knows.${NOTE}
 
@@ -88,20 +89,7 @@ export const KNOWN_BETAS: readonly string[] = ${listOf(names.betas)};
 `,
 };
 
-OUTPUTS['apps/gateway/src/preparation/known-members.ts'] = `/** Members of requests.${NOTE}
-export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
-`;
-
-const isCheck = process.argv.includes('--check');
-for (const [name, text] of Object.entries(OUTPUTS)) {
-  const path = join(root, name);
-  const after = await format(text, { ...(await resolveConfig(path)), filepath: path });
-  if (!isCheck) writeFileSync(path, after);
-  else if (after !== readFileSync(path, 'utf8')) {
-    process.stderr.write(`${name} is stale: run node scripts/upstream-places.mjs and commit\n`);
-    process.exitCode = 1;
-  }
-}
+await writeOrCompare(OUTPUTS, 'node scripts/upstream-places.mjs');
 
 function bodyMembers(types, { beta, stable }) {
   return [beta, stable]
