@@ -293,6 +293,14 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     return random.chance(0.15) ? random.pick(managing) : random.pick(keys);
   }
 
+  /** Resolves when all responses have ended. */
+  async function settle() {
+    while (background.size > 0) {
+      await open({ who });
+      await sleep(50);
+    }
+  }
+
   return {
     ...{ who, account, statuses, graceAnswers },
     /** What a check of the run needs to have happened, which random operations may leave out. */
@@ -300,19 +308,25 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
       await OPERATIONS.useGrace();
       await OPERATIONS.surge();
     },
+    /**
+     * Makes the dearest requests until the balance is below zero. Random operations of an account
+     * with a small concurrency may leave it money.
+     *
+     * @param {(accountId: string) => Promise<boolean>} isOverdrawn
+     */
+    async overdraw(isOverdrawn) {
+      while (!(await isOverdrawn(account.id))) {
+        await OPERATIONS.surge();
+        await settle();
+      }
+    },
     /** One random operation. @returns its name */
     async act() {
       const name = random.pick(CHOICES);
       await OPERATIONS[name]();
       return name;
     },
-    /** Resolves when all responses have ended. */
-    async settle() {
-      while (background.size > 0) {
-        await open({ who });
-        await sleep(50);
-      }
-    },
+    settle,
   };
 }
 
