@@ -11,7 +11,7 @@ import { node, root } from '../scripts/setup.mjs';
 import { openBatchCounter } from './batches.mjs';
 import { startServer } from './server.mjs';
 
-const MAIN = join(root, 'apps/gateway/dist/main.js');
+export const MAIN = join(root, 'apps/gateway/dist/main.js');
 const ADMIN_TOKEN = 'benchmark-admin-token';
 const KEYS = 200;
 /** Limits that the benchmark cannot reach, and enough money for the whole benchmark. */
@@ -37,40 +37,42 @@ export function gatewayOnServers({ name, title, env = {} }) {
     translates: true,
     fidelity: 'bytes',
     needsServers: true,
-    async start(context) {
-      const { databaseUrl, redisUrl, pids } = context.servers;
-      const gateway = await startGateway({
-        ...context,
-        name,
-        env: {
-          DATABASE_URL: databaseUrl,
-          REDIS_URL: redisUrl,
-          KEY_PEPPER: 'benchmark-pepper-benchmark-pepper',
-          ...env,
-        },
-      });
-      const batches = await openBatchCounter(databaseUrl, gateway.keyIds);
-      return {
-        ...gateway,
-        serverPids: pids,
-        settlements: batches.read,
-        async stop() {
-          await gateway.stop();
-          await batches.close();
-        },
-      };
+    start: (context) => startGatewayOnServers({ ...context, name, env }),
+  };
+}
+
+export async function startGatewayOnServers({ env, ...context }) {
+  const { databaseUrl, redisUrl, pids } = context.servers;
+  const gateway = await startGateway({
+    ...context,
+    env: {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      KEY_PEPPER: 'benchmark-pepper-benchmark-pepper',
+      ...env,
+    },
+  });
+  const batches = await openBatchCounter(databaseUrl, gateway.keyIds);
+  return {
+    ...gateway,
+    serverPids: pids,
+    settlements: batches.read,
+    async stop() {
+      await gateway.stop();
+      await batches.close();
     },
   };
 }
 
-export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env }) {
+/** @param main - the program, unless it is that of this checkout */
+export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env, main = MAIN }) {
   const port = await freePort();
   const adminPort = await freePort();
   const admin = `http://127.0.0.1:${adminPort}`;
   const server = await startServer({
     name,
     command: node,
-    args: [...NODE_FLAGS, ...nodeFlags, MAIN, 'serve'],
+    args: [...NODE_FLAGS, ...nodeFlags, main, 'serve'],
     env: {
       HOST: '127.0.0.1',
       PORT: String(port),

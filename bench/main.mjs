@@ -9,9 +9,11 @@
  *   npm run bench -- --units                           the cost per request, by process
  *   npm run bench -- --replicas                        charges per second by processes and keys
  *   npm run bench -- --usage                           sums of usage over a month
+ *   npm run bench -- --against ../before             a request's cost, with another checkout's
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
+import { compareWith } from './against.mjs';
 import { guardRatios } from './ratio-guard.mjs';
 import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
@@ -34,6 +36,7 @@ try {
 function run() {
   if (options.isReplicas) return measureReplicas(session);
   if (options.isUsage) return measureUsage(session);
+  if (options.against !== undefined) return compareWith(session, options.against);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.isGuard) return guardRatios(session, contestants, { records: options.isRecord });
   if (options.profile !== undefined) return profile(session, options.profile);

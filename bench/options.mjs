@@ -6,6 +6,8 @@ import { works } from './works.mjs';
 const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 15_000 };
 /** A quick run also leaves out all workloads that take long, except one. */
 const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
+/** Of a comparison with another checkout. */
+const AGAINST_ROUNDS = 15;
 const QUICK_LONG_WORK = 'open-1000';
 
 export function readOptions(contestants) {
@@ -23,6 +25,7 @@ export function readOptions(contestants) {
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
       usage: { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -36,6 +39,10 @@ export function readOptions(contestants) {
     isUnits: values.units,
     isReplicas: values.replicas,
     isUsage: values.usage,
+    against:
+      values.against === undefined
+        ? undefined
+        : { folder: values.against, rounds: rounds ?? AGAINST_ROUNDS },
     isQuick: values.quick,
     isPartial: [values.only, values.contestants, values.streams].some(
       (value) => value !== undefined,

@@ -1,0 +1,86 @@
+/**
+ * `--against FOLDER`: the CPU time of a request, compared with another checkout of this repository
+ * that was built. Both answer in turn in every round, so that other load on the machine affects
+ * them alike, and each figure is the ratio within a round.
+ */
+
+import { mkdtempSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { MAIN, startGatewayOnServers, startGateway } from './gateway.mjs';
+import { runRounds } from './rounds.mjs';
+import { summary } from './statistics.mjs';
+import { warmUpAll } from './warm-up.mjs';
+import { works } from './works.mjs';
+
+const COMPARED = ['native-json-1k', 'native-json-1m', 'native-stream-300', 'chat-json-1k'];
+const WARM_UP_MS = 15_000;
+const DURATION_MS = 750;
+
+/** @returns the exit code: 1 if an answer was wrong */
+export async function compareWith(session, { folder, rounds }) {
+  const sides = { now: MAIN, before: join(resolve(folder), 'apps/gateway/dist/main.js') };
+  let exitCode = 0;
+  for (const [ledger, start] of Object.entries(LEDGERS)) {
+    const contestants = [];
+    for (const [side, main] of Object.entries(sides)) {
+      const adapter = {
+        name: side,
+        ...{
+          isOurs: true,
+          translates: true,
+          fidelity: 'bytes',
+          needsServers: ledger !== 'embedded',
+        },
+        start: (context) => start({ ...context, name: `${ledger}-${side}`, main }, side),
+      };
+      contestants.push(await session.start(adapter));
+    }
+    await warmUpAll(session, contestants, WARM_UP_MS);
+    for (const work of works.filter(({ name }) => COMPARED.includes(name))) {
+      const { samples, leftOut } = await runRounds({
+        ...{ session, contestants, work, rounds, durationMs: DURATION_MS, say },
+      });
+      if (leftOut.length > 0) exitCode = 1;
+      say(`${ledger}, ${work.title}: ${ratioText(samples.busy)}`);
+    }
+    await Promise.all(contestants.map((contestant) => contestant.stop()));
+  }
+  return exitCode;
+}
+
+const LEDGERS = {
+  embedded: (context) =>
+    startGateway({ ...context, env: { DATA_DIR: mkdtempSync(join(context.scratch, 'data-')) } }),
+  async servers(context, side) {
+    // The checkouts may have different tables.
+    const { databaseUrl } = context.servers;
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query(`create database ${side}`);
+    await client.end();
+    const own = new URL(databaseUrl);
+    own.pathname = `/${side}`;
+    return startGatewayOnServers({
+      ...context,
+      servers: { ...context.servers, databaseUrl: own.href },
+    });
+  },
+};
+
+/** @param samples - by side, one for each round */
+function ratioText({ now, before }) {
+  const wrong = [...now, ...before].flatMap(({ failures }) => failures);
+  if (wrong.length > 0) return `wrong answers: ${wrong.join('; ')}`;
+  const ratio = summary(now.map((sample, round) => wholeOf(sample) / wholeOf(before[round])));
+  const figures = Object.entries(ratio ?? {}).map(([name, value]) => `${name} ${value.toFixed(3)}`);
+  return `now / before ${figures.join(', ')} (${now.length} rounds)`;
+}
+
+function wholeOf({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {
+  return cpuUs + postgres + redis;
+}
+
+function say(text) {
+  process.stdout.write(`${text}\n`);
+}
