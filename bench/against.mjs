@@ -68,13 +68,14 @@ const LEDGERS = {
   },
 };
 
-/** @param samples - by side, one for each round */
+/** @param {any} samples - by side, one for each round */
 function ratioText({ now, before }) {
   const wrong = [...now, ...before].flatMap(({ failures }) => failures);
   if (wrong.length > 0) return `wrong answers: ${wrong.join('; ')}`;
   const ratio = summary(now.map((sample, round) => wholeOf(sample) / wholeOf(before[round])));
-  const figures = Object.entries(ratio ?? {}).map(([name, value]) => `${name} ${value.toFixed(3)}`);
-  return `now / before ${figures.join(', ')} (${now.length} rounds)`;
+  const { median = NaN, min = NaN, max = NaN } = ratio ?? {};
+  const figures = `${median.toFixed(3)} (${min.toFixed(3)} to ${max.toFixed(3)})`;
+  return `now / before ${figures}, ${now.length} rounds`;
 }
 
 function wholeOf({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {

@@ -41,6 +41,7 @@ export function gatewayOnServers({ name, title, env = {} }) {
   };
 }
 
+/** @param {any} context - as the session makes it, with `name` and `env` */
 export async function startGatewayOnServers({ env, ...context }) {
   const { databaseUrl, redisUrl, pids } = context.servers;
   const gateway = await startGateway({
