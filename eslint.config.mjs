@@ -51,6 +51,31 @@ const TRANSLATOR_LAYERS = {
   '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
 };
 
+/** The rooms of the gateway, from the ground up (docs/decisions/0066). */
+const GATEWAY_LAYERS = {
+  base: [],
+  config: ['base'],
+  http: ['base', 'config'],
+  ledger: ['base', 'config', 'http'],
+  upstream: ['base', 'config', 'http', 'ledger'],
+  observe: ['base', 'config', 'http', 'ledger', 'upstream'],
+  payments: ['base', 'config', 'http', 'ledger', 'observe'],
+  endpoints: ['base', 'config', 'ledger', 'upstream', 'observe', 'payments'],
+  exchange: ['base', 'config', 'http', 'ledger', 'upstream', 'observe'],
+  customer: ['base', 'config', 'http', 'ledger', 'observe', 'payments', 'endpoints', 'exchange'],
+  operator: ['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'payments', 'endpoints'],
+  openapi: ['endpoints', 'customer', 'operator'],
+  process: [
+    ...['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'payments', 'endpoints'],
+    ...['exchange', 'customer', 'operator', 'openapi'],
+  ],
+  cli: [
+    ...['base', 'config', 'http', 'ledger', 'upstream', 'payments', 'endpoints'],
+    ...['operator', 'openapi', 'process'],
+  ],
+  '.': ['base', 'cli'],
+};
+
 export default tseslint.config(
   {
     ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '**/coverage/**', '.data/**'],
@@ -103,7 +128,7 @@ export default tseslint.config(
   },
   {
     // Many objects in these files are made for each stream or request.
-    files: ['packages/translator/src/**/*.ts', 'apps/gateway/src/relay/**/*.ts'],
+    files: ['packages/translator/src/**/*.ts', 'apps/gateway/src/exchange/relay/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
@@ -128,7 +153,17 @@ export default tseslint.config(
       ],
     },
   },
-  ...importLayers('packages/translator/src', TRANSLATOR_LAYERS),
+  importLayers('packages/translator/src', TRANSLATOR_LAYERS),
+  {
+    files: ['packages/translator/src/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: '^[^.]', message: 'The translator has no dependencies.' }] },
+      ],
+    },
+  },
+  importLayers('apps/gateway/src', GATEWAY_LAYERS),
   {
     files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],
     ignores: ['packages/balance-store/src/generated/**'],

@@ -1,40 +1,65 @@
 /** Rules for eslint about which file may import which. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, posix, relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 
 /**
- * Makes eslint configurations that restrict the imports of the sources below `root`.
+ * Makes an eslint configuration that restricts the imports of the sources below `root`, type
+ * imports included.
  *
  * `layers` lists the folders from the bottom up, each with the other folders that its files may
- * import. A folder may name only folders on earlier lines, so the table cannot contain a cycle.
- * Files in a folder that is not in the table may import only each other. No file may import an npm
- * package.
+ * import. A folder may name only folders on earlier lines, so the table cannot contain a cycle. A
+ * folder that is not in the table belongs to the nearest one above it that is; `.` is only the
+ * files of `root` itself.
  */
 export function importLayers(root, layers) {
   const listed = new Set();
-  const restrictions = [restriction(`${root}/**/*.ts`, '.', [])];
   for (const [folder, targets] of Object.entries(layers)) {
     for (const target of targets) {
       if (!listed.has(target)) throw new Error(`${folder} may not import ${target}: list it first`);
     }
     listed.add(folder);
-    restrictions.push(restriction(posix.join(root, folder, '*.ts'), folder, targets));
   }
-  return restrictions;
+  return {
+    files: [`${root}/**/*.ts`],
+    plugins: { layers: { rules: { imports: layerRule(resolve(root), layers) } } },
+    rules: { 'layers/imports': 'error' },
+  };
 }
 
-function restriction(files, folder, targets) {
-  const allowed = [folder, ...targets].map((target) => {
-    const path = posix.relative(folder, target) || '.';
-    return `${path.startsWith('.') ? path : `./${path}`}/[^/]+$`;
-  });
-  const message = `Files here may import: ${['their own folder', ...targets].join(', ')}. The table is in eslint.config.mjs.`;
-  const regex = `^(?!${allowed.join('|').replaceAll('.', '\\.')})`;
-  return {
-    files: [files],
-    rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
+function layerRule(root, layers) {
+  const messages = {
+    layer:
+      '{{from}} may not import {{to}}. It may import: {{allowed}}. The table is in eslint.config.mjs.',
+    unlisted: 'The folder of this file is not in the table of layers in eslint.config.mjs.',
   };
+  return {
+    meta: { type: 'problem', schema: [], messages },
+    create({ filename, report }) {
+      const from = layerOf(filename);
+      const check = ({ source }) => {
+        const target = source && resolveImport(filename, source.value);
+        if (!target?.startsWith(`${root}/`)) return;
+        const to = layerOf(target);
+        if (from === undefined) report({ node: source, messageId: 'unlisted' });
+        else if (to !== from && !layers[from].includes(to)) {
+          const allowed = ['its own files', ...layers[from]].join(', ');
+          report({ node: source, messageId: 'layer', data: { from, to: String(to), allowed } });
+        }
+      };
+      return {
+        ...{ ImportDeclaration: check, ImportExpression: check },
+        ...{ ExportNamedDeclaration: check, ExportAllDeclaration: check },
+      };
+    },
+  };
+
+  function layerOf(file) {
+    let folder = relative(root, dirname(file)) || '.';
+    while (!Object.hasOwn(layers, folder) && folder !== '.') folder = dirname(folder);
+    if (folder === '.' && dirname(file) !== root) return undefined;
+    return Object.hasOwn(layers, folder) ? folder : undefined;
+  }
 }
 
 /**

@@ -72,7 +72,7 @@ const listOf = (values) => JSON.stringify([...new Set(values)].sort());
 const NOTE = ` Written by \`scripts/upstream-places.mjs\` from the SDK's types. */`;
 
 const OUTPUTS = {
-  'apps/gateway/src/preparation/known-members.ts': `/** Members of requests.${NOTE}
+  'apps/gateway/src/exchange/preparation/known-members.ts': `/** Members of requests.${NOTE}
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
 `,
   'apps/gateway/test/upstream-places.json': JSON.stringify(sorted(found)),

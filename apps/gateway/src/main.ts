@@ -9,7 +9,7 @@
  */
 
 import { engines } from '../package.json';
-import { isSupportedNode } from './node-version.js';
+import { isSupportedNode } from './base/node-version.js';
 
 if (isSupportedNode(process.versions.node, engines.node)) {
   const { runCommandLine } = await import('./cli/run.js');

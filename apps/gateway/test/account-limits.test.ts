@@ -7,12 +7,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseUsd } from '@gateway/billing';
+import { runs } from '../../../scripts/runs.cjs';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { until } from './support/until.js';
-import { runs } from '../../../scripts/runs.cjs';
 
 const ACCOUNT_CONCURRENCY = 4;
 /** The price of the gated upstream's model, in units of 10^-14 USD for each token. */
@@ -127,7 +127,7 @@ it('no sequence of operations on keys takes more than ACCOUNT_CONCURRENCY reques
         await operations[name]!(account, pick);
         most = Math.max(most, upstream.waiting());
         expect(upstream.waiting()).toBeLessThanOrEqual(ACCOUNT_CONCURRENCY);
-        expect(await gateway.running.services.limiter.leases(id)).toBe(upstream.waiting());
+        expect(await gateway.running.appParts.limiter.leases(id)).toBe(upstream.waiting());
         const { balance_usd } = await gateway.call('showAccount', { account_id: id });
         const lowest = -BigInt(ACCOUNT_CONCURRENCY) * dearest();
         expect(parseUsd(balance_usd)).toBeGreaterThanOrEqual(lowest);

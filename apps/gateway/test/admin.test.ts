@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { WITNESS_BATCH } from '../src/operations/ledger.js';
+import { WITNESS_BATCH } from '../src/operator/operations/ledger.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { connectTo, disconnectAll, headOf } from './support/raw-client.js';

@@ -276,8 +276,8 @@ describe('a key that is suspended during an upload of more than a second', () =>
     ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
     '/v1/responses/input_tokens',
   ])('is refused when the body sent to %s is complete, and nothing is charged', async (path) => {
-    const { services } = gateway.running;
-    const { now } = services;
+    const { appParts } = gateway.running;
+    const { now } = appParts;
     const { id, apiKey } = await gateway.createKey();
     const body = JSON.stringify(bodyFor(path, userMessage('Hello')));
     const client = connectTo(gateway);
@@ -286,10 +286,10 @@ describe('a key that is suspended during an upload of more than a second', () =>
     );
     await client.receive(CONTINUE);
     await gateway.call('suspendKey', { key_id: id });
-    Object.assign(services, { now: () => now() + 1_001 });
+    Object.assign(appParts, { now: () => now() + 1_001 });
     client.send(body);
     const answer = await client.receive(ANSWER);
-    Object.assign(services, { now });
+    Object.assign(appParts, { now });
     expect(answer).toMatch(/^HTTP\/1\.1 401 /m);
     expect(answer).toContain('this API key or its account is suspended');
     expect(gateway.simulator.journal.requests()).toEqual([]);

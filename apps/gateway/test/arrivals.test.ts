@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LEAST_BYTES_PER_SECOND, Pace } from '../src/arrivals.js';
+import { LEAST_BYTES_PER_SECOND, Pace } from '../src/http/arrivals.js';
 
 const LIMITS = { uploadStallMs: 60_000, uploadMaxMs: 600_000 };
 const LOOK_MS = 2_000;

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BackgroundWorkError } from '@gateway/balance-store';
 import type { AuditOptions, AuditReport, NewEvent } from '@gateway/balance-store';
-import { createAuditJobs } from '../src/operations/audit-jobs.js';
+import { createAuditJobs } from '../src/operator/operations/audit-jobs.js';
 import { until } from './support/until.js';
 
 const ANCHOR = { block: 7n, hash: 'a'.repeat(64) };

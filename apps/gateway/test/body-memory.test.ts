@@ -242,17 +242,17 @@ describe.each([
   });
 
   it('could not be sent, because the upstream cannot be reached', async () => {
-    const { services } = gateway.running;
-    const { upstream } = services;
+    const { appParts } = gateway.running;
+    const { upstream } = appParts;
     const nobody = createUpstreamClient(
       anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k' }),
     );
-    Object.assign(services, { upstream: nobody });
+    Object.assign(appParts, { upstream: nobody });
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
       expect((await post(gateway, apiKey, userMessage(text))).status).toBe(502);
     }
-    Object.assign(services, { upstream });
+    Object.assign(appParts, { upstream });
     await nobody.close();
     expect(await reservedBytes()).toBe(0);
   });

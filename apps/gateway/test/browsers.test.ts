@@ -2,8 +2,8 @@
 
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createApp } from '../src/app.js';
-import { close, createHttpServer, listen, urlOf } from '../src/http-server.js';
+import { close, createHttpServer, listen, urlOf } from '../src/http/http-server.js';
+import { createApp } from '../src/process/app.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 
 /** Serves the same gateway to pages of other origins. */
 async function serveTo(...origins: string[]): Promise<{ readonly url: string }> {
-  const app = createApp({ ...gateway.running.services, corsOrigins: new Set(origins) });
+  const app = createApp({ ...gateway.running.appParts, corsOrigins: new Set(origins) });
   const server = createHttpServer(app);
   servers.push(server);
   await listen(server, { host: '127.0.0.1', port: 0 });

@@ -1,12 +1,12 @@
 /** Operations over the admin API of a gateway that cannot be reached. */
 
 import { createServer } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Server } from 'node:http';
-import { createRemoteCaller } from '../src/operations/callers.js';
-import { OperationError } from '../src/operations/operation.js';
+import { OperationError } from '../src/endpoints/operation-error.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
 
 let server: Server;
 let url: string;

@@ -10,12 +10,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, formatUsd, parseUsd } from '@gateway/billing';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import { operations } from '../src/operations/operations.js';
-import { changedKey } from '../src/routes/keys.js';
-import { MODEL, startTestGateway, userMessage } from './support/gateway.js';
-import type { TestGateway } from './support/gateway.js';
+import { changedKey } from '../src/customer/keys.js';
+import { operations } from '../src/operator/operations/operations.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
+import { MODEL, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
 import { until } from './support/until.js';
 
 const { rates } = defaultPriceTable().find(MODEL)!;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
-import { createPreparer } from '../src/preparation/prepare-request.js';
+import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;

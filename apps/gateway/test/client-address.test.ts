@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressGroup } from '../src/client-address.js';
+import { addressGroup } from '../src/http/client-address.js';
 
 describe('addressGroup', () => {
   it.each([

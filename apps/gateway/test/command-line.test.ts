@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
-import { listCsv, pageCsv } from '../src/operations/list-csv.js';
 import { createJsonPages } from '../src/cli/json-pages.js';
+import { listCsv, pageCsv } from '../src/operator/operations/list-csv.js';
+import { gatewayCommand } from './support/gateway-process.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
-import { gatewayCommand } from './support/gateway-process.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from '@jest/globals';
 import { UNBILLED_RATES, defaultPriceTable } from '@gateway/billing';
-import { compareUsage } from '../src/reconciliation/compare-usage.js';
+import { compareUsage } from '../src/upstream/reconciliation/compare-usage.js';
 
 const { id: model, rates } = defaultPriceTable().find('claude-opus-5')!;
 const NONE = { cache_read: 0n, cache_write_5m: 0n, cache_write_1h: 0n };

@@ -5,9 +5,9 @@ import {
   defaultResponseMemory,
   memoryLimit,
   memoryProblem,
-} from '../src/body-memory.js';
-import { ConfigError, readConfig } from '../src/config.js';
-import { CONNECTION_LIMITS, connectionLimitsOf } from '../src/http-server.js';
+} from '../src/config/body-memory.js';
+import { ConfigError, readConfig } from '../src/config/config.js';
+import { CONNECTION_LIMITS, connectionLimitsOf } from '../src/http/http-server.js';
 
 const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;

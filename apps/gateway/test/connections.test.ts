@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createApp } from '../src/app.js';
-import { close, createHttpServer, drain, listen } from '../src/http-server.js';
-import type { ConnectionLimits } from '../src/http-server.js';
-import type { Services } from '../src/services.js';
-import type { FinishedRequest } from '../src/telemetry/finished-request.js';
+import { close, createHttpServer, drain, listen } from '../src/http/http-server.js';
+import type { ConnectionLimits } from '../src/http/http-server.js';
+import type { FinishedRequest } from '../src/observe/finished-request.js';
+import { createApp } from '../src/process/app.js';
+import type { AppParts } from '../src/process/app.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { until } from './support/until.js';
@@ -34,9 +34,9 @@ afterAll(() => gateway.stop());
 /** Serves the same gateway on another port, with shorter timeouts. */
 async function serveWith(
   limits: Partial<ConnectionLimits>,
-  services: Partial<Services> = {},
+  parts: Partial<AppParts> = {},
 ): Promise<{ url: string; port: number }> {
-  const server = createHttpServer(createApp({ ...gateway.running.services, ...services }), {
+  const server = createHttpServer(createApp({ ...gateway.running.appParts, ...parts }), {
     headersTimeoutMs: 1_500,
     requestTimeoutMs: 3_000,
     uploadStallMs: 1_500,
@@ -235,7 +235,7 @@ describe('an upload', () => {
         expectJson(answer, form);
         const [, requestId] = /x-gateway-request-id: (\S+)/i.exec(answer) ?? [];
         expect(finished).toMatchObject([{ status: 408, requestId }]);
-        expect(gateway.running.services.memory.reservedBytes).toBe(0);
+        expect(gateway.running.appParts.memory.reservedBytes).toBe(0);
         expect(gateway.simulator.journal.requests()).toEqual([]);
       }
     },

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { AuditReport } from '@gateway/balance-store';
-import { createAuditJobs } from '../src/operations/audit-jobs.js';
-import { createTrafficReader, quantileMs } from '../src/telemetry/traffic-today.js';
-import type { WorkerMetrics } from '../src/workers/rpc-interfaces.js';
 import { settlement } from '@gateway/balance-store/testing';
+import type { WorkerMetrics } from '../src/observe/registry.js';
+import { createTrafficReader, quantileMs } from '../src/observe/traffic-today.js';
+import { createAuditJobs } from '../src/operator/operations/audit-jobs.js';
 import {
   MODEL,
   postChat,

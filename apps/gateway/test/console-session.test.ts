@@ -1,8 +1,14 @@
 /** The console's session: an admin token, exchanged for a cookie. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdminToken } from '../src/admin-tokens.js';
-import { IDLE_MS, LIFETIME_MS, endOf, readSession, writeSession } from '../src/console/session.js';
+import type { AdminToken } from '../src/config/admin-tokens.js';
+import {
+  IDLE_MS,
+  LIFETIME_MS,
+  endOf,
+  readSession,
+  writeSession,
+} from '../src/operator/console/session.js';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 

@@ -1,8 +1,8 @@
 /** The credential of a request that has both headers. */
 
 import { expect, it } from '@jest/globals';
-import { readConfig } from '../src/config.js';
-import { readCredential } from '../src/credentials.js';
+import { readConfig } from '../src/config/config.js';
+import { readCredential } from '../src/exchange/credentials.js';
 
 const KEY = 'gw_0123456789';
 const both = (bearer: string, xApiKey: string) => ({

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { csvOf } from '../src/operations/csv.js';
-import { listCsv } from '../src/operations/list-csv.js';
-import { UNSEEN, line } from '../src/operations/storable.js';
+import { csvOf } from '../src/endpoints/csv.js';
+import { UNSEEN, line } from '../src/endpoints/storable.js';
+import { listCsv } from '../src/operator/operations/list-csv.js';
 
 describe('a cell', () => {
   it.each([

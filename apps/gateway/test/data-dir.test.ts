@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { findToken } from '../src/admin-tokens.js';
-import { ConfigError } from '../src/config.js';
-import { openDataDir } from '../src/data-dir.js';
+import { findToken } from '../src/config/admin-tokens.js';
+import { ConfigError } from '../src/config/config.js';
+import { openDataDir } from '../src/config/data-dir.js';
 
 let path: string;
 beforeEach(() => {

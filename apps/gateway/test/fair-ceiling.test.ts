@@ -1,8 +1,9 @@
 /** Customers' accounts share the ceiling of an upstream account fairly. The time is simulated. */
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { CeilingLimits } from '../src/config/upstream-target.js';
 import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
-import type { CeilingLimits, FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
+import type { FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
 
 const MAX_WAIT_MS = 3_000;
 const KEY = { accountId: 'account', keyId: 'key' };

@@ -11,9 +11,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
-import { createApp } from '../src/app.js';
-import { close, createHttpServer, listen } from '../src/http-server.js';
-import type { RelayPatience } from '../src/relay/relay.js';
+import type { RelayPatience } from '../src/exchange/exchange-parts.js';
+import { close, createHttpServer, listen } from '../src/http/http-server.js';
+import { createApp } from '../src/process/app.js';
 import { postMessages, startTestGateway, userMessage, bodyFor } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
@@ -63,8 +63,8 @@ beforeAll(async () => {
   await once(upstream.listen(0, '127.0.0.1'), 'listening');
   const { port } = upstream.address() as AddressInfo;
   gateway = await startTestGateway({ env: { UPSTREAM_URL: `http://127.0.0.1:${String(port)}` } });
-  ({ patience } = gateway.running.services);
-  const app = createApp(gateway.running.services);
+  ({ patience } = gateway.running.appParts);
+  const app = createApp(gateway.running.appParts);
   front = createHttpServer((req, res) => {
     answer = res;
     app(req, res);
@@ -77,7 +77,7 @@ beforeEach(() => {
   isServed = false;
 });
 afterEach(() => {
-  Object.assign(gateway.running.services, { patience });
+  Object.assign(gateway.running.appParts, { patience });
 });
 afterAll(async () => {
   front.closeAllConnections();
@@ -238,7 +238,7 @@ describe.each([
     '%s is eventually disconnected; the upstream is read to its end, and the key is charged',
     async (_what, reads) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
-      Object.assign(gateway.running.services, { patience: { ...patience, clientPausesMs: 500 } });
+      Object.assign(gateway.running.appParts, { patience: { ...patience, clientPausesMs: 500 } });
       serve = serveLongStream;
       const response = await begin(path, apiKey);
       const closed = closeOf(response);
@@ -301,7 +301,7 @@ describe.each([
       await until(async () => (await spentBy(id)) !== '0');
       expect(isServed).toBe(true);
       expect(await spentBy(id)).toBe(CHARGE);
-      await until(async () => (await gateway.running.services.limiter.leases(id)) === 0);
+      await until(async () => (await gateway.running.appParts.limiter.leases(id)) === 0);
       const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
       expect(data).toMatchObject([
         { streamed: true, upstream_id: 'msg_1', usage: { input_tokens: 2, output_tokens: 3 } },
@@ -312,7 +312,7 @@ describe.each([
 
 it('a client that does not read a plain response is eventually disconnected, and is charged', async () => {
   const { id, apiKey } = await gateway.createKey();
-  Object.assign(gateway.running.services, { patience: { ...patience, clientStallMs: 300 } });
+  Object.assign(gateway.running.appParts, { patience: { ...patience, clientStallMs: 300 } });
   serve = async (write, res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
     const usage = { input_tokens: 2, output_tokens: 3 };
@@ -358,7 +358,7 @@ describe('an endless response of the upstream', () => {
       expect(taken).toBeLessThan(1088 * MEBIBYTE);
       expect(await spentBy(id)).toBe('0');
       expect(await unbilled(loss)).toBe(before + 1);
-      expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+      expect(await gateway.running.appParts.limiter.leases(id)).toBe(0);
     },
   );
 
@@ -378,7 +378,7 @@ describe('an endless response of the upstream', () => {
   it('for a client that has left is eventually cut off, and nothing is charged', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     const before = await unbilled('truncated');
-    Object.assign(gateway.running.services, { patience: { ...patience, drainMs: 300 } });
+    Object.assign(gateway.running.appParts, { patience: { ...patience, drainMs: 300 } });
     serve = async (write, res) => {
       streamSse(res);
       await write(START);
@@ -392,6 +392,6 @@ describe('an endless response of the upstream', () => {
     await upstreamClosed;
     await until(async () => (await unbilled('truncated')) === before + 1);
     expect(await spentBy(id)).toBe('0');
-    expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+    expect(await gateway.running.appParts.limiter.leases(id)).toBe(0);
   });
 });

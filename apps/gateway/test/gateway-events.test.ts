@@ -11,11 +11,11 @@ import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore, EventState, NewEvent } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { sampleLimits, settlement } from '@gateway/balance-store/testing';
-import { startEventPruning } from '../src/notifications/event-pruning.js';
-import { auditWithEvent } from '../src/notifications/ledger-unsound.js';
-import { startRetirementWatch } from '../src/notifications/model-retirement.js';
-import { withRefusalEvents } from '../src/notifications/upstream-refused.js';
-import type { FinishedRequest } from '../src/telemetry/finished-request.js';
+import type { FinishedRequest } from '../src/observe/finished-request.js';
+import { startEventPruning } from '../src/observe/notifications/event-pruning.js';
+import { auditWithEvent } from '../src/observe/notifications/ledger-unsound.js';
+import { startRetirementWatch } from '../src/observe/notifications/model-retirement.js';
+import { withRefusalEvents } from '../src/observe/notifications/upstream-refused.js';
 
 const log = pino({ level: 'silent' });
 const DAY_MS = 86_400_000;

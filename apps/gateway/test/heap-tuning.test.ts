@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createActivity } from '../src/activity.js';
-import { disableMemoryReducer, freeMemoryWhenIdle } from '../src/heap-tuning.js';
+import { createActivity } from '../src/base/activity.js';
+import { disableMemoryReducer, freeMemoryWhenIdle } from '../src/base/heap-tuning.js';
 
 const PAUSE_MS = 5 * 60_000;
 

@@ -7,15 +7,15 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LookupAddress, LookupOptions } from 'node:dns';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   PrivateAddressError,
   isPublicAddress,
   publicLookup,
-} from '../src/notifications/address-guard.js';
-import { createWebhookClient } from '../src/notifications/webhook-client.js';
-import type { SendOutcome } from '../src/notifications/webhook-client.js';
+} from '../src/observe/notifications/address-guard.js';
+import { createWebhookClient } from '../src/observe/notifications/webhook-client.js';
+import type { SendOutcome } from '../src/observe/notifications/webhook-client.js';
 import { until } from './support/until.js';
 
 const cleanUps: (() => Promise<unknown>)[] = [];

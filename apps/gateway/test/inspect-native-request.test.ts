@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PricedFeature } from '../src/config.js';
-import { createNativeInspector } from '../src/preparation/inspect-native-request.js';
+import type { PricedFeature } from '../src/config/variables.js';
+import { createNativeInspector } from '../src/exchange/preparation/inspect-native-request.js';
 
 const base = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'a' }] };
 const nothing = new Set<PricedFeature>();

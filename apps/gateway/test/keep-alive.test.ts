@@ -14,13 +14,13 @@ import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import type { Dispatcher } from 'undici';
 import { defaultPriceTableJson, parsePriceTable } from '@gateway/billing';
-import { readConfig } from '../src/config.js';
-import { chatFormat } from '../src/relay/chat-format.js';
-import type { ResponseFormat } from '../src/relay/format.js';
-import { nativeFormat } from '../src/relay/native-format.js';
-import { RELAY_PATIENCE, relay } from '../src/relay/relay.js';
-import type { Exchange, RelayServices } from '../src/relay/relay.js';
-import { responsesFormat } from '../src/relay/responses-format.js';
+import { readConfig } from '../src/config/config.js';
+import { chatFormat } from '../src/exchange/relay/chat-format.js';
+import { nativeFormat } from '../src/exchange/relay/native-format.js';
+import { RELAY_PATIENCE, relay } from '../src/exchange/relay/relay.js';
+import type { RelayJob, RelayParts } from '../src/exchange/relay/relay.js';
+import { responsesFormat } from '../src/exchange/relay/responses-format.js';
+import type { ResponseFormat } from '../src/http/response-format.js';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
@@ -132,13 +132,13 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       },
       call: { accountId: 'a', operation: 'messages' },
       res: client as unknown as ExpressResponse,
-    } as unknown as Exchange,
+    } as unknown as RelayJob,
     {
       store: { settle: () => passed(settleMs).then(() => settled) },
       refusals: { answered: () => undefined },
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
       ...{ overdraft: 'bounded', now: Date.now, patience },
-    } as unknown as RelayServices,
+    } as unknown as RelayParts,
   );
   let isOver = false;
   const setOver = () => (isOver = true);

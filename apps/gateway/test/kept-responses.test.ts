@@ -214,7 +214,7 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
   });
 
   it('a key that is revoked, or whose account is erased, leaves nothing behind', async () => {
-    const { responses } = gateway.running.services;
+    const { responses } = gateway.running.appParts;
     for (const end of ['revokeKey', 'eraseAccount'] as const) {
       const { id: keyId, apiKey } = await gateway.createKey();
       const { account_id: accountId } = await gateway.call('showKey', { key_id: keyId });
@@ -261,7 +261,7 @@ describe('with too little memory', () => {
   afterAll(() => gateway.stop());
 
   it('a response that cannot be kept says so', async () => {
-    const { responses } = gateway.running.services;
+    const { responses } = gateway.running.appParts;
     const { account_id: accountId } = await gateway.call('showKey', {
       key_id: (await gateway.createKey()).id,
     });
@@ -285,7 +285,7 @@ describe('with too little memory', () => {
     await expect(
       client.responses.create({ model: MODEL, input, previous_response_id: first.id }),
     ).rejects.toMatchObject({ status: 413 });
-    expect(gateway.running.services.memory.reservedBytes).toBe(0);
+    expect(gateway.running.appParts.memory.reservedBytes).toBe(0);
   });
 });
 

@@ -13,7 +13,7 @@ describePayments((bench) => {
     const { id, apiKey, accountId } = await newCustomer('1');
     await gateway.call('updateKey', { key_id: id, scope: 'manage' });
     const more = Array.from({ length: MOST - 2 }, () =>
-      gateway.running.services.store.create({
+      gateway.running.appParts.store.create({
         account: { id: accountId },
         key: {
           name: 'more',

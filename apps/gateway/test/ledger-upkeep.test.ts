@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { BalanceStore } from '@gateway/balance-store';
 import { pino } from 'pino';
-import { startLedgerUpkeep } from '../src/ledger-upkeep.js';
+import { startLedgerUpkeep } from '../src/ledger/ledger-upkeep.js';
 
 const MINUTE_MS = 60_000;
 

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, it } from '@jest/globals';
 
 /** Node runs it as it is, because it imports no other TypeScript. */
-const LOG = pathToFileURL(join(__dirname, '../src/log.ts')).href;
+const LOG = pathToFileURL(join(__dirname, '../src/base/log.ts')).href;
 it('a process whose log is on a full disk says so once, goes on, and ends when it is done', async () => {
   const full = openSync('/dev/full', 'w');
   const script = `

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { writeJson } from '../src/preparation/long-strings.js';
+import { writeJson } from '../src/exchange/preparation/long-strings.js';
 
 const LONG = 600_000;
 const TEXTS = [

@@ -1,8 +1,8 @@
 /** The series that exist in the metrics before anything has happened. */
 
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { LOSS_REASONS } from '../src/relay/settle-charge.js';
-import { addGauge, createRegistry } from '../src/telemetry/registry.js';
+import { LOSS_REASONS } from '../src/observe/exchange-report.js';
+import { addGauge, createRegistry } from '../src/observe/registry.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
@@ -90,7 +90,7 @@ it('requests are counted in series that exist before the first request', async (
 
 it('a request that fails with an unexpected error is counted with status 500', async () => {
   const { apiKey } = await gateway.createKey();
-  const { store } = gateway.running.services;
+  const { store } = gateway.running.appParts;
   for (const [endpoint, ask] of [
     ['messages', () => postMessages(gateway, apiKey, userMessage('Hello'))],
     [

@@ -6,9 +6,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, formatUsd, parseUsd } from '@gateway/billing';
 import fc from 'fast-check';
-import { createPreparer } from '../src/preparation/prepare-request.js';
-import type { PreparationJob } from '../src/preparation/prepare-request.js';
-import { FREE_FORM } from '../src/preparation/shared-account-rules.js';
+import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
+import type { PreparationJob } from '../src/exchange/preparation/prepare-request.js';
+import { FREE_FORM } from '../src/exchange/preparation/shared-account-rules.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { NO_LIMITS } from './support/no-limits.js';

@@ -11,9 +11,9 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { minVersion, satisfies } from 'semver';
 import { engines } from '../package.json';
-import { isSupportedNode } from '../src/node-version.js';
-import { postChat, postMessages, userMessage } from './support/gateway.js';
+import { isSupportedNode } from '../src/base/node-version.js';
 import { MAIN, spawnGateway } from './support/gateway-process.js';
+import { postChat, postMessages, userMessage } from './support/gateway.js';
 
 const NODE_MODULES = join(__dirname, '../../../node_modules');
 const LOWEST = join(NODE_MODULES, 'node-lowest/bin/node');

@@ -6,16 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { StripeSimulator } from '@gateway/payments/testing';
-import { createApp } from '../src/app.js';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import { error, settings } from '../src/endpoints/schemas.js';
 import { openApiDocument } from '../src/openapi/document.js';
 import { adminEndpoints, clientEndpoints } from '../src/openapi/endpoints.js';
 import type { Endpoint } from '../src/openapi/endpoints.js';
-import { operationOutputs } from '../src/openapi/outputs.js';
-import { startUpstreamSimulator } from '@gateway/upstream-simulator';
-import type { UpstreamSimulator } from '@gateway/upstream-simulator';
-import { error, settings } from '../src/openapi/schemas.js';
-import { operations } from '../src/operations/operations.js';
-import type { OperationInput, OperationName } from '../src/operations/operations.js';
+import { operations } from '../src/operator/operations/operations.js';
+import type { OperationInput, OperationName } from '../src/operator/operations/operations.js';
+import { operationOutputs } from '../src/operator/operations/outputs.js';
+import { createApp } from '../src/process/app.js';
 import {
   MODEL,
   postChat,
@@ -76,7 +76,7 @@ interface Layer {
 
 describe('the OpenAPI document for clients', () => {
   it('has each route once, and nothing else', () => {
-    const { stack } = createApp(gateway.running.services).router as unknown as {
+    const { stack } = createApp(gateway.running.appParts).router as unknown as {
       readonly stack: readonly Layer[];
     };
     const routes = stack.flatMap(({ route }) =>

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 async function untilChargeable(isChargeable: boolean): Promise<void> {
-  const { store } = gateway.running.services;
+  const { store } = gateway.running.appParts;
   while ((store.charging().fault === undefined) !== isChargeable) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -140,7 +140,7 @@ describe('a database that cannot be reached', () => {
     }
     leaving.abort();
     await postgres.start();
-    while (gateway.running.services.store.pendingSettlements() > 0) {
+    while (gateway.running.appParts.store.pendingSettlements() > 0) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await expectChargedExactly(id);
@@ -188,7 +188,7 @@ describe('a database that refuses writes', () => {
     streams.forEach(({ text }, index) => {
       expect(text).toMatch(index % 2 === 0 ? /event: message_stop\n/ : /data: \[DONE\]\n/);
     });
-    while (gateway.running.services.store.pendingSettlements() > 0) {
+    while (gateway.running.appParts.store.pendingSettlements() > 0) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await expectChargedExactly(id);

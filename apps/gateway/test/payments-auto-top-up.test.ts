@@ -63,7 +63,7 @@ describePayments((bench) => {
       const others = 'DATABASE_URL' in bench.env ? [await bench.startReplica()] : [];
       const gateways = [bench.gateway, ...others];
       const runOn = async (n: number) =>
-        gateways[n % gateways.length]?.running.services.payments?.autoTopUp.runDue();
+        gateways[n % gateways.length]?.running.appParts.payments?.autoTopUp.runDue();
       await Promise.all(Array.from({ length: 10 }, (_, n) => runOn(n)));
       for (const other of others) await other.stop();
       expect(await balanceOf(saver.accountId)).toBe('34.99');

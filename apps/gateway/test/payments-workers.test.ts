@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { startStripeSimulator } from '@gateway/payments/testing';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { startOfRange } from '../src/payments/payment-upkeep.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
 import { spawnGateway } from './support/gateway-process.js';
 import { until } from './support/until.js';
 

@@ -8,11 +8,11 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
-import type { CallOperation } from '../src/operations/operations.js';
-import { postMessages, userMessage } from './support/gateway.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
+import type { CallOperation } from '../src/operator/operations/operations.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { postMessages, userMessage } from './support/gateway.js';
 
 type Env = Readonly<Record<string, string>>;
 type Running = GatewayProcess & { readonly call: CallOperation };

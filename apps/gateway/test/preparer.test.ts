@@ -3,14 +3,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
-import { createPreparer } from '../src/preparation/prepare-request.js';
+import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import type {
   Preparation,
   PreparationJob,
   PreparationRules,
-} from '../src/preparation/prepare-request.js';
-import { createRequestPreparer } from '../src/preparation/preparer.js';
-import type { RequestPreparer } from '../src/preparation/preparer.js';
+} from '../src/exchange/preparation/prepare-request.js';
+import { createRequestPreparer } from '../src/exchange/preparation/preparer.js';
+import type { RequestPreparer } from '../src/exchange/preparation/preparer.js';
 import { MODEL } from './support/gateway.js';
 import { NO_LIMITS } from './support/no-limits.js';
 

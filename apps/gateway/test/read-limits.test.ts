@@ -1,7 +1,7 @@
 /** The limits of endpoints that do not call the upstream, and the work that one key can cause. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ITEMS_PER_TURN, inTurns } from '../src/routes/in-turns.js';
+import { ITEMS_PER_TURN, inTurns } from '../src/customer/in-turns.js';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 

@@ -1,7 +1,7 @@
 /** Read-only links: the data that they show, the actions that they refuse, and when they end. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createReadLinks } from '../src/read-links.js';
+import { createReadLinks } from '../src/ledger/read-links.js';
 import {
   postChat,
   postMessages,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 import { rechargeFromFiles } from '../src/cli/witness-commands.js';
-import type { CallOperation } from '../src/operations/operations.js';
+import type { CallOperation } from '../src/operator/operations/operations.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-recharge-'));
 afterAll(() => {

@@ -18,12 +18,12 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { rewriteLedger, timeLiteral } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-ledger.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
-import type { CallOperation, OperationOutput } from '../src/operations/operations.js';
-import { postChat, postMessages, userMessage } from './support/gateway.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
+import type { CallOperation, OperationOutput } from '../src/operator/operations/operations.js';
 import { unitsPerToken } from './support/billed-prices.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { postChat, postMessages, userMessage } from './support/gateway.js';
 
 type Env = Readonly<Record<string, string>>;
 type Report = OperationOutput<'reconcileProvider'>;

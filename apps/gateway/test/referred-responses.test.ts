@@ -1,9 +1,12 @@
 /** Which kept responses a request refers to, found in its bytes. */
 
 import { describe, expect, it } from '@jest/globals';
-import { recallReferred, storedFor } from '../src/response-memory/referred-responses.js';
-import type { KeptResponse, ResponseMemory } from '../src/response-memory/response-memory.js';
-import type { Refusal } from '../src/refusal.js';
+import { recallReferred, storedFor } from '../src/exchange/response-memory/referred-responses.js';
+import type {
+  KeptResponse,
+  ResponseMemory,
+} from '../src/exchange/response-memory/response-memory.js';
+import type { Refusal } from '../src/http/refusal.js';
 
 const OWNER = { accountId: 'acct_1', keyId: 'key_1' };
 const kept = (id: string): KeptResponse => ({

@@ -23,8 +23,8 @@ import { StoreUnavailableError } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { ScriptedReply } from '@gateway/upstream-simulator';
 import { pino } from 'pino';
-import { createTelemetry } from '../src/telemetry/telemetry.js';
-import type { Telemetry } from '../src/telemetry/telemetry.js';
+import { createTelemetry } from '../src/observe/telemetry.js';
+import type { Telemetry } from '../src/observe/telemetry.js';
 import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import {
@@ -46,9 +46,9 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway();
   // The usual settings, but with a shorter timeout for a silent upstream.
-  const { services } = gateway.running;
-  await services.upstream.close();
-  Object.assign(services, {
+  const { appParts } = gateway.running;
+  await appParts.upstream.close();
+  Object.assign(appParts, {
     upstream: createUpstreamClient(
       anthropicUpstream({ url: gateway.simulator.url, apiKey: UPSTREAM_KEY }),
       { silenceMs: 1_500, headersMs: 1_500 },
@@ -57,12 +57,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway.stop();
-  await gateway.running.services.upstream.close();
+  await gateway.running.appParts.upstream.close();
 });
 let telemetry: Telemetry | undefined;
 beforeEach(() => {
   gateway.simulator.reset();
-  if (telemetry !== undefined) Object.assign(gateway.running.services, { telemetry });
+  if (telemetry !== undefined) Object.assign(gateway.running.appParts, { telemetry });
 });
 
 const MEBIBYTE = 1024 * 1024;
@@ -191,7 +191,7 @@ describe('a client that half-closes its connection', () => {
     );
     const isCharged = status === 200 && !path.endsWith('count_tokens');
     expect((await spentBy(id)) === '0').toBe(!isCharged);
-    expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+    expect(await gateway.running.appParts.limiter.leases(id)).toBe(0);
   });
 });
 
@@ -214,7 +214,7 @@ describe('while its charge is settled, a client', () => {
     '%s (%s) is charged once, exactly, and can look the charge up',
     async (_how, path, go, answered) => {
       const { id, apiKey } = await gateway.createKey();
-      const { store } = gateway.running.services;
+      const { store } = gateway.running.appParts;
       const settle = store.settle.bind(store);
       let goOn: () => void = () => undefined;
       const isSettling = new Promise<void>((resolve) => {
@@ -274,7 +274,7 @@ describe('a charge that cannot be recorded', () => {
         const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
         const before = await unbilled('ledger_unavailable');
         jest
-          .spyOn(gateway.running.services.store, 'settle')
+          .spyOn(gateway.running.appParts.store, 'settle')
           .mockRejectedValueOnce(new StoreUnavailableError('the database cannot be reached'));
         const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
         expect(response.status).toBe(stream ? 200 : 503);
@@ -290,7 +290,7 @@ describe('a charge that cannot be recorded', () => {
 
   it('for an unforeseen reason gives the client an error, and releases the lease', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
-    jest.spyOn(gateway.running.services.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
+    jest.spyOn(gateway.running.appParts.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
@@ -351,12 +351,12 @@ describe('a plain response', () => {
 
   it('of an unreachable upstream becomes a 502 for messages and for chat completions', async () => {
     const lines = captureLog();
-    const { services } = gateway.running;
-    const { upstream } = services;
+    const { appParts } = gateway.running;
+    const { upstream } = appParts;
     const nobody = createUpstreamClient(
       anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k' }),
     );
-    Object.assign(services, { upstream: nobody });
+    Object.assign(appParts, { upstream: nobody });
     for (const post of [postMessages, postChat]) {
       const { id, apiKey } = await gateway.createKey();
       const response = await post(gateway, apiKey, userMessage('Hello'));
@@ -367,7 +367,7 @@ describe('a plain response', () => {
     const fault = expect.stringMatching(/^ECONNREFUSED: .*127\.0\.0\.1:1$/);
     const line = expect.objectContaining({ msg: 'request failed', status: 502, fault });
     expect(lines).toEqual([line, line]);
-    Object.assign(services, { upstream });
+    Object.assign(appParts, { upstream });
     await nobody.close();
   });
 
@@ -493,11 +493,11 @@ describe('a slow reader', () => {
         socket.pipe(onward).pipe(socket);
       });
       await once(counter.listen(0, '127.0.0.1'), 'listening');
-      const { services } = gateway.running;
-      const before = services.upstream;
+      const { appParts } = gateway.running;
+      const before = appParts.upstream;
       const url = `http://127.0.0.1:${String((counter.address() as AddressInfo).port)}`;
       const upstream = createUpstreamClient(anthropicUpstream({ url, apiKey: UPSTREAM_KEY }));
-      Object.assign(services, { upstream });
+      Object.assign(appParts, { upstream });
 
       const { apiKey } = await gateway.createKey();
       const large = 'word '.repeat(100_000);
@@ -505,7 +505,7 @@ describe('a slow reader', () => {
         gateway.simulator.script({ content: [{ type: 'text', text: large }] });
         await readSlowly(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
       }
-      Object.assign(services, { upstream: before });
+      Object.assign(appParts, { upstream: before });
       await upstream.close();
       counter.close();
       expect(connections).toBe(1);
@@ -532,14 +532,14 @@ function open(apiKey: string, path: string, body: unknown) {
 
 /** Collects the log lines of this test's requests. */
 function captureLog(): Record<string, unknown>[] {
-  const { services } = gateway.running;
-  telemetry ??= services.telemetry;
+  const { appParts } = gateway.running;
+  telemetry ??= appParts.telemetry;
   const lines: Record<string, unknown>[] = [];
   const metrics = { observe: () => undefined, limitsDecidedBy: () => undefined };
   const write = (line: string): void => {
     lines.push(JSON.parse(line));
   };
-  Object.assign(services, { telemetry: createTelemetry(pino({ level: 'info' }), metrics, write) });
+  Object.assign(appParts, { telemetry: createTelemetry(pino({ level: 'info' }), metrics, write) });
   return lines;
 }
 

@@ -10,11 +10,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
 import type { PriceScheduleJson } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
-import { settings } from '../src/openapi/schemas.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
-import { MODEL, postMessages, userMessage } from './support/gateway.js';
+import { settings } from '../src/endpoints/schemas.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { MODEL, postMessages, userMessage } from './support/gateway.js';
 import { until } from './support/until.js';
 
 const TOKEN = 'admin-token-of-the-tests';

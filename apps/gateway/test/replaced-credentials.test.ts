@@ -1,7 +1,7 @@
 /** What a credential may still do after a rotation has replaced it, during its grace period. */
 
 import { expect, it } from '@jest/globals';
-import { createApp } from '../src/app.js';
+import { createApp } from '../src/process/app.js';
 import { PATHS, bodyFor, userMessage } from './support/gateway.js';
 import { describePayments } from './support/payments.js';
 
@@ -24,7 +24,7 @@ describePayments((bench) => {
   const { newCustomer, dashboard } = bench;
   const routes = () =>
     (
-      createApp(bench.gateway.running.services).router as unknown as {
+      createApp(bench.gateway.running.appParts).router as unknown as {
         readonly stack: readonly Layer[];
       }
     ).stack.flatMap(({ route }) =>

@@ -14,12 +14,12 @@ import {
 import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream, Served } from './support/gated-upstream.js';
-import { postChat, postMessages, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { postChat, postMessages, userMessage } from './support/gateway.js';
 import { openRedisLink } from './support/redis-link.js';
 import type { RedisLink } from './support/redis-link.js';
 import { startSlowLink } from './support/slow-link.js';

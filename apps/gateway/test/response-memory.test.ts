@@ -7,8 +7,8 @@ import {
   startRedisCluster,
   startRedisServer,
 } from '../../../packages/rate-limiter/test/redis-server.js';
-import { createLocalResponses } from '../src/response-memory/local-responses.js';
-import { createRedisResponses } from '../src/response-memory/redis-responses.js';
+import { createLocalResponses } from '../src/exchange/response-memory/local-responses.js';
+import { createRedisResponses } from '../src/exchange/response-memory/redis-responses.js';
 import { describeResponseMemory } from './support/response-memory-suite.js';
 
 const close: (() => void)[] = [];

@@ -12,13 +12,13 @@ import type { OwnPostgresServer } from '../../../packages/balance-store/test/pos
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import { freePort } from '../../../scripts/free-port.cjs';
-import { createRemoteCaller } from '../src/operations/callers.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { startBalancer } from './support/balancer.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
-import { postMessages, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { postMessages, userMessage } from './support/gateway.js';
 import { openRedisLink } from './support/redis-link.js';
 import { startClients } from './support/restless-clients.js';
 import { until } from './support/until.js';

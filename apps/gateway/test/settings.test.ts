@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { ConfigError, readConfig } from '../src/config.js';
-import { createReloader } from '../src/settings/reloader.js';
-import { readPriceTable, readSettings } from '../src/settings/settings.js';
-import { startGateway } from '../src/single-process.js';
+import { ConfigError, readConfig } from '../src/config/config.js';
+import { createReloader } from '../src/config/reloader.js';
+import { readPriceTable, readSettings } from '../src/config/settings.js';
+import { startGateway } from '../src/process/single-process.js';
 
 const DATABASE = {
   DATABASE_URL: 'postgres://gateway@127.0.0.1:1/gateway',

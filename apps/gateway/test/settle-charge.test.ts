@@ -5,10 +5,10 @@ import type { SettleOutcome } from '@gateway/balance-store';
 import { defaultPriceTableJson, parsePriceTable } from '@gateway/billing';
 import { pino } from 'pino';
 import { chargesOf } from '../src/cli/witness-file.js';
-import type { ExchangeReport } from '../src/relay/relay.js';
-import { settleCharge } from '../src/relay/settle-charge.js';
-import type { SettleServices } from '../src/relay/settle-charge.js';
-import { createTelemetry } from '../src/telemetry/telemetry.js';
+import { settleCharge } from '../src/exchange/relay/settle-charge.js';
+import type { SettleParts } from '../src/exchange/relay/settle-charge.js';
+import type { ExchangeReport } from '../src/observe/exchange-report.js';
+import { createTelemetry } from '../src/observe/telemetry.js';
 
 const USAGE = {
   inputTokens: 10,
@@ -54,8 +54,8 @@ function charge() {
     },
     ...{ call: { account: 'main' }, format: { dialect: 'messages' as const } },
   };
-  const services = { store: { settle }, overdraft: 'bounded' } as unknown as SettleServices;
-  return settleCharge(response, exchange, services);
+  const settling = { store: { settle }, overdraft: 'bounded' } as unknown as SettleParts;
+  return settleCharge(response, exchange, settling);
 }
 
 it('counts a part as set aside if the ledger refuses that part but settles the message', async () => {

@@ -242,7 +242,7 @@ describePayments((bench) => {
 
   it('a credit names the charge that has its id, if one was booked before ids had a form', async () => {
     const { accountId, targetId } = await newPlace();
-    const settled = await bench.gateway.running.services.store.settle(
+    const settled = await bench.gateway.running.appParts.store.settle(
       settlement(targetId, { requestId: 'topup:taken' }),
       { deadlineMs: 60_000 },
     );

@@ -3,9 +3,9 @@
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { describe, expect, it } from '@jest/globals';
 import { SamplingDecision } from '@opentelemetry/sdk-trace';
-import { ConfigError, readConfig } from '../src/config.js';
-import { createSampler } from '../src/tracing/sampler.js';
-import type { Sampling } from '../src/tracing/tracing-config.js';
+import { ConfigError, readConfig } from '../src/config/config.js';
+import type { Sampling } from '../src/config/tracing-config.js';
+import { createSampler } from '../src/observe/tracing/sampler.js';
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 /** Every ratio above 0 admits it, because its hash is 0. */

@@ -209,11 +209,11 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
 
   it('ends when the ledger cannot be reached', async () => {
     const { apiKey } = await gateway.createKey();
-    const { services } = gateway.running;
-    const { store } = services;
+    const { appParts } = gateway.running;
+    const { store } = appParts;
     const broken = Object.create(store) as typeof store;
     broken.settle = () => Promise.reject(new StoreUnavailableError('down'));
-    Object.assign(services, { store: broken });
+    Object.assign(appParts, { store: broken });
     try {
       const { server, client } = await traceOf(await post(gateway, apiKey, userMessage('Hello')));
       expect(server.attributes).toMatchObject({
@@ -222,15 +222,15 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
       });
       expect(client).toBeDefined();
     } finally {
-      Object.assign(services, { store });
+      Object.assign(appParts, { store });
     }
   });
 
   it('ends when the gateway itself fails', async () => {
     const { apiKey } = await gateway.createKey();
-    const { services } = gateway.running;
-    const { upstream } = services;
-    Object.assign(services, {
+    const { appParts } = gateway.running;
+    const { upstream } = appParts;
+    Object.assign(appParts, {
       upstream: {
         ...upstream,
         send: () => {
@@ -244,16 +244,16 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
       await until(() => collector.spans.length >= before + 2);
       for (const span of collector.spans.slice(before)) expect(span.isError).toBe(true);
     } finally {
-      Object.assign(services, { upstream });
+      Object.assign(appParts, { upstream });
     }
   });
 
   it('names the error if the upstream cannot be reached', async () => {
     const { apiKey } = await gateway.createKey();
-    const { services } = gateway.running;
-    const { upstream } = services;
+    const { appParts } = gateway.running;
+    const { upstream } = appParts;
     const gone = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' });
-    Object.assign(services, {
+    Object.assign(appParts, {
       upstream: {
         ...upstream,
         send: (...[, handler]: Parameters<typeof upstream.send>) => {
@@ -266,7 +266,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
       expect(server.attributes).toMatchObject({ 'error.type': '502' });
       expect(client!.attributes).toMatchObject({ 'error.type': 'ECONNREFUSED' });
     } finally {
-      Object.assign(services, { upstream });
+      Object.assign(appParts, { upstream });
     }
   });
 });

@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { EVENT_TYPES } from '@gateway/balance-store';
 import type { StoredEvent } from '@gateway/balance-store';
-import { RETRY_SCHEDULE, nextAttempt } from '../src/notifications/retry-schedule.js';
-import { webhookBody, webhookSigner } from '../src/notifications/webhook-message.js';
+import { RETRY_SCHEDULE, nextAttempt } from '../src/observe/notifications/retry-schedule.js';
+import { webhookBody, webhookSigner } from '../src/observe/notifications/webhook-message.js';
 import { NEXT_SECRET, SECRET } from './support/webhook-receiver.js';
 
 const EVENT: StoredEvent = {

@@ -14,18 +14,18 @@ import { startPostgresServer } from '../../../packages/balance-store/test/postgr
 import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
-import { createRemoteCaller } from '../src/operations/callers.js';
-import type { CallOperation, OperationInput } from '../src/operations/operations.js';
+import { createRemoteCaller } from '../src/operator/operations/callers.js';
+import type { CallOperation, OperationInput } from '../src/operator/operations/operations.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
-import { postMessages, postResponses, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
-import { openRedisLink } from './support/redis-link.js';
+import { postMessages, postResponses, userMessage } from './support/gateway.js';
 import { connectTo } from './support/raw-client.js';
+import { openRedisLink } from './support/redis-link.js';
+import type { RedisLink } from './support/redis-link.js';
 import { startClients } from './support/restless-clients.js';
 import type { Outcome } from './support/restless-clients.js';
-import type { RedisLink } from './support/redis-link.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 /** Allows so much output that with OVERDRAFT=none the hold covers every charge. */

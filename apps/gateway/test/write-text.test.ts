@@ -1,7 +1,7 @@
 /** The form in which text is passed to a response: `encoded`. */
 
 import { describe, expect, it } from '@jest/globals';
-import { encoded } from '../src/relay/write-text.js';
+import { encoded } from '../src/exchange/relay/write-text.js';
 
 const SENTENCE = 'Grüße, 世界, 👋, and a lone surrogate: \ud800.';
 

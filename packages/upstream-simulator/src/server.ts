@@ -67,7 +67,7 @@ interface Simulation {
 }
 
 /** One request whose body was read, and the response to it. */
-interface Exchange {
+interface Incoming {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestId: string;
@@ -177,7 +177,7 @@ async function serve(
   }
 }
 
-function serveModels(models: ReadonlySet<string>, { res, requestId }: Exchange, id: string): void {
+function serveModels(models: ReadonlySet<string>, { res, requestId }: Incoming, id: string): void {
   if (id === '') {
     const data = [...models].map(modelInfo);
     const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
@@ -191,7 +191,7 @@ function serveModels(models: ReadonlySet<string>, { res, requestId }: Exchange, 
 
 function serveCount(
   { models, lenient }: Simulation,
-  { req, res, requestId, body }: Exchange,
+  { req, res, requestId, body }: Incoming,
 ): void {
   const request = parseRequest(body);
   const problem = problemOf(req, request, { endpoint: 'count_tokens', models, lenient });
@@ -201,7 +201,7 @@ function serveCount(
 
 async function serveMessage(
   { options, models, lenient, journal, cache, scripts }: Simulation,
-  { req, res, requestId, body }: Exchange,
+  { req, res, requestId, body }: Incoming,
 ): Promise<void> {
   const request = parseRequest(body);
   const chosen = resolveScript(scripts.choose(req, request ?? {}));

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { ListOrder } from '@gateway/balance-store';
-import { statementCsv } from '../operations/statement-lines.js';
-import { statementPage } from '../operations/statement-page.js';
+import { statementCsv } from '../endpoints/statement/statement-lines.js';
+import { statementPage } from '../endpoints/statement/statement-page.js';
 import { topUpOf, withTopUp } from './key-commands.js';
 import { withOperations } from './operations-access.js';
 import {

@@ -14,12 +14,12 @@ import type {
   BalanceStore,
 } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { ConfigError, readConfig } from '../config.js';
-import { openDataDir } from '../data-dir.js';
-import { EXIT } from '../exit-codes.js';
-import { openStore } from '../open-store.js';
-import { day } from '../operations/fields.js';
-import { OperationError } from '../operations/operation.js';
+import { ConfigError, readConfig } from '../config/config.js';
+import { openDataDir } from '../config/data-dir.js';
+import { day } from '../endpoints/fields.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import { openStore } from '../ledger/open-store.js';
+import { EXIT } from '../process/exit-codes.js';
 import { show, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { pairs } from './print.js';

@@ -1,8 +1,8 @@
 /** Audits, with their progress on a terminal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperationError } from '../operations/operation.js';
-import type { CallOperation, OperationOutput } from '../operations/operations.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import type { CallOperation, OperationOutput } from '../operator/operations/operations.js';
 import { showProgress } from './progress.js';
 
 const POLL_MS = 500;

@@ -4,13 +4,14 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { parsePriceSchedule } from '@gateway/billing';
-import { memoryLimit, memoryProblem } from '../body-memory.js';
-import { ConfigError, readConfig } from '../config.js';
-import type { Config } from '../config.js';
-import { openDataDir } from '../data-dir.js';
-import { openStore, peppersOf } from '../open-store.js';
-import { readPriceTable } from '../settings/settings.js';
-import { readUpstreams } from '../settings/upstreams-file.js';
+import { memoryLimit, memoryProblem } from '../config/body-memory.js';
+import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { openDataDir } from '../config/data-dir.js';
+import { givenValues, misspeltVariables } from '../config/describe-variables.js';
+import { readPriceTable } from '../config/settings.js';
+import { readUpstreams } from '../config/upstreams-file.js';
+import { openStore, peppersOf } from '../ledger/open-store.js';
 
 /**
  * @returns a summary for a person
@@ -38,6 +39,9 @@ export function checkConfig(): string {
     `  Models:    ${String(schedule.at(now).list().length)}`,
     `  Prices:    ${next === Infinity ? 'no change scheduled' : `change at ${new Date(next).toISOString()}`}`,
     `  Traces:    ${tracesOf(config)}`,
+    'Variables that are set:',
+    ...givenValues(process.env, readEnvironment(process.env)).map((line) => `  ${line}`),
+    ...misspeltVariables(readEnvironment(process.env)).map((line) => `Look at ${line}`),
   ].join('\n');
 }
 

@@ -4,8 +4,9 @@
  */
 
 import { createReadStream } from 'node:fs';
-import { reasonOf } from '../error-code.js';
-import { OperationError } from '../operations/operation.js';
+import { reasonOf } from '../base/error-code.js';
+import { parseJson } from '../base/parse-json.js';
+import { OperationError } from '../endpoints/operation-error.js';
 
 export interface JsonLine {
   /** The file and the number of the line, for error texts. */
@@ -20,7 +21,7 @@ export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, und
   for await (const text of readLines(path)) {
     number += 1;
     if (!text.trimStart().startsWith('{')) continue;
-    yield { place: `${path}:${String(number)}`, json: jsonOf(text) };
+    yield { place: `${path}:${String(number)}`, json: parseJson(text) };
   }
   return undefined;
 }
@@ -48,12 +49,4 @@ async function* readLines(path: string): AsyncGenerator<string, undefined> {
   }
   yield rest;
   return undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

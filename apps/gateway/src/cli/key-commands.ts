@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { ListOrder } from '@gateway/balance-store';
-import { OperationError } from '../operations/operation.js';
+import { OperationError } from '../endpoints/operation-error.js';
 import {
   integer,
   metadataText,

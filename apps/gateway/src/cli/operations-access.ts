@@ -6,19 +6,19 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
-import { readConfig } from '../config.js';
-import { openDataDir } from '../data-dir.js';
-import { openStore, peppersOf } from '../open-store.js';
-import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
-import type { CallOperation } from '../operations/operations.js';
-import { createReadLinks } from '../read-links.js';
+import { readConfig } from '../config/config.js';
+import { openDataDir } from '../config/data-dir.js';
+import { createLivePrices } from '../config/live-prices.js';
+import { readPriceTable } from '../config/settings.js';
+import { readUpstreams } from '../config/upstreams-file.js';
+import { openStore, peppersOf } from '../ledger/open-store.js';
+import { createReadLinks } from '../ledger/read-links.js';
+import { createLocalCaller, createRemoteCaller } from '../operator/operations/callers.js';
+import type { CallOperation } from '../operator/operations/operations.js';
 import { openPayments } from '../payments/open-payments.js';
-import { openProviderReports } from '../provider-reports/open-provider-reports.js';
-import { showEntries } from './progress.js';
-import { createLivePrices } from '../settings/live-prices.js';
-import { readPriceTable } from '../settings/settings.js';
-import { readUpstreams } from '../settings/upstreams-file.js';
 import { listUpstreamModels } from '../upstream/list-models.js';
+import { openProviderReports } from '../upstream/provider-reports/open-provider-reports.js';
+import { showEntries } from './progress.js';
 
 export async function withOperations<Result>(
   operate: (call: CallOperation) => Promise<Result>,

@@ -2,9 +2,13 @@
 
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { CallOperation, OperationInput, OperationOutput } from '../operations/operations.js';
+import type { ListName } from '../operator/operations/list-csv.js';
+import type {
+  CallOperation,
+  OperationInput,
+  OperationOutput,
+} from '../operator/operations/operations.js';
 import { createJsonPages } from './json-pages.js';
-import type { ListName } from '../operations/list-csv.js';
 import { withOperations } from './operations-access.js';
 
 export interface OutputOptions {
@@ -32,7 +36,7 @@ export async function runList<Name extends ListName>(
   const result = await withOperations((call) => call(list.name, list.input));
   if (options.csv === true && options.json !== true) {
     // Loaded only here, because the schemas of all results take time to build.
-    const { listCsv } = await import('../operations/list-csv.js');
+    const { listCsv } = await import('../operator/operations/list-csv.js');
     process.stdout.write(listCsv(list.name, result.data));
   } else {
     show(options, result, print);
@@ -54,7 +58,7 @@ export async function runPages<Name extends PagedName>(
   list: { readonly name: Name; readonly input: OperationInput<Name> },
   print: (page: OperationOutput<Name>) => string,
 ): Promise<void> {
-  const { pageCsv } = await import('../operations/list-csv.js');
+  const { pageCsv } = await import('../operator/operations/list-csv.js');
   const pageJson = createJsonPages();
   await withOperations(async (call) => {
     let cursor: string | null = null;

@@ -1,6 +1,6 @@
 /** Ledger entries as text for a terminal: a list, and everything about one entry. */
 
-import type { OperationOutput } from '../operations/operations.js';
+import type { OperationOutput } from '../operator/operations/operations.js';
 import { more, pairs, table, tokensOf } from './print.js';
 
 type Entry = OperationOutput<'showEntry'>;

@@ -1,7 +1,7 @@
 /** Overviews as text: the figures of today, the books of a month, audits of a running gateway. */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
-import type { OperationOutput } from '../operations/operations.js';
+import type { OperationOutput } from '../operator/operations/operations.js';
 import { pairs, table } from './print.js';
 
 export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {

@@ -1,6 +1,6 @@
 /** Payments and codes as text for a terminal. */
 
-import type { OperationOutput } from '../operations/operations.js';
+import type { OperationOutput } from '../operator/operations/operations.js';
 import { more, pairs, table } from './print.js';
 
 export function printPayment(payment: OperationOutput<'startPayment'>): string {

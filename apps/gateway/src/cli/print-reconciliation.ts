@@ -1,6 +1,6 @@
 /** The comparison with the provider's reports as text for a terminal. */
 
-import type { OperationOutput } from '../operations/operations.js';
+import type { OperationOutput } from '../operator/operations/operations.js';
 import { pairs, table } from './print.js';
 
 type Reconciliation = OperationOutput<'reconcileProvider'>;

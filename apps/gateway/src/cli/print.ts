@@ -3,9 +3,9 @@
 import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
-import type { OperationOutput } from '../operations/operations.js';
-import { NO_CHARGE } from '../operations/witness.js';
-import type { WitnessDifference } from '../operations/witness.js';
+import type { OperationOutput } from '../operator/operations/operations.js';
+import { NO_CHARGE } from '../operator/operations/witness.js';
+import type { WitnessDifference } from '../operator/operations/witness.js';
 import type { Recharged } from './witness-commands.js';
 
 export function printCreatedKey(key: OperationOutput<'createKey'>): string {

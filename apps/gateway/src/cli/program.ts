@@ -5,14 +5,15 @@
 
 import { Argument, Command, Option } from 'commander';
 import { version } from '../../package.json';
-import { ConfigError, readConfig } from '../config.js';
-import type { Config } from '../config.js';
-import { openDataDir } from '../data-dir.js';
-import type { DataDir } from '../data-dir.js';
-import { EXIT } from '../exit-codes.js';
+import { ConfigError, readConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { openDataDir } from '../config/data-dir.js';
+import type { DataDir } from '../config/data-dir.js';
+import { exampleFile } from '../config/describe-variables.js';
+import { readWholeTable } from '../config/settings.js';
+import { embeddedLedger, openStore } from '../ledger/open-store.js';
 import type { Port } from '../openapi/document.js';
-import { embeddedLedger, openStore } from '../open-store.js';
-import { readWholeTable } from '../settings/settings.js';
+import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
@@ -21,6 +22,8 @@ import { addKeys } from './key-commands.js';
 import { integer, run, runList, runPages, show, time, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
+import { printEntry, printLedger } from './print-ledger.js';
+import { printAudits, printBooks, printToday } from './print-overview.js';
 import {
   printAudit,
   printBackup,
@@ -33,9 +36,7 @@ import {
   printTrail,
   printUsage,
 } from './print.js';
-import { printEntry, printLedger } from './print-ledger.js';
 import { showProgress } from './progress.js';
-import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { compareWithFiles, rechargeFromFiles } from './witness-commands.js';
@@ -58,6 +59,12 @@ export function createProgram(): Command {
     .command('migrate')
     .description("bring the ledger's schema to this version; gateway serve does so by itself")
     .action(migrate);
+  program
+    .command('config')
+    .description('print every variable of the configuration with its default, as a file')
+    .action(() => {
+      process.stdout.write(exampleFile());
+    });
   program
     .command('check-config')
     .description('check the configuration and the files that it names, without starting')

@@ -6,11 +6,12 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { EXIT } from '../exit-codes.js';
-import { day, toleranceUsd } from '../operations/fields.js';
-import { OperationError } from '../operations/operation.js';
-import type { CallOperation, OperationOutput } from '../operations/operations.js';
-import { IN_FLIGHT_MS } from '../reconciliation/explain-difference.js';
+import { DAY_MS } from '../base/times.js';
+import { day, toleranceUsd } from '../endpoints/fields.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import type { CallOperation, OperationOutput } from '../operator/operations/operations.js';
+import { EXIT } from '../process/exit-codes.js';
+import { IN_FLIGHT_MS } from '../upstream/reconciliation/explain-difference.js';
 import { run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { printProviderReconciliation } from './print-reconciliation.js';
@@ -90,8 +91,6 @@ function withLogged(difference: Difference, logged: readonly LoggedRequest[]): D
     .map(({ model: _model, ...request }) => request);
   return { ...difference, requests: [...difference.requests, ...added] };
 }
-
-const DAY_MS = 86_400_000;
 
 /** Checks an argument, and returns its text unchanged. */
 function checkedBy(schema: z.ZodType): (text: string) => string {

@@ -7,12 +7,12 @@ import { lookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { ConfigError, readConfig } from '../config.js';
-import type { Config } from '../config.js';
-import { openDataDir } from '../data-dir.js';
-import { reasonOf } from '../error-code.js';
-import { EXIT } from '../exit-codes.js';
-import { httpUrl } from '../http-url.js';
+import { reasonOf } from '../base/error-code.js';
+import { ConfigError, readConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { openDataDir } from '../config/data-dir.js';
+import { httpUrl } from '../http/http-url.js';
+import { EXIT } from '../process/exit-codes.js';
 
 const settingsReport = z.object({
   version: z.string(),

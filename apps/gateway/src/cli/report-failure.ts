@@ -1,7 +1,7 @@
 /** Reports why a command failed, in the names of the options that were typed. */
 
 import type { Command } from 'commander';
-import { failureText } from '../exit-codes.js';
+import { failureText } from '../process/exit-codes.js';
 
 /** @param command - The command that ran; `undefined` if none did. */
 export function reportFailure(error: unknown, command: Command | undefined): void {

@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
-import { EXIT, exitCodeOf } from '../exit-codes.js';
+import { EXIT, exitCodeOf } from '../process/exit-codes.js';
 import { createProgram } from './program.js';
 import { reportFailure } from './report-failure.js';
 

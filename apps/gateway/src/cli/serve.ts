@@ -5,15 +5,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { startGateway } from '../single-process.js';
-import type { RunningGateway } from '../single-process.js';
-import { ConfigError, readConfig } from '../config.js';
-import type { Config } from '../config.js';
-import { CONSOLE_PAGE, CUSTOMER_PAGE } from '../pages/addresses.js';
-import { findPage } from '../pages/page-files.js';
-import { disableMemoryReducer, freeMemoryOfStart } from '../heap-tuning.js';
-import { startGatewayWithWorkers } from '../workers/primary.js';
-import { runWorker } from '../workers/worker.js';
+import { disableMemoryReducer, freeMemoryOfStart } from '../base/heap-tuning.js';
+import { ConfigError, readConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { CONSOLE_PAGE, CUSTOMER_PAGE } from '../http/pages/addresses.js';
+import { findPage } from '../http/pages/page-files.js';
+import type { RunningGateway } from '../process/gateway.js';
+import { startGateway } from '../process/single-process.js';
+import { startGatewayWithWorkers } from '../process/workers/primary.js';
+import { runWorker } from '../process/workers/worker.js';
 
 /** The command that starts this program, as people type it: in a checkout, npm runs it. */
 const COMMAND = existsSync(join(dirname(process.argv[1] ?? ''), '../../../pnpm-workspace.yaml'))

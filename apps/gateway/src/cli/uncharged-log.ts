@@ -4,12 +4,12 @@
  */
 
 import { z } from 'zod';
-import { WITNESS_BATCH } from '../operations/ledger.js';
-import { OperationError } from '../operations/operation.js';
-import type { CallOperation } from '../operations/operations.js';
-import { NO_CHARGE } from '../operations/witness.js';
-import type { WitnessedUsage } from '../operations/witness.js';
-import type { ExplainingRequest } from '../reconciliation/explain-difference.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import { WITNESS_BATCH } from '../operator/operations/ledger.js';
+import type { CallOperation } from '../operator/operations/operations.js';
+import { NO_CHARGE } from '../operator/operations/witness.js';
+import type { WitnessedUsage } from '../operator/operations/witness.js';
+import type { ExplainingRequest } from '../upstream/reconciliation/explain-difference.js';
 import { isLogLine, readJsonLines } from './json-lines.js';
 import { chargesOf } from './witness-file.js';
 

@@ -1,10 +1,14 @@
 /** Sends witness files to the operations that read them, in batches. */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { WITNESS_BATCH } from '../operations/ledger.js';
-import { OperationError } from '../operations/operation.js';
-import type { CallOperation, OperationInput, OperationOutput } from '../operations/operations.js';
-import type { WitnessDifference } from '../operations/witness.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import { WITNESS_BATCH } from '../operator/operations/ledger.js';
+import type {
+  CallOperation,
+  OperationInput,
+  OperationOutput,
+} from '../operator/operations/operations.js';
+import type { WitnessDifference } from '../operator/operations/witness.js';
 import { showProgress } from './progress.js';
 import { readWitnessFile } from './witness-file.js';
 import type { WitnessLine } from './witness-file.js';

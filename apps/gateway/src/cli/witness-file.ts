@@ -6,10 +6,10 @@
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
-import { unsignedAmountUsd } from '../operations/fields.js';
-import { OperationError } from '../operations/operation.js';
-import type { LostChargeInput } from '../operations/recharge.js';
-import type { WitnessedUsage } from '../operations/witness.js';
+import { unsignedAmountUsd } from '../endpoints/fields.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import type { LostChargeInput } from '../operator/operations/recharge.js';
+import type { WitnessedUsage } from '../operator/operations/witness.js';
 import { isLogLine, readJsonLines } from './json-lines.js';
 import type { JsonLine } from './json-lines.js';
 

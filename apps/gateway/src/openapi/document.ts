@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
+import { error } from '../endpoints/schemas.js';
 import { adminEndpoints, clientEndpoints } from './endpoints.js';
 import type { Credential, Endpoint } from './endpoints.js';
-import { error } from './schemas.js';
 
 interface JsonSchema {
   readonly [member: string]: unknown;

@@ -4,18 +4,18 @@
  */
 
 import { z } from 'zod';
-import { sessionInput } from '../console/session-routes.js';
-import { isRepeatable, operations } from '../operations/operations.js';
-import type { Operation } from '../operations/operation.js';
-import type { OperationName } from '../operations/operations.js';
-import { changedKey, listQuery, newKey, rotation } from '../routes/keys.js';
-import { linkInput } from '../routes/links.js';
-import { pageQuery } from '../routes/models.js';
-import { statementQuery } from '../routes/statement.js';
-import { newTopUp, order, redemption, topUpQuery } from '../routes/top-ups.js';
-import { summaryQuery, usageQuery } from '../routes/usage.js';
-import { operationOutputs } from './outputs.js';
-import * as schema from './schemas.js';
+import { changedKey, listQuery, newKey, rotation } from '../customer/keys.js';
+import { linkInput } from '../customer/links.js';
+import { pageQuery } from '../customer/models.js';
+import { statementQuery } from '../customer/statement.js';
+import { newTopUp, order, redemption, topUpQuery } from '../customer/top-ups.js';
+import { summaryQuery, usageQuery } from '../customer/usage.js';
+import * as schema from '../endpoints/schemas.js';
+import { sessionInput } from '../operator/console/session-routes.js';
+import type { Operation } from '../operator/operations/operation.js';
+import { isRepeatable, operations } from '../operator/operations/operations.js';
+import type { OperationName } from '../operator/operations/operations.js';
+import { operationOutputs } from '../operator/operations/outputs.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**

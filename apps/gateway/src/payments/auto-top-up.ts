@@ -18,11 +18,13 @@ import type {
   PaymentFact,
   PaymentProvider,
 } from '@gateway/payments';
-import { reasonOf } from '../error-code.js';
+import { reasonOf } from '../base/error-code.js';
+import { HOUR_MS } from '../base/times.js';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import type { FactOutcome } from './book-facts.js';
 import { creditId } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
-import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf, Known } from './payment-ledger.js';
 import { openPayment, returnUrls } from './start-payment.js';
 import { cancelAutoTopUp } from './stop-auto-top-up.js';
 
@@ -58,12 +60,12 @@ const ATTEMPT_PATIENCE_MS = 90_000;
  * A charge is repeated only within this time. The provider forgets ids of requests after a day, so
  * a later repetition could charge again.
  */
-const REPEATABLE_MS = 12 * 3_600_000;
+const REPEATABLE_MS = 12 * HOUR_MS;
 /**
  * A charge that the provider does not know is given up after this time. This is an hour after its
  * last repetition, because a repetition in progress would still reach the provider.
  */
-const GIVEN_UP_MS = REPEATABLE_MS + 3_600_000;
+const GIVEN_UP_MS = REPEATABLE_MS + HOUR_MS;
 /** The code of a charge that was not found at the provider. */
 const NO_ANSWER = 'no_answer';
 /**

@@ -14,11 +14,12 @@ import type {
   PaymentProvider,
   RefundFact,
 } from '@gateway/payments';
-import { unitsFromCents } from './cents.js';
+import { unitsFromCents } from '../config/cents.js';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { creditId, idOf, impliedEntries } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
 import { changeDocument, findDocument } from './payment-ledger.js';
-import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf } from './payment-ledger.js';
 import { stopBeforeDebit } from './stop-auto-top-up.js';
 import { keepUnbooked } from './unbooked-payments.js';
 import type { UnbookedReason } from './unbooked-payments.js';

@@ -5,8 +5,8 @@
 
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Config } from '../config.js';
-import type { PaymentLedger } from './payment-ledger.js';
+import type { Config } from '../config/config.js';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import type { Payments } from './payments.js';
 
 export async function openPayments(

@@ -3,22 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { PROMO_CODE } from '@gateway/balance-store';
-import type { BalanceStore, DocumentWrite, StoredDocument } from '@gateway/balance-store';
-
-export const PAYMENT_LEDGER = [
-  'topUp',
-  'adjust',
-  'getAccount',
-  'readUnspent',
-  'findEntries',
-  'listEntries',
-  'recordEvent',
-  'writeDocument',
-  'getDocument',
-  'listDocuments',
-] as const satisfies readonly (keyof BalanceStore)[];
-
-export type PaymentLedger = Pick<BalanceStore, (typeof PAYMENT_LEDGER)[number]>;
+import type { DocumentWrite, StoredDocument } from '@gateway/balance-store';
+import type { PaymentLedger } from '../ledger/open-store.js';
 
 const cents = z.int().min(1);
 const isoTime = z.iso.datetime();

@@ -7,13 +7,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { reasonOf } from '../error-code.js';
+import { reasonOf } from '../base/error-code.js';
+import { DAY_MS, HOUR_MS } from '../base/times.js';
 import type { Payments } from './payments.js';
 
 const AUTO_TOP_UP_PERIOD_MS = 10_000;
-const RECONCILE_PERIOD_MS = 3_600_000;
+const RECONCILE_PERIOD_MS = HOUR_MS;
 const STOP_PATIENCE_MS = 5_000;
-const DAY_MS = 86_400_000;
 /** The longest range, which is that at the start: as far back as the provider lists changes. */
 const FIRST_RANGE_MS = 30 * DAY_MS;
 /**

@@ -8,12 +8,13 @@ import type {
   PaymentProvider,
   RefundOutcome,
 } from '@gateway/payments';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { createAutoTopUp } from './auto-top-up.js';
 import { bookFact } from './book-facts.js';
 import type { FactOutcome } from './book-facts.js';
-import { findDocument, knownAs } from './payment-ledger.js';
-import type { Known, PaymentLedger } from './payment-ledger.js';
 import type { NotificationOutcome } from './notification-outcome.js';
+import { findDocument, knownAs } from './payment-ledger.js';
+import type { Known } from './payment-ledger.js';
 import type { PaymentMetrics } from './payment-metrics.js';
 import { reconcile } from './reconcile.js';
 import type { Reconciliation } from './reconcile.js';

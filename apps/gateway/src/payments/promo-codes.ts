@@ -6,8 +6,9 @@
 import { PROMO_CODE } from '@gateway/balance-store';
 import type { Actor } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
-import type { Known, PaymentLedger } from './payment-ledger.js';
+import type { Known } from './payment-ledger.js';
 
 export interface NewPromoCode {
   readonly code: string;

@@ -1,10 +1,10 @@
 /** Compares the provider's facts with the ledger, and books those whose notification was lost. */
 
 import type { PaymentFact, PaymentProvider } from '@gateway/payments';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import type { FactOutcome } from './book-facts.js';
 import { creditId, idOf, impliedEntries, isAboutMoney } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
-import type { PaymentLedger } from './payment-ledger.js';
 
 export interface MissingEntry {
   readonly fact: PaymentFact['kind'];

@@ -4,9 +4,10 @@
 
 import type { Actor, LedgerEntry } from '@gateway/balance-store';
 import type { RefundFact } from '@gateway/payments';
-import { readEntries } from '../ledger-entries.js';
+import { readEntries } from '../ledger/ledger-entries.js';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { creditId } from './implied-entries.js';
-import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf, Known } from './payment-ledger.js';
 
 export interface PaymentMoney {
   /** In units of 10^-14 USD, like all amounts here. */

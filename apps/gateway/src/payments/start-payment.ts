@@ -6,8 +6,9 @@
 import { createHash } from 'node:crypto';
 import { PaymentProviderError } from '@gateway/payments';
 import type { PaymentProvider } from '@gateway/payments';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { changeDocument, findDocument } from './payment-ledger.js';
-import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf, Known } from './payment-ledger.js';
 
 export interface NewPayment {
   readonly accountId: string;

@@ -4,8 +4,8 @@
  */
 
 import type { Actor } from '@gateway/balance-store';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { changeDocument, findDocument } from './payment-ledger.js';
-import type { PaymentLedger } from './payment-ledger.js';
 
 const KIND = 'auto_top_up';
 

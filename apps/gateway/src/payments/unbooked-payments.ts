@@ -4,11 +4,12 @@
  */
 
 import type { LedgerEntry } from '@gateway/balance-store';
-import { unitsFromCents } from './cents.js';
+import { unitsFromCents } from '../config/cents.js';
+import type { PaymentLedger } from '../ledger/open-store.js';
 import { idOf, impliedEntries } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
-import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf, Known } from './payment-ledger.js';
 
 /** Why a fact about money is not in the ledger. */
 export type UnbookedReason =

@@ -8,7 +8,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { codeOfError } from '@gateway/translator/errors';
 import { z } from 'zod';
-import type { Refusal } from '../refusal.js';
+import { parseJson } from '../base/parse-json.js';
+import type { Refusal } from '../http/refusal.js';
 import type { FailureMeaning, RefusalCause, UpstreamFailure } from './upstream.js';
 
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -26,7 +27,7 @@ export function readAnthropicFailure(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
 ): UpstreamFailure {
-  const parsed = upstreamErrorBody.safeParse(parseJson(body));
+  const parsed = upstreamErrorBody.safeParse(parseJson(textOf(body)));
   const error = parsed.success ? parsed.data.error : undefined;
   return {
     ...judge(status, headers, error),
@@ -163,10 +164,6 @@ function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(seconds)));
 }
 
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
-  } catch {
-    return undefined;
-  }
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

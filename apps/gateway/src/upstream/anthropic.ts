@@ -1,12 +1,8 @@
 /** Anthropic's Messages API as the upstream. */
 
+import type { AnthropicTarget } from '../config/upstream-target.js';
 import { readAnthropicFailure } from './anthropic-failures.js';
 import type { Upstream } from './upstream.js';
-
-export interface AnthropicTarget {
-  readonly url: string;
-  readonly apiKey: string;
-}
 
 const PATHS = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const;
 

@@ -6,8 +6,8 @@
 import type { Readable } from 'node:stream';
 import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { errorCode } from '../error-code.js';
-import type { Refusal } from '../refusal.js';
+import { errorCode } from '../base/error-code.js';
+import type { Refusal } from '../http/refusal.js';
 import type { Upstream, UpstreamCall } from './upstream.js';
 
 export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailure'> {

@@ -3,13 +3,13 @@
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { errorCode } from '../error-code.js';
-import type { UpstreamModel, UpstreamModelsReading } from '../operations/upstream-models.js';
+import { errorCode } from '../base/error-code.js';
+import { parseJson } from '../base/parse-json.js';
+import type { AnthropicTarget, UpstreamTarget } from '../config/upstream-target.js';
 import { addressOf } from './anthropic.js';
-import type { AnthropicTarget } from './anthropic.js';
 import { openProxyAgent } from './client.js';
 import type { ProxyVariables } from './client.js';
-import type { UpstreamTarget } from './open-upstream.js';
+import type { UpstreamModel, UpstreamModelsReading } from './upstream-models.js';
 
 const PAGE = 1000;
 const MOST_PAGES = 10;
@@ -98,7 +98,7 @@ async function listOf(
     if (status !== 200) {
       return { outcome: 'failed', reason: `it answered with status ${String(status)}` };
     }
-    const page = modelPage.safeParse(jsonOf(text));
+    const page = modelPage.safeParse(parseJson(text));
     if (!page.success) {
       return {
         outcome: 'failed',
@@ -122,14 +122,6 @@ async function listOf(
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `it did not answer within ${String(TIMEOUT_MS / 1000)} seconds`;
   return `its response could not be received (${errorCode(error) ?? 'unknown error'})`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function modelOf(model: z.output<typeof modelPage>['data'][number]): UpstreamModel {

@@ -1,26 +1,11 @@
 /** Opens the upstream that the settings name: one account, or several of the same API. */
 
-import { anthropicUpstream } from './anthropic.js';
-import type { AnthropicTarget } from './anthropic.js';
+import type { UpstreamTarget } from '../config/upstream-target.js';
 import { createAccountPool } from './accounts/account-pool.js';
-import type { AccountPoolOptions, PooledAccount } from './accounts/account-pool.js';
-import type { CeilingLimits } from './accounts/fair-ceiling.js';
+import type { AccountPoolOptions } from './accounts/account-pool.js';
+import { anthropicUpstream } from './anthropic.js';
 import { createUpstreamClient } from './client.js';
 import type { ProxyVariables, UpstreamClient } from './client.js';
-
-export interface AccountTarget
-  extends AnthropicTarget, CeilingLimits, Pick<PooledAccount, 'name' | 'onlyFor'> {
-  /** A key for the provider's reports on this account. */
-  readonly adminKey?: string | undefined;
-}
-
-/** Plain data, because the primary sends it to its workers. */
-export type UpstreamTarget =
-  | (AnthropicTarget & {
-      /** Reached without a proxy: the bundled simulator, which listens on this machine. */
-      readonly isLocal?: boolean;
-    })
-  | { readonly accounts: readonly AccountTarget[] };
 
 export interface OpenUpstreamOptions extends Pick<AccountPoolOptions, 'onAnswer' | 'onState'> {
   readonly proxies: ProxyVariables;

@@ -4,6 +4,8 @@
  * organization may not use. Refusals of several customers, while nothing is served, are not.
  */
 
+import { MINUTE_MS } from '../base/times.js';
+
 export interface RefusalWitness {
   /**
    * A request of this customer was refused.
@@ -21,7 +23,7 @@ export interface RefusalWitness {
   answered(sentAt: number): void;
 }
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 
 /** @param now - Milliseconds from any origin. */
 export function createRefusalWitness(now: () => number): RefusalWitness {

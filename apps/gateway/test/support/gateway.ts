@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator, UpstreamSimulatorOptions } from '@gateway/upstream-simulator';
-import { startGateway } from '../../src/single-process.js';
-import { readConfig } from '../../src/config.js';
-import { createRemoteCaller } from '../../src/operations/callers.js';
-import type { CallOperation, OperationInput } from '../../src/operations/operations.js';
+import { readConfig } from '../../src/config/config.js';
+import { createRemoteCaller } from '../../src/operator/operations/callers.js';
+import type { CallOperation, OperationInput } from '../../src/operator/operations/operations.js';
+import { startGateway } from '../../src/process/single-process.js';
 
 export const UPSTREAM_KEY = 'upstream-credential-canary';
 export const MODEL = 'claude-sonnet-4-6';

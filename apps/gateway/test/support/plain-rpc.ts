@@ -4,9 +4,9 @@
  */
 
 import { jest } from '@jest/globals';
-import type { Channel } from '../../src/workers/rpc.js';
+import type { Channel } from '../../src/process/workers/rpc.js';
 
-jest.mock('../../src/workers/rpc.js', () => ({
+jest.mock('../../src/process/workers/rpc.js', () => ({
   openRpc(_ours: object, { send, onMessages }: Channel) {
     let close: (error: Error) => void = () => undefined;
     return {

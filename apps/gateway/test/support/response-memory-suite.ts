@@ -1,13 +1,13 @@
 /** What every memory of responses does. Each implementation passes these tests. */
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { sizeOf } from '../../src/response-memory/response-memory.js';
+import type { ResponseMemoryLimits } from '../../src/config/config.js';
+import { sizeOf } from '../../src/exchange/response-memory/response-memory.js';
 import type {
   KeptResponse,
   ResponseMemory,
-  ResponseMemoryLimits,
   ResponseOwner,
-} from '../../src/response-memory/response-memory.js';
+} from '../../src/exchange/response-memory/response-memory.js';
 
 export type OpenMemory = (
   options: ResponseMemoryLimits & { readonly now: () => number },

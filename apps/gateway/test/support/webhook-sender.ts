@@ -7,9 +7,9 @@
 import { pino } from 'pino';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
-import { DELIVERY_PATIENCE, startDeliverer } from '../../src/notifications/deliverer.js';
-import { createWebhookClient } from '../../src/notifications/webhook-client.js';
-import { webhookSigner } from '../../src/notifications/webhook-message.js';
+import { DELIVERY_PATIENCE, startDeliverer } from '../../src/observe/notifications/deliverer.js';
+import { createWebhookClient } from '../../src/observe/notifications/webhook-client.js';
+import { webhookSigner } from '../../src/observe/notifications/webhook-message.js';
 import { SECRET } from './webhook-receiver.js';
 
 const [kind = '', place = '', url = '', leaseMs = ''] = process.argv.slice(2);

@@ -6,24 +6,19 @@
 
 import { createHash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { RequestBody } from '../request-body.js';
+import type { AccountTarget, CeilingLimits } from '../../config/upstream-target.js';
 import { ClientGoneError, UpstreamBusyError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
+import { RequestBody } from '../request-body.js';
 import type { RefusalCause, UpstreamCall, UpstreamFailure } from '../upstream.js';
 import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
 import { createAccountStanding } from './account-standing.js';
 import type { AccountStanding, AccountState } from './account-standing.js';
 import { createFairCeiling } from './fair-ceiling.js';
-import type { CeilingLimits, FairCeiling } from './fair-ceiling.js';
+import type { FairCeiling } from './fair-ceiling.js';
 
-export interface PooledAccount extends CeilingLimits {
-  readonly name: string;
-  /**
-   * Accounts of the ledger. Their requests go only to upstream accounts that list them, so that
-   * they share no prompt cache with others. `undefined`: for all that no upstream account lists.
-   */
-  readonly onlyFor?: readonly string[] | undefined;
+export interface PooledAccount extends CeilingLimits, Pick<AccountTarget, 'name' | 'onlyFor'> {
   readonly client: UpstreamClient;
 }
 

@@ -7,6 +7,7 @@
  * moves to another account, and a limit counts only for the customer that met it.
  */
 
+import { MINUTE_MS } from '../../base/times.js';
 import { createRefusalWitness } from '../refusal-witness.js';
 import type { RefusalCause, UpstreamCall } from '../upstream.js';
 
@@ -58,7 +59,7 @@ interface Limit {
   isForAll: boolean;
 }
 
-const REFUSED_MS = 60_000;
+const REFUSED_MS = MINUTE_MS;
 const UNREACHABLE_MS = 5_000;
 const UNREADABLE_MS = 5_000;
 const DEFAULT_LIMIT_MS = 5_000;

@@ -11,10 +11,8 @@
  * each request advances its account's time by the part of a minute's ceiling that it uses.
  */
 
-export interface CeilingLimits {
-  readonly requestsPerMinute: number | undefined;
-  readonly tokensPerMinute: number | undefined;
-}
+import { MINUTE_MS } from '../../base/times.js';
+import type { CeilingLimits } from '../../config/upstream-target.js';
 
 export type Passage =
   | { readonly outcome: 'passed' }
@@ -50,8 +48,6 @@ export interface CeilingOptions {
 
 /** The capacity of a bucket is what fills it in this time, but at least 1. */
 const BURST_MS = 2_000;
-const MINUTE_MS = 60_000;
-
 interface Waiter extends CeilingUser {
   readonly tokens: number;
   readonly settle: (passage: Passage) => void;

@@ -1,0 +1,93 @@
+/** What people see of the variables: the example file, the values in force, names that are none. */
+
+import { VARIABLES, BY_NAME } from './variables.js';
+import type { Environment } from './variables.js';
+
+const INTRODUCTION =
+  "Every variable of the gateway's configuration, with its default. All are optional. An empty " +
+  'value counts as absent. Copy this file to .env: `npm start` and `npm run gateway` read it ' +
+  'there. A variable of the environment takes precedence over the file.';
+const COLUMNS = 100;
+
+/** @returns a file with all variables, which sets each to its default */
+export function exampleFile(): string {
+  const lines = [...commentOf(INTRODUCTION), ''];
+  for (const [name, { about, default: text = '', group }] of BY_NAME) {
+    if (group === true) lines.push('');
+    if (about !== undefined) lines.push(...commentOf(about));
+    lines.push(`${name}=${text}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function commentOf(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && `${last} ${word}`.length <= COLUMNS) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(`# ${word}`);
+    }
+  }
+  return lines;
+}
+
+/**
+ * @param env - the variables of the process
+ * @param all - those with the variables of `ENV_FILE`
+ * @returns a line for each variable that is set, with where it is set; secrets are masked
+ */
+export function givenValues(env: Environment, all: Environment): readonly string[] {
+  return [...BY_NAME].flatMap(([name, { isSecret }]) => {
+    const text = all[name];
+    if (text === undefined) return [];
+    const origin = (env[name] ?? '').trim() === '' ? 'ENV_FILE' : 'environment';
+    return [`${name}=${isSecret === true ? '(secret)' : text}  (${origin})`];
+  });
+}
+
+/**
+ * Names that begin like one of the variables and are none, such as `KEY_CONCURENCY`. Other programs
+ * have variables that begin alike, so a name is reported only if it is close to one of ours.
+ *
+ * @returns a sentence for each, which does not contain its value
+ */
+export function misspeltVariables(env: Environment): readonly string[] {
+  return Object.keys(env).flatMap((name) => {
+    if (BY_NAME.has(name)) return [];
+    const nearest = nearestTo(name);
+    return nearest === undefined
+      ? []
+      : [`${name}: is not a variable of the gateway; ${nearest} is`];
+  });
+}
+
+const NAMES = Object.keys(VARIABLES);
+
+function nearestTo(name: string): string | undefined {
+  const words = name.split('_');
+  const byEdits = NAMES.map((known) => ({ known, edits: distance(name, known) }))
+    .filter(({ known, edits }) => edits <= 2 || known.startsWith(`${words[0] ?? ''}_`))
+    .sort((a, b) => a.edits - b.edits);
+  const lacksOnlyWords = byEdits.find(({ known }) => {
+    const others = known.split('_');
+    return words.length > 1 && words.every((word) => others.includes(word));
+  });
+  const [nearest] = byEdits.filter(({ edits }) => edits <= name.length / 4);
+  return (lacksOnlyWords ?? nearest)?.known;
+}
+
+/** The number of characters to insert, remove or replace. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [line, character] of [...one].entries()) {
+    const next = [line + 1];
+    for (const [column, against] of [...other].entries()) {
+      const replaced = (row[column] ?? 0) + (character === against ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

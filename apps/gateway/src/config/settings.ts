@@ -1,0 +1,113 @@
+/**
+ * The settings: the part of the configuration that can change while the gateway serves. They are
+ * read and checked as a whole, so that nothing changes if a file is invalid.
+ */
+
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { defaultPriceTableJson, parsePriceSchedule } from '@gateway/billing';
+import type { PriceScheduleJson } from '@gateway/billing';
+import { reasonOf } from '../base/error-code.js';
+import type { AdminToken } from './admin-tokens.js';
+import { ConfigError } from './config.js';
+import type { Config } from './config.js';
+import type { UpstreamTarget } from './upstream-target.js';
+import { readUpstreams } from './upstreams-file.js';
+
+/** Plain data, because the primary sends it to its workers. */
+export interface Settings {
+  /** Equal on all replicas with equal settings. It does not reveal the settings. */
+  readonly version: string;
+  /** A price schedule as JSON, checked. */
+  readonly priceTable: unknown;
+  readonly upstream: UpstreamTarget;
+  readonly keyLimits: Config['keyLimits'];
+  readonly accountLimits: Config['accountLimits'];
+  /** The tokens that the admin API accepts. */
+  readonly adminTokens: readonly AdminToken[];
+  readonly metricsToken: string | undefined;
+}
+
+/**
+ * Without any of these at the start, and without a token in the data directory, there is no admin
+ * API that could accept a new token.
+ */
+export const ADMIN_TOKEN_VARIABLES = ['ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS', 'ADMIN_TOKENS'];
+
+/** Values from the data directory and the simulator, for settings that the configuration lacks. */
+export interface SettingsDefaults {
+  readonly adminToken: string | undefined;
+  /** The simulator's address. */
+  readonly upstream: UpstreamTarget | undefined;
+  /** Secret, and the same on every replica. The version is computed with it. */
+  readonly pepper: string;
+}
+
+/** @throws {ConfigError} One line per problem, with the variable and the place in its file. */
+export function readSettings(config: Config, defaults: SettingsDefaults): Settings {
+  const upstream =
+    config.upstreamsPath === undefined
+      ? (config.upstream ?? defaults.upstream)
+      : { accounts: readUpstreams(config.upstreamsPath) };
+  if (upstream === undefined) {
+    throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
+  }
+  const settings = {
+    priceTable: readPriceTable(config),
+    upstream,
+    keyLimits: config.keyLimits,
+    accountLimits: config.accountLimits,
+    adminTokens: adminTokensOf(config, defaults),
+    metricsToken: config.metricsToken,
+  };
+  // The digest is keyed, so that a secret cannot be found by guessing.
+  const digest = createHmac('sha256', defaults.pepper).update(JSON.stringify(settings));
+  return { version: digest.digest('hex').slice(0, 12), ...settings };
+}
+
+/** `ADMIN_TOKEN` and the token that it replaces count as the same operator, also in the trail. */
+function adminTokensOf(config: Config, defaults: SettingsDefaults): readonly AdminToken[] {
+  const tokens = [config.adminToken ?? defaults.adminToken, config.previousAdminToken];
+  const admin = tokens
+    .filter((token) => token !== undefined)
+    .map((token): AdminToken => ({ name: 'admin', right: 'all', token }));
+  return [...admin, ...config.adminTokens];
+}
+
+/**
+ * @returns the table of the models that are offered, as JSON. It was checked.
+ * @throws {ConfigError}
+ */
+export function readPriceTable({
+  priceTablePath,
+  verifiedModels,
+}: Pick<Config, 'priceTablePath' | 'verifiedModels'>): PriceScheduleJson {
+  const table = readWholeTable(priceTablePath);
+  const restricted = table.models.filter(({ verified_only: only }) => only === true);
+  const wrong = verifiedModels.filter((id) => !restricted.some((model) => model.id === id));
+  if (wrong.length > 0) {
+    const ids = restricted.map(({ id }) => id).join(', ');
+    throw new ConfigError([
+      `VERIFIED_MODELS: ${wrong.join(', ')}: must be models of the price table that are for verified organizations only (${ids})`,
+    ]);
+  }
+  const models = table.models.filter(
+    ({ id, verified_only: only }) => only !== true || verifiedModels.includes(id),
+  );
+  if (models.length === 0) {
+    throw new ConfigError(['PRICE_TABLE: has only models that VERIFIED_MODELS does not name']);
+  }
+  return { ...table, models };
+}
+
+/** @returns all models of the table, also those that VERIFIED_MODELS does not name */
+export function readWholeTable(path: string | undefined): PriceScheduleJson {
+  if (path === undefined) return defaultPriceTableJson;
+  try {
+    const json = JSON.parse(readFileSync(path, 'utf8')) as PriceScheduleJson;
+    parsePriceSchedule(json);
+    return json;
+  } catch (error) {
+    throw new ConfigError([`PRICE_TABLE: ${reasonOf(error)}`]);
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The common steps of a key's endpoints that do not call the upstream, such as the endpoints for
+ * the balance, usage, models, keys, links and top-ups.
+ */
+
+import type { Request, RequestHandler, Response } from 'express';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { LogPolicy } from '@gateway/rate-limiter';
+import { authenticate, isRead } from '../exchange/authentication.js';
+import type { AcceptedCredential } from '../exchange/credentials.js';
+import { brokenStatusOn } from '../http/broken-request.js';
+import { addressGroup } from '../http/client-address.js';
+import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import { newRequestId } from '../http/request-id.js';
+import type { Endpoint, FinishedRequest } from '../observe/finished-request.js';
+import type { CustomerParts } from './customer-parts.js';
+
+export type ReadAnswer =
+  | { readonly json: unknown }
+  /** A body that is already JSON text, or that has another type. */
+  | {
+      readonly text: string;
+      readonly contentType: string;
+      readonly next?: string | undefined;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | { readonly refusal: Refusal };
+
+/**
+ * How many times the limit of an address a key and an account have. One person's addresses do not
+ * reach the limit of a key, and many customers behind keys of one account do not reach that of the
+ * account; but with these, the work that a holder can cause does not grow with the number of
+ * addresses or keys.
+ */
+const TIMES = { address: 1, key: 4, account: 20 } as const;
+
+/** Contains the cursor of the next page if the body cannot contain it. */
+export const NEXT_CURSOR = 'x-gateway-next-cursor';
+
+/** States the range that a report used if the body cannot state it. */
+export function rangeHeaders({ from, until }: Range): Readonly<Record<string, string>> {
+  return { 'x-gateway-from': from, 'x-gateway-until': until };
+}
+
+/** Two times as ISO 8601; the range ends before `until`. */
+interface Range {
+  readonly from: string;
+  readonly until: string;
+}
+
+export function keyRoute(
+  route: {
+    readonly endpoint: Endpoint;
+    readonly accepted: AcceptedCredential;
+    /**
+     * Limit of requests per address, applied before the credential is checked. A key and an account
+     * may send {@link TIMES} as many, from all addresses.
+     */
+    readonly limit: LogPolicy | undefined;
+  },
+  parts: CustomerParts,
+  read: (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>,
+): RequestHandler {
+  return async function serveRead(req, res) {
+    const startedAt = parts.now();
+    const requestId = newRequestId(startedAt);
+    // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
+    let finished: Pick<FinishedRequest, 'status' | 'fault'> = { status: 500 };
+    try {
+      const answer = await answerOf(req);
+      send(res, answer, requestId);
+      finished = {
+        status: brokenStatusOn(req.socket) ?? res.statusCode,
+        fault: 'refusal' in answer ? answer.refusal.fault : undefined,
+      };
+    } finally {
+      parts.telemetry.requestFinished({
+        requestId,
+        endpoint: route.endpoint,
+        durationMs: parts.now() - startedAt,
+        ...finished,
+      });
+    }
+  };
+
+  function send(res: Response, answer: ReadAnswer, requestId: string): void {
+    if ('refusal' in answer) {
+      sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
+    } else {
+      const body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+      const next = 'next' in answer ? answer.next : undefined;
+      res.writeHead(200, {
+        ...requestIdHeaders(requestId),
+        'content-type': 'text' in answer ? answer.contentType : 'application/json',
+        'content-length': Buffer.byteLength(body),
+        // Otherwise the next person at the same browser could see the data.
+        'cache-control': 'no-store',
+        ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
+        ...('headers' in answer ? answer.headers : undefined),
+      });
+      res.end(body);
+    }
+  }
+
+  async function answerOf(req: Request): Promise<ReadAnswer> {
+    try {
+      return await limitedAnswerOf(req);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return { refusal: storeUnavailable(error) };
+    }
+  }
+
+  async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
+    const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
+    if (tooMany !== undefined) return { refusal: tooMany };
+    const authentication = await authenticate(req, parts, route.accepted);
+    if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
+    const { key } = authentication;
+    const refusal =
+      (await refusalOfTooMany('key', key.id)) ?? (await refusalOfTooMany('account', key.accountId));
+    if (refusal !== undefined) return { refusal };
+    if (authentication.presented !== 'current' && !isRead(req)) return { refusal: onlyReads() };
+    return read(key, req);
+  }
+
+  async function refusalOfTooMany(
+    whose: keyof typeof TIMES,
+    id: string,
+  ): Promise<Refusal | undefined> {
+    if (route.limit === undefined) return undefined;
+    const { windowMs } = route.limit;
+    const limit = route.limit.limit * TIMES[whose];
+    // One endpoint can have routes with different limits. These are counted separately.
+    const subject = `${route.endpoint}:${String(route.limit.limit)}:${id}`;
+    const decision = await parts.limiter.record(subject, { limit, windowMs });
+    if (decision.outcome === 'allowed') return undefined;
+    const what = `this endpoint takes ${String(limit)} requests per minute from one ${whose}`;
+    return rateLimited(what, decision.retryAfterMs);
+  }
+}
+
+/**
+ * Refuses a change by a replaced credential. Whoever has it may not be the owner: a key is also
+ * rotated because its credential leaked, and a rotation by the old credential would end the new
+ * one. `keyRoute` decides this, so that no route can forget it.
+ */
+function onlyReads(): Refusal {
+  return {
+    status: 403,
+    type: 'permission_error',
+    message:
+      'this credential was replaced by a rotation: until its grace period ends it can make ' +
+      'requests to models and read, but change nothing; use the current credential of the key',
+    code: 'replaced_credential',
+  };
+}

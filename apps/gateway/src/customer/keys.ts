@@ -1,0 +1,386 @@
+/**
+ * `/v1/dashboard/keys`: a key with the scope `manage` lists, creates, rotates, suspends and caps
+ * the keys of its account. It can neither add money nor leave its account.
+ */
+
+import type { Express, Request, RequestHandler } from 'express';
+import { z } from 'zod';
+import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/balance-store';
+import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
+import { holdersId } from '../base/repeat-ids.js';
+import { MINUTE_MS } from '../base/times.js';
+import {
+  capsOf,
+  idempotencyId,
+  keyId,
+  keyRules,
+  limitsOf,
+  metadata,
+  name,
+  time,
+} from '../endpoints/fields.js';
+import { REVOKED, createdOf, rotated } from '../endpoints/key-outcomes.js';
+import { OperationError, conflict } from '../endpoints/operation-error.js';
+import { keyView, operatorBoundsView } from '../endpoints/views.js';
+import { addressGroup } from '../http/client-address.js';
+import { readJson } from '../http/json-body.js';
+import { refusalOfQuery } from '../http/query-refusal.js';
+import { badRequest } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import type { CustomerParts } from './customer-parts.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
+import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+
+const POLICY = { limit: 60, windowMs: MINUTE_MS } as const;
+const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
+/**
+ * Each key has its own limits, so an unlimited number of keys would bypass them. Revoked keys do
+ * not count.
+ */
+const MAX_KEYS_PER_ACCOUNT = 100;
+
+const { scope: _scope, ...rules } = keyRules;
+
+export const newKey = z.strictObject({
+  name,
+  ...rules,
+  metadata: metadata.optional(),
+  expires_at: time.optional(),
+});
+
+export const changedKey = z.strictObject({
+  name: name.optional(),
+  ...rules,
+  metadata: metadata.optional(),
+  expires_at: time.nullable().optional(),
+});
+
+export const rotation = z.strictObject({
+  grace_seconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .default(0),
+});
+
+export const listQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  after: keyId.optional(),
+});
+
+/** A request of a key that may manage keys, and the actor of its changes. */
+interface Managed {
+  readonly key: KeyRecord;
+  readonly req: Request;
+  readonly by: Actor;
+}
+
+export function addKeyManagement(app: Express, parts: CustomerParts): void {
+  const { store } = parts;
+  const managed = (work: (managed: Managed) => Promise<ReadAnswer>) => manageRoute(parts, work);
+  const change = (act: 'suspendKey' | 'resumeKey' | 'revokeKey') =>
+    managed(async ({ key, req, by }) => {
+      const target = await targetOf(parts, key, req);
+      if ('refusal' in target) return target;
+      if (target.id === key.id) return { refusal: ownKey() };
+      const changed = await store[act](target.id, by);
+      if (act === 'resumeKey' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
+      return shown(parts, changed);
+    });
+
+  app.get(
+    '/v1/dashboard/keys',
+    managed(async ({ key, req }) => {
+      const query = listQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { limit, after } = query.data;
+      const keys = await store.listKeys({ accountId: key.accountId, limit, after });
+      const next = keys.length === limit ? keys.at(-1)?.id : undefined;
+      return {
+        json: {
+          object: 'list',
+          data: await holderViews(parts, keys, key.accountId),
+          has_more: next !== undefined,
+          next_cursor: next ?? null,
+        },
+      };
+    }),
+  );
+  app.post(
+    '/v1/dashboard/keys',
+    managed(async ({ key, req, by }) => {
+      const input = newKey.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { accountId } = key;
+      const repeated = repetitionOf(req, key);
+      if ('refusal' in repeated) return repeated;
+      const { expires_at, models, ...given } = input.data;
+      const created = await store.create({
+        creationId: repeated.id,
+        account: { id: accountId },
+        maxKeys: MAX_KEYS_PER_ACCOUNT,
+        key: {
+          name: given.name,
+          // The limits are never higher than those of the key that creates it.
+          limits: limitsWithin(key, limitsOf(given)),
+          expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
+          metadata: given.metadata,
+          models: modelsWithin(key, models),
+          caps: capsOf(given),
+        },
+        by,
+      });
+      const { key: record } = createdOf(created, 'account_external_id');
+      if (record === undefined) throw new Error('the key was not created');
+      const credential = created.outcome === 'created' ? created.credential : undefined;
+      return { json: { ...(await holderView(parts, record)), api_key: credential ?? null } };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/keys/:key_id',
+    managed(async ({ key, req }) => {
+      const target = await targetOf(parts, key, req);
+      return 'refusal' in target ? target : shown(parts, target);
+    }),
+  );
+  app.patch(
+    '/v1/dashboard/keys/:key_id',
+    managed(async ({ key, req, by }) => {
+      const input = changedKey.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const target = await targetOf(parts, key, req);
+      if ('refusal' in target) return target;
+      if (target.id === key.id) return { refusal: ownKey() };
+      const { expires_at, models, ...given } = input.data;
+      const changed = await store.updateKey(
+        target.id,
+        {
+          limits: limitsBelow(key, limitsOf(given)),
+          caps: capsOf(given),
+          ...(models === undefined ? {} : { models: modelsWithin(key, models) }),
+          ...(given.name === undefined ? {} : { name: given.name }),
+          ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
+          ...(expires_at === undefined ? {} : { expiresAt: earlierOf(expires_at, key.expiresAt) }),
+        },
+        by,
+      );
+      return shown(parts, changed);
+    }),
+  );
+  app.post(
+    '/v1/dashboard/keys/:key_id/rotate',
+    managed(async ({ key, req, by }) => {
+      const input = rotation.safeParse(req.body ?? {});
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const target = await targetOf(parts, key, req);
+      if ('refusal' in target) return target;
+      const exceeded = exceededRight(key, target);
+      if (exceeded !== undefined) return { refusal: needsMoreRights(exceeded) };
+      const repeated = repetitionOf(req, key);
+      if ('refusal' in repeated) return repeated;
+      const graceMs = input.data.grace_seconds * 1_000;
+      const options = { graceMs, rotationId: repeated.id };
+      const { external_id: _externalId, ...view } = await rotated(target.id, options, {
+        store,
+        by,
+      });
+      return { json: { ...view, operator_bounds: await boundsView(parts, target.id) } };
+    }),
+  );
+  app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
+  app.post('/v1/dashboard/keys/:key_id/resume', change('resumeKey'));
+  app.post('/v1/dashboard/keys/:key_id/revoke', change('revokeKey'));
+}
+
+function manageRoute(
+  parts: CustomerParts,
+  work: (managed: Managed) => Promise<ReadAnswer>,
+): RequestHandler {
+  return keyRoute(ROUTE, parts, async (key, req): Promise<ReadAnswer> => {
+    if (key.scope !== 'manage') return { refusal: needsManage('keys') };
+    const stopped = await refusalOfStopped('keys', key, parts);
+    if (stopped !== undefined) return { refusal: stopped };
+    const unreadable = req.method === 'GET' ? undefined : await readJson(req);
+    if (unreadable !== undefined) return { refusal: unreadable };
+    try {
+      const by = { name: key.id, address: addressGroup(req.ip), isHolder: true };
+      return await work({ key, req, by });
+    } catch (error) {
+      if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };
+      if (!(error instanceof OperationError)) throw error;
+      const { status, type, message } = error;
+      return { refusal: { status, type, message, param: message.split(':')[0] ?? null } };
+    }
+  });
+}
+
+/** A key of the same account. Keys of other accounts count as unknown. */
+async function targetOf(
+  { store }: CustomerParts,
+  { accountId }: KeyRecord,
+  req: Request,
+): Promise<KeyRecord | { readonly refusal: Refusal }> {
+  const id = keyId.safeParse(req.params['key_id']);
+  const target = id.success ? await store.getKey(id.data) : undefined;
+  if (target?.accountId === accountId) return target;
+  return { refusal: unknownKeyOfAccount() };
+}
+
+/** The id under which a repeated request changes nothing. Other accounts may choose the same id. */
+function repetitionOf(
+  req: Request,
+  key: KeyRecord,
+): { readonly id: string | undefined } | { readonly refusal: Refusal } {
+  const given = idempotencyId.optional().safeParse(req.headers['idempotency-key']);
+  if (!given.success) {
+    const problem = given.error.issues[0]?.message ?? '';
+    return { refusal: badRequest(`idempotency-key: ${problem}`, 'idempotency-key') };
+  }
+  return { id: given.data === undefined ? undefined : holdersId(key, given.data) };
+}
+
+function ownKey(): Refusal {
+  return badRequest('key_id: a key cannot change itself: use another one', 'key_id');
+}
+
+function needsMoreRights(field: ExceededRight): Refusal {
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `key_id: that key has more rights (${field}) than yours, which may not rotate it`,
+    param: 'key_id',
+  };
+}
+
+/** The field of a request that a bound refuses. */
+const BOUND_FIELDS = {
+  state: 'key_id',
+  models: 'models',
+  expiresAt: 'expires_at',
+  concurrency: 'concurrency',
+  burst: 'burst',
+  requestsPerMinute: 'requests_per_minute',
+  cap_day: 'cap_day_usd',
+  cap_week: 'cap_week_usd',
+  cap_month: 'cap_month_usd',
+  cap_total: 'cap_total_usd',
+} as const satisfies Record<BoundField, string>;
+
+function setByOperator(field: BoundField): Refusal {
+  const param = BOUND_FIELDS[field];
+  const problem =
+    field === 'state'
+      ? 'your operator suspended this key, and only your operator can resume it'
+      : 'your operator set this for the key; you may make it stricter, but not looser';
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `${param}: ${problem}`,
+    param,
+    code: 'set_by_operator',
+  };
+}
+
+async function shown(parts: CustomerParts, key: KeyRecord | undefined): Promise<ReadAnswer> {
+  if (key === undefined) throw new Error('a key of the account has no record');
+  return { json: await holderView(parts, key) };
+}
+
+/** A key as its holder may see it, without the operator's own id. */
+async function holderView(parts: CustomerParts, key: KeyRecord) {
+  const { external_id: _externalId, ...view } = keyView(key);
+  return { ...view, operator_bounds: await boundsView(parts, key.id) };
+}
+
+async function holderViews(
+  { store }: CustomerParts,
+  keys: readonly KeyRecord[],
+  accountId: string,
+) {
+  const bounds = new Map<string, ReturnType<typeof boundsOf>>();
+  let before: bigint | undefined;
+  do {
+    const page = { kind: OPERATOR_BOUNDS, accountId, before, limit: BOUNDS_PER_PAGE };
+    const found = await store.listDocuments(page);
+    for (const document of found) bounds.set(document.id, boundsOf(document));
+    before = found.length < BOUNDS_PER_PAGE ? undefined : found.at(-1)?.seq;
+  } while (before !== undefined);
+  return keys.map((key) => {
+    const { external_id: _externalId, ...view } = keyView(key);
+    return { ...view, operator_bounds: bounds.get(key.id) ?? null };
+  });
+}
+
+const BOUNDS_PER_PAGE = 1_000;
+
+/** What the holder may only tighten; `null` if no operator decided anything about the key. */
+async function boundsView({ store }: CustomerParts, id: string) {
+  return boundsOf(await store.getDocument(OPERATOR_BOUNDS, id));
+}
+
+function boundsOf(document: StoredDocument | undefined) {
+  return document === undefined ? null : operatorBoundsView(operatorBoundsOf(document.data));
+}
+
+function limitsWithin(
+  { limits: own }: KeyRecord,
+  given: Partial<KeyRecord['limits']>,
+): KeyRecord['limits'] {
+  return { ...own, ...limitsBelow({ limits: own }, given) };
+}
+
+function limitsBelow(
+  { limits: own }: Pick<KeyRecord, 'limits'>,
+  given: Partial<KeyRecord['limits']>,
+): Partial<KeyRecord['limits']> {
+  return Object.fromEntries(
+    Object.entries(given).map(([limit, value]: [string, number]) => [
+      limit,
+      Math.min(value, own[limit as keyof typeof own]),
+    ]),
+  );
+}
+
+/**
+ * Only models that the key may use itself.
+ *
+ * @throws {OperationError} names a model that it may not use
+ */
+function modelsWithin(
+  { models: own }: KeyRecord,
+  wanted: readonly string[] | null | undefined,
+): readonly string[] | null {
+  if (own === null) return wanted ?? null;
+  const other = wanted?.find((model) => !own.includes(model));
+  if (other !== undefined) {
+    const problem = `models: this key may not use ${other} itself`;
+    throw new OperationError(400, 'invalid_request_error', problem);
+  }
+  return wanted ?? own;
+}
+
+type ExceededRight = 'models' | 'limits' | 'expires_at';
+
+/**
+ * The first right that the target has and the managing key lacks. The credential of such a target
+ * would let the managing key exceed its own rights.
+ */
+function exceededRight(own: KeyRecord, target: KeyRecord): ExceededRight | undefined {
+  const { models, limits, expiresAt } = own;
+  if (models !== null && target.models?.every((model) => models.includes(model)) !== true) {
+    return 'models';
+  }
+  const isAbove = (limit: keyof KeyRecord['limits']) => target.limits[limit] > limits[limit];
+  if (isAbove('concurrency') || isAbove('burst') || isAbove('requestsPerMinute')) return 'limits';
+  if (expiresAt !== null && (target.expiresAt === null || target.expiresAt > expiresAt)) {
+    return 'expires_at';
+  }
+  return undefined;
+}
+
+function earlierOf(wanted: Date | null, own: Date | null): Date | null {
+  if (wanted === null || own === null) return wanted ?? own;
+  return wanted < own ? wanted : own;
+}

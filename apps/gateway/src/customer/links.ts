@@ -1,0 +1,48 @@
+/** `POST /v1/dashboard/links`: a link with which others may read the dashboard of the key. */
+
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import { MINUTE_MS } from '../base/times.js';
+import { keyId, linkSeconds } from '../endpoints/fields.js';
+import { addressGroup } from '../http/client-address.js';
+import { readJson } from '../http/json-body.js';
+import { refusalOfQuery } from '../http/query-refusal.js';
+import { linkView } from '../ledger/read-links.js';
+import type { CustomerParts } from './customer-parts.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
+import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+
+const POLICY = { limit: 60, windowMs: MINUTE_MS } as const;
+
+export const linkInput = z.strictObject({
+  /** Another key of the account, if the key of the request may manage keys. */
+  key_id: keyId.optional(),
+  expires_in_seconds: linkSeconds,
+});
+
+export function createLinkRoute(parts: CustomerParts): RequestHandler {
+  return keyRoute(
+    { endpoint: 'links', accepted: 'bearer', limit: POLICY },
+    parts,
+    async (key, req): Promise<ReadAnswer> => {
+      const stopped = await refusalOfStopped('links', key, parts);
+      if (stopped !== undefined) return { refusal: stopped };
+      const unreadable = await readJson(req);
+      if (unreadable !== undefined) return { refusal: unreadable };
+      const input = linkInput.safeParse(req.body ?? {});
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { key_id = key.id, expires_in_seconds } = input.data;
+      if (key_id !== key.id && key.scope !== 'manage') return { refusal: needsManage('key_id') };
+      const target = await parts.store.getKey(key_id);
+      if (target?.accountId !== key.accountId || target.state === 'revoked') {
+        return { refusal: unknownKeyOfAccount() };
+      }
+      const expiresAt = new Date(parts.now() + expires_in_seconds * 1_000);
+      const by = { name: key.id, address: addressGroup(req.ip) };
+      await parts.store.recordLink(target.id, { expiresAt, by });
+      const link = parts.readLinks.create(target, expiresAt);
+      return { json: linkView(link, target.id, expiresAt) };
+    },
+  );
+}

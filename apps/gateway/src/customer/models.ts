@@ -1,0 +1,158 @@
+/**
+ * `GET /v1/models` and `GET /v1/models/{id}`: the price table, in one shape that both SDK families
+ * read (each ignores the members of the other). Codex gets a shape of its own.
+ */
+
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { KeyRecord } from '@gateway/balance-store';
+import { isDeprecated } from '@gateway/billing';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
+import { modelNotFound } from '../exchange/preparation/prepare-request.js';
+import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
+import { codexModels } from './codex-models.js';
+import type { CustomerParts } from './customer-parts.js';
+import { keyRoute } from './key-route.js';
+import { capabilitiesOf } from './model-capabilities.js';
+
+export function listModelsRoute(parts: CustomerParts): RequestHandler {
+  return keyRoute(
+    { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
+    parts,
+    (key, req) => {
+      // Anthropic's SDKs write the name of a list with brackets.
+      const { 'lifecycle[]': lifecycle, ...members } = req.query;
+      const query = pageQuery.safeParse({ lifecycle, ...members });
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const now = parts.now();
+      if (query.data.client_version !== undefined) {
+        return { json: codexModels(modelsOf(key, parts), now) };
+      }
+      const wanted = modelsOf(key, parts).filter((price) =>
+        query.data.lifecycle.includes(lifecycleOf(price, now)),
+      );
+      const page = pageOf(wanted, query.data);
+      if ('unknown' in page) {
+        return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
+      }
+      const data = page.models.map((price) => modelObject(price, parts));
+      return {
+        json: {
+          object: 'list',
+          data,
+          has_more: page.hasMore,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+        },
+      };
+    },
+  );
+}
+
+/** The models that the key may use. */
+export function modelsOf({ models }: KeyRecord, parts: CustomerParts): readonly ModelPrice[] {
+  const all = pricesNow(parts).list();
+  return models === null ? all : all.filter(({ id }) => models.includes(id));
+}
+
+/**
+ * The parameters of the provider's endpoint, except that the default is the whole list, because
+ * OpenAI's clients do not read further pages.
+ */
+export const pageQuery = z.object({
+  limit: z.coerce
+    .number('must be a number')
+    .int('must be an integer')
+    .min(1, 'must be at least 1')
+    .max(1000, 'must be at most 1000')
+    .default(1000),
+  after_id: z.string('must be given once').optional(),
+  before_id: z.string('must be given once').optional(),
+  // The provider leaves retired models out unless they are asked for. The table has none.
+  lifecycle: z
+    .preprocess(
+      (given) => (typeof given === 'string' ? [given] : given),
+      z.array(z.enum(['active', 'deprecated', 'retired'])).max(3, 'must have at most 3 values'),
+    )
+    .default(['active', 'deprecated']),
+  client_version: z
+    .string('must be given once')
+    .optional()
+    .meta({ description: 'sent by Codex, which gets the list in its own shape, in one page' }),
+});
+
+interface ModelPage {
+  readonly models: readonly ModelPrice[];
+  readonly hasMore: boolean;
+}
+
+/**
+ * With only `before_id`, a page ends right before that model, and the next page precedes this page.
+ */
+function pageOf(
+  models: readonly ModelPrice[],
+  { limit, after_id: after, before_id: before }: z.output<typeof pageQuery>,
+): ModelPage | { readonly unknown: 'after_id' | 'before_id' } {
+  const placeOf = (id: string): number => models.findIndex((model) => model.id === id);
+  const from = after === undefined ? 0 : placeOf(after) + 1;
+  if (after !== undefined && from === 0) return { unknown: 'after_id' };
+  const to = before === undefined ? models.length : placeOf(before);
+  if (to === -1) return { unknown: 'before_id' };
+  const between = models.slice(from, to);
+  const isBackwards = before !== undefined && after === undefined;
+  return {
+    models: isBackwards ? between.slice(-limit) : between.slice(0, limit),
+    hasMore: between.length > limit,
+  };
+}
+
+export function getModelRoute(parts: CustomerParts): RequestHandler {
+  return keyRoute(
+    { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
+    parts,
+    (_key, req) => {
+      const id = String(req.params['id']);
+      const price = pricesNow(parts).find(id);
+      return price === undefined
+        ? { refusal: modelNotFound(id) }
+        : { json: modelObject(price, parts) };
+    },
+  );
+}
+
+/** The rates that a request would be charged if it began now. */
+function pricesNow(parts: CustomerParts): PriceTable {
+  const now = parts.now();
+  if (now >= parts.pricesUntil) parts.changePrices(now);
+  return parts.prices;
+}
+
+/**
+ * Like the provider, which calls a model `deprecated` until it has really retired it, even after
+ * the day for which that was announced.
+ */
+function lifecycleOf(price: ModelPrice, now: number): 'active' | 'deprecated' {
+  return isDeprecated(price, now) ? 'deprecated' : 'active';
+}
+
+function modelObject(price: ModelPrice, { now, allowedFeatures }: CustomerParts) {
+  const lifecycle = lifecycleOf(price, now());
+  return {
+    id: price.id,
+    object: 'model',
+    type: 'model',
+    display_name: price.displayName,
+    created: Math.floor(Date.parse(price.createdAt) / 1000),
+    created_at: price.createdAt,
+    owned_by: 'anthropic',
+    max_input_tokens: price.contextWindow,
+    max_tokens: price.maxOutputTokens,
+    capabilities: capabilitiesOf(price.traits, allowedFeatures),
+    lifecycle,
+    deprecated_at: lifecycle === 'active' ? null : (price.deprecatedAt ?? null),
+    retires_at: lifecycle === 'active' ? null : (price.retiresAt ?? null),
+    line: price.line ?? null,
+    rate_in: price.rateIn,
+    rate_out: price.rateOut,
+  };
+}

@@ -1,0 +1,281 @@
+/**
+ * `/v1/dashboard/top-ups`: a customer pays for the account of a key, on the provider's own page.
+ * This file also serves auto top-up and promotional codes.
+ */
+
+import type { Express, Request, RequestHandler } from 'express';
+import { z } from 'zod';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { Actor, KeyRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { PaymentProviderError } from '@gateway/payments';
+import { holdersPaymentId } from '../base/repeat-ids.js';
+import { MINUTE_MS } from '../base/times.js';
+import { centsFromUnits, unitsFromCents } from '../config/cents.js';
+import { amountUsd, idempotencyId } from '../endpoints/fields.js';
+import { autoTopUpView, paymentView, promoCodeField } from '../endpoints/payment-views.js';
+import { addressGroup } from '../http/client-address.js';
+import { readJson } from '../http/json-body.js';
+import { refusalOfQuery } from '../http/query-refusal.js';
+import { badRequest } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import type { Endpoint } from '../observe/finished-request.js';
+import type { Payments } from '../payments/payments.js';
+import { redeemPromoCode } from '../payments/promo-codes.js';
+import type { CustomerParts } from './customer-parts.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
+import { needsManage } from './scope.js';
+import { maySeeAccount } from './statement.js';
+
+/** This limit is high, because reading is cheap and a page that waits for a payment reads often. */
+const READS = { limit: 120, windowMs: MINUTE_MS } as const;
+const STARTS = { limit: 20, windowMs: MINUTE_MS } as const;
+/** This limit is low, so that codes cannot be guessed. */
+const REDEMPTIONS = { limit: 10, windowMs: MINUTE_MS } as const;
+
+export const newTopUp = z.strictObject({ amount_usd: amountUsd });
+export const order = z.strictObject({
+  threshold_usd: amountUsd,
+  amount_usd: amountUsd,
+  max_per_day: z.int().min(1).max(24),
+  max_per_month_usd: amountUsd,
+});
+export const redemption = z.strictObject({ code: promoCodeField });
+export const topUpQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  cursor: z
+    .string()
+    .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
+    .transform(BigInt)
+    .optional(),
+});
+const paymentId = z.string().regex(/^pay_[\w-]{1,64}$/);
+
+interface Asking {
+  readonly key: KeyRecord;
+  readonly req: Request;
+  readonly by: Actor;
+}
+
+export function addTopUps(app: Express, payments: Payments, parts: CustomerParts): void {
+  const { store } = parts;
+  const route = (
+    endpoint: Endpoint,
+    limit: { readonly limit: number; readonly windowMs: number },
+    who: 'any key' | 'may see account',
+    work: (asking: Asking) => Promise<ReadAnswer>,
+  ): RequestHandler =>
+    keyRoute({ endpoint, accepted: 'bearer', limit }, parts, async (key, req) => {
+      if (who === 'may see account' && !(await maySeeAccount(key, parts))) {
+        return { refusal: needsManage(endpoint) };
+      }
+      if (req.method === 'POST' || req.method === 'PUT') {
+        const unreadable = await readJson(req);
+        if (unreadable !== undefined) return { refusal: unreadable };
+      }
+      return reachingProvider(() =>
+        work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } }),
+      );
+    });
+
+  app.get(
+    '/v1/dashboard/top-ups',
+    route('top_ups', READS, 'may see account', async ({ key: { accountId }, req }) => {
+      const query = topUpQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { limit, cursor } = query.data;
+      const found = await payments.list({ accountId, before: cursor, limit });
+      const next = found.length === limit ? found.at(-1)?.seq.toString() : undefined;
+      return {
+        json: {
+          object: 'list',
+          data: found.map(paymentView),
+          has_more: next !== undefined,
+          next_cursor: next ?? null,
+          min_usd: formatUsd(unitsFromCents(payments.limits.minCents)),
+          max_usd: formatUsd(unitsFromCents(payments.limits.maxCents)),
+        },
+      };
+    }),
+  );
+  app.post(
+    '/v1/dashboard/top-ups',
+    route('top_up_starts', STARTS, 'any key', async ({ key, req }) => {
+      const input = newTopUp.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const amountCents = centsWithin(payments, 'amount_usd', input.data.amount_usd);
+      if (typeof amountCents === 'object') return amountCents;
+      const requestKey = idempotencyId.safeParse(req.headers['idempotency-key']);
+      if (!requestKey.success) {
+        const problem = 'idempotency-key: is needed, 1 to 128 characters of A-Z a-z 0-9 _ . : -';
+        return { refusal: badRequest(problem, 'idempotency-key') };
+      }
+      const { accountId, id } = key;
+      const started = await payments.start({
+        accountId,
+        amountCents,
+        requestKey: holdersPaymentId(requestKey.data),
+        by: 'key',
+        startedBy: id,
+        returnUrl: pageOf(payments, req),
+      });
+      if (started.outcome === 'conflict') return { refusal: reusedKey() };
+      return { json: paymentView(started.payment) };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/top-ups/:payment_id',
+    route('top_ups', READS, 'any key', async ({ key, req }) => {
+      const found = await ownPayment(payments, key, req);
+      return 'refusal' in found ? found : { json: paymentView(found) };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/top-ups/:payment_id/receipt',
+    route('top_ups', STARTS, 'any key', async ({ key, req }) => {
+      const found = await ownPayment(payments, key, req);
+      if ('refusal' in found) return found;
+      const { provider_payment_id: id } = found.data;
+      const url = id === null ? undefined : await payments.provider.findReceipt(id);
+      if (url === undefined) return { refusal: notFound('there is no receipt of this payment') };
+      return { json: { object: 'receipt', payment_id: found.id, url } };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', READS, 'may see account', async ({ key: { accountId } }) => ({
+      json: autoTopUpView(await payments.autoTopUp.find(accountId)),
+    })),
+  );
+  app.put(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', STARTS, 'may see account', async ({ key, req, by }) => {
+      const input = order.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { threshold_usd, amount_usd, max_per_day, max_per_month_usd } = input.data;
+      const amountCents = centsWithin(payments, 'amount_usd', amount_usd);
+      if (typeof amountCents === 'object') return amountCents;
+      const maxPerMonthCents = centsFromUnits(max_per_month_usd);
+      if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
+        const problem = 'max_per_month_usd: must be in whole cents, and at least amount_usd';
+        return { refusal: badRequest(problem, 'max_per_month_usd') };
+      }
+      const { standing } = await store.readStanding(key.id);
+      if (standing === 'suspended' || standing === 'expired') {
+        const message = `auto_top_up: this key is ${standing}`;
+        return { refusal: { ...needsManage('auto_top_up'), message } };
+      }
+      const placed = await payments.autoTopUp.order(
+        key.accountId,
+        { threshold: threshold_usd, amountCents, maxPerDay: max_per_day, maxPerMonthCents },
+        { returnUrl: pageOf(payments, req), by },
+      );
+      return { json: { ...autoTopUpView(placed.order), setup_url: placed.setupUrl ?? null } };
+    }),
+  );
+  app.delete(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', STARTS, 'may see account', async ({ key: { accountId }, by }) => {
+      await payments.autoTopUp.cancel(accountId, by);
+      return { json: autoTopUpView(await payments.autoTopUp.find(accountId)) };
+    }),
+  );
+}
+
+/** Redeems a promotional code. Also works without a payment provider. */
+export function redeemRoute(parts: CustomerParts): RequestHandler {
+  return keyRoute(
+    { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
+    parts,
+    async (key, req): Promise<ReadAnswer> => {
+      const unreadable = await readJson(req);
+      if (unreadable !== undefined) return { refusal: unreadable };
+      const input = redemption.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const redeemed = await redeemPromoCode(parts.store, {
+        code: input.data.code,
+        accountId: key.accountId,
+        by: { name: key.id, address: addressGroup(req.ip) },
+        now: parts.now(),
+      });
+      if (redeemed.outcome === 'refused') {
+        return {
+          refusal: notFound('code: cannot be redeemed, or can no longer be redeemed', 'code'),
+        };
+      }
+      return {
+        json: {
+          object: 'redemption',
+          amount_usd: formatUsd(redeemed.amount),
+          balance_usd: formatUsd(redeemed.balance),
+          credit_expires_at: redeemed.creditExpiresAt?.toISOString() ?? null,
+          replayed: redeemed.outcome === 'replayed',
+        },
+      };
+    },
+  );
+}
+
+async function ownPayment(payments: Payments, { accountId }: KeyRecord, req: Request) {
+  const id = paymentId.safeParse(req.params['payment_id']);
+  const found = id.success ? await payments.find(id.data) : undefined;
+  if (found?.accountId === accountId) return found;
+  return { refusal: notFound('payment_id: no payment of this account has this id', 'payment_id') };
+}
+
+function centsWithin(
+  { limits: { minCents, maxCents } }: Payments,
+  field: string,
+  amount: bigint,
+): number | { readonly refusal: Refusal } {
+  const cents = centsFromUnits(amount);
+  if (cents !== undefined && cents >= minCents && cents <= maxCents) return cents;
+  const [min, max] = [minCents, maxCents].map((limit) => formatUsd(unitsFromCents(limit)));
+  const problem = `${field}: must be from ${min ?? ''} to ${max ?? ''} USD, in whole cents`;
+  return { refusal: badRequest(problem, field) };
+}
+
+/**
+ * The page to which the customer returns. Without `PUBLIC_URL`, it is at the address that the
+ * client used.
+ */
+function pageOf({ publicUrl }: Payments, req: Request): string {
+  const base = publicUrl ?? `${req.protocol}://${req.headers.host ?? 'localhost'}`;
+  return `${base}/dashboard/`;
+}
+
+function reusedKey(): Refusal {
+  return {
+    status: 409,
+    type: 'conflict_error',
+    message: 'idempotency-key: was used before for another amount or return address',
+    param: 'idempotency-key',
+  };
+}
+
+function notFound(message: string, param: string | null = null): Refusal {
+  return { status: 404, type: 'not_found_error', message, param };
+}
+
+async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError || !(error instanceof PaymentProviderError)) {
+      throw error;
+    }
+    return {
+      refusal: {
+        status: 503,
+        type: 'api_error',
+        message:
+          error.reason === 'unavailable'
+            ? 'the payment provider cannot be reached at the moment; this request charged nothing'
+            : 'the payment provider did not accept the request; this request charged nothing',
+        retryAfterSeconds: 5,
+        fault: error.message,
+      },
+    };
+  }
+}

@@ -1,0 +1,242 @@
+/** Fields of operations, with the rules that their values keep. */
+
+import type { UsageDimension, KeyCaps, KeyRecord } from '@gateway/balance-store';
+import { z } from 'zod';
+import { parseUsd } from '@gateway/billing';
+import { reasonOf } from '../base/error-code.js';
+import { HOUR_MS } from '../base/times.js';
+import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
+
+const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
+
+/** The pattern is for the OpenAPI document. `transform` reports what is wrong with a value. */
+const usd = z
+  .string()
+  .meta({ pattern: String.raw`^-?\d{1,10}(\.\d{1,14})?$` })
+  .transform((text, context) => {
+    try {
+      const amount = parseUsd(text);
+      if (amount !== 0n || !text.startsWith('-')) return amount;
+      context.addIssue('must not be negative zero');
+    } catch (error) {
+      context.addIssue(reasonOf(error));
+    }
+    return z.NEVER;
+  });
+
+export const amountUsd = usd.refine((amount) => amount > 0n && amount <= MAX_AMOUNT, {
+  error: 'must be above 0 and at most 1000000000',
+});
+
+/** An amount above or below 0. */
+export const signedAmountUsd = usd.refine(
+  (amount) => amount !== 0n && amount <= MAX_AMOUNT && amount >= -MAX_AMOUNT,
+  { error: 'must be from -1000000000 to 1000000000 and not 0' },
+);
+
+/** An amount of at least 0. */
+export const unsignedAmountUsd = usd.refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
+  error: 'must be at least 0 and at most 1000000000',
+});
+
+/** The largest sum of differences that a reconciliation with the provider tolerates. */
+export const toleranceUsd = unsignedAmountUsd.default(0n);
+
+export const keyId = z
+  .string()
+  .regex(/^key_[\w-]{1,64}$/, 'must be the id of a key, such as key_…');
+export const accountId = z
+  .string()
+  .regex(
+    /^acct_[\w-]{1,64}$/,
+    'must be the id of an account, such as acct_…; to find it, list the accounts with your external_id',
+  );
+
+const limit = z.coerce.number().int().min(1);
+export const limits = {
+  concurrency: limit.max(100_000).optional(),
+  burst: limit.max(1_000_000).optional(),
+  requests_per_minute: limit.max(10_000_000).optional(),
+};
+
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z' })
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
+
+/** `2026-11-01`: its start in UTC. */
+export const day = z.iso
+  // Aborts on an error, so that a rule that compares two days gets valid days only.
+  .date({ error: 'must be a day such as 2026-11-01', abort: true })
+  .transform((text) => new Date(`${text}T00:00:00Z`))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
+
+/** A time at the start of an hour: sums are kept by hour, so a part of one cannot be reported. */
+export const hour = time.refine(
+  (at) => at.getTime() % HOUR_MS === 0,
+  'must be a whole hour, such as 2026-11-01T13:00:00Z, because sums are kept by hour',
+);
+
+/**
+ * The members of each range: consecutive ranges add up to the whole.
+ *
+ * @param bound - `time`, `hour` or `day`
+ */
+export function rangeOf<Bound extends z.ZodType>(bound: Bound) {
+  return {
+    from: bound.meta({ description: 'the beginning, which is included' }),
+    until: bound.meta({ description: 'the end, which is not included' }),
+  };
+}
+
+/** The rule of every range: `.refine(isInOrder, MUST_BE_AFTER_FROM)`. */
+export function isInOrder(range: {
+  readonly from?: Date | undefined;
+  readonly until?: Date | undefined;
+}): boolean {
+  return range.from === undefined || range.until === undefined || range.from < range.until;
+}
+export const MUST_BE_AFTER_FROM = { path: ['until'], error: 'must be after from' };
+
+export const name = line.trim().min(1).max(200);
+/** Chosen by the caller. A request that repeats an id changes nothing. */
+export const idempotencyId = z
+  .string()
+  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : -');
+export const note = line.trim().min(1).max(500);
+export const reference = line.trim().min(1).max(200);
+export const externalId = line.trim().min(1).max(200);
+
+const MAX_PAIRS = 50;
+const MAX_METADATA_BYTES = 4_096;
+
+export const metadata = z
+  .record(line.min(1).max(100), line.max(1_000))
+  .refine((pairs) => Object.keys(pairs).length <= MAX_PAIRS, `must have at most 50 pairs`)
+  .refine(
+    (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= MAX_METADATA_BYTES,
+    'must be at most 4096 bytes of JSON',
+  );
+
+/** Metadata in a query, which cannot contain objects: `plan:pro`, or several, with commas. */
+export const metadataQuery = z
+  .string()
+  .meta({ pattern: '^[^:,]+:[^,]*(,[^:,]+:[^,]*)*$' })
+  .transform((text, context) => {
+    const pairs = text.split(',').map((pair) => /^([^:]+):(.*)$/.exec(pair));
+    if (pairs.some((pair) => pair === null)) {
+      context.addIssue('must be pairs such as plan:pro,region:eu');
+      return z.NEVER;
+    }
+    return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? '']));
+  });
+
+export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
+
+/** What comes first: the newest, the most spent, the lowest balance or the last charge. */
+export const listOrder = z.enum(['newest', 'spent', 'balance', 'last_charged']).default('newest');
+/** `next_cursor` of the previous page. Only the store can check it. */
+export const after = line.min(1).max(300);
+
+const DAY_SECONDS = 86_400;
+
+/** How long a link with which others may read the dashboard of a key is valid. */
+export const linkSeconds = z.coerce
+  .number()
+  .int()
+  .min(60)
+  .max(366 * DAY_SECONDS)
+  .default(30 * DAY_SECONDS);
+
+/** The rules of a key, which can be set when it is created and changed later. */
+export const keyRules = {
+  scope: z.enum(['use', 'manage']).optional(),
+  models: z.array(line.min(1).max(200)).min(1).max(100).nullable().optional(),
+  cap_day_usd: unsignedAmountUsd.nullable().optional(),
+  cap_week_usd: unsignedAmountUsd.nullable().optional(),
+  cap_month_usd: unsignedAmountUsd.nullable().optional(),
+  cap_total_usd: unsignedAmountUsd.nullable().optional(),
+  ...limits,
+};
+
+type Given<Value> = Value | undefined;
+
+export function limitsOf(input: {
+  readonly concurrency?: Given<number>;
+  readonly burst?: Given<number>;
+  readonly requests_per_minute?: Given<number>;
+}): Partial<KeyRecord['limits']> {
+  return {
+    ...(input.concurrency === undefined ? {} : { concurrency: input.concurrency }),
+    ...(input.burst === undefined ? {} : { burst: input.burst }),
+    ...(input.requests_per_minute === undefined
+      ? {}
+      : { requestsPerMinute: input.requests_per_minute }),
+  };
+}
+
+export function capsOf(input: {
+  readonly cap_day_usd?: Given<bigint | null>;
+  readonly cap_week_usd?: Given<bigint | null>;
+  readonly cap_month_usd?: Given<bigint | null>;
+  readonly cap_total_usd?: Given<bigint | null>;
+}): Partial<KeyCaps> {
+  return {
+    ...(input.cap_day_usd === undefined ? {} : { day: input.cap_day_usd }),
+    ...(input.cap_week_usd === undefined ? {} : { week: input.cap_week_usd }),
+    ...(input.cap_month_usd === undefined ? {} : { month: input.cap_month_usd }),
+    ...(input.cap_total_usd === undefined ? {} : { total: input.cap_total_usd }),
+  };
+}
+
+/** The end of the hash chain, as the log or an earlier audit reported it. */
+export const anchor = z
+  .string()
+  .regex(/^\d{1,18}:[0-9a-f]{64}$/, 'must be <block>:<hash>, as an audit prints it')
+  .transform((text) => {
+    const [block = '', hash = ''] = text.split(':');
+    return { block: BigInt(block), hash };
+  });
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+
+/** `2026-11`: from the start of the month, included, to the start of the next, excluded. In UTC. */
+export const month = z
+  .string()
+  .meta({ pattern: MONTH.source })
+  .transform((text, context) => {
+    const [, year, number] = MONTH.exec(text) ?? [];
+    if (year === undefined || number === undefined || Number(year) < 1970) {
+      context.addIssue('must be a month such as 2026-11');
+      return z.NEVER;
+    }
+    return {
+      month: text,
+      from: new Date(Date.UTC(Number(year), Number(number) - 1)),
+      until: new Date(Date.UTC(Number(year), Number(number))),
+    };
+  });
+export type Month = z.output<typeof month>;
+
+/** Some of these dimensions, separated by commas. */
+export function someOf(names: readonly UsageDimension[]) {
+  const one = `(${names.join('|')})`;
+  return z
+    .string()
+    .meta({ pattern: `^${one}(,${one})*$` })
+    .transform((text, context): readonly UsageDimension[] => {
+      const given = text.split(',').map((part) => part.trim());
+      const known = given.filter((part): part is UsageDimension =>
+        (names as readonly string[]).includes(part),
+      );
+      if (known.length !== given.length || new Set(known).size !== known.length) {
+        context.addIssue(`must be some of ${names.join(', ')}, each once`);
+        return z.NEVER;
+      }
+      if (known.includes('day') && known.includes('hour')) {
+        context.addIssue('must not have both day and hour');
+        return z.NEVER;
+      }
+      return known;
+    });
+}

@@ -1,0 +1,63 @@
+/** What operators and holders get when a key was created or rotated, or could not be. */
+
+import type { Actor, BalanceStore, CreationOutcome } from '@gateway/balance-store';
+import { OperationError, conflict, externalIdTaken, notFound } from './operation-error.js';
+import { keyView } from './views.js';
+
+export const REVOKED =
+  'this key is revoked, which cannot be undone: create another key for its account';
+
+/** @throws {OperationError} */
+export async function rotated(
+  id: string,
+  options: { readonly graceMs: number; readonly rotationId: string | undefined },
+  { store, by }: { readonly store: Pick<BalanceStore, 'rotateKey'>; readonly by: Actor },
+) {
+  const result = await store.rotateKey(id, { ...options, by });
+  switch (result.outcome) {
+    case 'unknown_key':
+      throw unknownKey();
+    case 'revoked':
+      throw conflict('key_id', REVOKED);
+    case 'conflict':
+      throw conflict('idempotency_key', 'was used before for something else');
+    case 'rotated':
+      return { ...keyView(result.record), replayed: false, api_key: result.credential };
+    case 'replayed':
+      return { ...keyView(result.record), replayed: true, api_key: null };
+  }
+}
+
+/**
+ * @param accountField - The field that held the external id for the new account. The error names it
+ * if that id is taken.
+ * @throws {OperationError} unless this request or an earlier one created the account or key
+ */
+export function createdOf(
+  created: CreationOutcome,
+  accountField: 'account_external_id' | 'external_id',
+): Extract<CreationOutcome, { readonly account: unknown }> {
+  switch (created.outcome) {
+    case 'created':
+    case 'replayed':
+      return created;
+    case 'conflict':
+      throw conflict('idempotency_key', 'was used before for something else');
+    case 'unknown_account':
+      throw notFound('account_id', 'account');
+    case 'too_many_keys':
+      throw new OperationError(
+        400,
+        'invalid_request_error',
+        'keys: this account already has the maximum number of keys',
+      );
+    case 'external_id_taken':
+      throw created.of === 'account'
+        ? externalIdTaken(accountField, 'account')
+        : externalIdTaken('external_id', 'key');
+  }
+}
+
+export function unknownKey() {
+  return notFound('key_id', 'key');
+}

@@ -1,0 +1,154 @@
+/**
+ * The statement of an account for a month: the opening balance, the bookings, the charges with
+ * their tokens and rates, and the closing balance. The amounts are exact and add up.
+ */
+
+import type { BalanceStore, ChargeEntry, SettledRates, UsageSum } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { readEntries } from '../../ledger/ledger-entries.js';
+import type { Month } from '../fields.js';
+import { holderBookingView, ratesView } from '../views.js';
+
+type StatementStore = Pick<
+  BalanceStore,
+  'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys'
+>;
+/** Who issues statements, as customers know them. */
+export type Operator = { readonly name: string; readonly contact: string | null };
+
+/** Without the lines for people. */
+export type StatementFacts = Awaited<ReturnType<typeof readFacts>>;
+
+export async function readFacts(
+  store: StatementStore,
+  accountId: string,
+  { month, issuer }: { readonly month: Month; readonly issuer: Operator | undefined },
+) {
+  const { from, until } = month;
+  const [account, opening, entries, charges, totals] = await Promise.all([
+    store.getAccount(accountId),
+    store.readBalanceAt(accountId, from),
+    readEntries(store, { accountId, withoutCharges: true, from, until }),
+    store.readUsage({ by: ['day', 'model'], byRates: true, from, until, accountId }),
+    store.readUsage({ by: ['key', 'model'], from, until, accountId }),
+  ]);
+  const bookings = entries.filter((entry) => entry.kind !== 'charge').toReversed();
+  const booked = bookings.reduce((sum, { delta }) => sum + delta, 0n);
+  const charged = charges.reduce(
+    (sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff,
+    0n,
+  );
+  const names = totals.length === 0 ? undefined : await keyNames(store, accountId);
+  return {
+    object: 'statement' as const,
+    /** The same month of the same account always has the same number. */
+    number: `${month.month}-${accountId.replace(/^acct_/, '')}`,
+    account_id: accountId,
+    account_name: account?.name ?? '',
+    issuer: issuer ?? null,
+    month: month.month,
+    from: from.toISOString(),
+    until: until.toISOString(),
+    opening_balance_usd: formatUsd(opening),
+    /** Oldest first. */
+    bookings: bookings.map(holderBookingView),
+    charges: charges.map((sum) => ({
+      day: dayOf(sum),
+      model: sum.model ?? '',
+      requests: sum.requests,
+      lines: linesOf(sum),
+      written_off_usd: formatUsd(sum.writtenOff),
+      amount_usd: formatUsd(sum.writtenOff - sum.listPrice),
+    })),
+    booked_usd: formatUsd(booked),
+    charged_usd: formatUsd(charged),
+    closing_balance_usd: formatUsd(opening + booked - charged),
+    by_model: totalsBy(totals, ({ model = '' }) => model).map(([model, total]) => ({
+      model,
+      ...total,
+    })),
+    by_key: totalsBy(totals, ({ keyId = '' }) => keyId).map(([id, total]) => ({
+      key_id: id,
+      name: names?.get(id) ?? id,
+      ...total,
+    })),
+  };
+}
+
+/** Sums of charges by one dimension, the largest first. Each is at most 0, as in the ledger. */
+function totalsBy(sums: readonly UsageSum[], nameOf: (sum: UsageSum) => string) {
+  const totals = new Map<string, { requests: number; charged: bigint }>();
+  for (const sum of sums) {
+    const total = totals.get(nameOf(sum)) ?? { requests: 0, charged: 0n };
+    total.requests += sum.requests;
+    total.charged += sum.listPrice - sum.writtenOff;
+    totals.set(nameOf(sum), total);
+  }
+  return [...totals]
+    .sort(([, a], [, b]) => (a.charged < b.charged ? 1 : -Number(a.charged > b.charged)))
+    .map(
+      ([name, { requests, charged }]) =>
+        [name, { requests, amount_usd: formatUsd(-charged) }] as const,
+    );
+}
+
+const KEYS_PER_PAGE = 1_000;
+
+/** The names of all keys of an account, also of the revoked ones. */
+async function keyNames(
+  store: Pick<BalanceStore, 'listKeys'>,
+  accountId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  let after: string | undefined;
+  do {
+    const keys = await store.listKeys({ accountId, limit: KEYS_PER_PAGE, after });
+    for (const { id, name } of keys) names.set(id, name);
+    after = keys.length < KEYS_PER_PAGE ? undefined : keys.at(-1)?.id;
+  } while (after !== undefined);
+  return names;
+}
+
+function dayOf({ start }: UsageSum): string {
+  return start?.toISOString().slice(0, 10) ?? '';
+}
+
+function linesOf({ usage, rates }: UsageSum) {
+  if (rates === undefined) throw new Error('a statement needs sums by rates');
+  return tokenLines(usage, rates);
+}
+
+/** The lines add up to the list price of the charge. */
+export function chargeLines({ usage, rates }: ChargeEntry) {
+  return tokenLines(
+    {
+      inputTokens: BigInt(usage.inputTokens),
+      outputTokens: BigInt(usage.outputTokens),
+      cacheReadInputTokens: BigInt(usage.cacheReadInputTokens),
+      cacheCreationInputTokens: BigInt(usage.cacheCreationInputTokens),
+      cacheCreation1hInputTokens: BigInt(usage.cacheCreation1hInputTokens),
+    },
+    rates,
+  );
+}
+
+/** Tokens x rate = amount, for each class with tokens. */
+function tokenLines(usage: UsageSum['usage'], rates: SettledRates) {
+  const perMillion = ratesView(rates);
+  const of5m = usage.cacheCreationInputTokens - usage.cacheCreation1hInputTokens;
+  const classes: readonly [keyof typeof perMillion, bigint, keyof SettledRates][] = [
+    ['input', usage.inputTokens, 'inputPerToken'],
+    ['output', usage.outputTokens, 'outputPerToken'],
+    ['cache_read', usage.cacheReadInputTokens, 'cacheReadPerToken'],
+    ['cache_write_5m', of5m, 'cacheWrite5mPerToken'],
+    ['cache_write_1h', usage.cacheCreation1hInputTokens, 'cacheWrite1hPerToken'],
+  ];
+  return classes
+    .filter(([, tokens]) => tokens > 0n)
+    .map(([name, tokens, rate]) => ({
+      class: name,
+      tokens: Number(tokens),
+      rate_usd_per_million: perMillion[name],
+      amount_usd: formatUsd(tokens * rates[rate]),
+    }));
+}

@@ -1,0 +1,133 @@
+/** A statement as lines, for tables that people read and for CSV. */
+
+import { csvOf } from '../csv.js';
+import type { StatementFacts } from './statement-facts.js';
+
+/** A type and not an interface, so that it is a record for {@link csvOf}. */
+export type StatementLine = {
+  readonly line: string;
+  /** A day, or the time of a booking. In UTC. */
+  readonly date: string;
+  readonly description: string;
+  /** What the line is, in words for people. */
+  readonly text: string;
+  readonly requests?: number;
+  readonly tokens?: number;
+  readonly rate_usd_per_million?: string;
+  /** What the line adds to the balance; in the last line, the closing balance. */
+  readonly amount_usd: string;
+};
+
+const CSV_COLUMNS = [
+  'line',
+  'date',
+  'description',
+  'requests',
+  'tokens',
+  'rate_usd_per_million',
+  'amount_usd',
+] as const satisfies readonly (keyof StatementLine)[];
+
+/** The last line is the sum of the amounts of all other lines. */
+export function statementCsv({ lines }: { readonly lines: readonly StatementLine[] }): string {
+  return csvOf(CSV_COLUMNS, lines);
+}
+
+type Booking = StatementFacts['bookings'][number];
+
+/**
+ * All lines in the order of time. Charges of a day follow its bookings, because a statement has
+ * charges by day.
+ */
+export function statementLines(statement: StatementFacts): readonly StatementLine[] {
+  const booked = statement.bookings.map((booking): StatementLine => ({
+    line: booking.kind,
+    date: booking.created_at,
+    description: describe(booking),
+    text: textOf(booking),
+    amount_usd: booking.amount_usd,
+  }));
+  const charged = statement.charges.flatMap(linesOfCharge);
+  return [
+    {
+      line: 'opening balance',
+      date: statement.from.slice(0, 10),
+      description: '',
+      text: 'Opening balance',
+      amount_usd: statement.opening_balance_usd,
+    },
+    // The sort is stable, so the bookings of a day stay in their order and before its charges.
+    ...[...booked, ...charged].sort((a, b) => compare(dayOf(a), dayOf(b))),
+    {
+      line: 'closing balance',
+      date: statement.until.slice(0, 10),
+      description: '',
+      text: 'Closing balance',
+      amount_usd: statement.closing_balance_usd,
+    },
+  ];
+}
+
+function dayOf({ date }: StatementLine): string {
+  return date.slice(0, 10);
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+const BOOKING_TEXTS = {
+  top_up: 'Credit',
+  adjustment: 'Correction',
+  expiry: 'Credit expired',
+} as const;
+
+const CLASS_TEXTS = {
+  input: 'input',
+  output: 'output',
+  cache_read: 'cache read',
+  cache_write_5m: 'cache write, 5 minutes',
+  cache_write_1h: 'cache write, 1 hour',
+} as const;
+
+/** The description of a booking in CSV. */
+function describe(booking: Booking): string {
+  if (booking.kind === 'expiry') return `credit ${booking.reference ?? ''} expired`;
+  return [booking.source ?? booking.reason, booking.reference].filter(Boolean).join(' ');
+}
+
+function textOf({ kind, source, reason, reference }: Booking): string {
+  const why = source ?? reason?.replaceAll('_', ' ');
+  const details = [why, reference].filter(Boolean).join(', ');
+  return details === '' ? BOOKING_TEXTS[kind] : `${BOOKING_TEXTS[kind]}: ${details}`;
+}
+
+function linesOfCharge(charge: StatementFacts['charges'][number]): readonly StatementLine[] {
+  const tokens = charge.lines.map((line) => ({
+    line: 'charge',
+    date: charge.day,
+    description: `${charge.model}: ${line.class}`,
+    text: `${charge.model}: ${CLASS_TEXTS[line.class]}`,
+    requests: charge.requests,
+    tokens: line.tokens,
+    rate_usd_per_million: line.rate_usd_per_million,
+    amount_usd: negated(line.amount_usd),
+  }));
+  if (charge.written_off_usd === '0') return tokens;
+  const description = `${charge.model}: beyond the balance or a cap`;
+  return [
+    ...tokens,
+    {
+      line: 'not charged',
+      date: charge.day,
+      description,
+      text: `${charge.model}: not charged, beyond the balance or a cap`,
+      amount_usd: charge.written_off_usd,
+    },
+  ];
+}
+
+/** @param amount - Zero or above. */
+function negated(amount: string): string {
+  return amount === '0' ? amount : `-${amount}`;
+}

@@ -1,0 +1,345 @@
+/**
+ * Decides whether a key may make a request now. Its limits, those of its account and its standing
+ * are checked before the body is read. With `OVERDRAFT=none` the highest possible charge is held
+ * after the body was read.
+ *
+ * The order bounds the overdraft: a lease is taken before the balance is read and given back only
+ * after the charge is durable. The lease is also one of the account, so at most as many requests as
+ * the account has leases (`ACCOUNT_CONCURRENCY`) can take the balance below zero, each by its own
+ * charge. A holder cannot raise this bound: it creates and revokes keys, but the lease of a request
+ * counts until the request ends, whatever happens to its key (docs/decisions/0038).
+ */
+
+import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
+import type { CapUse, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import type { Group, Lease, Policy } from '@gateway/rate-limiter';
+import { rateLimited, storeUnavailable, unauthorized } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import type { LimitName } from '../observe/finished-request.js';
+import { UNKNOWN_KEY } from './credentials.js';
+import type { ExchangeParts } from './exchange-parts.js';
+import type { NamedModel } from './preparation/inspect-native-request.js';
+
+export interface RefusedAdmission {
+  readonly outcome: 'refused';
+  readonly refusal: Refusal;
+  readonly limit?: LimitName;
+  /** What could be held instead, in units of 10^-14 USD; may be negative. */
+  readonly available?: bigint;
+}
+export type KeyAdmission =
+  { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
+
+/**
+ * Counting tokens has limits of its own: it is free and must not use up the permits of paid
+ * requests.
+ */
+export type LimitedWork = 'paid' | 'count_tokens';
+
+/**
+ * The limits of `count_tokens` are the limits of the key and of its account times this factor,
+ * because Claude Code sends 19 such requests at once.
+ */
+const COUNT_TOKENS_FACTOR = 4;
+
+type AdmissionParts = Pick<ExchangeParts, 'store' | 'limiter' | 'accountLimits'>;
+
+/** Takes a lease and a permit of a key and of its account, and checks its standing and its caps. */
+export async function admitKey(
+  key: KeyRecord,
+  work: LimitedWork,
+  parts: AdmissionParts,
+): Promise<KeyAdmission> {
+  const asked = limitsOf(key, work, parts.accountLimits);
+  const admission = await admitWithin(asked, parts);
+  if (admission.outcome === 'refused') return admission;
+  if (admission.outcome === 'denied') {
+    const { of, limit, retryAfterMs } = admission;
+    const [who, whose, limits] =
+      of === 'subject'
+        ? (['this key', '', asked.limits] as const)
+        : (['this account', 'account_', asked.account.policy] as const);
+    const what =
+      limit === 'concurrency'
+        ? `${who} already has ${String(limits.concurrency)} requests in flight, its limit`
+        : `${who} exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
+    const refusal = rateLimited(what, retryAfterMs);
+    return { outcome: 'refused', refusal, limit: `${whose}${limit}` };
+  }
+  try {
+    const refused = await checkStanding(key, parts);
+    if (refused === undefined) return admission;
+    admission.lease.release();
+    return refused;
+  } catch (error) {
+    admission.lease.release();
+    throw error;
+  }
+}
+
+/** An admission that was asked for before the credential was checked. */
+export interface EarlyAdmission {
+  readonly admission: Promise<KeyAdmission>;
+  /** Gives the lease back, once there is one. */
+  readonly giveBack: () => void;
+}
+
+/**
+ * Asks the limits of a key that was used in the last minute, while its credential is looked up
+ * again, which saves a round trip. Only the limits may be those of a minute ago.
+ */
+export function admitEarly(
+  credential: string,
+  work: LimitedWork,
+  parts: AdmissionParts,
+): EarlyAdmission | undefined {
+  const recalled = parts.store.recallKey(credential);
+  if (recalled === undefined) return undefined;
+  const admission = admitKey(recalled, work, parts);
+  return {
+    admission,
+    giveBack() {
+      admission.then(
+        (early) => {
+          if (early.outcome === 'admitted') early.lease.release();
+        },
+        () => undefined,
+      );
+    },
+  };
+}
+
+interface AskedLimits {
+  readonly subject: string;
+  readonly limits: Policy;
+  readonly account: Group;
+}
+
+/** Without Redis, the limits of all workers are counted by the primary, which may have ended. */
+async function admitWithin(
+  { subject, limits, account }: AskedLimits,
+  { limiter }: Pick<ExchangeParts, 'limiter'>,
+) {
+  try {
+    return await limiter.admit(subject, limits, account);
+  } catch (error) {
+    return unavailable(error);
+  }
+}
+
+function limitsOf(key: KeyRecord, work: LimitedWork, accountLimits: Policy): AskedLimits {
+  const { id, accountId, limits } = key;
+  const shared = accountPolicy(accountLimits, limits);
+  if (work === 'paid') {
+    return { subject: id, limits, account: { subject: accountId, policy: shared } };
+  }
+  return {
+    subject: `count_tokens:${id}`,
+    limits: manyTimes(limits),
+    account: { subject: `count_tokens:${accountId}`, policy: manyTimes(shared) },
+  };
+}
+
+/**
+ * Never below the limits of the key that asks. Its limits come from the operator: a key that a
+ * holder creates has at most the limits of the key that created it.
+ */
+function accountPolicy(account: Policy, key: Policy): Policy {
+  return {
+    concurrency: Math.max(account.concurrency, key.concurrency),
+    burst: Math.max(account.burst, key.burst),
+    requestsPerMinute: Math.max(account.requestsPerMinute, key.requestsPerMinute),
+  };
+}
+
+function manyTimes({ concurrency, burst, requestsPerMinute }: Policy): Policy {
+  return {
+    concurrency: concurrency * COUNT_TOKENS_FACTOR,
+    burst: burst * COUNT_TOKENS_FACTOR,
+    requestsPerMinute: requestsPerMinute * COUNT_TOKENS_FACTOR,
+  };
+}
+
+/**
+ * @returns the refusal, if the key may not make requests or the ledger cannot be read; `undefined`
+ * if it may
+ */
+export async function checkStanding(
+  key: KeyRecord,
+  { store }: Pick<ExchangeParts, 'store'>,
+): Promise<RefusedAdmission | undefined> {
+  try {
+    const standing = await store.readStanding(key.id);
+    if (standing.standing !== 'active') return refusedAs(inactiveKey(standing, key));
+    const { cap } = standing;
+    if (cap === undefined || cap.used < cap.cap) return undefined;
+    return { ...refusedAs(cappedKey(cap, new Date())), limit: 'cap' };
+  } catch (error) {
+    return unavailable(error);
+  }
+}
+
+/**
+ * Looks, without waiting, at what is known of the ledger. Called last before a request is sent,
+ * because its body may have taken long.
+ *
+ * @returns the refusal, if the request could not be charged at the moment
+ */
+export function checkCharging({
+  store,
+}: Pick<ExchangeParts, 'store'>): RefusedAdmission | undefined {
+  const { fault } = store.charging();
+  return fault === undefined ? undefined : refusedAs(storeUnavailable(fault));
+}
+
+/**
+ * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards
+ * the request must be settled, or its hold released.
+ *
+ * @param hold.amount - in units of 10^-14 USD
+ * @returns the refusal, if the amount cannot be held; `undefined` if it is held
+ */
+export async function placeHold(
+  key: KeyRecord,
+  hold: { readonly requestId: string; readonly amount: bigint },
+  { store }: Pick<ExchangeParts, 'store'>,
+): Promise<RefusedAdmission | undefined> {
+  try {
+    const placed = await store.placeHold({ ...hold, keyId: key.id });
+    switch (placed.outcome) {
+      case 'held':
+        return undefined;
+      case 'inactive':
+        // The key was active a moment ago. This refusal reports why it no longer is.
+        return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
+      case 'capped':
+        return {
+          ...refusedAs(cappedRequest(placed, hold.amount, new Date())),
+          limit: 'cap',
+          available: placed.cap.cap - placed.cap.used - placed.held,
+        };
+      case 'short':
+        return {
+          ...refusedAs(shortOf(placed, hold.amount)),
+          limit: 'balance',
+          available: placed.balance - placed.held,
+        };
+    }
+  } catch (error) {
+    // The hold may or may not have been placed.
+    store.releaseHold(hold.requestId);
+    return unavailable(error);
+  }
+}
+
+function refusedAs(refusal: Refusal): RefusedAdmission {
+  return { outcome: 'refused', refusal };
+}
+
+function unavailable(error: unknown): RefusedAdmission {
+  if (!(error instanceof StoreUnavailableError)) throw error;
+  return refusedAs(storeUnavailable(error));
+}
+
+/** Reports why the key does not work. Only the holder of a real key can get this answer. */
+function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
+  switch (standing.standing) {
+    case 'exhausted':
+      return unauthorized(exhaustedText(standing), 'insufficient_quota');
+    case 'suspended':
+      return unauthorized('this API key or its account is suspended', 'key_suspended');
+    case 'expired': {
+      const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
+      return unauthorized(`this API key expired${when}`, 'key_expired');
+    }
+    case 'active':
+    case 'revoked':
+    case 'unknown':
+      return UNKNOWN_KEY;
+  }
+}
+
+function exhaustedText({
+  balance,
+  uncovered,
+}: Exclude<Standing, { readonly standing: 'unknown' }>): string {
+  const amount = `${formatUsd(balance)} USD`;
+  return uncovered > 0n
+    ? `this key's balance is used up: it is ${amount}, and responses cost ${formatUsd(uncovered)} USD ` +
+        'more than it could cover; add credit to go on'
+    : `this key's balance is used up (${amount}): add credit to go on`;
+}
+
+/** The cap is used up. */
+function cappedKey(use: CapUse, now: Date): Refusal {
+  return cappedRefusal(`${capText(use)} is used up${renewalText(use, now)}`);
+}
+
+/** The unused part of the cap, less what is held, is smaller than this request may cost. */
+function cappedRequest(
+  { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
+  amount: bigint,
+  now: Date,
+): Refusal {
+  if (use.used >= use.cap) return cappedKey(use, now);
+  const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
+  return cappedRefusal(
+    `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
+      `leaves${others}: lower max_tokens or shorten the prompt${renewalText(use, now)}`,
+  );
+}
+
+function capText({ period, cap, used }: CapUse): string {
+  const per = period === 'total' ? 'in total' : `per ${period}`;
+  return `this key's cap of ${formatUsd(cap)} USD ${per} (${formatUsd(used)} USD used)`;
+}
+
+function renewalText({ period }: CapUse, now: Date): string {
+  const at = renewalOf(period, now);
+  return at === undefined ? '' : `; it renews at ${at.toISOString()}`;
+}
+
+function cappedRefusal(message: string): Refusal {
+  return { status: 402, type: 'billing_error', message, code: 'insufficient_quota' };
+}
+
+/** @returns the refusal, if the key may not use one of the models that a request names */
+export function checkModels(
+  { models }: KeyRecord,
+  named: readonly NamedModel[],
+): Refusal | undefined {
+  if (models === null) return undefined;
+  const forbidden = named.find(({ model }) => model === undefined || !models.includes(model));
+  if (forbidden === undefined) return undefined;
+  const { path, model = 'models that the provider chooses' } = forbidden;
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `${path}: this key may not use ${model}, only ${models.join(', ')}`,
+    param: path,
+    code: 'model_not_allowed',
+  };
+}
+
+function shortOf(
+  { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
+  amount: bigint,
+): Refusal {
+  // Other requests of the account release the unused part of their holds when they end.
+  const fitsLater = amount <= balance;
+  const others =
+    held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;
+  return {
+    status: 402,
+    type: 'billing_error',
+    message:
+      `this request may cost up to ${formatUsd(amount)} USD, and the balance is ` +
+      `${formatUsd(balance)} USD${others}: ${formatUsd(shortfall)} USD short; ` +
+      (fitsLater ? 'wait for them to end, lower max_tokens' : 'lower max_tokens') +
+      ', shorten the prompt or add credit',
+    code: 'insufficient_quota',
+    shouldRetry: fitsLater,
+    ...(fitsLater ? { retryAfterSeconds: 2 } : {}),
+  };
+}

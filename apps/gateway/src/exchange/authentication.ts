@@ -1,0 +1,100 @@
+/** Finds the key of a request: checks the form of its credential first, then looks up the key. */
+
+import type { Request } from 'express';
+import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
+import type { FindOptions, KeyRecord, PresentedKey } from '@gateway/balance-store';
+import { MINUTE_MS } from '../base/times.js';
+import { addressGroup } from '../http/client-address.js';
+import { rateLimited, storeUnavailable } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import { isReadLink } from '../ledger/read-links.js';
+import { ENDED_LINK, LINK_ONLY_READS, UNKNOWN_KEY, readCredential } from './credentials.js';
+import type { AcceptedCredential } from './credentials.js';
+import type { ExchangeParts } from './exchange-parts.js';
+
+export type Authentication =
+  | {
+      readonly outcome: 'authenticated';
+      readonly key: KeyRecord;
+      /** Only the current credential of a key may change anything. */
+      readonly presented: 'link' | PresentedKey['presented'];
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/**
+ * Limit per client address for well-formed credentials of no key, or of a revoked one. Beyond it,
+ * the answer is 429.
+ */
+const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: MINUTE_MS } as const;
+
+/**
+ * Finds the key that a request presents. Its standing is not checked, but a revoked key counts as
+ * unknown.
+ */
+export async function authenticate(
+  req: Request,
+  parts: Pick<ExchangeParts, 'store' | 'limiter' | 'readLinks' | 'now' | 'sameKeyInBothHeaders'>,
+  accepted: AcceptedCredential,
+): Promise<Authentication> {
+  const presented = readCredential(req.headers, accepted, parts.sameKeyInBothHeaders);
+  if (presented.outcome === 'refused') return presented;
+  const { credential } = presented;
+  return accepted === 'bearer_or_link' && isRead(req) && isReadLink(credential)
+    ? authenticateLink(credential, parts)
+    : authenticateKey(credential, req, parts, { isFresh: !isRead(req) });
+}
+
+/**
+ * Finds the key of a credential that was read already. A read-only link is refused.
+ *
+ * @param options.isFresh - For changes: the key may have been rotated by another process a moment
+ * ago.
+ */
+export async function authenticateKey(
+  credential: string,
+  req: Request,
+  parts: Pick<ExchangeParts, 'store' | 'limiter'>,
+  options?: FindOptions,
+): Promise<Authentication> {
+  if (isReadLink(credential)) return refused(LINK_ONLY_READS);
+  if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
+  try {
+    const key = await parts.store.findKeyByCredential(credential, options);
+    if (key !== undefined && key.state !== 'revoked') {
+      return { outcome: 'authenticated', key, presented: key.presented };
+    }
+    const guesses = await parts.limiter.record(
+      `unknown-key:${addressGroup(req.ip)}`,
+      UNKNOWN_KEY_POLICY,
+    );
+    if (guesses.outcome === 'allowed') return refused(UNKNOWN_KEY);
+    return refused(rateLimited('too many requests with unknown API keys', guesses.retryAfterMs));
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return refused(storeUnavailable(error));
+  }
+}
+
+export function isRead({ method }: Pick<Request, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+async function authenticateLink(
+  presented: string,
+  { store, readLinks, now }: Pick<ExchangeParts, 'store' | 'readLinks' | 'now'>,
+): Promise<Authentication> {
+  const link = readLinks.read(presented);
+  if (link === undefined) return refused(UNKNOWN_KEY);
+  try {
+    const key = await store.getKey(link.keyId);
+    const isGood = key !== undefined && readLinks.isGood(link, key, now());
+    return isGood ? { outcome: 'authenticated', key, presented: 'link' } : refused(ENDED_LINK);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return refused(storeUnavailable(error));
+  }
+}
+
+function refused(refusal: Refusal): Authentication {
+  return { outcome: 'refused', refusal };
+}

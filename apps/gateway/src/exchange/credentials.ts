@@ -1,0 +1,86 @@
+/**
+ * Finds the credential that a request presents: `Authorization: Bearer <key>` or `x-api-key:
+ * <key>`. Both at once are refused, as the specification says. An operator may accept the same one
+ * in both headers, because Claude Code sends it so with `apiKeyHelper`. Only the form is checked
+ * here, not whether the key exists.
+ *
+ * No message contains the literal `x-api-key`: Claude Code replaces any error text that contains it
+ * by "Invalid API key".
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '../config/config.js';
+import { badRequest, unauthorized } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+
+export type PresentedCredential =
+  | { readonly outcome: 'presented'; readonly credential: string }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** `bearer_or_link`: also accepts a read-only link, on requests that only read. */
+export type AcceptedCredential = 'bearer_or_x_api_key' | 'bearer' | 'bearer_or_link';
+
+const BEARER = /^bearer +([\x21-\x7e]+)$/i;
+const MAX_CREDENTIAL_CHARS = 256;
+
+export function readCredential(
+  headers: IncomingHttpHeaders,
+  accepted: AcceptedCredential,
+  sameInBoth: Config['sameKeyInBothHeaders'],
+): PresentedCredential {
+  const authorization = headers.authorization;
+  const xApiKey = headers['x-api-key'];
+  const bearer = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+  if (authorization !== undefined && xApiKey !== undefined) {
+    if (!isSame(bearer, xApiKey)) return { outcome: 'refused', refusal: TWO_CREDENTIALS };
+    if (sameInBoth === 'refused') return { outcome: 'refused', refusal: SAME_TWICE };
+  }
+  if (accepted !== 'bearer_or_x_api_key' && xApiKey !== undefined) {
+    return { outcome: 'refused', refusal: BEARER_ONLY };
+  }
+  const credential = authorization === undefined ? xApiKey : bearer;
+  const isForm = typeof credential === 'string' && credential !== '';
+  if (!isForm || credential.length > MAX_CREDENTIAL_CHARS) {
+    return { outcome: 'refused', refusal: UNKNOWN_KEY };
+  }
+  return { outcome: 'presented', credential };
+}
+
+/** Takes the same time wherever they differ. */
+function isSame(bearer: string | undefined, xApiKey: string | string[]): boolean {
+  if (bearer === undefined || typeof xApiKey !== 'string') return false;
+  const [one, other] = [bearer, xApiKey].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(one!, other!);
+}
+
+/**
+ * The same refusal for a key that is missing, malformed, unknown or revoked, so that guessing
+ * reveals nothing.
+ */
+export const UNKNOWN_KEY = unauthorized(
+  'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
+);
+
+/** Sent only for a link that this gateway signed, so it reveals nothing to those who guess. */
+export const ENDED_LINK = unauthorized(
+  'this link is no longer valid: ask the person who sent it for a new one',
+  'link_ended',
+);
+
+export const LINK_ONLY_READS = unauthorized(
+  'a link only reads the dashboard; to do more, send "Authorization: Bearer <API_KEY>" with a key of this gateway',
+);
+
+const BEARER_ONLY = unauthorized(
+  'this endpoint takes the key as "Authorization: Bearer <API_KEY>" only, not in the API key header',
+);
+
+const TWO_CREDENTIALS = badRequest(
+  'two different credentials were sent, in the Authorization header and in the API key header: send one ' +
+    '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
+);
+const SAME_TWICE = badRequest(
+  'the same credential was sent in the Authorization header and in the API key header: send one ' +
+    '(an operator can accept both with SAME_KEY_IN_BOTH_HEADERS=accepted)',
+);

@@ -1,0 +1,64 @@
+/** What the endpoints that call the upstream need. `process` builds it once per process. */
+
+import type { Logger } from 'pino';
+import type { PriceTable } from '@gateway/billing';
+import type { Limiter, Policy } from '@gateway/rate-limiter';
+import type { Activity } from '../base/activity.js';
+import type { ByteBudget } from '../base/byte-budget.js';
+import type { Config } from '../config/config.js';
+import type { RequestLedger } from '../ledger/open-store.js';
+import type { ReadLinks } from '../ledger/read-links.js';
+import type { Charge } from '../observe/exchange-report.js';
+import type { Telemetry } from '../observe/telemetry.js';
+import type { Tracing } from '../observe/tracing/tracing.js';
+import type { UpstreamClient } from '../upstream/client.js';
+import type { RefusalWitness } from '../upstream/refusal-witness.js';
+import type { RequestPreparer } from './preparation/preparer.js';
+import type { ClientPatience } from './relay/client-response.js';
+import type { ResponseKeeping } from './response-memory/keep-response.js';
+
+export interface ExchangeParts {
+  readonly store: RequestLedger;
+  readonly limiter: Limiter;
+  /** The limits that the keys of an account share. */
+  readonly accountLimits: Policy;
+  /** The table in force until {@link ExchangeParts.pricesUntil}. */
+  readonly prices: PriceTable;
+  /** When the rates change next, in milliseconds since the epoch. */
+  readonly pricesUntil: number;
+  /** Updates `prices`, `pricesUntil` and `preparer` to the table that is in force at `now`. */
+  readonly changePrices: (now: number) => void;
+  readonly upstream: UpstreamClient;
+  /** Refusals of all customers by the upstream. */
+  readonly refusals: RefusalWitness;
+  readonly patience: RelayPatience;
+  readonly telemetry: Telemetry;
+  /** `undefined`: no traces are made. */
+  readonly tracing: Tracing | undefined;
+  readonly log: Logger;
+  readonly activity: Activity;
+  readonly maxBodyBytes: number;
+  /** The memory for request bodies and unread responses. */
+  readonly memory: ByteBudget;
+  readonly preparer: RequestPreparer;
+  /** `undefined`: no responses are kept. */
+  readonly responses: ResponseKeeping | undefined;
+  /** Counts a charge for the upstream account that answered; only with several accounts. */
+  readonly chargedTo: (account: string, charge: Charge) => void;
+  readonly sameKeyInBothHeaders: Config['sameKeyInBothHeaders'];
+  readonly overdraft: Config['overdraft'];
+  readonly readLinks: ReadLinks;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface RelayPatience extends ClientPatience {
+  /**
+   * How long the response of an upstream is read after its client has left. Nothing is charged for
+   * a response that lasts longer, so this must exceed every real one: a stream of 128,000 tokens
+   * takes about half an hour.
+   */
+  readonly drainMs: number;
+  /** A stream of any format is silent for at most this time, from its head to its end. */
+  readonly streamSilenceMs: number;
+}

@@ -1,0 +1,260 @@
+/**
+ * The code that the message endpoints share. It checks first the key, its limits and its standing,
+ * then the body, its content and its highest possible charge, and then calls the upstream. A route
+ * supplies only the parts that differ.
+ */
+
+import type { RequestHandler } from 'express';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { ModelPrice } from '@gateway/billing';
+import type { ByteReservation } from '../base/byte-budget.js';
+import { checkBodyHeaders } from '../http/body.js';
+import { brokenStatusOn } from '../http/broken-request.js';
+import { sendEarlyRefusal } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import { newRequestId } from '../http/request-id.js';
+import type { Charge, ExchangeReport } from '../observe/exchange-report.js';
+import type { FinishedRequest } from '../observe/finished-request.js';
+import type { Tracing } from '../observe/tracing/tracing.js';
+import type { UpstreamCall } from '../upstream/upstream.js';
+import { admitEarly, admitKey, checkCharging, checkModels, checkStanding } from './admission.js';
+import type { EarlyAdmission, KeyAdmission, RefusedAdmission } from './admission.js';
+import { authenticateKey } from './authentication.js';
+import type { Authentication } from './authentication.js';
+import { readCredential } from './credentials.js';
+import type { ExchangeParts } from './exchange-parts.js';
+import { holdCharge } from './hold-charge.js';
+import { prepareBody } from './prepare-body.js';
+import { relay } from './relay/relay.js';
+import type { Exchange, ExchangeRoute, Sendable } from './route.js';
+
+/**
+ * If reading and preparing the body takes longer than this, the key's standing is checked again,
+ * because it may have changed.
+ */
+const RECHECK_AFTER_MS = 1_000;
+
+export function exchangeRoute(route: ExchangeRoute, parts: ExchangeParts): RequestHandler {
+  return async function serveExchange(req, res) {
+    const startedAt = parts.now();
+    const requestId = newRequestId(startedAt);
+    parts.activity.begin();
+    if (startedAt >= parts.pricesUntil) parts.changePrices(startedAt);
+    // These are read once, because a reload changes them only for requests that begin later.
+    const { prices, preparer, upstream } = parts;
+    // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
+    let result: Result = { status: 500 };
+    try {
+      const exchange = {
+        route,
+        parts,
+        prices,
+        preparer,
+        upstream,
+        requestId,
+        startedAt,
+        req,
+        res,
+      };
+      result = await answer(exchange);
+    } finally {
+      parts.activity.end();
+      parts.telemetry.requestFinished({
+        requestId,
+        endpoint: route.endpoint,
+        durationMs: parts.now() - startedAt,
+        ...result,
+      });
+    }
+  };
+}
+
+type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;
+
+async function answer(exchange: Exchange): Promise<Result> {
+  const { route, parts, req } = exchange;
+  const { sameKeyInBothHeaders, maxBodyBytes } = parts;
+  const headerRefusal = route.checkHeaders(req);
+  if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
+  const presented = readCredential(req.headers, 'bearer_or_x_api_key', sameKeyInBothHeaders);
+  if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
+
+  const bodyRefusal = checkBodyHeaders(req, { maxBytes: maxBodyBytes });
+  const work = route.operation === 'count_tokens' ? 'count_tokens' : 'paid';
+  const { credential } = presented;
+  const early = bodyRefusal === undefined ? admitEarly(credential, work, parts) : undefined;
+  const authentication = await authenticateBeside(early, credential, exchange);
+  if (authentication.outcome === 'refused') return refuse(exchange, authentication.refusal);
+  const { key } = authentication;
+  if (bodyRefusal !== undefined) return { keyId: key.id, ...refuse(exchange, bodyRefusal) };
+  const admission = await (early?.admission ?? admitKey(key, work, parts));
+  return { keyId: key.id, ...(await serveAdmitted(exchange, key, admission)) };
+}
+
+/** Authenticates while an early admission is under way, which a refused client gives back. */
+async function authenticateBeside(
+  early: EarlyAdmission | undefined,
+  credential: string,
+  { req, parts }: Exchange,
+): Promise<Authentication> {
+  let isAccepted = false;
+  try {
+    const authenticating = authenticateKey(credential, req, parts);
+    const [authentication] = await Promise.all([authenticating, early?.admission]);
+    isAccepted = authentication.outcome !== 'refused';
+    return authentication;
+  } finally {
+    if (!isAccepted) early?.giveBack();
+  }
+}
+
+/**
+ * Holds a lease of the key until the response has ended, and memory for the body no longer than
+ * that.
+ */
+async function serveAdmitted(
+  exchange: Exchange,
+  key: KeyRecord,
+  admission: KeyAdmission,
+): Promise<Result> {
+  const { parts } = exchange;
+  if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
+  const memory = parts.memory.open(key.accountId);
+  try {
+    const { tracing } = parts;
+    if (tracing === undefined) return await serve(exchange, key, memory);
+    return await serveTraced(exchange, tracing, key, memory);
+  } finally {
+    memory.release();
+    admission.lease.release();
+  }
+}
+
+/** {@link serve}, in a span that ends with it. */
+async function serveTraced(
+  exchange: Exchange,
+  tracing: Tracing,
+  key: KeyRecord,
+  memory: ByteReservation,
+): Promise<Result> {
+  const { route, req, requestId, startedAt } = exchange;
+  const { endpoint } = route;
+  const trace = tracing.begin({ requestId, endpoint, key, headers: req.headers, startedAt });
+  let result: Result;
+  try {
+    result = await serve({ ...exchange, trace }, key, memory);
+  } catch (error) {
+    trace.fail();
+    throw error;
+  }
+  trace.end(result);
+  return { ...result, trace: trace.ids };
+}
+
+async function serve(exchange: Exchange, key: KeyRecord, memory: ByteReservation): Promise<Result> {
+  const admittedAt = exchange.parts.now();
+  const preparation = await prepareBody(exchange, key, memory);
+  if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
+  if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
+  try {
+    return await servePrepared(exchange, key, preparation, admittedAt);
+  } finally {
+    preparation.kept.release();
+  }
+}
+
+async function servePrepared(
+  exchange: Exchange,
+  key: KeyRecord,
+  preparation: Sendable,
+  admittedAt: number,
+): Promise<Result> {
+  const { parts, requestId } = exchange;
+  const { model, models, chargeBound } = preparation;
+  const forbidden = checkModels(key, models);
+  if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
+
+  const isLate = parts.now() - admittedAt > RECHECK_AFTER_MS;
+  const refused =
+    checkCharging(parts) ??
+    (chargeBound === undefined && isLate ? await checkStanding(key, parts) : undefined);
+  if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
+  const held =
+    chargeBound === undefined
+      ? preparation
+      : await holdCharge(exchange, key, { ...preparation, chargeBound });
+  if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
+
+  const { kept } = held;
+  let call = callTo(exchange, key, held);
+  let format = exchange.route.formatOf(kept.translation, exchange.res);
+  if (exchange.trace !== undefined)
+    ({ call, format } = exchange.trace.toUpstream({ call, format }));
+  const report = await relay(
+    {
+      requestId,
+      keyId: key.id,
+      price: priceOf(exchange, model),
+      prices: exchange.prices,
+      isModelOpen: models.length > 1,
+      unknownMembers: held.unknownMembers,
+      upstream: exchange.upstream,
+      call,
+      format,
+      res: exchange.res,
+      keep: kept.keep,
+    },
+    parts,
+  );
+  if (chargeBound !== undefined && !keepsHold(report)) parts.store.releaseHold(requestId);
+  countFor(exchange, call, report.charged);
+  return { model, status: report.status, report, account: call.account };
+}
+
+function callTo(
+  { route, req, res }: Exchange,
+  key: KeyRecord,
+  { model, body, bodyBytes, translation }: Sendable,
+): UpstreamCall {
+  const { id: keyId, accountId } = key;
+  const call = route.callOf(req, translation);
+  const { operation } = route;
+  return { ...call, operation, model, body, bodyBytes, keyId, accountId, client: res };
+}
+
+/** If there are several upstream accounts, counts the charge for the one that served the call. */
+function countFor(
+  { parts, upstream }: Exchange,
+  call: UpstreamCall,
+  charged: Charge | undefined,
+): void {
+  if (call.account === undefined || charged === undefined) return;
+  parts.chargedTo(call.account, charged);
+  upstream.used?.(call, tokensOf(charged));
+}
+
+function priceOf({ prices }: Exchange, model: string): ModelPrice {
+  const price = prices.find(model);
+  if (price === undefined) throw new Error('a prepared model has no price');
+  return price;
+}
+
+function refuseAdmission(exchange: Exchange, { refusal, limit }: RefusedAdmission): Result {
+  return { limited: limit, ...refuse(exchange, refusal) };
+}
+
+function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Result {
+  sendEarlyRefusal(req, res, refusal, { dialect: route.dialect, requestId });
+  return { status: refusal.status, fault: refusal.fault };
+}
+
+function tokensOf({ usage }: Charge): number {
+  return usage.inputTokens + usage.cacheCreationInputTokens + usage.outputTokens;
+}
+
+/**
+ * A charge replaces the hold. If the ledger did not confirm the charge, the hold is left to expire.
+ */
+function keepsHold({ charged, loss }: ExchangeReport): boolean {
+  return charged !== undefined || loss === 'ledger_unavailable';
+}

@@ -1,0 +1,44 @@
+/**
+ * `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed on byte for
+ * byte, except that a `tool_choice` in another format is replaced.
+ */
+
+import type { Request, RequestHandler } from 'express';
+import type { ExchangeParts } from './exchange-parts.js';
+import { exchangeRoute } from './exchange.js';
+import { checkNativeHeaders, nativeHeaders } from './native-headers.js';
+import { nativeFormat, tokenCountFormat } from './relay/native-format.js';
+
+export function messagesRoute(parts: ExchangeParts): RequestHandler {
+  return nativeRoute('messages', parts);
+}
+
+/** Free of charge, under limits of its own. */
+export function countTokensRoute(parts: ExchangeParts): RequestHandler {
+  return nativeRoute('count_tokens', parts);
+}
+
+const FORMATS = { messages: nativeFormat, count_tokens: tokenCountFormat } as const;
+
+function nativeRoute(endpoint: keyof typeof FORMATS, parts: ExchangeParts): RequestHandler {
+  return exchangeRoute(
+    {
+      endpoint,
+      dialect: 'messages',
+      checkHeaders: checkNativeHeaders,
+      operation: endpoint,
+      callOf: (req) => ({
+        query: queryOf(req),
+        headers: nativeHeaders(req),
+      }),
+      formatOf: () => FORMATS[endpoint],
+    },
+    parts,
+  );
+}
+
+/** The query as the client wrote it, `?` included. */
+function queryOf({ url }: Request): string {
+  const at = url.indexOf('?');
+  return at === -1 ? '' : url.slice(at);
+}

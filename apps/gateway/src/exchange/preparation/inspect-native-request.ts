@@ -1,0 +1,313 @@
+/**
+ * Reads from the bytes of a native request the members that the gateway needs, its cache points,
+ * members that are forbidden on the shared account, and the facts that bound its charge. The bytes
+ * are forwarded as they arrived, except that a `tool_choice` in another format is replaced.
+ *
+ * Only the limits of the specification and the gateway's own rules are checked here. The upstream
+ * checks everything else.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { normalizeToolChoice } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
+import type { JsonScan, JsonShape, JsonSpan } from '@gateway/translator/native';
+import type { PricedFeature } from '../../config/variables.js';
+import { badRequest } from '../../http/refusal.js';
+import type { Refusal } from '../../http/refusal.js';
+import { ChargeFindingsCollector } from './charge-bound.js';
+import type { ChargeFindings } from './charge-bound.js';
+import { KNOWN_MEMBERS } from './known-members.js';
+import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
+import type { FieldChecks, FoundMember } from './native-fields.js';
+import {
+  MAX_ITEMS,
+  SHARED_ACCOUNT,
+  findRootProblem,
+  findTypeProblem,
+  isNeutral,
+  isReportedModel,
+  shapeOfEverything,
+} from './shared-account-rules.js';
+import type { Path } from './shared-account-rules.js';
+
+/** A model that may write a part of the response. */
+export interface NamedModel {
+  /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
+  readonly path: string;
+  /** `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`). */
+  readonly model: string | undefined;
+}
+
+/** A remark names fewer of them. A body can have thousands. */
+const MAX_UNKNOWN_MEMBERS = 10;
+
+export type NativeInspection =
+  | {
+      readonly outcome: 'accepted';
+      readonly model: string;
+      /** Every model that the request names, in the order of its bytes; one of them is `model`. */
+      readonly models: readonly NamedModel[];
+      readonly maxTokens: number | undefined;
+      /** The client's own buffer, or a copy in which only `tool_choice` differs. */
+      readonly body: Uint8Array;
+      readonly findings: ChargeFindings;
+      /** Some members of the root that this version does not know. Clients choose these names. */
+      readonly unknownMembers: readonly string[];
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  /** The body has more values than may be scanned here. */
+  | { readonly outcome: 'too_many_values' };
+
+export interface InspectOptions {
+  /** Features that cost more than tokens and that the operator allows nevertheless. */
+  readonly allow: ReadonlySet<PricedFeature>;
+  readonly kind: 'message' | 'count_tokens';
+}
+
+/** @param maxValues - see `ScanOptions` */
+export type InspectNative = (body: Uint8Array, maxValues: number) => NativeInspection;
+
+const MAX_CACHE_POINTS = 4;
+/** The provider accepts three fallbacks. */
+const MAX_MODELS = 20;
+const MAX_TOOL_CHOICE_BYTES = 64 * 1024;
+const QUOTE = 0x22;
+
+export function createNativeInspector({ allow, kind }: InspectOptions): InspectNative {
+  const scanBody = createBodyScan(allow);
+  const fields = kind === 'message' ? MESSAGE_FIELDS : COUNT_FIELDS;
+  return (body, maxValues) => inspect(body, scanBody(body, maxValues), { allow, fields });
+}
+
+/**
+ * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
+ * nothing that is forbidden on the shared account. It is refused only if the translation nested it
+ * too deeply or made a list too long: arguments of past calls are text in the client's body and
+ * objects in this one, and lists of the client's body may be joined.
+ */
+export function createChargeScan(): (body: Uint8Array) =>
+  | {
+      readonly outcome: 'scanned';
+      readonly findings: ChargeFindings;
+      /** `max_tokens` and its place in the body. */
+      readonly limit: { readonly maxTokens: number; readonly span: JsonSpan };
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  const scanBody = createBodyScan(new Set());
+  return (body) => {
+    const { scan, findings } = scanBody(body, Infinity);
+    if (scan.outcome === 'refused') return refuse(scan.message);
+    const span = scan.members.get('max_tokens');
+    const maxTokens = span === undefined ? undefined : countOf({ body, span });
+    if (span === undefined || maxTokens === undefined)
+      throw new Error('a translation has no limit');
+    return { outcome: 'scanned', findings, limit: { maxTokens, span } };
+  };
+}
+
+function inspect(
+  body: Uint8Array,
+  { scan, problem, models, findings }: ScannedBody,
+  { allow, fields }: { readonly allow: ReadonlySet<PricedFeature>; readonly fields: FieldChecks },
+): NativeInspection {
+  if (scan.outcome === 'refused') {
+    if (scan.reason === 'too_many_values') return { outcome: 'too_many_values' };
+    return refuse(scan.message);
+  }
+  const find = (name: string): FoundMember | undefined => {
+    const span = scan.members.get(name);
+    return span === undefined ? undefined : { body, span };
+  };
+  for (const [name, check] of fields) {
+    const complaint = check(find(name));
+    if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
+  }
+  // SDKs that keep conversations on the server react to this error code: they send the whole
+  // conversation instead.
+  if (isGiven(find('thread'))) {
+    const refusal = badRequest(`thread: ${SHARED_ACCOUNT}`);
+    return {
+      outcome: 'refused',
+      refusal: { ...refusal, errorCode: 'thread_unsupported_request' },
+    };
+  }
+  const accountProblem = findRootProblem(find, allow) ?? problem;
+  if (accountProblem !== undefined) return refuse(accountProblem);
+  const model = String(readScalarAt(find('model')));
+  const maxTokens = countOf(find('max_tokens'));
+  const unknownMembers = [...scan.members.keys()]
+    .filter((name) => !KNOWN_MEMBERS.has(name))
+    .slice(0, MAX_UNKNOWN_MEMBERS);
+  const read = { model, models, maxTokens, findings, unknownMembers };
+  const accepted = { outcome: 'accepted', ...read } as const;
+  const toolChoice = find('tool_choice');
+  if (toolChoice === undefined) return { ...accepted, body };
+  const native = withNativeToolChoice(toolChoice);
+  return native.outcome === 'refused' ? native : { ...accepted, body: native.body };
+}
+
+function readScalarAt(found: FoundMember | undefined): unknown {
+  return found === undefined ? undefined : readScalar(found);
+}
+
+function countOf(found: FoundMember | undefined): number | undefined {
+  const count = readScalarAt(found);
+  return typeof count === 'number' ? count : undefined;
+}
+
+function withNativeToolChoice({
+  body,
+  span,
+}: FoundMember):
+  | { readonly outcome: 'native'; readonly body: Uint8Array }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  if (span.end - span.start > MAX_TOOL_CHOICE_BYTES) {
+    return refuse(`tool_choice: must have at most ${String(MAX_TOOL_CHOICE_BYTES)} bytes`);
+  }
+  const normalized = normalizeToolChoice(JSON.parse(textOf(body, span)));
+  switch (normalized.outcome) {
+    case 'native':
+      return { outcome: 'native', body };
+    case 'refused':
+      return refuse(normalized.problem.message);
+    case 'normalized': {
+      const replacement = Buffer.from(JSON.stringify(normalized.toolChoice));
+      const pieces = [body.subarray(0, span.start), replacement, body.subarray(span.end)];
+      return { outcome: 'native', body: Buffer.concat(pieces) };
+    }
+  }
+}
+
+interface ScannedBody {
+  readonly scan: JsonScan;
+  /** The first problem inside the body's members for which the gateway must refuse the request. */
+  readonly problem: string | undefined;
+  readonly models: readonly NamedModel[];
+  readonly findings: ChargeFindings;
+}
+
+const NO_BODY = new Uint8Array(0);
+
+/** Builds the shapes once. Scans run one after another and share the variables below. */
+function createBodyScan(
+  allow: ReadonlySet<PricedFeature>,
+): (body: Uint8Array, maxValues: number) => ScannedBody {
+  let body: Uint8Array = NO_BODY;
+  let cachePoints = 0;
+  let firstProblem: string | undefined;
+  let models: NamedModel[] = [];
+  let collector = new ChargeFindingsCollector();
+  const complain = (path: Path, complaint: string): void => {
+    firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
+  };
+  const nameModel = (span: JsonSpan, path: Path): void => {
+    const model = readScalar({ body, span });
+    if (typeof model !== 'string') complain(path, 'is not the id of a model');
+    else if (models.length < MAX_MODELS) models.push({ path: path.join('.').slice(0, 300), model });
+    else complain(path, `a request may name at most ${String(MAX_MODELS)} models`);
+  };
+
+  const everything = shapeOfEverything({
+    onType(type, place) {
+      collector.onType(type, place);
+      const problem = findTypeProblem(type, place, allow);
+      if (problem !== undefined) complain(place.path, problem);
+    },
+    onCacheControl({ span, type }, path) {
+      if (!isGiven({ body, span })) return;
+      cachePoints += 1;
+      if (type !== 'ephemeral') complain(path, 'must be an object with type "ephemeral"');
+    },
+    onAddress(span, path) {
+      if (!isGiven({ body, span })) return;
+      // Files that the code execution tool made, which the client sends back as history.
+      if (path.at(-1) === 'file_id' && allow.has('code_execution')) return;
+      complain(path, SHARED_ACCOUNT);
+    },
+    onModel(span, path) {
+      if (body[span.start] === QUOTE && !isReportedModel(path)) nameModel(span, path);
+    },
+    onMaxUses(span, path) {
+      collector.onMaxUses(readScalar({ body, span }), path);
+    },
+    onToolEnd(path) {
+      collector.onToolEnd(path);
+    },
+  });
+
+  const stopSequences: JsonShape = {
+    maxItems: MAX_ITEMS,
+    item: {
+      onValue({ start }, path) {
+        if (body[start] !== QUOTE) complain(path.slice(0, 1), 'must be an array of strings');
+      },
+    },
+  };
+  /** `tool_choice` has rules of its own; only models are looked for. */
+  const toolChoice: JsonShape = {
+    member: (name) => (name === 'model' ? everything.member?.(name) : toolChoice),
+  };
+  const fallbacks: JsonShape = {
+    ...everything,
+    item: {
+      ...everything,
+      member: (name) => (name === 'max_tokens' ? fallbackTokens : everything.member?.(name)),
+      // An entry that is only the id of a model.
+      onValue(span, path) {
+        if (body[span.start] === QUOTE) nameModel(span, path);
+      },
+    },
+    onValue(span, path) {
+      if (body[span.start] === QUOTE) models.push({ path: path.join('.'), model: undefined });
+    },
+  };
+  const fallbackTokens: JsonShape = {
+    onValue(span) {
+      collector.onFallbackTokens(readScalar({ body, span }));
+    },
+  };
+  const mcpServers: JsonShape = {
+    ...everything,
+    onValue(span) {
+      const found = { body, span };
+      if (isGiven(found) && !isNeutral('mcp_servers', found)) collector.onServersOfTools();
+    },
+  };
+  const shape: JsonShape = {
+    member(name) {
+      switch (name) {
+        case 'tool_choice':
+          return toolChoice;
+        // Free text about the user.
+        case 'metadata':
+          return undefined;
+        case 'fallbacks':
+          return fallbacks;
+        case 'stop_sequences':
+          return stopSequences;
+        case 'mcp_servers':
+          return mcpServers;
+        default:
+          return everything.member?.(name);
+      }
+    },
+  };
+
+  return (scanned, maxValues) => {
+    body = scanned;
+    cachePoints = 0;
+    firstProblem = undefined;
+    models = [];
+    collector = new ChargeFindingsCollector();
+    const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
+    body = NO_BODY;
+    if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
+      firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
+    }
+    return { scan, problem: firstProblem, models, findings: collector.findings() };
+  };
+}
+
+function refuse(message: string): { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  return { outcome: 'refused', refusal: badRequest(message) };
+}

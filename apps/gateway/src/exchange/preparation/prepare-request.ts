@@ -1,0 +1,337 @@
+/**
+ * Turns the bytes of a request into the bytes that go upstream, or into a refusal. Input and output
+ * are plain data, so that the same function runs on the main thread and in a worker thread.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import type { ModelPrice } from '@gateway/billing';
+import { scanTopLevel } from '@gateway/translator/native';
+import type { ChatConfig, Config } from '../../config/config.js';
+import type { PricedFeature } from '../../config/variables.js';
+import { badRequest } from '../../http/refusal.js';
+import type { Refusal } from '../../http/refusal.js';
+import { bytesOf, storedFor } from '../response-memory/referred-responses.js';
+import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
+import { chargeBoundOf } from './charge-bound.js';
+import type { ChargeFindings } from './charge-bound.js';
+import type { ChosenLimit } from './chosen-limit.js';
+import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
+import type { InspectNative, NamedModel } from './inspect-native-request.js';
+import { writeJson } from './long-strings.js';
+import { isGiven } from './native-fields.js';
+import { MAX_ITEMS } from './shared-account-rules.js';
+import { TRANSLATIONS, translatorFeatures } from './translations.js';
+import type { TranslatedFormat, TranslationContext } from './translations.js';
+
+export interface PreparationRules {
+  readonly models: readonly ModelPrice[];
+  readonly allow: ReadonlySet<PricedFeature>;
+  readonly overdraft: Config['overdraft'];
+  readonly chat: ChatConfig;
+}
+
+export interface PreparationJob {
+  readonly format: 'messages' | 'count_tokens' | TranslatedFormat;
+  /**
+   * If it is translated, removed once it has been read, so that body and translation are not in
+   * memory at the same time.
+   */
+  body: Uint8Array;
+  /** The kept responses that the body may refer to; `undefined` if none are kept. */
+  readonly recalled?: RecalledResponses | undefined;
+  /** Whether a beta widens the model's context window, as the client's headers say. */
+  readonly hasLongContext: boolean;
+}
+
+export type Preparation =
+  | {
+      readonly outcome: 'prepared';
+      /** Id of the model's price. */
+      readonly model: string;
+      /** Every model that the request names, each by the id of its price. */
+      readonly models: readonly NamedModel[];
+      /** Members of a native request that this version does not know, named by the client. */
+      readonly unknownMembers: readonly string[];
+      /** The bytes to send upstream; the job's own bytes if nothing changes. */
+      readonly body: Uint8Array;
+      /**
+       * The highest charge that the request can have, in units of 10^-14 USD; only with
+       * `OVERDRAFT=none`.
+       */
+      readonly chargeBound: bigint | undefined;
+      /** The limit of the answer's tokens, if the gateway chose it and a charge bound is needed. */
+      readonly chosenLimit: ChosenLimit | undefined;
+      /** `undefined` for the native format. */
+      readonly translation: TranslationContext | undefined;
+      /** The conversation to keep: see `KeptResponse`. `undefined`: nothing is to be kept. */
+      readonly conversation: Uint8Array | undefined;
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  /** The job is too large for these {@link ThreadLimits}. */
+  | { readonly outcome: 'too_large' };
+
+/** The largest request that one thread prepares. */
+export interface ThreadLimits {
+  /** JSON values and bytes of a native body, which is scanned but not parsed. */
+  readonly nativeValues: number;
+  readonly nativeBytes: number;
+  /** JSON values and bytes of a body that is parsed and translated. */
+  readonly chatValues: number;
+  readonly chatBytes: number;
+}
+
+const LONG_CONTEXT_TOKENS = 1_000_000;
+/**
+ * A parsed body's containers and keys may take this many times its bytes, or {@link
+ * PARSED_FLOOR_BYTES} if that is more.
+ */
+const PARSED_RATIO = 3;
+const PARSED_FLOOR_BYTES = 16 * 1024 * 1024;
+
+/**
+ * @param collectGarbage - Called between the steps of a large translation. Each step leaves about
+ * as much garbage as the size of the body. Without this call, the garbage of all steps would be in
+ * memory at once.
+ * @returns a function that prepares requests by these rules
+ */
+export function createPreparer(
+  rules: PreparationRules,
+  collectGarbage = (): void => undefined,
+): (job: PreparationJob, limits: ThreadLimits) => Preparation {
+  const { allow, overdraft } = rules;
+  const features = translatorFeatures(rules.chat, allow);
+  const inspectMessage = createNativeInspector({ allow, kind: 'message' });
+  const inspectCount = createNativeInspector({ allow, kind: 'count_tokens' });
+  const scanForCharge = createChargeScan();
+  const prices = new Map<string, ModelPrice>();
+  for (const price of rules.models) {
+    for (const name of [price.id, ...price.aliases]) prices.set(name, price);
+  }
+
+  /** @returns the models with the ids of their prices, or the refusal if one has no price */
+  function priceModels(named: readonly NamedModel[]) {
+    const models: NamedModel[] = [];
+    const found: ModelPrice[] = [];
+    for (const { path, model } of named) {
+      const price = model === undefined ? undefined : prices.get(model);
+      if (model !== undefined && price === undefined) return refuse(modelNotFound(model, path));
+      models.push({ path, model: price?.id });
+      if (price !== undefined) found.push(price);
+    }
+    return { outcome: 'priced', models, found } as const;
+  }
+
+  function boundOf(
+    job: PreparationJob,
+    price: ModelPrice,
+    request: { readonly bytes: number; readonly maxTokens: number | undefined },
+    findings: ChargeFindings,
+  ): bigint {
+    const contextWindow = job.hasLongContext
+      ? Math.max(price.contextWindow, LONG_CONTEXT_TOKENS)
+      : price.contextWindow;
+    return chargeBoundOf({ ...request, contextWindow }, findings, price);
+  }
+
+  function prepareNative(
+    job: PreparationJob,
+    inspect: InspectNative,
+    { nativeValues, nativeBytes }: ThreadLimits,
+  ): Preparation {
+    if (job.body.length > nativeBytes) return { outcome: 'too_large' };
+    const inspection = inspect(job.body, nativeValues);
+    if (inspection.outcome === 'too_many_values') return { outcome: 'too_large' };
+    if (inspection.outcome === 'refused') return inspection;
+    const { model, maxTokens, body, findings, unknownMembers } = inspection;
+    const price = prices.get(model);
+    if (price === undefined) return refuse(modelNotFound(model));
+    const priced = priceModels(inspection.models);
+    if (priced.outcome === 'refused') return priced;
+    const { models } = priced;
+    const prepared = {
+      outcome: 'prepared',
+      model: price.id,
+      models,
+      unknownMembers,
+      body,
+      translation: undefined,
+      conversation: undefined,
+      chosenLimit: undefined,
+    } as const;
+    if (overdraft !== 'none' || job.format === 'count_tokens') {
+      return { ...prepared, chargeBound: undefined };
+    }
+    const unboundedPath =
+      findings.unboundedPath ?? models.find((named) => named.model === undefined)?.path;
+    if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
+    const request = { bytes: body.length, maxTokens };
+    const chargeBound = priced.found.reduce(
+      (sum, each) => sum + boundOf(job, each, request, findings),
+      0n,
+    );
+    return { ...prepared, chargeBound };
+  }
+
+  function prepareTranslated(
+    job: PreparationJob,
+    format: TranslatedFormat,
+    limits: ThreadLimits,
+  ): Preparation {
+    const { shape, limitMembers } = TRANSLATIONS[format];
+    const bytes = job.body.length + (job.recalled === undefined ? 0 : bytesOf(job.recalled));
+    if (bytes > limits.chatBytes || hasManyValues(job.recalled, limits)) {
+      return { outcome: 'too_large' };
+    }
+    const scan = scanTopLevel(job.body, {
+      isUtf8,
+      shape,
+      maxValues: limits.chatValues,
+    });
+    if (scan.outcome === 'refused') {
+      if (scan.reason === 'too_many_values') return { outcome: 'too_large' };
+      return refuse(badRequest(scan.message, scan.member ?? null));
+    }
+    if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
+      return refuse(badRequest('the body has too many values for its size', null));
+    }
+    const isLimited = limitMembers.some((name) => {
+      const span = scan.members.get(name);
+      return isGiven(span && { body: job.body, span });
+    });
+    const isLarge = bytes > LARGE_BYTES;
+    const translation = parseAndTranslate(job, format, isLarge);
+    if (translation.outcome === 'refused') return translation;
+    if (isLarge) collectGarbage();
+    const { price } = translation;
+    const body = Buffer.from(translation.body);
+    const prepared = {
+      outcome: 'prepared',
+      model: price.id,
+      // A translation writes no other model into its body.
+      models: [{ path: 'model', model: price.id }],
+      unknownMembers: [],
+      body,
+      translation: translation.context,
+      conversation: translation.conversation,
+    } as const;
+    if (overdraft !== 'none' || format === 'input_tokens') {
+      return { ...prepared, chargeBound: undefined, chosenLimit: undefined };
+    }
+    const scanned = scanForCharge(body);
+    if (scanned.outcome === 'refused') return scanned;
+    const { findings, limit } = scanned;
+    const boundWith = (maxTokens: number): bigint =>
+      boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+    const promptCharge = boundWith(0);
+    const chargePerToken = boundWith(1) - promptCharge;
+    const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };
+    return {
+      ...prepared,
+      chargeBound: boundWith(limit.maxTokens),
+      chosenLimit: isLimited ? undefined : chosenLimit,
+    };
+  }
+
+  /** This is a function of its own so that the parsed request is garbage once it has returned. */
+  function parseAndTranslate(job: PreparationJob, format: TranslatedFormat, isLarge: boolean) {
+    const request: unknown = JSON.parse(takeText(job));
+    if (isLarge) collectGarbage();
+    const model = modelOf(request);
+    if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
+    const price = prices.get(model);
+    if (price === undefined) return refuse(modelNotFound(model));
+    const stringify = isLarge ? writeJson : JSON.stringify;
+    const translation = TRANSLATIONS[format].translate(request, {
+      model: price.id,
+      traits: price.traits,
+      maxOutputTokens: price.maxOutputTokens,
+      ...features,
+      stored: job.recalled && storedFor(request as object, job.recalled),
+      stringify,
+    });
+    if (translation.outcome === 'translated') {
+      const { items } = translation;
+      if (items !== undefined && items.length > MAX_ITEMS) {
+        return refuse(badRequest(`input: the conversation has too many items`, 'input'));
+      }
+      const conversation = items && Buffer.from(stringify({ items } satisfies KeptConversation));
+      return { ...translation, conversation, price };
+    }
+    const { problem } = translation;
+    return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
+  }
+
+  return (job, limits) => {
+    switch (job.format) {
+      case 'messages':
+        return prepareNative(job, inspectMessage, limits);
+      case 'count_tokens':
+        return prepareNative(job, inspectCount, limits);
+      case 'chat.completions':
+      case 'responses':
+      case 'input_tokens':
+        return prepareTranslated(job, job.format, limits);
+    }
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
+/**
+ * From this size on, memory matters more than the few milliseconds that a GC between the steps or
+ * writing long strings in pieces takes.
+ */
+const LARGE_BYTES = 4 * 1024 * 1024;
+/** A body of at least this size has an `ArrayBuffer` of its own (see `body.ts`). */
+const OWN_BUFFER_BYTES = 64 * 1024;
+
+function takeText(job: PreparationJob): string {
+  const { buffer, byteOffset, length } = job.body;
+  const text = Buffer.from(buffer, byteOffset, length).toString();
+  job.body = NO_BYTES;
+  // Frees the memory now. V8 sees only a small object, so a GC would come late.
+  if (length >= OWN_BUFFER_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  return text;
+}
+
+/** Whether a conversation that the request may continue takes long to parse. */
+function hasManyValues(
+  recalled: RecalledResponses | undefined,
+  { chatValues }: ThreadLimits,
+): boolean {
+  if (recalled === undefined || chatValues === Infinity) return false;
+  return [...recalled.continued.values()].some(({ conversation }) => {
+    const scan = scanTopLevel(conversation, { isUtf8, maxValues: chatValues });
+    return scan.outcome === 'refused';
+  });
+}
+
+function modelOf(request: unknown): string | undefined {
+  const model =
+    typeof request === 'object' && request !== null && 'model' in request
+      ? request.model
+      : undefined;
+  return typeof model === 'string' ? model : undefined;
+}
+
+export function modelNotFound(model: string, path = 'model'): Refusal {
+  return {
+    status: 404,
+    type: 'not_found_error',
+    message: `${path}: ${JSON.stringify(model.slice(0, 100))} is not offered; GET /v1/models lists those that are`,
+    param: path,
+    code: 'model_not_found',
+  };
+}
+
+/** With `OVERDRAFT=none` a request without an upper bound is refused. */
+function unbounded(path: string): Refusal {
+  return badRequest(
+    `${path}: cannot be used on this gateway, because its cost has no limit; before a request is ` +
+      'sent, the gateway sets aside the most it can cost',
+    path,
+  );
+}
+
+function refuse(refusal: Refusal): Extract<Preparation, { outcome: 'refused' }> {
+  return { outcome: 'refused', refusal };
+}

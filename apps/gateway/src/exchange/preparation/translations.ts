@@ -1,0 +1,141 @@
+/** The request formats that are translated, with the functions that translate them. */
+
+import { translateRequest } from '@gateway/translator';
+import type {
+  Note,
+  RequestProblem,
+  ResponseContext,
+  TranslateRequestOptions,
+} from '@gateway/translator';
+import {
+  cacheConversations,
+  cacheEveryRequest,
+  nativeSchemas,
+  webSearch,
+} from '@gateway/translator/features';
+import type { JsonShape } from '@gateway/translator/native';
+import {
+  translateResponsesRequest,
+  translateTokenCountRequest,
+} from '@gateway/translator/responses';
+import type { ResponsesContext, TranslateResponsesOptions } from '@gateway/translator/responses';
+import type { ChatConfig } from '../../config/config.js';
+import type { PricedFeature } from '../../config/variables.js';
+import { MAX_ITEMS } from './shared-account-rules.js';
+
+export type TranslatedFormat = TranslationContext['format'];
+
+/** The facts about a translated request beside its body. */
+export type TranslationContext = {
+  readonly notes: readonly Note[];
+  /** Values of the header `anthropic-beta` that the body needs. */
+  readonly betas: readonly string[];
+} & (
+  | { readonly format: 'chat.completions'; readonly response: ResponseContext }
+  | { readonly format: 'responses'; readonly response: ResponsesContext }
+  /** The count of the tokens of a request of the format `responses`. */
+  | { readonly format: 'input_tokens' }
+);
+
+export type Translation =
+  | {
+      readonly outcome: 'translated';
+      readonly body: string;
+      readonly context: TranslationContext;
+      /** The items of the conversation, if the response is to be kept. */
+      readonly items?: readonly unknown[] | undefined;
+    }
+  | { readonly outcome: 'refused'; readonly problem: RequestProblem };
+
+interface RequestTranslator {
+  /**
+   * Limits the number of items in lists that the translation iterates over. The translation itself
+   * checks the items.
+   */
+  readonly shape: JsonShape;
+  /** The members with which a client limits the tokens of its answer. */
+  readonly limitMembers: readonly [string, ...string[]];
+  readonly translate: (
+    request: unknown,
+    options: TranslateRequestOptions & Pick<TranslateResponsesOptions, 'stored'>,
+  ) => Translation;
+}
+
+const LIST: JsonShape = { maxItems: MAX_ITEMS };
+/** A namespace is a tool that holds others, and a shell can have skills. */
+const TOOLS: JsonShape = listOf(members({ tools: LIST, environment: members({ skills: LIST }) }));
+
+/** Both endpoints take the same requests. */
+const OF_RESPONSES = {
+  shape: members({
+    input: listOf(
+      members({
+        content: LIST,
+        output: LIST,
+        tools: TOOLS,
+        action: members({ commands: LIST, command: LIST }),
+      }),
+    ),
+    tools: TOOLS,
+    include: LIST,
+  }),
+  limitMembers: ['max_output_tokens'],
+} as const;
+
+export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
+  'chat.completions': {
+    shape: members({
+      messages: listOf(members({ content: LIST, tool_calls: LIST })),
+      tools: LIST,
+      functions: LIST,
+      stop: LIST,
+    }),
+    limitMembers: ['max_completion_tokens', 'max_tokens'],
+    translate(request, options) {
+      const translation = translateRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, response, notes, betas } = translation;
+      return { outcome, body, context: { format: 'chat.completions', response, notes, betas } };
+    },
+  },
+  responses: {
+    ...OF_RESPONSES,
+    translate(request, options) {
+      const translation = translateResponsesRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, response, notes, betas, conversation } = translation;
+      const items = response.settings.store === true ? conversation : undefined;
+      return { outcome, body, context: { format: 'responses', response, notes, betas }, items };
+    },
+  },
+  input_tokens: {
+    ...OF_RESPONSES,
+    translate(request, options) {
+      const translation = translateTokenCountRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, notes, betas } = translation;
+      return { outcome, body, context: { format: 'input_tokens', notes, betas } };
+    },
+  },
+};
+
+/** Searches cost extra, which the operator pays, so one request may make only a few. */
+const MAX_SEARCHES = 5;
+
+/** The options of the translator that the operator has turned on. */
+export function translatorFeatures(chat: ChatConfig, allow: ReadonlySet<PricedFeature>) {
+  return {
+    jsonSchema: chat.jsonSchema === 'native' ? nativeSchemas : undefined,
+    reasoning: chat.reasoning === 'none' ? undefined : chat.reasoning,
+    cache: { auto: cacheConversations, always: cacheEveryRequest, client: undefined }[chat.cache],
+    webSearch: allow.has('web_search') ? webSearch({ maxUses: MAX_SEARCHES }) : undefined,
+  };
+}
+
+function listOf(item: JsonShape): JsonShape {
+  return { maxItems: MAX_ITEMS, item };
+}
+
+function members(shapes: Readonly<Record<string, JsonShape>>): JsonShape {
+  return { member: (name) => (Object.hasOwn(shapes, name) ? shapes[name] : undefined) };
+}

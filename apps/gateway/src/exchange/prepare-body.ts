@@ -1,0 +1,94 @@
+/** Reads the body of a request and turns it into the body that goes upstream. */
+
+import type { Request } from 'express';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { ByteReservation } from '../base/byte-budget.js';
+import { reasonOf } from '../base/error-code.js';
+import { readBody, reserve, tooLarge } from '../http/body.js';
+import { inviteBody } from '../http/continue.js';
+import type { Refusal } from '../http/refusal.js';
+import { RequestBody } from '../upstream/request-body.js';
+import type { ExchangeParts } from './exchange-parts.js';
+import { startKeeping } from './response-memory/keep-response.js';
+import { recallReferred } from './response-memory/referred-responses.js';
+import type { Recall } from './response-memory/referred-responses.js';
+import { memoryUnavailable } from './response-memory/unavailable.js';
+import type { Exchange, ExchangeRoute, Gone, Refused, Sendable } from './route.js';
+
+/**
+ * Only this function and those that it calls have the bytes of the body, and they return before the
+ * request is sent: the variables of a function that waits for the response would keep the bytes in
+ * memory.
+ */
+export async function prepareBody(
+  { route, parts, preparer, req, res }: Exchange,
+  key: KeyRecord,
+  memory: ByteReservation,
+): Promise<Sendable | Refused | Gone> {
+  const reading = await readBody(req, {
+    maxBytes: parts.maxBodyBytes,
+    memory,
+    invite: () => {
+      inviteBody(req, res);
+    },
+  });
+  if (reading.outcome !== 'read') return reading;
+  const recall = await recallFor(route, reading.body, key, { memory, parts });
+  if (recall.outcome === 'refused') return recall;
+  const job = {
+    format: route.endpoint,
+    body: reading.body,
+    recalled: recall.recalled,
+    hasLongContext: hasLongContext(req),
+  };
+  const preparation = await preparer.prepare(job, key);
+  if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
+  if (preparation.outcome === 'refused') return preparation;
+  const { body, conversation, ...prepared } = preparation;
+  const { responses: keeping, log } = parts;
+  const owner = { accountId: key.accountId, keyId: key.id };
+  const kept = startKeeping({ ...prepared, conversation }, owner, { keeping, log });
+  const onSent = () => {
+    memory.release();
+  };
+  return { ...prepared, kept, body: new RequestBody(body, onSent), bodyBytes: body.length };
+}
+
+/**
+ * Reads the kept responses that a body may refer to, if the endpoint and the operator allow it. A
+ * body and what it refers to count together, as if the client had sent all of it.
+ */
+async function recallFor(
+  { endpoint }: ExchangeRoute,
+  body: Buffer,
+  { accountId, id: keyId }: KeyRecord,
+  { memory, parts }: { readonly memory: ByteReservation; readonly parts: ExchangeParts },
+): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled: undefined }> {
+  const { responses, maxBodyBytes } = parts;
+  const refersToResponses = endpoint === 'responses' || endpoint === 'input_tokens';
+  if (responses === undefined || !refersToResponses) {
+    return { outcome: 'recalled', recalled: undefined };
+  }
+  try {
+    return await recallReferred(body, { accountId, keyId }, responses.memory, (more) => {
+      const bytes = body.length + more;
+      return bytes > maxBodyBytes ? togetherTooLarge(maxBodyBytes) : reserve(memory, bytes);
+    });
+  } catch (error) {
+    return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
+  }
+}
+
+function togetherTooLarge(maxBytes: number): Refusal {
+  return {
+    ...tooLarge(maxBytes),
+    message:
+      'request body: together with the responses that it refers to, it exceeds the maximum of ' +
+      `${String(maxBytes)} bytes`,
+  };
+}
+
+/** Whether the client uses the beta that widens the model's context window. */
+function hasLongContext(req: Request): boolean {
+  return String(req.headers['anthropic-beta'] ?? '').includes('context-1m');
+}

@@ -1,0 +1,371 @@
+/**
+ * One exchange with the upstream, from sending the request to writing the end of the response.
+ *
+ * The usage object determines the charge, so the bytes that carry it are sent only when the charge
+ * is durable. In a plain response these are the whole body; in a stream, the final usage event and
+ * everything after it. All bytes before them are sent as they arrive, except that output of the
+ * event-loop tick in which the stream ends is sent together with its end, unless the ledger is
+ * slow. If the client disconnects, the upstream is still read, for a limited time. If its response
+ * ends in that time, the exact usage is charged.
+ */
+
+import type { Response } from 'express';
+import { formatUsd } from '@gateway/billing';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
+import type { StreamEnd, UsageReading } from '@gateway/translator';
+import type { SkimmedMessage } from '@gateway/translator/native';
+import type { FinishedResponse } from '@gateway/translator/responses';
+import { errorCode } from '../../base/error-code.js';
+import { HOUR_MS } from '../../base/times.js';
+import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
+import type { Refusal } from '../../http/refusal.js';
+import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
+import type { ExchangeReport, LossReason } from '../../observe/exchange-report.js';
+import { refusalOfConnectionError } from '../../upstream/client.js';
+import type { UpstreamClient } from '../../upstream/client.js';
+import type { RefusalCause, UpstreamCall } from '../../upstream/upstream.js';
+import type { ExchangeParts, RelayPatience } from '../exchange-parts.js';
+import { ClientResponse } from './client-response.js';
+import { RESPONSE_UNUSABLE, quarantine, settleCharge } from './settle-charge.js';
+import type { SettledResponse, SettleParts } from './settle-charge.js';
+import { UpstreamResponse } from './upstream-response.js';
+import type { UpstreamListener, UpstreamOutcome } from './upstream-response.js';
+
+export interface RelayJob {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly price: ModelPrice;
+  /** The table in force when the request was admitted. */
+  readonly prices: PriceTable;
+  /** Whether the request allows other models than its own to answer. */
+  readonly isModelOpen: boolean;
+  /** Members of the request that this version does not know, named by the client. */
+  readonly unknownMembers: readonly string[];
+  readonly upstream: UpstreamClient;
+  readonly call: UpstreamCall;
+  readonly format: ResponseFormat;
+  readonly res: Response;
+  /** Keeps a complete response that was charged, before its end is sent. Never rejects. */
+  readonly keep?: ((response: FinishedResponse) => Promise<void>) | undefined;
+}
+
+export type RelayParts = SettleParts &
+  Pick<ExchangeParts, 'memory' | 'refusals' | 'now' | 'patience'>;
+
+export const RELAY_PATIENCE: Omit<RelayPatience, 'streamSilenceMs'> = {
+  drainMs: 2 * HOUR_MS,
+  clientStallMs: 120_000,
+  clientPausesMs: 30_000,
+};
+
+/** The fault of a response that was charged, but not passed on as a whole. */
+const TOO_LARGE = 'the response, or one of its events, was too large to pass on';
+const RESPONSE_TOO_LARGE: Refusal = {
+  status: 502,
+  type: 'api_error',
+  message: "the upstream's response was too large to pass on; it was charged",
+  shouldRetry: false,
+};
+/**
+ * Most charges commit within this time. If one takes longer, output that carries no usage is sent
+ * meanwhile.
+ */
+const PROMPT_CHARGE_MS = 100;
+
+/**
+ * Resolves when the exchange is over: the charge is durable or there is none, and the end of the
+ * response was written or the client has left. Until then the key keeps its lease.
+ */
+export function relay(exchange: RelayJob, parts: RelayParts): Promise<ExchangeReport> {
+  return new Promise((resolve, reject) => {
+    new Relay(exchange, parts, { resolve, reject }).start();
+  });
+}
+
+interface Completion {
+  readonly resolve: (report: ExchangeReport) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class Relay implements UpstreamListener {
+  readonly #exchange: RelayJob;
+  readonly #parts: RelayParts;
+  readonly #completion: Completion;
+  readonly #upstream: UpstreamResponse;
+  readonly #client: ClientResponse;
+  readonly #sentAt: number;
+  #fault: string | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  /** Whether the stream had output since the last look of {@link #startKeepAlive}. */
+  #hasOutput = true;
+  /** Keep-alive events were sent between the upstream's end and the end of the stream. */
+  #wasKeptAliveAtEnd = false;
+
+  constructor(exchange: RelayJob, parts: RelayParts, completion: Completion) {
+    const { format, res, call, upstream } = exchange;
+    const { memory, patience, now } = parts;
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#completion = completion;
+    this.#sentAt = now();
+    this.#upstream = new UpstreamResponse({ upstream, format, now }, this);
+    this.#client = new ClientResponse(res, {
+      accountId: call.accountId,
+      patience,
+      memory,
+      upstream: this.#upstream,
+      onLeave: () => {
+        if (!this.#upstream.isOver) this.#upstream.limitTo(patience.drainMs);
+      },
+    });
+  }
+
+  start(): void {
+    this.#exchange.upstream.send(this.#exchange.call, this.#upstream);
+  }
+
+  onStream(): void {
+    this.#client.startStream(this.#idHeaders());
+    this.#startKeepAlive();
+  }
+
+  /**
+   * An upstream may be silent, and its pings and hidden thinking give no output in a translated
+   * stream. Clients and proxies give up a silent stream, some within 20 seconds. See
+   * docs/decisions/0053.
+   *
+   * Looking twice in the time, instead of a timer that is set again with each chunk, costs nothing
+   * per chunk. Node keeps all intervals of one length in one list with one timer.
+   */
+  #startKeepAlive(): void {
+    this.#keepAlive = setInterval(() => {
+      if (!this.#hasOutput) this.#sendKeepAlive();
+      this.#hasOutput = false;
+    }, this.#parts.patience.streamSilenceMs / 2);
+  }
+
+  #sendKeepAlive(): void {
+    // An event cannot be inserted into another one, of which a part was passed on.
+    if (this.#client.hasLeft || this.#upstream.isWithinEvent) return;
+    const { format, requestId } = this.#exchange;
+    this.#wasKeptAliveAtEnd = this.#upstream.isOver;
+    this.#client.flush();
+    this.#client.write(format.keepAlive(requestId));
+  }
+
+  onOutput(output: StreamOutput): void {
+    if (output.length > 0) this.#hasOutput = true;
+    this.#client.queue(output);
+  }
+
+  onEnd(outcome: UpstreamOutcome): void {
+    this.#client.upstreamIsOver();
+    this.#finish(outcome).catch((error: unknown) => {
+      clearInterval(this.#keepAlive);
+      this.#completion.reject(error);
+    });
+  }
+
+  async #finish(outcome: UpstreamOutcome): Promise<void> {
+    const { lastError } = this.#upstream;
+    if (lastError !== undefined) this.#fault = faultOf(lastError);
+    switch (outcome.outcome) {
+      case 'stream':
+        return this.#finishStream(outcome.end);
+      case 'body':
+        return outcome.status === 200
+          ? this.#finishBody(outcome.body)
+          : this.#relayFailure(outcome.status, outcome.body);
+      case 'too_large':
+        return this.#finishTooLarge(outcome.message);
+      case 'failed':
+        return this.#refuse(refusalOfConnectionError(outcome.error), { loss: this.#lossOfBody() });
+    }
+  }
+
+  get #isPaid(): boolean {
+    return this.#exchange.call.operation === 'messages';
+  }
+
+  /**
+   * A response that broke off after its head may have cost the operator, unless the request only
+   * counted tokens.
+   */
+  #lossOfBody(): LossReason | undefined {
+    return this.#isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
+  }
+
+  async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {
+    if (end.outcome === 'failed') {
+      this.#closeStream(end.tail, { loss: end.cause });
+      return;
+    }
+    // Charged like every other stream: a client can cause such events.
+    if (end.error !== undefined) this.#fault = TOO_LARGE;
+    const { format, requestId } = this.#exchange;
+    const timer = setTimeout(() => {
+      this.#client.flush();
+    }, PROMPT_CHARGE_MS);
+    const settled = await this.#settle(end.usage, end).finally(() => {
+      clearTimeout(timer);
+    });
+    if (settled.outcome === 'charged') {
+      const tail = this.#wasKeptAliveAtEnd ? format.repeatTail?.() : undefined;
+      this.#closeStream(tail ?? end.tail, { charged: settled });
+    } else {
+      const event = format.errorEvent(settled.refusal, requestId);
+      this.#closeStream([event], { loss: settled.loss });
+    }
+  }
+
+  /**
+   * A client can make the upstream's response large, by the documents that it asks for. So the
+   * usage of a response that is too large to pass on is charged all the same.
+   */
+  async #finishTooLarge(message: SkimmedMessage | undefined): Promise<void> {
+    this.#fault = TOO_LARGE;
+    if (message === undefined || !this.#isPaid) {
+      this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
+      return;
+    }
+    const settled = await this.#settle(message.usage, message);
+    if (settled.outcome === 'lost') this.#refuse(settled.refusal, { loss: settled.loss });
+    else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
+  }
+
+  async #finishBody(body: Buffer): Promise<void> {
+    const reading = this.#exchange.format.readResponse(body);
+    if (reading.outcome === 'malformed') {
+      this.#fault = reading.reason;
+      if (!this.#isPaid) {
+        this.#refuse(RESPONSE_UNUSABLE, {});
+        return;
+      }
+      await quarantine(reading.reason, this.#exchange, this.#parts);
+      this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
+      return;
+    }
+    if (reading.outcome === 'free') {
+      this.#closeWithBody(reading.body, {}, {});
+      return;
+    }
+    const settled = await this.#settle(reading.usage, reading);
+    if (settled.outcome === 'lost') {
+      this.#refuse(settled.refusal, { loss: settled.loss });
+      return;
+    }
+    this.#closeWithBody(
+      reading.body,
+      {
+        'x-gateway-charge-usd': formatUsd(settled.charge),
+        'x-gateway-balance-usd': formatUsd(settled.balance),
+      },
+      { charged: settled },
+    );
+  }
+
+  /** A response that is not a success. Nothing is charged. */
+  #relayFailure(status: number, body: Buffer): void {
+    const failure = this.#exchange.upstream.readFailure(status, this.#upstream.headers, body);
+    this.#fault = failure.fault;
+    if (failure.outcome === 'replace') {
+      this.#refuse(failure.refusal, { operatorMustAct: this.#mustOperatorAct(failure.cause) });
+      return;
+    }
+    if (this.#exchange.format.dialect !== 'messages') {
+      this.#refuse(failure.refusal, {});
+      return;
+    }
+    const { refusal } = failure;
+    this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
+  }
+
+  /** One customer alone must not cause the alert that the operator's account is refused. */
+  #mustOperatorAct(cause: RefusalCause): boolean {
+    if (cause === 'account') return true;
+    const { accountId } = this.#exchange.call;
+    return cause === 'permission' && this.#parts.refusals.refused(accountId);
+  }
+
+  async #settle(
+    usage: UsageReading,
+    {
+      messageId,
+      model,
+      emptyRefusal,
+    }: {
+      readonly messageId: string | undefined;
+      readonly model?: string | undefined;
+      readonly emptyRefusal?: string | undefined;
+    },
+  ): Promise<SettledResponse> {
+    const response = { usage, messageId, model, emptyRefusal, streamed: this.#upstream.isStream };
+    const settled = await settleCharge(response, this.#exchange, this.#parts);
+    if (settled.outcome === 'charged') await this.#keep();
+    return settled;
+  }
+
+  /** The client may refer to the response as soon as it has its end. */
+  async #keep(): Promise<void> {
+    const { keep, format } = this.#exchange;
+    const finished = keep && format.finished?.();
+    if (finished !== undefined) await keep?.(finished);
+  }
+
+  #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
+    const { requestId, format } = this.#exchange;
+    this.#client.refuse(refusal, { dialect: format.dialect, requestId });
+    this.#report({ status: refusal.status, ...facts });
+  }
+
+  #closeWithBody(
+    body: Uint8Array | string,
+    headers: Readonly<Record<string, string>>,
+    facts: Partial<ExchangeReport>,
+  ): void {
+    this.#client.sendBody(body, {
+      status: facts.status ?? 200,
+      headers: { ...this.#idHeaders(), ...headers },
+    });
+    this.#report(facts);
+  }
+
+  #closeStream(tail: StreamOutput, facts: Partial<ExchangeReport>): void {
+    clearInterval(this.#keepAlive);
+    this.#client.endStream(tail);
+    this.#report(facts);
+  }
+
+  #report(facts: Partial<ExchangeReport>): void {
+    const { status, isStream, firstByteAt } = this.#upstream;
+    if (status === 200) this.#parts.refusals.answered(this.#sentAt);
+    this.#completion.resolve({
+      status: 200,
+      streamed: isStream,
+      clientLeft: this.#client.hasLeft,
+      charged: undefined,
+      loss: undefined,
+      operatorMustAct: false,
+      fault: this.#fault,
+      upstreamStatus: status,
+      upstreamRequestId: this.#upstreamRequestId(),
+      upstreamFirstByteMs: firstByteAt === undefined ? undefined : firstByteAt - this.#sentAt,
+      ...facts,
+    });
+  }
+
+  #idHeaders(): Record<string, string> {
+    return requestIdHeaders(this.#exchange.requestId, this.#upstreamRequestId());
+  }
+
+  #upstreamRequestId(): string | undefined {
+    const id = this.#upstream.headers['request-id'];
+    return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
+  }
+}
+
+/** The error's code, such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`, and its message. */
+function faultOf(error: Error): string {
+  const code = errorCode(error);
+  return code === undefined ? error.message : `${code}: ${error.message}`;
+}

@@ -1,0 +1,214 @@
+/**
+ * Receives one response of the upstream. A stream is passed chunk by chunk through the format's
+ * pipe; any other response is collected.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { StreamEnd, StreamPipe } from '@gateway/translator';
+import { createMessageSkimmer } from '@gateway/translator/native';
+import type { MessageSkimmer, SkimmedMessage } from '@gateway/translator/native';
+import { countBodyBytes } from '../../base/heap-tuning.js';
+import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
+import type { UpstreamClient } from '../../upstream/client.js';
+
+export type UpstreamOutcome =
+  | { readonly outcome: 'stream'; readonly end: StreamEnd<StreamOutput> }
+  | { readonly outcome: 'body'; readonly status: number; readonly body: Buffer }
+  /** A response that is not a stream, too large to keep; without `message` if it is unreadable. */
+  | { readonly outcome: 'too_large'; readonly message: SkimmedMessage | undefined }
+  /**
+   * No response came, or the connection failed before the end of a response that is not a stream.
+   */
+  | { readonly outcome: 'failed'; readonly error: Error };
+
+export interface UpstreamListener {
+  /** The response is a stream. */
+  onStream(): void;
+  /** Output that may be sent to the client before the charge is durable. */
+  onOutput(output: StreamOutput): void;
+  /** Called once, as the last call. */
+  onEnd(outcome: UpstreamOutcome): void;
+}
+
+interface ResponseReader {
+  readonly upstream: Pick<UpstreamClient, 'openStream'>;
+  readonly format: Pick<ResponseFormat, 'createPipe'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Of a larger response only the usage is read. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** An upstream that never ends a response must not be read forever. */
+const MAX_SKIMMED_BYTES = 1024 * 1024 * 1024;
+/**
+ * Response bytes count half towards the next minor GC. A minor GC takes longer if more objects are
+ * alive, and for the same number of bytes, streams keep more requests in flight than prompts do.
+ */
+const GC_WEIGHT = 0.5;
+
+export class UpstreamResponse implements Dispatcher.DispatchHandler {
+  readonly #reader: ResponseReader;
+  readonly #listener: UpstreamListener;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #headers: IncomingHttpHeaders = {};
+  #firstByteAt: number | undefined;
+  #unframe: ((chunk: Uint8Array) => Uint8Array) | undefined;
+  #pipe: StreamPipe<Uint8Array, StreamOutput> | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #skimmer: MessageSkimmer | undefined;
+  #isOver = false;
+  #lastError: Error | undefined;
+  #drainTimer: NodeJS.Timeout | undefined;
+
+  constructor(reader: ResponseReader, listener: UpstreamListener) {
+    this.#reader = reader;
+    this.#listener = listener;
+  }
+
+  get status(): number | undefined {
+    return this.#status;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#headers;
+  }
+
+  get isStream(): boolean {
+    return this.#pipe !== undefined;
+  }
+
+  /** Whether the output so far ends within an event of the stream. */
+  get isWithinEvent(): boolean {
+    return this.#pipe?.isWithinEvent === true;
+  }
+
+  /** True once {@link UpstreamListener.onEnd} was called, or is about to be. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Milliseconds since the epoch at the first byte of the body. */
+  get firstByteAt(): number | undefined {
+    return this.#firstByteAt;
+  }
+
+  /** The failure of the connection, if there was one. */
+  get lastError(): Error | undefined {
+    return this.#lastError;
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  /** Ends the connection if the response is not over within this time. */
+  limitTo(ms: number): void {
+    this.#drainTimer = setTimeout(
+      () => this.#controller?.abort(new Error('drained long enough')),
+      ms,
+    );
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    this.#controller = controller;
+    this.#status = status;
+    this.#headers = headers;
+    if (status !== 200) return;
+    this.#unframe = this.#reader.upstream.openStream(headers);
+    if (this.#unframe === undefined) return;
+    this.#pipe = this.#reader.format.createPipe();
+    this.#listener.onStream();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) {
+      // Without this, an upstream that keeps sending after the end would be read forever.
+      controller.abort(new Error('the response went on after its end'));
+      return;
+    }
+    countBodyBytes(chunk.length * GC_WEIGHT);
+    this.#firstByteAt ??= this.#reader.now();
+    if (this.#pipe === undefined || this.#unframe === undefined) {
+      this.#collect(chunk);
+      return;
+    }
+    const output = this.#pipe.push(this.#unframe(chunk));
+    if (output.length > 0) this.#listener.onOutput(output);
+    if (this.#pipe.isFinished) this.#finish();
+  }
+
+  onResponseEnd(): void {
+    this.#finish();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return;
+    this.#lastError = error;
+    if (this.#pipe === undefined) this.#end({ outcome: 'failed', error });
+    else this.#finish();
+  }
+
+  #collect(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_RESPONSE_BYTES) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    if (this.#status === 200 && this.#bytes <= MAX_SKIMMED_BYTES) {
+      this.#skim(chunk);
+      return;
+    }
+    this.#isOver = true;
+    this.#controller?.abort(new Error('the response exceeds the cap'));
+    this.#end({ outcome: 'too_large', message: undefined });
+  }
+
+  /** Reads the usage of a response that is too large to keep, because it must be charged. */
+  #skim(chunk: Buffer): void {
+    if (this.#skimmer === undefined) {
+      this.#skimmer = createMessageSkimmer();
+      for (const each of this.#chunks) this.#skimmer.push(each);
+      this.#chunks = [];
+    }
+    this.#skimmer.push(chunk);
+  }
+
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#pipe !== undefined) this.#end({ outcome: 'stream', end: this.#pipe.end() });
+    else if (this.#skimmer !== undefined) {
+      this.#end({ outcome: 'too_large', message: this.#skimmer.end() });
+    } else this.#end({ outcome: 'body', status: this.#status ?? 502, body: this.#collected() });
+  }
+
+  #collected(): Buffer {
+    const [only] = this.#chunks;
+    return this.#chunks.length === 1 && only !== undefined
+      ? only
+      : Buffer.concat(this.#chunks, this.#bytes);
+  }
+
+  #end(outcome: UpstreamOutcome): void {
+    this.#isOver = true;
+    clearTimeout(this.#drainTimer);
+    this.#listener.onEnd(outcome);
+  }
+}

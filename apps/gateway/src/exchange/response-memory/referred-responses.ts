@@ -1,0 +1,120 @@
+/**
+ * Reads the kept responses that a request refers to. The body is searched for ids instead of
+ * parsed, because it is parsed later, perhaps in another thread. Ids in other places than those of
+ * the format are found as well; the translation then has responses that it does not use.
+ */
+
+import { responseIdOfItem } from '@gateway/translator/responses';
+import type { StoredResponses } from '@gateway/translator/responses';
+import type { Refusal } from '../../http/refusal.js';
+import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
+
+/** The kept responses that a request may refer to, by their ids. Can be sent to another thread. */
+export interface RecalledResponses {
+  /** Those that the request may continue. */
+  readonly continued: ReadonlyMap<string, KeptResponse>;
+  /** The texts of those to whose items the request may refer. */
+  readonly referred: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The conversation of a kept response, as an object. */
+export interface KeptConversation {
+  readonly items: readonly unknown[];
+}
+
+/** A request continues one response. More ids than this are not of one. */
+const MAX_CONTINUED = 4;
+/** Steps of an agent whose items one request refers to. Further references are refused. */
+const MAX_REFERRED = 2_000;
+const MAX_ITEMS_SEEN = 20_000;
+const CONTINUED = /"previous_response_id"\s*:\s*"([\w-]{1,200})"/g;
+const ITEM_ID = /"id"\s*:\s*"([a-z]{1,8}_[\w-]{1,200}_\d{1,6})"/g;
+
+export type Recall =
+  | { readonly outcome: 'recalled'; readonly recalled: RecalledResponses }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/**
+ * Rejects if the memory cannot be reached.
+ *
+ * @param reserve - Called with the bytes of all texts, before they are read, if there are any.
+ * Returns a refusal if there is no memory for them.
+ */
+export async function recallReferred(
+  body: Buffer,
+  owner: ResponseOwner,
+  memory: ResponseMemory,
+  reserve: (bytes: number) => Refusal | undefined,
+): Promise<Recall> {
+  const continued = idsIn(body, '"previous_response_id"', CONTINUED, MAX_CONTINUED);
+  const items = idsIn(body, '"item_reference"', ITEM_ID, MAX_ITEMS_SEEN);
+  const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
+  const measure = (id: string) => memory.measure(owner, id);
+  const whole = await lookUp(continued, measure);
+  const partly = await lookUp(referred.slice(0, MAX_REFERRED), measure);
+  let bytes = 0;
+  for (const { conversation, response } of whole.values()) bytes += conversation + response;
+  for (const { response } of partly.values()) bytes += response;
+  const refusal = bytes === 0 ? undefined : reserve(bytes);
+  if (refusal !== undefined) return { outcome: 'refused', refusal };
+  const recalled = {
+    continued: await lookUp([...whole.keys()], (id) => memory.recall(owner, id)),
+    referred: await lookUp([...partly.keys()], (id) => memory.recallResponse(owner, id)),
+  };
+  return { outcome: 'recalled', recalled };
+}
+
+/** @param most - So many ids are read at most, as a body can consist of ids. */
+function idsIn(body: Buffer, marker: string, pattern: RegExp, most: number): string[] {
+  if (!body.includes(marker)) return [];
+  const ids = new Set<string>();
+  let seen = 0;
+  for (const [, id = ''] of body.toString('latin1').matchAll(pattern)) {
+    ids.add(id);
+    seen += 1;
+    if (ids.size === most || seen === MAX_ITEMS_SEEN) break;
+  }
+  return [...ids];
+}
+
+async function lookUp<Found>(
+  ids: readonly string[],
+  look: (id: string) => Promise<Found | undefined>,
+): Promise<ReadonlyMap<string, Found>> {
+  const found = await Promise.all(ids.map(async (id) => [id, await look(id)] as const));
+  return new Map(found.flatMap(([id, kept]) => (kept === undefined ? [] : [[id, kept] as const])));
+}
+
+export function bytesOf({ continued, referred }: RecalledResponses): number {
+  let bytes = 0;
+  for (const { conversation, response } of continued.values()) {
+    bytes += conversation.length + response.length;
+  }
+  for (const response of referred.values()) bytes += response.length;
+  return bytes;
+}
+
+/** @param request - A parsed request of the Responses API. */
+export function storedFor(
+  request: object,
+  { continued, referred }: RecalledResponses,
+): StoredResponses {
+  const id = 'previous_response_id' in request ? request.previous_response_id : undefined;
+  const kept = typeof id === 'string' ? continued.get(id) : undefined;
+  const items = new Map<string, unknown>();
+  for (const text of referred.values()) {
+    for (const item of outputOf(text)) items.set(item.id, item);
+  }
+  if (kept === undefined) return { items };
+  const { items: asked } = parsed(kept.conversation) as KeptConversation;
+  return { items, previous: [...asked, ...outputOf(kept.response)] };
+}
+
+function outputOf(response: Uint8Array): readonly { readonly id: string }[] {
+  return (parsed(response) as { readonly output: readonly { readonly id: string }[] }).output;
+}
+
+/** @param text - JSON text that the gateway itself has written. */
+function parsed({ buffer, byteOffset, length }: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
+}

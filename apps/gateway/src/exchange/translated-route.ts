@@ -1,0 +1,66 @@
+/** The endpoints whose requests are translated to messages, and their responses back. */
+
+import type { RequestHandler, Response } from 'express';
+import type { Note } from '@gateway/translator';
+import type { ResponseFormat } from '../http/response-format.js';
+import type { ExchangeParts } from './exchange-parts.js';
+import { exchangeRoute } from './exchange.js';
+import type { TranslatedFormat, TranslationContext } from './preparation/translations.js';
+import { chatFormat } from './relay/chat-format.js';
+import { inputTokensFormat, responsesFormat } from './relay/responses-format.js';
+
+const VERSION = { 'anthropic-version': '2023-06-01' };
+const DIALECTS = {
+  'chat.completions': 'chat.completions',
+  responses: 'responses',
+  input_tokens: 'responses',
+} as const;
+const MAX_NOTES_CHARS = 1024;
+
+export function translatedRoute(format: TranslatedFormat, parts: ExchangeParts): RequestHandler {
+  return exchangeRoute(
+    {
+      endpoint: format,
+      dialect: DIALECTS[format],
+      operation: format === 'input_tokens' ? 'count_tokens' : 'messages',
+      checkHeaders: () => undefined,
+      callOf: (_req, translation) => ({
+        query: '',
+        headers: translation?.betas.length
+          ? { ...VERSION, 'anthropic-beta': translation.betas.join(',') }
+          : VERSION,
+      }),
+      formatOf(translation, res) {
+        if (translation === undefined) throw new Error('a request was not translated');
+        setNotes(res, translation.notes);
+        return formatOf(translation, Math.floor(parts.now() / 1000));
+      },
+    },
+    parts,
+  );
+}
+
+/** @param created - Unix seconds. */
+function formatOf(translation: TranslationContext, created: number): ResponseFormat {
+  switch (translation.format) {
+    case 'chat.completions':
+      return chatFormat(translation.response, { created });
+    case 'responses':
+      return responsesFormat(translation.response, { created });
+    case 'input_tokens':
+      return inputTokensFormat;
+  }
+}
+
+/**
+ * Names the parts that could not be translated unchanged, in a header, so that the body has only
+ * what its format defines.
+ */
+function setNotes(res: Response, notes: readonly Note[]): void {
+  if (notes.length === 0) return;
+  const text = notes.map((note) => `${note.path} ${note.reason}`).join(', ');
+  res.setHeader(
+    'x-gateway-translation-notes',
+    text.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_NOTES_CHARS),
+  );
+}

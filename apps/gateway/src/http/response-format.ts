@@ -1,0 +1,49 @@
+/** The differences between the response formats that the relay must know. */
+
+import type { StreamPipe, UsageReading } from '@gateway/translator';
+import type { FinishedResponse } from '@gateway/translator/responses';
+import type { Dialect } from './refusal.js';
+
+export type ResponseReading =
+  | {
+      readonly outcome: 'read';
+      readonly body: Uint8Array | string;
+      readonly usage: UsageReading;
+      readonly messageId: string | undefined;
+      /** The model that the response names; only in the native format. */
+      readonly model?: string | undefined;
+      /** The category of a refusal without content; empty if it names none. */
+      readonly emptyRefusal?: string | undefined;
+    }
+  /** A response that is free of charge and contains no usage. */
+  | { readonly outcome: 'free'; readonly body: Uint8Array | string }
+  | { readonly outcome: 'malformed'; readonly reason: string };
+
+/** Text, or a list of byte arrays. */
+export type StreamOutput = string | readonly Uint8Array[];
+
+export interface ResponseFormat {
+  readonly dialect: Dialect;
+  createPipe(): StreamPipe<Uint8Array, StreamOutput>;
+  readResponse(upstreamBody: Buffer): ResponseReading;
+  errorEvent(
+    error: { readonly type: string; readonly message: string },
+    requestId: string,
+  ): Uint8Array;
+  /**
+   * What is sent while a stream has no output, and while its end waits for the ledger: an event or
+   * a comment that clients ignore. Called between two events of the stream; its output is sent at
+   * once.
+   */
+  keepAlive(requestId: string): Uint8Array | string;
+  /**
+   * The tail of a complete stream, if {@link keepAlive} was called after the end. Absent if the
+   * events have no numbers, so that the tail stays as it was.
+   */
+  repeatTail?(): StreamOutput;
+  /**
+   * The complete response, as the client gets it, once it was read or its stream has ended. Only in
+   * formats whose responses can be kept.
+   */
+  finished?(): FinishedResponse | undefined;
+}

@@ -1,0 +1,53 @@
+/** The facts of a finished request that logs and metrics report. */
+
+import type { TraceIds } from '../base/trace-ids.js';
+import type { ExchangeReport } from './exchange-report.js';
+
+/** The endpoints that call the upstream. */
+export const EXCHANGES = [
+  ...(['messages', 'count_tokens'] as const),
+  ...(['chat.completions', 'responses', 'input_tokens'] as const),
+] as const;
+export type ExchangeEndpoint = (typeof EXCHANGES)[number];
+
+/** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
+export const ENDPOINTS = [
+  ...EXCHANGES,
+  ...([
+    'kept_responses',
+    'models',
+    'account',
+    'balance',
+    'usage',
+    'statement',
+    'keys',
+    'links',
+    'prices',
+  ] as const),
+  ...(['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'] as const),
+] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
+
+/** The limits that can refuse an authenticated request: of its key, of its account, of money. */
+export const LIMIT_NAMES = [
+  ...(['concurrency', 'rate', 'account_concurrency', 'account_rate'] as const),
+  ...(['balance', 'cap'] as const),
+] as const;
+export type LimitName = (typeof LIMIT_NAMES)[number];
+
+export interface FinishedRequest {
+  readonly requestId: string;
+  readonly endpoint: Endpoint;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly keyId?: string;
+  readonly model?: string;
+  readonly limited?: LimitName | undefined;
+  /** Why the gateway itself could not serve it. */
+  readonly fault?: string | undefined;
+  readonly report?: ExchangeReport;
+  /** The upstream account that answered, if there are several. */
+  readonly account?: string | undefined;
+  /** The span of the request, if it has one. */
+  readonly trace?: TraceIds | undefined;
+}

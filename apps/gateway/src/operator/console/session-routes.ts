@@ -1,0 +1,166 @@
+/**
+ * `/console/session`: logging in to the console, logging out, and who is logged in. The admin API
+ * takes an admin token as a Bearer credential, or the cookie of such a session.
+ */
+
+import express from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Limiter } from '@gateway/rate-limiter';
+import { z } from 'zod';
+import { MINUTE_MS } from '../../base/times.js';
+import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
+import type { AdminToken } from '../../config/admin-tokens.js';
+import { addressGroup } from '../../http/client-address.js';
+import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
+import type { Refusal } from '../../http/refusal.js';
+import { GUESSES, limitTokenGuesses } from '../token-guesses.js';
+import type { Found } from '../token-guesses.js';
+import { clearCookies, readCookie, renewCookie, setCookie } from './cookie.js';
+import { originOf, transportOf } from './origin.js';
+import { LIFETIME_MS, endOf, readSession } from './session.js';
+import type { Session } from './session.js';
+
+export interface SessionParts {
+  readonly adminTokens: readonly AdminToken[];
+  /** Counts log-ins. */
+  readonly limiter: Pick<Limiter, 'record'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The cookie is written again at most this often. */
+const RENEW_AFTER_MS = MINUTE_MS;
+
+const SESSION = '/console/session';
+export const sessionInput = z.strictObject({
+  token: z.string('must be an admin token').min(1).max(1_000),
+});
+
+type Refuse = (res: Response, refusal: Refusal) => void;
+
+export function addConsoleSession(app: Express, parts: SessionParts, refuse: Refuse): void {
+  app.use(SESSION, noStore);
+  app.post(SESSION, express.json({ limit: '4kb' }), async (req, res) => {
+    const logIn = await logInOf(req, parts);
+    if ('refusal' in logIn) {
+      refuse(res, logIn.refusal);
+      return;
+    }
+    setCookie(req, res, logIn.session, parts.now());
+    res.json(sessionView(logIn.session));
+  });
+  app.get(SESSION, (req, res) => {
+    const session = sessionOf(req, parts);
+    if (session === undefined) {
+      refuse(res, NO_SESSION);
+      return;
+    }
+    res.json(sessionView(renewed(session, req, res, parts)));
+  });
+  app.delete(SESSION, (req, res) => {
+    if (originOf(req) === 'other') {
+      refuse(res, OTHER_ORIGIN);
+      return;
+    }
+    clearCookies(res);
+    res.status(204).end();
+  });
+}
+
+/** Requires an admin token or a session, and leaves the token in `res.locals`. */
+export function requireAdmin(parts: SessionParts, refuse: Refuse): RequestHandler {
+  const findBearer = limitTokenGuesses({
+    ...{ limiter: parts.limiter, name: 'admin', wrong: WRONG_TOKEN },
+    // Read for each request, because a reload changes them.
+    tokens: () => parts.adminTokens,
+  });
+  return async function checkAdmin(req, res, next) {
+    noStore(req, res, () => undefined);
+    const { authorization } = req.headers;
+    const found = authorization === undefined ? adminOf(req, res, parts) : await findBearer(req);
+    if ('refusal' in found) {
+      refuse(res, found.refusal);
+      return;
+    }
+    res.locals['token'] = found.token;
+    next();
+  };
+}
+
+function adminOf(req: Request, res: Response, parts: SessionParts): Found {
+  if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
+  const session = sessionOf(req, parts);
+  if (session === undefined) return { refusal: NO_SESSION };
+  // A page of another origin can make a browser send the cookie, but cannot forge the headers that
+  // name the origin.
+  if (!isSafe(req) && originOf(req) !== 'same') return { refusal: OTHER_ORIGIN };
+  return { token: renewed(session, req, res, parts).token };
+}
+
+async function logInOf(
+  req: Request,
+  { adminTokens, limiter, now }: SessionParts,
+): Promise<{ readonly session: Session } | { readonly refusal: Refusal }> {
+  if (originOf(req) === 'other') return { refusal: OTHER_ORIGIN };
+  if (transportOf(req) === 'plain') return { refusal: PLAIN_HTTP };
+  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, GUESSES);
+  if (attempt.outcome === 'denied') {
+    const what = `one address may log in ${String(GUESSES.limit)} times a minute`;
+    return { refusal: rateLimited(what, attempt.retryAfterMs) };
+  }
+  const body = sessionInput.safeParse(req.body);
+  const presented = bearerOf(req.headers.authorization) ?? (body.success ? body.data.token : '');
+  const token = findToken(adminTokens, presented);
+  if (token === undefined) return { refusal: WRONG_LOG_IN };
+  return { session: { token, startedAt: now(), seenAt: now() } };
+}
+
+function sessionOf(req: Request, { adminTokens, now }: SessionParts): Session | undefined {
+  return readSession(readCookie(req) ?? '', adminTokens, now());
+}
+
+/**
+ * Writes the cookie again, so that a session in use does not end for being idle. It still ends
+ * `LIFETIME_MS` after its start.
+ */
+function renewed(session: Session, req: Request, res: Response, { now }: SessionParts): Session {
+  const seenAt = now();
+  if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;
+  const renewal = { ...session, seenAt };
+  renewCookie(req, res, renewal, seenAt);
+  return renewal;
+}
+
+export function sessionView(session: Session) {
+  const { token, startedAt } = session;
+  return {
+    object: 'console_session' as const,
+    name: token.name,
+    right: token.right,
+    /** `read`; `credit`: to add money; `change`: everything else. */
+    may: [...rightsOf(token)],
+    idle_expires_at: new Date(endOf(session)).toISOString(),
+    expires_at: new Date(startedAt + LIFETIME_MS).toISOString(),
+  };
+}
+
+function isSafe({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+const noStore: RequestHandler = (_req, res, next) => {
+  res.setHeader('cache-control', 'no-store');
+  next();
+};
+
+const WRONG_TOKEN = unauthorized('authorization: must be "Bearer <ADMIN_TOKEN>"');
+const WRONG_LOG_IN = unauthorized('token: is not an admin token of this gateway');
+const NO_SESSION = unauthorized('session: has ended, or there is none; log in again');
+const OTHER_ORIGIN: Refusal = {
+  status: 403,
+  type: 'permission_error',
+  message: 'origin: only pages of this server may do this',
+};
+const PLAIN_HTTP = badRequest(
+  'origin: the console needs https, except on the machine of the gateway itself',
+);

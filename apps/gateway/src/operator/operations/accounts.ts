@@ -1,0 +1,288 @@
+/** Operations on accounts and their money. */
+
+import { z } from 'zod';
+import type { AccountRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { operatorsId } from '../../base/repeat-ids.js';
+import {
+  accountId,
+  after,
+  amountUsd,
+  idempotencyId,
+  externalId,
+  listOrder,
+  metadata,
+  metadataQuery,
+  month,
+  name,
+  note,
+  pageSize,
+  reference,
+  signedAmountUsd,
+} from '../../endpoints/fields.js';
+import { createdOf } from '../../endpoints/key-outcomes.js';
+import { OperationError, notFound } from '../../endpoints/operation-error.js';
+import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
+import { readStatement } from '../../endpoints/statement/statement.js';
+import { accountView, unspentView } from '../../endpoints/views.js';
+import { cancelAutoTopUp, stopBeforeDebit } from '../../payments/stop-auto-top-up.js';
+import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
+import { cursorAfter, refusingTakenIds, usedId } from './keys.js';
+import { list, operation } from './operation.js';
+
+const oneAccount = z.strictObject({ account_id: accountId });
+
+export const accountOperations = {
+  createAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts',
+    right: 'change',
+    input: z.strictObject({
+      name,
+      external_id: externalId.optional(),
+      metadata: metadata.optional(),
+      low_balance_usd: amountUsd.optional(),
+      ...firstCreditFields,
+      idempotency_key: idempotencyId.optional(),
+    }),
+    async run(input, { store, lowBalance, by }) {
+      const credit = firstCreditOf(input);
+      const created = await store.create({
+        creationId: operatorsId(input.idempotency_key),
+        account: {
+          name: input.name,
+          externalId: input.external_id,
+          metadata: input.metadata,
+          lowBalance: input.low_balance_usd ?? lowBalance,
+        },
+        credit,
+        by,
+      });
+      return {
+        ...accountView(createdOf(created, 'external_id').account),
+        first_credit: firstCreditView(credit),
+        replayed: created.outcome === 'replayed',
+      };
+    },
+  }),
+
+  listAccounts: operation({
+    method: 'GET',
+    path: '/admin/accounts',
+    right: 'read',
+    input: z.strictObject({
+      limit: pageSize,
+      order: listOrder,
+      after: after.optional(),
+      name: name.optional(),
+      external_id: externalId.optional(),
+      metadata: metadataQuery.optional(),
+    }),
+    async run({ name: part, external_id, metadata: pairs, ...page }, { store }) {
+      const accounts = await store.listAccounts({
+        ...page,
+        name: part,
+        externalId: external_id,
+        metadata: pairs,
+      });
+      return list(accounts.map(accountView), cursorAfter(accounts, page));
+    },
+  }),
+
+  showAccount: operation({
+    method: 'GET',
+    path: '/admin/accounts/:account_id',
+    right: 'read',
+    input: oneAccount,
+    async run({ account_id }, { store }) {
+      const account = await found(store.getAccount(account_id));
+      const unspent = await store.readUnspent(account_id);
+      return {
+        ...accountView(account),
+        unspent: unspentView(unspent ?? { lots: [], other: account.balance }),
+      };
+    },
+  }),
+
+  updateAccount: operation({
+    method: 'PATCH',
+    path: '/admin/accounts/:account_id',
+    right: 'change',
+    input: z.strictObject({
+      account_id: accountId,
+      name: name.optional(),
+      external_id: externalId.nullable().optional(),
+      metadata: metadata.optional(),
+      low_balance_usd: amountUsd.nullable().optional(),
+    }),
+    async run(input, { store, by }) {
+      const { external_id, low_balance_usd } = input;
+      const change = {
+        ...(input.name === undefined ? {} : { name: input.name }),
+        ...(external_id === undefined ? {} : { externalId: external_id }),
+        ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
+        ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
+      };
+      return accountView(
+        await found(
+          refusingTakenIds('account', () => store.updateAccount(input.account_id, change, by)),
+        ),
+      );
+    },
+  }),
+
+  adjustBalance: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/adjustments',
+    right: 'change',
+    input: z.strictObject({
+      account_id: accountId,
+      adjustment_id: idempotencyId,
+      amount_usd: signedAmountUsd,
+      reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    async run(input, { store, by }) {
+      const { reason } = input;
+      if (input.amount_usd < 0n && (reason === 'refund' || reason === 'chargeback')) {
+        const entryId = `adjustment:${input.adjustment_id}`;
+        await stopBeforeDebit(store, { entryId, accountId: input.account_id, reason });
+      }
+      const result = await store.adjust({
+        adjustmentId: input.adjustment_id,
+        accountId: input.account_id,
+        amount: input.amount_usd,
+        reason: input.reason,
+        note: input.note,
+        reference: input.reference,
+        by,
+      });
+      switch (result.outcome) {
+        case 'unknown_account':
+          throw unknownAccount();
+        case 'conflict':
+          throw await usedId('adjustment_id', `adjustment:${input.adjustment_id}`, store);
+        case 'adjusted':
+        case 'replayed':
+          return {
+            object: 'adjustment' as const,
+            adjustment_id: input.adjustment_id,
+            account_id: input.account_id,
+            amount_usd: formatUsd(input.amount_usd),
+            reason: input.reason,
+            replayed: result.outcome === 'replayed',
+            balance_usd: formatUsd(result.balance),
+            active_keys: result.activeKeys,
+          };
+      }
+    },
+  }),
+
+  transfer: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/transfers',
+    right: 'change',
+    input: z
+      .strictObject({
+        account_id: accountId,
+        to_account_id: accountId,
+        transfer_id: idempotencyId,
+        amount_usd: amountUsd,
+        note: note.optional(),
+      })
+      .refine((input) => input.account_id !== input.to_account_id, {
+        path: ['to_account_id'],
+        error: 'must be another account',
+      }),
+    async run(input, { store, by }) {
+      const result = await store.transfer({
+        transferId: input.transfer_id,
+        from: input.account_id,
+        to: input.to_account_id,
+        amount: input.amount_usd,
+        note: input.note,
+        by,
+      });
+      switch (result.outcome) {
+        case 'unknown_account':
+          throw notFound(
+            result.accountId === input.account_id ? 'account_id' : 'to_account_id',
+            'account',
+          );
+        case 'conflict':
+          throw await usedId('transfer_id', `transfer:${input.transfer_id}:out`, store);
+        case 'short':
+          throw new OperationError(
+            409,
+            'conflict_error',
+            `amount_usd: only ${formatUsd(result.free)} USD are free to be transferred`,
+          );
+        case 'transferred':
+        case 'replayed':
+          return {
+            object: 'transfer' as const,
+            transfer_id: input.transfer_id,
+            account_id: input.account_id,
+            to_account_id: input.to_account_id,
+            amount_usd: formatUsd(input.amount_usd),
+            replayed: result.outcome === 'replayed',
+            balance_usd: formatUsd(result.fromBalance),
+            to_balance_usd: formatUsd(result.toBalance),
+          };
+      }
+    },
+  }),
+
+  suspendAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/suspend',
+    right: 'change',
+    input: oneAccount,
+    run: async ({ account_id }, { store, by }) =>
+      accountView(await found(store.setAccountState(account_id, 'suspended', by))),
+  }),
+
+  resumeAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/resume',
+    right: 'change',
+    input: oneAccount,
+    run: async ({ account_id }, { store, by }) =>
+      accountView(await found(store.setAccountState(account_id, 'active', by))),
+  }),
+
+  eraseAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/erase',
+    right: 'change',
+    input: oneAccount,
+    async run({ account_id }, { store, by }) {
+      // An order for auto top-up has the provider's id of the customer, and would go on charging.
+      await cancelAutoTopUp(store, account_id, by);
+      return accountView(await found(store.eraseAccount(account_id, by)));
+    },
+  }),
+
+  showStatement: operation({
+    method: 'GET',
+    path: '/admin/accounts/:account_id/statement',
+    right: 'read',
+    input: z.strictObject({ account_id: accountId, month, format: statementFormat }),
+    async run({ account_id, month: of }, { store, operator }) {
+      await found(store.getAccount(account_id));
+      return readStatement(store, account_id, { month: of, issuer: operator });
+    },
+    formats: STATEMENT_FORMATS,
+  }),
+} as const;
+
+async function found(account: Promise<AccountRecord | undefined>): Promise<AccountRecord> {
+  const record = await account;
+  if (record === undefined) throw unknownAccount();
+  return record;
+}
+
+function unknownAccount() {
+  return notFound('account_id', 'account');
+}

@@ -1,0 +1,51 @@
+/** The first credit of a new account or key: its fields, and its part of the result. */
+
+import { z } from 'zod';
+import type { Creation } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { amountUsd, time } from '../../endpoints/fields.js';
+import { OperationError } from '../../endpoints/operation-error.js';
+
+export const creditSource = z.enum(['paid', 'promotional']).default('paid');
+
+export const firstCreditFields = {
+  balance_usd: amountUsd.optional(),
+  credit_source: creditSource,
+  credit_expires_at: time.optional(),
+};
+
+/**
+ * @returns `undefined` if there is no first credit
+ * @throws {OperationError} if the input describes a first credit without its amount
+ */
+export function firstCreditOf(input: {
+  readonly balance_usd?: bigint | undefined;
+  readonly credit_source: 'paid' | 'promotional';
+  readonly credit_expires_at?: Date | undefined;
+}): Creation['credit'] {
+  if (input.balance_usd === undefined) {
+    if (input.credit_source === 'promotional') throw withoutAmount('credit_source');
+    if (input.credit_expires_at !== undefined) throw withoutAmount('credit_expires_at');
+    return undefined;
+  }
+  return {
+    amount: input.balance_usd,
+    source: input.credit_source,
+    expiresAt: input.credit_expires_at,
+  };
+}
+
+function withoutAmount(field: string): OperationError {
+  const message = `${field}: describes a first credit, so balance_usd is required`;
+  return new OperationError(400, 'invalid_request_error', message);
+}
+
+/** A repetition has the same credit as the creation that it repeats. */
+export function firstCreditView(credit: Creation['credit']) {
+  if (credit === undefined) return null;
+  return {
+    amount_usd: formatUsd(credit.amount),
+    source: credit.source,
+    expires_at: credit.expiresAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,397 @@
+/** Operations on keys. */
+
+import { z } from 'zod';
+import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
+import type { KeyRecord, ListOrder } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { operatorsId, ownTopUpPrefix } from '../../base/repeat-ids.js';
+import {
+  accountId,
+  after,
+  amountUsd,
+  idempotencyId,
+  capsOf,
+  externalId,
+  keyId,
+  keyRules,
+  limitsOf,
+  linkSeconds,
+  listOrder,
+  metadata,
+  metadataQuery,
+  name,
+  note,
+  pageSize,
+  reference,
+  time,
+} from '../../endpoints/fields.js';
+import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
+import {
+  OperationError,
+  conflict,
+  externalIdTaken,
+  notFound,
+} from '../../endpoints/operation-error.js';
+import { accountView, keyView } from '../../endpoints/views.js';
+import { linkView } from '../../ledger/read-links.js';
+import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
+import { list, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
+
+const oneKey = z.strictObject({ key_id: keyId });
+
+/** Fields for the account that is created with a key. */
+const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_usd'] as const;
+
+export const keyOperations = {
+  createKey: operation({
+    method: 'POST',
+    path: '/admin/keys',
+    right: 'change',
+    input: z
+      .strictObject({
+        name,
+        ...keyRules,
+        external_id: externalId.optional(),
+        metadata: metadata.optional(),
+        expires_at: time.optional(),
+        /** The account of the new key. If absent, an account is created for it. */
+        account_id: accountId.optional(),
+        account_external_id: externalId.optional(),
+        account_metadata: metadata.optional(),
+        low_balance_usd: amountUsd.optional(),
+        ...firstCreditFields,
+        idempotency_key: idempotencyId.optional(),
+      })
+      .superRefine((input, context) => {
+        if (input.account_id === undefined) return;
+        for (const field of OF_NEW_ACCOUNT) {
+          if (input[field] === undefined) continue;
+          const message = 'is only for a new account, and account_id names an existing one';
+          context.addIssue({ code: 'custom', path: [field], message });
+        }
+      }),
+    async run(input, { store, defaultLimits, lowBalance, by }) {
+      const credit = firstCreditOf(input);
+      const created = await store.create({
+        creationId: operatorsId(input.idempotency_key),
+        account:
+          input.account_id === undefined
+            ? {
+                name: input.name,
+                externalId: input.account_external_id,
+                metadata: input.account_metadata,
+                lowBalance: input.low_balance_usd ?? lowBalance,
+              }
+            : { id: input.account_id },
+        key: {
+          name: input.name,
+          limits: { ...defaultLimits, ...limitsOf(input) },
+          expiresAt: input.expires_at ?? null,
+          externalId: input.external_id,
+          metadata: input.metadata,
+          scope: input.scope,
+          models: input.models,
+          caps: capsOf(input),
+        },
+        credit,
+        by,
+      });
+      const { account, key } = createdOf(created, 'account_external_id');
+      if (key === undefined) throw new Error('the key was not created');
+      return {
+        ...keyView(key),
+        account: accountView(account),
+        first_credit: firstCreditView(credit),
+        replayed: created.outcome === 'replayed',
+        api_key: created.outcome === 'created' ? (created.credential ?? null) : null,
+        ...(created.outcome === 'replayed' ? { message: REPLAYED } : {}),
+      };
+    },
+  }),
+
+  listKeys: operation({
+    method: 'GET',
+    path: '/admin/keys',
+    right: 'read',
+    input: z.strictObject({
+      limit: pageSize,
+      order: listOrder,
+      after: after.optional(),
+      account_id: accountId.optional(),
+      name: name.optional(),
+      external_id: externalId.optional(),
+      metadata: metadataQuery.optional(),
+      /**
+       * `previous`: only keys, not revoked, with a credential that is still hashed under the
+       * previous pepper.
+       */
+      pepper: z.enum(['previous']).optional(),
+    }),
+    async run({ account_id, name: part, external_id, ...input }, { store }) {
+      const { metadata: pairs, pepper, ...page } = input;
+      const keys = await store.listKeys({
+        ...page,
+        accountId: account_id,
+        name: part,
+        externalId: external_id,
+        metadata: pairs,
+        pepper,
+      });
+      return list(keys.map(keyView), cursorAfter(keys, page));
+    },
+  }),
+
+  showKey: operation({
+    method: 'GET',
+    path: '/admin/keys/:key_id',
+    right: 'read',
+    input: oneKey,
+    run: async ({ key_id }, { store }) => keyView(await found(store.getKey(key_id))),
+  }),
+
+  findKey: operation({
+    method: 'POST',
+    path: '/admin/keys/find',
+    right: 'read',
+    /** The credential is hashed at once, and neither stored nor logged. */
+    input: z.strictObject({ api_key: z.string().min(1).max(500) }),
+    async run({ api_key }, { store }) {
+      const key = await store.findKeyByCredential(api_key.trim());
+      if (key === undefined) throw notFound('api_key', 'credential');
+      return keyView(key);
+    },
+  }),
+
+  updateKey: operation({
+    method: 'PATCH',
+    path: '/admin/keys/:key_id',
+    right: 'change',
+    input: z.strictObject({
+      key_id: keyId,
+      name: name.optional(),
+      ...keyRules,
+      external_id: externalId.nullable().optional(),
+      metadata: metadata.optional(),
+      expires_at: time.nullable().optional(),
+    }),
+    async run(input, { store, by }) {
+      const { scope, models } = input;
+      const change = {
+        limits: limitsOf(input),
+        caps: capsOf(input),
+        ...(scope === undefined ? {} : { scope }),
+        ...(models === undefined ? {} : { models }),
+        ...(input.name === undefined ? {} : { name: input.name }),
+        ...(input.external_id === undefined ? {} : { externalId: input.external_id }),
+        ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
+        ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
+      };
+      return keyView(
+        await found(refusingTakenIds('key', () => store.updateKey(input.key_id, change, by))),
+      );
+    },
+  }),
+
+  rotateKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/rotate',
+    right: 'change',
+    input: z.strictObject({
+      key_id: keyId,
+      /** How long the old credential still works. */
+      grace_seconds: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(30 * 86_400)
+        .default(0),
+      idempotency_key: idempotencyId.optional(),
+    }),
+    run: ({ key_id, grace_seconds, idempotency_key }, context) =>
+      rotated(
+        key_id,
+        { graceMs: grace_seconds * 1_000, rotationId: operatorsId(idempotency_key) },
+        context,
+      ),
+  }),
+
+  suspendKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/suspend',
+    right: 'change',
+    input: oneKey,
+    run: async ({ key_id }, { store, by }) => keyView(await found(store.suspendKey(key_id, by))),
+  }),
+
+  resumeKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/resume',
+    right: 'change',
+    input: oneKey,
+    async run({ key_id }, { store, by }) {
+      const key = await found(store.resumeKey(key_id, by));
+      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
+      return keyView(key);
+    },
+  }),
+
+  revokeKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/revoke',
+    right: 'change',
+    input: oneKey,
+    run: async ({ key_id }, { store, by }) => keyView(await found(store.revokeKey(key_id, by))),
+  }),
+
+  createLink: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/links',
+    right: 'change',
+    input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
+    async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
+      const key = await found(store.getKey(key_id));
+      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
+      const expiresAt = new Date(now() + expires_in_seconds * 1_000);
+      await store.recordLink(key_id, { expiresAt, by });
+      return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
+    },
+  }),
+
+  topUp: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/top-ups',
+    right: 'credit',
+    input: z.strictObject({
+      key_id: keyId,
+      top_up_id: idempotencyId,
+      amount_usd: amountUsd,
+      source: creditSource,
+      expires_at: time.optional(),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    run: (input, context) => toppedUp({ keyId: input.key_id }, input, context),
+  }),
+
+  topUpAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/top-ups',
+    right: 'credit',
+    input: z.strictObject({
+      account_id: accountId,
+      top_up_id: idempotencyId,
+      amount_usd: amountUsd,
+      source: creditSource,
+      expires_at: time.optional(),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    run: (input, context) => toppedUp({ accountId: input.account_id }, input, context),
+  }),
+} as const;
+
+const REPLAYED =
+  'this key was created before; its credential cannot be shown again: rotate the key to get one';
+
+interface TopUpInput {
+  readonly top_up_id: string;
+  readonly amount_usd: bigint;
+  readonly source: 'paid' | 'promotional';
+  readonly expires_at?: Date | undefined;
+  readonly note?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+async function toppedUp(
+  to: { readonly accountId: string } | { readonly keyId: string },
+  input: TopUpInput,
+  { store, by }: OperationContext,
+) {
+  const own = ownTopUpPrefix(input.top_up_id);
+  if (own !== undefined) {
+    const problem = `top_up_id: must not begin with "${own}", with which the gateway's own ids begin`;
+    throw new OperationError(400, 'invalid_request_error', problem);
+  }
+  const result = await store.topUp({
+    topUpId: input.top_up_id,
+    to,
+    amount: input.amount_usd,
+    source: input.source,
+    expiresAt: input.expires_at,
+    note: input.note,
+    reference: input.reference,
+    by,
+  });
+  switch (result.outcome) {
+    case 'unknown':
+      throw 'keyId' in to ? unknownKey() : notFound('account_id', 'account');
+    case 'conflict':
+      throw await usedId('top_up_id', `topup:${input.top_up_id}`, store);
+    case 'credited':
+    case 'replayed':
+      return {
+        object: 'top_up' as const,
+        top_up_id: input.top_up_id,
+        account_id: result.accountId,
+        key_id: 'keyId' in to ? to.keyId : null,
+        amount_usd: formatUsd(input.amount_usd),
+        source: input.source,
+        expires_at: input.expires_at?.toISOString() ?? null,
+        replayed: result.outcome === 'replayed',
+        balance_usd: formatUsd(result.balance),
+        /** Whether any key of the account can spend it now. */
+        is_active: result.activeKeys > 0,
+        active_keys: result.activeKeys,
+      };
+  }
+}
+
+/**
+ * The error for an id that the ledger has with other contents.
+ *
+ * @param entryId - The id of the entry that would have been booked.
+ */
+export async function usedId(
+  field: string,
+  entryId: string,
+  store: Pick<OperationContext['store'], 'findEntries'>,
+): Promise<OperationError> {
+  const [entry] = await store.findEntries([entryId]);
+  return conflict(
+    field,
+    entry?.kind === 'charge'
+      ? `a charge was booked from a record under the id ${entryId}: use another id`
+      : 'was used before for something else',
+  );
+}
+
+export async function refusingTakenIds<Result>(
+  of: 'account' | 'key',
+  change: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id', of) : error;
+  }
+}
+
+/**
+ * The cursor of the page after these records.
+ *
+ * @returns `undefined` if the page is not full, so that no other can follow
+ */
+export function cursorAfter(
+  records: readonly Parameters<typeof listCursorOf>[1][],
+  { limit, order }: { readonly limit: number; readonly order: ListOrder },
+): string | undefined {
+  const last = records.at(-1);
+  return last === undefined || records.length < limit ? undefined : listCursorOf(order, last);
+}
+
+export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRecord> {
+  const record = await key;
+  if (record === undefined) throw unknownKey();
+  return record;
+}

@@ -1,0 +1,295 @@
+/** Operations on the ledger: entries, sums, audit, holds, events and the trail. */
+
+import { z } from 'zod';
+import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
+import type { BalanceStore, UsageQuery, UsageSum } from '@gateway/balance-store';
+import { HOUR_MS } from '../../base/times.js';
+import {
+  someOf,
+  MUST_BE_AFTER_FROM,
+  accountId,
+  anchor,
+  hour,
+  isInOrder,
+  keyId,
+  pageSize,
+  rangeOf,
+  time,
+} from '../../endpoints/fields.js';
+import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
+import { line } from '../../endpoints/storable.js';
+import {
+  auditView,
+  entryView,
+  eventView,
+  holdView,
+  trailView,
+  usageSumView,
+} from '../../endpoints/views.js';
+import { MOST_OF_ONE_ID, findCharge, severalText } from '../../ledger/find-charge.js';
+import type { ChargeEntry } from '../../ledger/find-charge.js';
+import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';
+import { list, operation } from './operation.js';
+import { lostCharge, recharge } from './recharge.js';
+import { compareWithWitness, witnessedUsage } from './witness.js';
+
+/** The most usages in one request. This many fit into its body. */
+export const WITNESS_BATCH = 200;
+
+const number = z
+  .string()
+  .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
+  .transform(BigInt);
+
+const entryRange = rangeOf(time);
+const usageRange = rangeOf(hour);
+
+/** The default end of a report, so that it includes everything until now. */
+function endOfThisHour(): Date {
+  return new Date((Math.floor(Date.now() / HOUR_MS) + 1) * HOUR_MS);
+}
+const listFormat = z.enum(['json', 'csv']).optional();
+
+/** The most sums of one response. Writing them takes a part of a second of the event loop. */
+const MAX_SUMS = 10_000;
+
+export const ledgerOperations = {
+  listLedger: operation({
+    method: 'GET',
+    path: '/admin/ledger',
+    right: 'read',
+    input: z.strictObject({
+      account_id: accountId.optional(),
+      key_id: keyId.optional(),
+      kind: z.enum(['charge', 'top_up', 'adjustment', 'expiry']).optional(),
+      model: line.min(1).max(200).optional(),
+      from: entryRange.from.optional(),
+      until: entryRange.until.optional(),
+      limit: pageSize,
+      cursor: z.string().min(1).max(200).optional(),
+      format: listFormat,
+    }),
+    async run(input, { store }) {
+      const { account_id, key_id, kind, model, from, until, limit, cursor } = input;
+      const ofKey = key_id === undefined ? undefined : await store.getKey(key_id);
+      if (key_id !== undefined && ofKey === undefined) throw notFound('key_id', 'key');
+      const account = ofKey?.accountId ?? account_id;
+      if (account_id !== undefined && account !== account_id) {
+        throw new OperationError(
+          400,
+          'invalid_request_error',
+          'key_id: belongs to another account than account_id',
+        );
+      }
+      const page = await store.listEntries({
+        limit,
+        ...(account === undefined ? {} : { accountId: account }),
+        ...(key_id === undefined ? {} : { keyId: key_id }),
+        ...(kind === undefined ? {} : { kind }),
+        ...(model === undefined ? {} : { model }),
+        ...(from === undefined ? {} : { from }),
+        ...(until === undefined ? {} : { until }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      return {
+        ...list(page.entries.map(entryView), page.next),
+        /** If given, charges of the requested range before this time are in an archive. */
+        archived_until: page.archivedUntil?.toISOString() ?? null,
+      };
+    },
+    isAlsoCsv: true,
+  }),
+
+  showEntry: operation({
+    method: 'GET',
+    path: '/admin/ledger/:entry_id',
+    right: 'read',
+    input: z.strictObject({ entry_id: line.min(1).max(200) }),
+    async run({ entry_id }, { store }) {
+      const [known] = await store.findEntries([entry_id]);
+      const entry = known ?? (await chargeShownAs('entry_id', entry_id, store));
+      if (entry === undefined) throw notFound('entry_id', `entry${await archivedNote(store)}`);
+      return entryView(entry);
+    },
+  }),
+
+  listUsage: operation({
+    method: 'GET',
+    path: '/admin/usage',
+    right: 'read',
+    input: z
+      .strictObject({
+        by: someOf(USAGE_DIMENSIONS).default(['day', 'model']),
+        from: usageRange.from,
+        until: usageRange.until.optional(),
+        account_id: accountId.optional(),
+        key_id: keyId.optional(),
+        model: line.min(1).max(200).optional(),
+        /** The sums with the largest value come first. If absent, they are in the order of `by`. */
+        sort: z.enum(['charged', 'requests', 'tokens']).optional(),
+        top: z.coerce.number().int().min(1).max(10_000).optional(),
+        format: listFormat,
+      })
+      .refine(
+        ({ from, until = endOfThisHour() }) => isInOrder({ from, until }),
+        MUST_BE_AFTER_FROM,
+      ),
+    async run(input, { store }) {
+      const { sort, top, until = endOfThisHour() } = input;
+      const sums = await readSums(store, {
+        by: input.by,
+        from: input.from,
+        until,
+        accountId: input.account_id,
+        keyId: input.key_id,
+        model: input.model,
+        sort,
+        top,
+        maxSums: top === undefined ? MAX_SUMS : undefined,
+      });
+      return {
+        ...list(
+          sums.map((sum) => usageSumView(sum, input.by)),
+          undefined,
+        ),
+        from: input.from.toISOString(),
+        until: until.toISOString(),
+      };
+    },
+    isAlsoCsv: true,
+  }),
+
+  auditLedger: operation({
+    method: 'GET',
+    path: '/admin/ledger/audit',
+    right: 'read',
+    input: z.strictObject({ anchor: anchor.optional() }),
+    async run(input, { store, onProgress }) {
+      const audit = await auditWithEvent(store, {
+        anchor: input.anchor,
+        onProgress: ({ entries }) => onProgress?.(entries),
+      });
+      return auditView(audit);
+    },
+  }),
+
+  compareWitness: operation({
+    method: 'POST',
+    path: '/admin/ledger/witness',
+    right: 'read',
+    input: z.strictObject({ usages: z.array(witnessedUsage).min(1).max(WITNESS_BATCH) }),
+    run: ({ usages }, { store }) => compareWithWitness(usages, store),
+  }),
+
+  rechargeUsages: operation({
+    method: 'POST',
+    path: '/admin/ledger/recharge',
+    right: 'change',
+    input: z.strictObject({ charges: z.array(lostCharge).min(1).max(WITNESS_BATCH) }),
+    run: ({ charges }, context) => recharge(charges, context),
+  }),
+
+  listHolds: operation({
+    method: 'GET',
+    path: '/admin/holds',
+    right: 'read',
+    input: z.strictObject({
+      state: z.enum(['live', 'orphaned']).default('orphaned'),
+      limit: pageSize,
+    }),
+    run: async (input, { store }) => list((await store.listHolds(input)).map(holdView), undefined),
+  }),
+
+  listEvents: operation({
+    method: 'GET',
+    path: '/admin/events',
+    right: 'read',
+    input: z.strictObject({
+      state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
+      account_id: accountId.optional(),
+      type: z.enum(EVENT_TYPES).optional(),
+      order: z.enum(['oldest', 'newest']).optional(),
+      limit: pageSize,
+      cursor: number.optional(),
+    }),
+    async run({ state, account_id, type, order, limit, cursor }, { store }) {
+      const events = await store.listEvents({
+        order,
+        state,
+        accountId: account_id,
+        after: cursor,
+        limit,
+      });
+      const next = events.length === limit ? events.at(-1)?.seq.toString() : undefined;
+      const wanted = type === undefined ? events : events.filter((event) => event.type === type);
+      return list(wanted.map(eventView), next);
+    },
+  }),
+
+  listTrail: operation({
+    method: 'GET',
+    path: '/admin/trail',
+    right: 'read',
+    input: z.strictObject({
+      account_id: accountId.optional(),
+      key_id: keyId.optional(),
+      limit: pageSize,
+      cursor: number.optional(),
+    }),
+    async run({ account_id, key_id, limit, cursor }, { store }) {
+      const entries = await store.listTrail({
+        accountId: account_id,
+        keyId: key_id,
+        before: cursor,
+        limit,
+      });
+      const next = entries.length === limit ? entries.at(-1)?.seq.toString() : undefined;
+      return list(entries.map(trailView), next);
+    },
+  }),
+} as const;
+
+async function readSums(
+  store: Pick<BalanceStore, 'readUsage'>,
+  query: UsageQuery,
+): Promise<readonly UsageSum[]> {
+  try {
+    return await store.readUsage(query);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OperationError(400, 'invalid_request_error', `from: ${error.message}`);
+  }
+}
+
+/** Says that an entry which was not found may be archived. Empty if there is no archive. */
+export async function archivedNote(store: Pick<BalanceStore, 'listArchives'>): Promise<string> {
+  const archived = (await store.listArchives()).at(-1)?.until.toISOString();
+  return archived === undefined ? '' : `; charges before ${archived} are archived`;
+}
+
+/**
+ * The charge of a request, by any id that its client can know.
+ *
+ * @throws {OperationError} if several requests have a message with this id
+ */
+export async function chargeShownAs(
+  field: string,
+  shownId: string,
+  store: Pick<BalanceStore, 'findEntries' | 'listEntries'>,
+): Promise<ChargeEntry | undefined> {
+  const found = await findCharge(shownId, {
+    byId: async (id) => (await store.findEntries([id]))[0],
+    async byMessage(upstreamId) {
+      const page = await store.listEntries({ upstreamId, limit: MOST_OF_ONE_ID });
+      return page.entries;
+    },
+  });
+  switch (found.outcome) {
+    case 'found':
+      return found.charge;
+    case 'none':
+      return undefined;
+    case 'several':
+      throw conflict(field, severalText(found.requestIds));
+  }
+}

@@ -1,0 +1,145 @@
+/** Operations on prices: the table in force, and its differences from the upstream's models. */
+
+import { z } from 'zod';
+import { isDeprecated } from '@gateway/billing';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
+import { OperationError, conflict } from '../../endpoints/operation-error.js';
+import { ratesView } from '../../endpoints/views.js';
+import type { UpstreamModel } from '../../upstream/upstream-models.js';
+import { list, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
+
+export const modelOperations = {
+  listModels: operation({
+    method: 'GET',
+    path: '/admin/models',
+    right: 'read',
+    input: z.strictObject({}),
+    run: (_input, { prices, now }) =>
+      Promise.resolve(
+        list(
+          prices.list().map((price) => ({
+            object: 'model' as const,
+            id: price.id,
+            display_name: price.displayName,
+            rate_in: price.rateIn,
+            rate_out: price.rateOut,
+            rates: ratesView(price.rates),
+            next_change: nextChangeOf(price, prices, now()) ?? null,
+            is_deprecated: isDeprecated(price, now()),
+            retires_at: price.retiresAt ?? null,
+            max_output_tokens: price.maxOutputTokens,
+            context_window: price.contextWindow,
+          })),
+          undefined,
+        ),
+      ),
+  }),
+
+  compareModels: operation({
+    method: 'GET',
+    path: '/admin/models/upstream',
+    right: 'read',
+    input: z.strictObject({}),
+    async run(_input, { prices, upstreamModels }) {
+      if (upstreamModels === undefined) {
+        throw conflict('UPSTREAM_API_KEY', 'is needed to ask the upstream for its models');
+      }
+      const reading = await upstreamModels();
+      if (reading.outcome === 'failed') {
+        throw new OperationError(
+          502,
+          'api_error',
+          `the upstream's models cannot be read: ${reading.reason}`,
+        );
+      }
+      const names = new Set(reading.models.map(({ id }) => id));
+      const isOffered = ({ id, aliases }: ModelPrice): boolean =>
+        [id, ...aliases].some((name) => names.has(name));
+      return {
+        object: 'model_comparison' as const,
+        /** Ids of the table that the upstream offers, by this id or by an alias. */
+        offered: prices.list().filter(isOffered).map(idOf),
+        /** Ids of the table that the upstream does not offer. */
+        gone: prices
+          .list()
+          .filter((price) => !isOffered(price))
+          .map(idOf),
+        /** Models that the upstream offers and the table lacks, as entries for the table. */
+        missing: reading.models
+          .filter(({ id }) => prices.find(id) === undefined)
+          .map((model) => entryOf(model, prices)),
+      };
+    },
+  }),
+} as const;
+
+function idOf({ id }: ModelPrice): string {
+  return id;
+}
+
+/** The next scheduled change of one model's rates. Rates of other models may change before it. */
+function nextChangeOf(price: ModelPrice, prices: OperationContext['prices'], nowMs: number) {
+  const before = JSON.stringify(ratesView(price.rates));
+  for (let at = prices.nextChange(nowMs); at !== Infinity; at = prices.nextChange(at)) {
+    const changed = prices.at(at).find(price.id);
+    const rates = changed === undefined ? undefined : ratesView(changed.rates);
+    if (rates !== undefined && JSON.stringify(rates) !== before) {
+      return { effective_from: new Date(at).toISOString(), rates };
+    }
+  }
+  return undefined;
+}
+
+/** An entry for the price table. The operator must replace each `null`. */
+export interface PriceEntry {
+  readonly id: string;
+  readonly display_name: string;
+  readonly created_at?: string | undefined;
+  readonly rate_in: null;
+  readonly rate_out: null;
+  readonly max_output_tokens: number | null;
+  readonly context_window: number | null;
+  readonly traits: {
+    readonly sampling: string | null;
+    readonly forced_tool_choice: string | null;
+    readonly effort: readonly string[] | null;
+    readonly thinking_off: string | null;
+    readonly thinking_on: string | null;
+    readonly system_messages: string | null;
+    readonly structured_outputs: string | null;
+    readonly binds_thinking: boolean | null;
+  };
+}
+
+function entryOf(model: UpstreamModel, table: PriceTable): PriceEntry {
+  const createdMs = model.createdAt === undefined ? NaN : Date.parse(model.createdAt);
+  return {
+    id: model.id,
+    display_name: model.displayName ?? model.id,
+    ...(Number.isNaN(createdMs) ? {} : { created_at: new Date(createdMs).toISOString() }),
+    rate_in: null,
+    rate_out: null,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    context_window: model.contextWindow ?? null,
+    traits: traitsOfNewest(table),
+  };
+}
+
+/**
+ * The traits of the newest model in the table, because new models mostly accept the same requests.
+ * Where a new model differs, the upstream answers a request with a 400.
+ */
+function traitsOfNewest(table: PriceTable): PriceEntry['traits'] {
+  const [newest] = [...table.list()].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+  return {
+    sampling: newest?.traits.sampling ?? null,
+    forced_tool_choice: newest?.traits.forcedToolChoice ?? null,
+    effort: newest?.traits.effort ?? null,
+    thinking_off: newest?.traits.thinkingOff ?? null,
+    thinking_on: newest?.traits.thinkingOn ?? null,
+    system_messages: newest?.traits.systemMessages ?? null,
+    structured_outputs: newest?.traits.structuredOutputs ?? null,
+    binds_thinking: newest?.traits.bindsThinking ?? null,
+  };
+}

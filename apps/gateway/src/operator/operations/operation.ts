@@ -1,0 +1,73 @@
+/** An operation: one action of an operator, with its input and its result. */
+
+import type { z } from 'zod';
+import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
+import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { Right } from '../../config/admin-tokens.js';
+import type { Operator } from '../../endpoints/statement/statement-facts.js';
+import type { TextFormat } from '../../endpoints/text-format.js';
+import type { ReadLinks } from '../../ledger/read-links.js';
+import type { Payments } from '../../payments/payments.js';
+import type { OpenReports } from '../../upstream/provider-reports/reports.js';
+import type { UpstreamModelsReading } from '../../upstream/upstream-models.js';
+import type { LiveGateway } from './live.js';
+
+export interface OperationContext {
+  readonly store: BalanceStore;
+  /** The current price table. `at` gives that of another time, in milliseconds since the epoch. */
+  readonly prices: PriceTable & Pick<PriceSchedule, 'at' | 'nextChange'>;
+  /** `undefined` in the command line if no upstream is configured. */
+  readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
+  readonly overdraft: Settlement['overdraft'];
+  readonly defaultLimits: KeyRecord['limits'];
+  /**
+   * When the balance of a new account falls to this amount, the event `balance.low` is written. In
+   * units of 10^-14 USD.
+   */
+  readonly lowBalance: bigint | undefined;
+  readonly readLinks: ReadLinks;
+  /** Who runs the gateway, for its customers. */
+  readonly operator: Operator | undefined;
+  /** Whether events are sent to a receiver. */
+  readonly sendsEvents: boolean;
+  /** `undefined` in the command line. */
+  readonly live: LiveGateway | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** `undefined` unless a provider is configured. */
+  readonly payments: Payments | undefined;
+  /** Reports of the upstream's provider; `undefined` unless there is a key for them. */
+  readonly reports: OpenReports;
+  /** Called while an audit reads the ledger, with the number of entries so far. */
+  readonly onProgress?: ((entries: number) => void) | undefined;
+  /** The operator or program that asks, for the trail. */
+  readonly by: Actor;
+}
+
+export interface Operation<Input extends z.ZodType, Output> {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  /** `:name` stands for a member of the input. The others go into the query or the body. */
+  readonly path: string;
+  readonly right: Right;
+  readonly input: Input;
+  readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
+  /** What the member `format` of the input may be besides `json`. */
+  readonly formats?: Readonly<Record<string, TextFormat<Output>>>;
+  /** Whether the result is a list that is written as CSV if `format` is `csv`. */
+  readonly isAlsoCsv?: true;
+}
+
+export function operation<Input extends z.ZodType, Output>(
+  definition: Operation<Input, Output>,
+): Operation<Input, Output> {
+  return definition;
+}
+
+export function list<Item>(data: readonly Item[], next: string | undefined) {
+  return {
+    object: 'list' as const,
+    data,
+    has_more: next !== undefined,
+    next_cursor: next ?? null,
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * All operations of operators, in one table. The admin HTTP API serves them. The command line calls
+ * them, directly or over that API.
+ */
+
+import type { z } from 'zod';
+import { OperationError } from '../../endpoints/operation-error.js';
+import type { TextFormat } from '../../endpoints/text-format.js';
+import { accountOperations } from './accounts.js';
+import { auditOperations } from './audits.js';
+import { booksOperations } from './books.js';
+import { keyOperations } from './keys.js';
+import { ledgerOperations } from './ledger.js';
+import { modelOperations } from './models.js';
+import type { Operation, OperationContext } from './operation.js';
+import { paymentOperations } from './payments.js';
+import { reconciliationOperations } from './reconciliation.js';
+import { todayOperations } from './today.js';
+
+export const operations = {
+  ...keyOperations,
+  ...accountOperations,
+  ...ledgerOperations,
+  ...auditOperations,
+  ...todayOperations,
+  ...booksOperations,
+  ...paymentOperations,
+  ...modelOperations,
+  ...reconciliationOperations,
+} as const;
+
+export type OperationName = keyof typeof operations;
+export type OperationInput<Name extends OperationName> = z.input<
+  (typeof operations)[Name]['input']
+>;
+export type OperationOutput<Name extends OperationName> = Awaited<
+  ReturnType<(typeof operations)[Name]['run']>
+>;
+
+/** Whether the input may have an `idempotency_key`, with which a repetition changes nothing. */
+export function isRepeatable(name: OperationName): boolean {
+  return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
+}
+
+/** The form in which the input asks for the result, or `undefined` for JSON. */
+export function textFormatOf(
+  name: OperationName,
+  { format }: { readonly format?: unknown },
+): TextFormat<unknown> | undefined {
+  const { formats = {} } = operations[name] as Operation<z.ZodType, unknown>;
+  return typeof format === 'string' ? formats[format] : undefined;
+}
+
+/** Calls an operation by name, wherever it runs. */
+export type CallOperation = <Name extends OperationName>(
+  name: Name,
+  input: OperationInput<Name>,
+) => Promise<OperationOutput<Name>>;
+
+/**
+ * Checks the input and runs the operation.
+ *
+ * @throws {OperationError} A field of the input is invalid, or the operation is refused.
+ */
+export async function runOperation(
+  name: OperationName,
+  input: unknown,
+  context: OperationContext,
+): Promise<unknown> {
+  // The input and the `run` of one entry belong together, which the union type of the table cannot
+  // express.
+  const chosen = operations[name] as Operation<z.ZodType, unknown>;
+  const parsed = chosen.input.safeParse(input);
+  if (parsed.success) {
+    const running = chosen.run(parsed.data, context);
+    const cursor = cursorFieldOf(parsed.data);
+    return cursor === undefined ? running : running.catch(refusingCursor(cursor));
+  }
+  const [issue] = parsed.error.issues;
+  const field =
+    issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : (issue?.path.join('.') ?? '');
+  throw new OperationError(
+    400,
+    'invalid_request_error',
+    `${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`,
+  );
+}
+
+function cursorFieldOf(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  return ['cursor', 'after'].find((field) => field in input);
+}
+
+/** The cursor is checked by the store, because only the store knows its form. */
+function refusingCursor(field: string): (error: unknown) => never {
+  return function refuse(error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OperationError(400, 'invalid_request_error', `${field}: ${error.message}`);
+  };
+}

@@ -1,0 +1,280 @@
+/** Operations on payments, auto top-up and promotional codes. */
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
+import { PaymentProviderError } from '@gateway/payments';
+import { operatorsPaymentId } from '../../base/repeat-ids.js';
+import { centsFromUnits, unitsFromCents } from '../../config/cents.js';
+import {
+  MUST_BE_AFTER_FROM,
+  accountId,
+  amountUsd,
+  idempotencyId,
+  isInOrder,
+  pageSize,
+  rangeOf,
+  time,
+} from '../../endpoints/fields.js';
+import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
+import {
+  autoTopUpView,
+  paymentMoneyView,
+  paymentView,
+  promoCodeField,
+  promoCodeView,
+  reconciliationView,
+  unbookedView,
+} from '../../endpoints/payment-views.js';
+import { findDocument } from '../../payments/payment-ledger.js';
+import type { Known } from '../../payments/payment-ledger.js';
+import type { Payments } from '../../payments/payments.js';
+import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../../payments/promo-codes.js';
+import { cancelAutoTopUp } from '../../payments/stop-auto-top-up.js';
+import { list, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
+
+const paymentId = z
+  .string()
+  .regex(/^pay_[\w-]{1,64}$/, 'must be the id of a payment, such as pay_…');
+const cursor = z
+  .string()
+  .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
+  .transform(BigInt)
+  .optional();
+
+export const paymentOperations = {
+  listPayments: operation({
+    method: 'GET',
+    path: '/admin/payments',
+    right: 'read',
+    input: z.strictObject({ account_id: accountId.optional(), limit: pageSize, cursor }),
+    async run({ account_id, limit, cursor: before }, context) {
+      const found = await paymentsOf(context).list({ accountId: account_id, before, limit });
+      return list(found.map(paymentView), nextOf(found, limit));
+    },
+  }),
+
+  listUnbookedPayments: operation({
+    method: 'GET',
+    path: '/admin/payments/unbooked',
+    right: 'read',
+    input: z.strictObject({ limit: pageSize, cursor }),
+    async run({ limit, cursor: before }, context) {
+      const found = await paymentsOf(context).listUnbooked({ before, limit });
+      return list(found.map(unbookedView), nextOf(found, limit));
+    },
+  }),
+
+  reconcilePayments: operation({
+    method: 'POST',
+    path: '/admin/payments/reconcile',
+    right: 'change',
+    input: z
+      .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
+      .refine(isInOrder, MUST_BE_AFTER_FROM),
+    run: ({ from, until, apply }, context) =>
+      reachingProvider(async () =>
+        reconciliationView(
+          await paymentsOf(context).reconcile({ from, until }, apply ? 'apply' : 'compare'),
+        ),
+      ),
+  }),
+
+  showPayment: operation({
+    method: 'GET',
+    path: '/admin/payments/:payment_id',
+    right: 'read',
+    input: z.strictObject({ payment_id: paymentId }),
+    async run({ payment_id }, context) {
+      const payments = paymentsOf(context);
+      const payment = await found(payments, payment_id);
+      return paymentMoneyView(payment, await payments.moneyOf(payment));
+    },
+  }),
+
+  startPayment: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/payments',
+    right: 'credit',
+    input: z.strictObject({
+      account_id: accountId,
+      amount_usd: amountUsd,
+      /** Chosen by the caller. The same id starts only one payment of an account. */
+      request_id: idempotencyId,
+    }),
+    async run({ account_id, amount_usd, request_id }, context) {
+      const payments = paymentsOf(context);
+      if (payments.publicUrl === undefined) {
+        throw refused('PUBLIC_URL: must be set, so that the customer can return after paying');
+      }
+      if ((await context.store.getAccount(account_id)) === undefined) {
+        throw notFound('account_id', 'account');
+      }
+      const amountCents = wholeCents(amount_usd);
+      const { minCents, maxCents } = payments.limits;
+      if (amountCents < minCents || amountCents > maxCents) {
+        throw refused(`amount_usd: must be from ${usdOf(minCents)} to ${usdOf(maxCents)}`);
+      }
+      const returnUrl = `${payments.publicUrl}/dashboard/`;
+      const started = await reachingProvider(() =>
+        payments.start({
+          accountId: account_id,
+          amountCents,
+          requestKey: operatorsPaymentId(request_id),
+          by: 'operator',
+          startedBy: context.by.name,
+          returnUrl,
+        }),
+      );
+      if (started.outcome === 'conflict') {
+        throw conflict('request_id', 'was used before for another amount or return address');
+      }
+      return paymentView(started.payment);
+    },
+  }),
+
+  refundPayment: operation({
+    method: 'POST',
+    path: '/admin/payments/:payment_id/refunds',
+    right: 'change',
+    input: z.strictObject({
+      payment_id: paymentId,
+      /** Chosen by the caller. The same id refunds a payment only once. */
+      refund_id: idempotencyId,
+      amount_usd: amountUsd,
+    }),
+    async run({ payment_id, refund_id, amount_usd }, context) {
+      const payments = paymentsOf(context);
+      const payment = await found(payments, payment_id);
+      const { provider_payment_id: providerPaymentId } = payment.data;
+      if (providerPaymentId === null) throw conflict('payment_id', 'is not paid');
+      const amountCents = wholeCents(amount_usd);
+      const refunded = await reachingProvider(async () => {
+        // Refunds of different payments may have the same id.
+        const refundId = hashOf(`${payment_id}\n${refund_id}`);
+        const { by } = context;
+        return payments.refund({ refundId, payment, providerPaymentId, amountCents, by });
+      });
+      if (refunded.outcome === 'refused') throw refused(`amount_usd: ${refunded.message}`);
+      if (refunded.outcome === 'undone') {
+        throw conflict('refund_id', 'the refund with this id failed: use another id');
+      }
+      return {
+        object: 'refund' as const,
+        id: refunded.fact.refundId,
+        amount_usd: usdOf(refunded.fact.amountCents),
+        payment: paymentMoneyView(payment, await payments.moneyOf(payment)),
+      };
+    },
+  }),
+
+  showAutoTopUp: operation({
+    method: 'GET',
+    path: '/admin/accounts/:account_id/auto-top-up',
+    right: 'read',
+    input: z.strictObject({ account_id: accountId }),
+    run: ({ account_id }, { store }) => autoTopUpOf(store, account_id),
+  }),
+
+  /** The customer cannot cancel it any more once all keys of the account are revoked. */
+  cancelAutoTopUp: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/auto-top-up/cancel',
+    right: 'change',
+    input: z.strictObject({ account_id: accountId }),
+    async run({ account_id }, { store, by }) {
+      await cancelAutoTopUp(store, account_id, by);
+      return autoTopUpOf(store, account_id);
+    },
+  }),
+
+  createPromoCode: operation({
+    method: 'POST',
+    path: '/admin/promo-codes',
+    right: 'credit',
+    input: z.strictObject({
+      code: promoCodeField,
+      amount_usd: amountUsd,
+      max_redemptions: z.coerce.number().int().min(1).max(MAX_REDEMPTIONS),
+      expires_at: time.optional(),
+      credit_expires_at: time.optional(),
+    }),
+    async run(input, { store, by }) {
+      const created = await createPromoCode(store, {
+        code: input.code,
+        amount: input.amount_usd,
+        maxRedemptions: input.max_redemptions,
+        expiresAt: input.expires_at,
+        creditExpiresAt: input.credit_expires_at,
+        by,
+      });
+      if (created === undefined) throw conflict('code', 'exists already');
+      return promoCodeView(created);
+    },
+  }),
+
+  listPromoCodes: operation({
+    method: 'GET',
+    path: '/admin/promo-codes',
+    right: 'credit',
+    input: z.strictObject({ limit: pageSize, cursor }),
+    async run({ limit, cursor: before }, { store }) {
+      const found = await listPromoCodes(store, { before, limit });
+      return list(found.map(promoCodeView), nextOf(found, limit));
+    },
+  }),
+} as const;
+
+function paymentsOf({ payments }: OperationContext): Payments {
+  if (payments !== undefined) return payments;
+  throw new OperationError(
+    404,
+    'not_found_error',
+    'payments: are not configured; set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET',
+  );
+}
+
+async function autoTopUpOf(store: OperationContext['store'], account_id: string) {
+  if ((await store.getAccount(account_id)) === undefined) throw notFound('account_id', 'account');
+  return autoTopUpView(await findDocument(store, 'auto_top_up', account_id));
+}
+
+async function found(payments: Payments, id: string): Promise<Known<'payment'>> {
+  const payment = await payments.find(id);
+  if (payment === undefined) throw notFound('payment_id', 'payment');
+  return payment;
+}
+
+function nextOf(page: readonly { readonly seq: bigint }[], limit: number): string | undefined {
+  return page.length === limit ? page.at(-1)?.seq.toString() : undefined;
+}
+
+function wholeCents(amount: bigint): number {
+  const cents = centsFromUnits(amount);
+  if (cents === undefined) throw refused('amount_usd: must be in whole cents');
+  return cents;
+}
+
+function usdOf(cents: number): string {
+  return formatUsd(unitsFromCents(cents));
+}
+
+function hashOf(text: string): string {
+  return `refund_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+}
+
+function refused(message: string): OperationError {
+  return new OperationError(400, 'invalid_request_error', message);
+}
+
+async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PaymentProviderError)) throw error;
+    if (error.reason === 'reused')
+      throw conflict('refund_id', 'was used before for another amount');
+    throw new OperationError(503, 'api_error', `payments: ${error.message}`);
+  }
+}

@@ -1,0 +1,98 @@
+/** The overview that the console shows first: spend, balances and traffic of today. */
+
+import { z } from 'zod';
+import type { LedgerSummary, UsageSum } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { DAY_MS } from '../../base/times.js';
+import type { TrafficToday } from '../../observe/traffic-today.js';
+import { operation } from './operation.js';
+
+const DAYS = { today: 1, last_7_days: 7, last_30_days: 30 } as const;
+
+export const todayOperations = {
+  showToday: operation({
+    method: 'GET',
+    path: '/admin/today',
+    right: 'read',
+    input: z.strictObject({}),
+    async run(_input, { store, live, now, sendsEvents }) {
+      const today = Math.floor(now() / DAY_MS) * DAY_MS;
+      const until = new Date(today + DAY_MS);
+      const from = new Date(today - (DAYS.last_30_days - 1) * DAY_MS);
+      const [sums, summary, traffic] = await Promise.all([
+        store.readUsage({ by: ['day', 'model'], from, until }),
+        live?.ledger() ?? store.summarize(),
+        live?.traffic(),
+      ]);
+      const spendOf = (days: number) => {
+        const first = until.getTime() - days * DAY_MS;
+        return spendView(sums.filter(({ start }) => (start?.getTime() ?? 0) >= first));
+      };
+      return {
+        object: 'today' as const,
+        /** In UTC, like all days. */
+        day: new Date(today).toISOString().slice(0, 10),
+        spend: {
+          today: spendOf(DAYS.today),
+          last_7_days: spendOf(DAYS.last_7_days),
+          last_30_days: spendOf(DAYS.last_30_days),
+        },
+        /** Without a receiver, events are only listed, and none is undelivered. */
+        sends_events: sendsEvents,
+        ledger: ledgerView(summary),
+        gateway: traffic === undefined ? null : trafficView(traffic),
+      };
+    },
+  }),
+} as const;
+
+function spendView(sums: readonly UsageSum[]) {
+  const models = [...new Set(sums.map(({ model }) => model ?? ''))];
+  const byModel = models.map((model) => ({
+    model,
+    ...totalsOf(sums.filter((sum) => sum.model === model)),
+  }));
+  return { ...totalsOf(sums), by_model: byModel };
+}
+
+function totalsOf(sums: readonly UsageSum[]) {
+  const total = (amountOf: (sum: UsageSum) => bigint) =>
+    formatUsd(sums.reduce((amount, sum) => amount + amountOf(sum), 0n));
+  return {
+    requests: sums.reduce((requests, sum) => requests + sum.requests, 0),
+    charged_usd: total(({ listPrice, writtenOff }) => listPrice - writtenOff),
+    written_off_usd: total(({ writtenOff }) => writtenOff),
+  };
+}
+
+function ledgerView(summary: LedgerSummary) {
+  return {
+    accounts: summary.accounts,
+    keys: { ...summary.keys },
+    unspent_usd: formatUsd(summary.unspent),
+    overdrawn_usd: formatUsd(summary.overdrawn),
+    expired_usd: formatUsd(summary.expired),
+    written_off_usd: formatUsd(summary.writtenOff),
+    quarantined: summary.quarantined,
+    conflicts: summary.conflicts,
+    orphaned_holds: summary.orphanedHolds,
+    undelivered_events: summary.undeliveredEvents,
+    last_seal_at: summary.lastSealAt?.toISOString() ?? null,
+  };
+}
+
+function trafficView(traffic: TrafficToday) {
+  return {
+    since: traffic.since.toISOString(),
+    requests: [...traffic.requests].map(([status, requests]) => ({ status, requests })),
+    unbilled: [...traffic.unbilled].map(([reason, responses]) => ({ reason, responses })),
+    first_byte_ms: { p50: traffic.firstByteMs.p50, p95: traffic.firstByteMs.p95 },
+    upstream: {
+      responses: [...traffic.upstreamResponses].map(([status, responses]) => ({
+        status,
+        responses,
+      })),
+      account_refused: traffic.upstreamRefusals,
+    },
+  };
+}

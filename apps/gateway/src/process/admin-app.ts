@@ -1,0 +1,298 @@
+/**
+ * The operator's Express application, on a port of its own: operations, metrics and health.
+ * Operations need an admin token or a console session, metrics need a token if METRICS_TOKEN is
+ * set, and health needs none. API keys give no access here.
+ */
+
+import express from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-store';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Activity } from '../base/activity.js';
+import { mayDo } from '../config/admin-tokens.js';
+import type { AdminToken, Right } from '../config/admin-tokens.js';
+import type { Reloader } from '../config/reloader.js';
+import type { Settings } from '../config/settings.js';
+import { NEXT_CURSOR, rangeHeaders } from '../customer/key-route.js';
+import { OperationError } from '../endpoints/operation-error.js';
+import type { TextFormat } from '../endpoints/text-format.js';
+import { addressGroup } from '../http/client-address.js';
+import { inviteBody } from '../http/continue.js';
+import { refusalOfType } from '../http/json-body.js';
+import { allowHeader, methodNotAllowed } from '../http/no-endpoint.js';
+import { CONSOLE_PAGE } from '../http/pages/addresses.js';
+import type { PageFiles } from '../http/pages/page-files.js';
+import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
+import { badRequest, sendRefusal, storeUnavailable, unauthorized } from '../http/refusal.js';
+import type { Refusal } from '../http/refusal.js';
+import { newRequestId } from '../http/request-id.js';
+import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
+import { openApiRoute } from '../openapi/openapi-route.js';
+import { addConsoleSession, requireAdmin } from '../operator/console/session-routes.js';
+import type { SessionParts } from '../operator/console/session-routes.js';
+import { listCsv } from '../operator/operations/list-csv.js';
+import type { ListName } from '../operator/operations/list-csv.js';
+import type { OperationContext } from '../operator/operations/operation.js';
+import {
+  isRepeatable,
+  operations,
+  runOperation,
+  textFormatOf,
+} from '../operator/operations/operations.js';
+import type { OperationName } from '../operator/operations/operations.js';
+import { settingsRoutes } from '../operator/settings-routes.js';
+import { limitTokenGuesses } from '../operator/token-guesses.js';
+import { livenessRoute, readinessRoute } from './health.js';
+
+export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
+  /** Returns the settings in force. */
+  readonly settings: () => Pick<Settings, 'metricsToken'>;
+  readonly reloader: Reloader;
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
+  /** The metrics in the OpenMetrics form, which has exemplars; `undefined` without traces. */
+  readonly openMetrics: (() => Promise<string>) | undefined;
+  readonly activity: Pick<Activity, 'isStopping'>;
+  /** The console; `undefined` if there is none. */
+  readonly consolePage: PageFiles | undefined;
+  readonly log: Logger;
+}
+
+/** A batch of 200 lost charges has up to 200 KB: see `WITNESS_BATCH`. */
+const MAX_BODY = '256kb';
+
+export function createAdminApp(parts: AdminParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.get('/openapi.json', openApiRoute('admin'));
+  app.get('/healthz', livenessRoute());
+  app.get('/readyz', readinessRoute(parts));
+  app.use('/metrics', requireMetricsToken(parts));
+  app.get('/metrics', async (req, res) => {
+    const { metrics, openMetrics } = parts;
+    if (openMetrics !== undefined && wantsOpenMetrics(req)) {
+      res.setHeader('content-type', OPEN_METRICS_TYPE);
+      res.end(await openMetrics());
+      return;
+    }
+    res.setHeader('content-type', metrics.contentType);
+    res.end(await metrics.metrics());
+  });
+  app.use('/console', inviteToSend);
+  addConsoleSession(app, parts, refuse);
+  app.use(
+    '/admin',
+    requireAdmin(parts, refuse),
+    requireJson,
+    inviteToSend,
+    express.json({ limit: MAX_BODY }),
+  );
+  app.get('/admin/settings', requireRight('read'));
+  app.post('/admin/reload', requireRight('change'));
+  app.use(settingsRoutes(parts.reloader));
+  app.all('/admin/settings', refuseMethod('GET'));
+  app.all('/admin/reload', refuseMethod('POST'));
+  for (const name of operationNames()) {
+    const { method, path, right } = operations[name];
+    app[METHODS[method]](path, requireRight(right), async (req, res) => {
+      const token = tokenOf(res);
+      const given: unknown = method === 'GET' ? req.query : req.body;
+      const members = typeof given === 'object' ? given : {};
+      const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
+      const by = { name: token.name, address: addressGroup(req.ip) };
+      const input: Record<string, unknown> = { ...members, ...repeatable, ...req.params };
+      const result = await runOperation(name, input, { ...parts, by });
+      const format = textFormatOf(name, input) ?? csvFormatOf(name, input);
+      if (format === undefined) res.json(result);
+      else sendText(res, format, result);
+    });
+    const methods = Object.values(operations)
+      .filter((known) => known.path === path)
+      .map((known) => known.method);
+    if (method === methods.at(-1)) app.all(path, refuseMethod(...methods));
+  }
+  app.all(['/openapi.json', '/healthz', '/readyz', '/metrics'], refuseMethod('GET'));
+  app.all('/console/session', refuseMethod('GET', 'POST', 'DELETE'));
+  if (parts.consolePage !== undefined) {
+    app.get('/', redirectBrowsers(CONSOLE_PAGE));
+    app.use(servePage(CONSOLE_PAGE, parts.consolePage));
+  }
+  app.use(((_req, res) => {
+    refuse(res, {
+      status: 404,
+      type: 'not_found_error',
+      message: 'path: there is no such endpoint',
+    });
+  }) satisfies RequestHandler);
+  app.use(failed(parts.log));
+  return app;
+}
+
+/** The format of a list that was asked for as CSV, from the columns of its schema. */
+function csvFormatOf(
+  name: OperationName,
+  { format }: { readonly format?: unknown },
+): TextFormat<unknown> | undefined {
+  const { isAlsoCsv } = operations[name] as { readonly isAlsoCsv?: true };
+  if (isAlsoCsv !== true || format !== 'csv') return undefined;
+  const write = (list: unknown) =>
+    listCsv(name as ListName, (list as { readonly data: readonly object[] }).data);
+  return { mediaType: 'text/csv', write };
+}
+
+/** The cursor of a list's next page, which a text cannot contain. */
+function nextCursorOf(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null || !('next_cursor' in result)) return undefined;
+  return typeof result.next_cursor === 'string' ? result.next_cursor : undefined;
+}
+
+/** Whether the result states the range that it is about. */
+function hasRange(result: unknown): result is { readonly from: string; readonly until: string } {
+  if (typeof result !== 'object' || result === null) return false;
+  const { from, until } = result as { readonly from?: unknown; readonly until?: unknown };
+  return typeof from === 'string' && typeof until === 'string';
+}
+
+function sendText(res: express.Response, format: TextFormat<unknown>, result: unknown): void {
+  const { mediaType, write, headers } = format;
+  const next = nextCursorOf(result);
+  res.writeHead(200, {
+    'content-type': `${mediaType}; charset=utf-8`,
+    ...headers,
+    ...(next === undefined ? {} : { [NEXT_CURSOR]: next }),
+    ...(hasRange(result) ? rangeHeaders(result) : {}),
+  });
+  res.end(write(result));
+}
+
+/**
+ * Paths without parameters come first, because `/admin/keys/find` also matches
+ * `/admin/keys/:key_id`.
+ */
+function operationNames(): readonly OperationName[] {
+  const hasParameter = (name: OperationName): number => Number(operations[name].path.includes(':'));
+  const names = Object.keys(operations) as OperationName[];
+  return names.sort((left, right) => hasParameter(left) - hasParameter(right));
+}
+
+function refuseMethod(...allowed: readonly string[]): RequestHandler {
+  return function refuseOtherMethod(req, res) {
+    res.setHeader('allow', allowHeader(allowed));
+    const asked = { method: req.method, url: req.originalUrl, path: req.path };
+    refuse(res, methodNotAllowed(asked, allowed.join(' and ')));
+  };
+}
+
+const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
+
+/** Requires METRICS_TOKEN, if one is set. It gives access to the metrics only. */
+function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler {
+  const name = 'METRICS_TOKEN';
+  const findMetricsToken = limitTokenGuesses({
+    ...{
+      limiter,
+      name: 'metrics',
+      wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
+    },
+    tokens: () => {
+      const token = settings().metricsToken;
+      return token === undefined ? [] : [{ name, right: 'read', token }];
+    },
+  });
+  return async function checkMetricsToken(req, res, next) {
+    if (settings().metricsToken === undefined) {
+      next();
+      return;
+    }
+    const found = await findMetricsToken(req);
+    if ('refusal' in found) refuse(res, found.refusal);
+    else next();
+  };
+}
+
+/** Must run after {@link requireAdmin}. */
+function requireRight(right: Right): RequestHandler {
+  return function checkRight(_req, res, next) {
+    const token = tokenOf(res);
+    if (mayDo(token, right)) next();
+    else refuse(res, forbidden(token));
+  };
+}
+
+function tokenOf(res: express.Response): AdminToken {
+  const { token } = res.locals as { readonly token: AdminToken };
+  return token;
+}
+
+function forbidden({ name, right }: AdminToken): Refusal {
+  const may = right === 'read' ? 'read' : 'read and add credit';
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `authorization: the token "${name}" may only ${may}`,
+  };
+}
+
+/**
+ * Reads `Idempotency-Key`, which shops and SDKs send as a header. Operations take it as a member of
+ * their input.
+ */
+function idempotencyKeyOf(
+  name: OperationName,
+  header: string | string[] | undefined,
+): { readonly idempotency_key?: string } {
+  return isRepeatable(name) && typeof header === 'string' ? { idempotency_key: header } : {};
+}
+
+const requireJson: RequestHandler = (req, res, next) => {
+  const refusal = refusalOfType(req);
+  if (refusal === undefined) next();
+  else refuse(res, refusal);
+};
+
+const inviteToSend: RequestHandler = (req, res, next) => {
+  inviteBody(req, res);
+  next();
+};
+
+function failed(log: Logger): ErrorRequestHandler {
+  return function answerFailure(error: unknown, _req, res, _next): void {
+    if (error instanceof OperationError) {
+      refuse(res, { status: error.status, type: error.type, message: error.message });
+    } else if (error instanceof StoreUnavailableError) {
+      log.warn({ fault: error.message }, 'admin request failed');
+      refuse(res, storeUnavailable(error));
+    } else if (error instanceof BackgroundWorkError) {
+      log.error({ err: error }, 'admin request failed');
+      refuse(res, { status: 500, type: 'api_error', message: error.message });
+    } else if (error instanceof URIError) {
+      refuse(res, badRequest('path: cannot be decoded'));
+    } else if (isBodyError(error)) {
+      refuse(res, {
+        status: error.status,
+        type: 'invalid_request_error',
+        message: 'body: must be a JSON object of at most 256 KB',
+      });
+    } else {
+      log.error({ err: error }, 'admin request crashed');
+      refuse(res, { status: 500, type: 'api_error', message: 'the gateway failed' });
+    }
+  };
+}
+
+/** The errors that the body parser throws for a body that is too large or is not JSON. */
+function isBodyError(error: unknown): error is { status: number } {
+  return (
+    error instanceof Error &&
+    'status' in error &&
+    typeof error.status === 'number' &&
+    error.status >= 400 &&
+    error.status < 500
+  );
+}
+
+function refuse(res: express.Response, refusal: Refusal): void {
+  sendRefusal(res, refusal, { dialect: 'messages', requestId: newRequestId(Date.now()) });
+}

@@ -1,0 +1,234 @@
+/** The client-facing Express application: one table of routes, and JSON errors for other paths. */
+
+import cors from 'cors';
+import express from 'express';
+import type {
+  ErrorRequestHandler,
+  Express,
+  NextFunction,
+  Request,
+  RequestHandler,
+  Response,
+} from 'express';
+import { accountRoute } from '../customer/account.js';
+import { balanceRoute } from '../customer/balance.js';
+import type { CustomerParts } from '../customer/customer-parts.js';
+import { deleteResponseRoute, getResponseRoute } from '../customer/kept-response.js';
+import { addKeyManagement } from '../customer/keys.js';
+import { createLinkRoute } from '../customer/links.js';
+import { getModelRoute, listModelsRoute } from '../customer/models.js';
+import { pricesRoute } from '../customer/prices.js';
+import { statementRoute } from '../customer/statement.js';
+import { addTopUps, redeemRoute } from '../customer/top-ups.js';
+import { getUsageRoute, listUsageRoute, usageSummaryRoute } from '../customer/usage.js';
+import type { ExchangeParts } from '../exchange/exchange-parts.js';
+import { countTokensRoute, messagesRoute } from '../exchange/messages.js';
+import { translatedRoute } from '../exchange/translated-route.js';
+import { canonicalUrl } from '../http/canonical-path.js';
+import { allowHeader, methodNotAllowed, noEndpoint, noWebSocket } from '../http/no-endpoint.js';
+import type { Asked } from '../http/no-endpoint.js';
+import { CUSTOMER_PAGE } from '../http/pages/addresses.js';
+import type { PageFiles } from '../http/pages/page-files.js';
+import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
+import { badRequest, sendEarlyRefusal } from '../http/refusal.js';
+import type { Dialect, Refusal } from '../http/refusal.js';
+import { newRequestId } from '../http/request-id.js';
+import { openApiRoute } from '../openapi/openapi-route.js';
+import { stripeWebhookRoute } from '../payments/stripe-webhook.js';
+import { livenessRoute, readinessRoute } from './health.js';
+
+/** What the client-facing application is composed of. */
+export interface AppParts extends ExchangeParts, CustomerParts {
+  readonly trustedProxies: number;
+  readonly corsOrigins: ReadonlySet<string>;
+  /** The page for holders of keys; `undefined` if there is none. */
+  readonly customerPage: PageFiles | undefined;
+}
+
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('query parser', 'simple');
+  app.set('trust proxy', parts.trustedProxies);
+
+  app.use(endConnections(parts));
+  app.use(useCanonicalPath);
+  if (parts.corsOrigins.size > 0) app.use(allowBrowsers(parts.corsOrigins));
+  const { customerPage } = parts;
+  if (customerPage !== undefined) app.get('/', redirectBrowsers(CUSTOMER_PAGE));
+  app.route('/').get(describeGateway(parts)).all(refuseMethod('GET'));
+  app.route('/v1/messages').post(messagesRoute(parts)).all(refuseMethod('POST'));
+  app.route('/v1/messages/count_tokens').post(countTokensRoute(parts)).all(refuseMethod('POST'));
+  for (const [path, format] of [
+    ['/v1/chat/completions', 'chat.completions'],
+    ['/v1/responses', 'responses'],
+    ['/v1/responses/input_tokens', 'input_tokens'],
+  ] as const) {
+    app.route(path).post(translatedRoute(format, parts)).all(refuseMethod('POST'));
+  }
+  app
+    .route('/v1/responses/:response_id')
+    .get(getResponseRoute(parts))
+    .delete(deleteResponseRoute(parts))
+    .all(onlyOfResponse(refuseMethod('GET', 'DELETE')));
+  const reads = [
+    ['/v1/models', listModelsRoute(parts)],
+    ['/v1/models/:id', getModelRoute(parts)],
+    ['/v1/dashboard/account', accountRoute(parts)],
+    ['/v1/dashboard/balance', balanceRoute(parts)],
+    ['/v1/dashboard/usage', listUsageRoute(parts)],
+    ['/v1/dashboard/usage/summary', usageSummaryRoute(parts)],
+    ['/v1/dashboard/usage/:request_id', getUsageRoute(parts)],
+    ['/v1/dashboard/prices', pricesRoute(parts)],
+    ['/v1/dashboard/statement', statementRoute(parts)],
+    ['/openapi.json', openApiRoute('client')],
+    ['/healthz', livenessRoute()],
+    ['/readyz', readinessRoute(parts)],
+  ] as const;
+  for (const [path, route] of reads) {
+    app.route(path).get(route).all(refuseMethod('GET'));
+  }
+  app.route('/v1/dashboard/links').post(createLinkRoute(parts)).all(refuseMethod('POST'));
+  addKeyManagement(app, parts);
+  app.route('/v1/dashboard/keys').all(refuseMethod('GET', 'POST'));
+  app.route('/v1/dashboard/keys/:key_id').all(refuseMethod('GET', 'PATCH'));
+  for (const act of ['rotate', 'suspend', 'resume', 'revoke']) {
+    app.route(`/v1/dashboard/keys/:key_id/${act}`).all(refuseMethod('POST'));
+  }
+  app.route('/v1/dashboard/promo-codes').post(redeemRoute(parts)).all(refuseMethod('POST'));
+  if (parts.payments !== undefined) {
+    addTopUps(app, parts.payments, parts);
+    app.route('/v1/dashboard/top-ups').all(refuseMethod('GET', 'POST'));
+    app.route('/v1/dashboard/top-ups/:payment_id').all(refuseMethod('GET'));
+    app.route('/v1/dashboard/top-ups/:payment_id/receipt').all(refuseMethod('GET'));
+    app.route('/v1/dashboard/auto-top-up').all(refuseMethod('GET', 'PUT', 'DELETE'));
+    app
+      .route('/webhooks/stripe')
+      .post(stripeWebhookRoute(parts.payments, parts))
+      .all(refuseMethod('POST'));
+  }
+  if (customerPage !== undefined) app.use(servePage(CUSTOMER_PAGE, customerPage));
+  app.use(notFound);
+  app.use(failed(parts));
+  return app;
+}
+
+function useCanonicalPath(req: Request, _res: Response, next: NextFunction): void {
+  req.url = canonicalUrl(req.url);
+  next();
+}
+
+/** The headers that a page may read. */
+const EXPOSED_HEADERS = [
+  'request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-request-id',
+  'x-gateway-request-id',
+  'x-gateway-charge-usd',
+  'x-gateway-balance-usd',
+  'x-gateway-next-cursor',
+  'x-gateway-from',
+  'x-gateway-until',
+  'x-gateway-archived-until',
+  'x-gateway-translation-notes',
+];
+const PREFLIGHT_SECONDS = 7_200;
+
+/** A page sends keys in headers that it sets itself, so cookies are never allowed. */
+function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
+  return cors({
+    origin: origins.has('*') ? '*' : [...origins],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_SECONDS,
+  });
+}
+
+/** Answers `GET /`, which people and programs request to see whether the gateway is up. */
+function describeGateway({ topUpUrl }: AppParts): RequestHandler {
+  return function describe(req, res) {
+    const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
+    res.json({
+      name: 'gateway',
+      base_urls: { messages: base, chat_completions: `${base}/v1`, responses: `${base}/v1` },
+      ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
+    });
+  };
+}
+
+/**
+ * While a process drains, each connection gets at most one more response. Otherwise a busy client
+ * would keep the process running forever.
+ */
+function endConnections({ activity }: AppParts): RequestHandler {
+  return function endConnection(_req, res, next) {
+    if (!activity.keepsConnection()) res.setHeader('connection', 'close');
+    next();
+  };
+}
+
+function refuseMethod(
+  ...allowed: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
+): RequestHandler {
+  return function refuseOtherMethod(req, res) {
+    if (req.headers.upgrade?.toLowerCase() === 'websocket') {
+      // RFC 9110, 15.5.22: such an answer must name the protocol that is served.
+      res.setHeader('upgrade', 'HTTP/1.1').setHeader('connection', 'upgrade, close');
+      refuse(req, res, noWebSocket(askedBy(req), allowed.join(' and ')));
+      return;
+    }
+    res.setHeader('allow', allowHeader(allowed));
+    refuse(req, res, methodNotAllowed(askedBy(req), allowed.join(' and ')));
+  };
+}
+
+/** Other paths below `/v1/responses`, such as `/v1/responses/compact`, are not ids. */
+function onlyOfResponse(handler: RequestHandler): RequestHandler {
+  return function refuseIfResponse(req, res, next) {
+    if (String(req.params['response_id']).startsWith('resp_')) handler(req, res, next);
+    else next();
+  };
+}
+
+function notFound(req: Request, res: Response): void {
+  refuse(req, res, noEndpoint(askedBy(req)));
+}
+
+function askedBy({ method, originalUrl, path }: Request): Asked {
+  return { method, url: originalUrl, path };
+}
+
+/** An unforeseen fault, or a path that cannot be decoded. The fault's text stays in the log. */
+function failed(parts: AppParts): ErrorRequestHandler {
+  return function answerFailure(error: unknown, req, res, _next): void {
+    const isClientError = error instanceof URIError;
+    if (!isClientError) parts.log.error({ err: error }, 'request crashed');
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    refuse(
+      req,
+      res,
+      isClientError
+        ? badRequest('path: cannot be decoded')
+        : { status: 500, type: 'api_error', message: 'the gateway failed; nothing was charged' },
+    );
+  };
+}
+
+function refuse(req: Request, res: Response, refusal: Refusal): void {
+  const context = { dialect: dialectOf(req), requestId: newRequestId(Date.now()) };
+  sendEarlyRefusal(req, res, refusal, context);
+}
+
+/**
+ * The chat form of an error has all members of the native form, so it also serves all other paths.
+ */
+function dialectOf(req: Request): Dialect {
+  return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';
+}

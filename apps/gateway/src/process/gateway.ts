@@ -1,0 +1,106 @@
+/**
+ * Composes a gateway: the parts that exist once, the processes that serve clients, and the admin
+ * API. The processes are this one (`single-process.ts`) or workers (`workers/primary.ts`).
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { BalanceStore } from '@gateway/balance-store';
+import type { PriceTable } from '@gateway/billing';
+import { openLog } from '../base/log.js';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/config.js';
+import type { DataDir } from '../config/data-dir.js';
+import type { Reloader } from '../config/reloader.js';
+import type { Settings } from '../config/settings.js';
+import { openResponseMemory } from '../exchange/response-memory/open-response-memory.js';
+import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
+import { createRegistry } from '../observe/registry.js';
+import type { Payments } from '../payments/payments.js';
+import { openSharedParts } from './shared-parts.js';
+import type { ClientProcesses } from './shared-parts.js';
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly store: BalanceStore;
+  readonly prices: PriceTable;
+  readonly log: Logger;
+  /** Present if the ledger is embedded, that is, without `DATABASE_URL`. */
+  readonly dataDir: DataDir | undefined;
+  readonly isSimulated: boolean;
+  /** Reads the settings again, and logs the outcome. */
+  readonly reload: Reloader['reload'];
+  /**
+   * Announces the stop for the configured time. Then stops accepting connections, waits for a
+   * limited time until the requests on open ones are finished and charged, and closes everything.
+   *
+   * @returns `abandoned`, how many requests were still in progress then
+   */
+  stop(): Promise<{ readonly abandoned: number }>;
+}
+
+/** What the processes that serve clients get. */
+export interface SharedWithClients extends Log {
+  readonly store: BalanceStore;
+  readonly settings: Settings;
+  readonly payments: Payments | undefined;
+  /** `undefined`: no responses are kept. */
+  readonly responses: ResponseMemory | undefined;
+  readonly registry: Registry;
+}
+
+export async function composeGateway<Clients extends ClientProcesses>(
+  config: Config,
+  {
+    label,
+    start,
+  }: {
+    /** Of this process among others that have the same metrics and the same log. */
+    readonly label?: string;
+    readonly start: (shared: SharedWithClients) => Promise<Clients>;
+  },
+): Promise<RunningGateway & { readonly clients: Clients }> {
+  const { log, writeLine } = openLog(config.logLevel, { isShared: label !== undefined });
+  const registry = createRegistry(label);
+  const responses = await openResponseMemory(config, log);
+  const shared = await openSharedParts(config, { log, registry, responses }).catch(
+    (error: unknown) => {
+      responses?.close();
+      throw error;
+    },
+  );
+  const { store, prices, settings, payments, dataDir, isSimulated } = shared;
+  let clients: Clients | undefined;
+
+  async function close(): Promise<{ readonly abandoned: number }> {
+    const drained = (await clients?.drain()) ?? { abandoned: 0 };
+    await shared.closeAdmin();
+    await shared.closeLedger();
+    await clients?.close();
+    responses?.close();
+    await shared.closeSimulator();
+    log.flush();
+    return drained;
+  }
+
+  try {
+    clients = await start({ log, writeLine, registry, store, settings, payments, responses });
+    const { url } = clients;
+    const { reload, adminUrl } = await shared.openAdmin(clients);
+    return {
+      ...{ url, adminUrl, store, prices, log, dataDir, isSimulated, reload, clients },
+      async stop() {
+        if (config.drainDelayMs > 0) {
+          clients?.announceStop();
+          await sleep(config.drainDelayMs);
+        }
+        return close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
