@@ -61,10 +61,10 @@ const GATEWAY_LAYERS = {
   observe: ['base', 'config', 'http', 'ledger', 'upstream'],
   payments: ['base', 'config', 'http', 'ledger', 'observe'],
   endpoints: ['base', 'config', 'ledger', 'upstream', 'observe', 'payments'],
-  exchange: ['base', 'config', 'http', 'ledger', 'upstream', 'observe'],
+  exchange: ['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'endpoints'],
   customer: ['base', 'config', 'http', 'ledger', 'observe', 'payments', 'endpoints', 'exchange'],
   operator: ['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'payments', 'endpoints'],
-  openapi: ['endpoints', 'customer', 'operator'],
+  openapi: ['endpoints', 'exchange', 'customer', 'operator'],
   process: [
     ...['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'payments', 'endpoints'],
     ...['exchange', 'customer', 'operator', 'openapi'],

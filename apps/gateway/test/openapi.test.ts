@@ -8,13 +8,12 @@ import { startStripeSimulator } from '@gateway/payments/testing';
 import type { StripeSimulator } from '@gateway/payments/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import type { Endpoint } from '../src/endpoints/endpoint.js';
 import { error, settings } from '../src/endpoints/schemas.js';
 import { openApiDocument } from '../src/openapi/document.js';
-import { adminEndpoints, clientEndpoints } from '../src/openapi/endpoints.js';
-import type { Endpoint } from '../src/openapi/endpoints.js';
+import { ENDPOINTS } from '../src/openapi/endpoints.js';
 import { operations } from '../src/operator/operations/operations.js';
 import type { OperationInput, OperationName } from '../src/operator/operations/operations.js';
-import { operationOutputs } from '../src/operator/operations/outputs.js';
 import { createApp } from '../src/process/app.js';
 import {
   MODEL,
@@ -85,13 +84,13 @@ describe('the OpenAPI document for clients', () => {
         .filter(({ method }) => method !== undefined)
         .map(({ method }) => `${method ?? ''} ${route?.path ?? ''}`),
     );
-    expect(namesOf(clientEndpoints)).toEqual([...new Set(routes)].sort());
+    expect(namesOf(ENDPOINTS.client)).toEqual([...new Set(routes)].sort());
   });
 });
 
 describe('the OpenAPI document for operators', () => {
   it('has each operation once', () => {
-    const described = namesOf(adminEndpoints).filter((name) => name.includes(' /admin/'));
+    const described = namesOf(ENDPOINTS.admin).filter((name) => name.includes(' /admin/'));
     const known = Object.values(operations).map(
       ({ method, path }) => `${method.toLowerCase()} ${path}`,
     );
@@ -122,8 +121,8 @@ describe('the OpenAPI documents', () => {
 
   it('name each endpoint once, and refer to nothing that is missing', () => {
     for (const [port, endpoints] of [
-      ['client', clientEndpoints],
-      ['admin', adminEndpoints],
+      ['client', ENDPOINTS.client],
+      ['admin', ENDPOINTS.admin],
     ] as const) {
       const ids = endpoints.map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
@@ -197,7 +196,7 @@ describe('what the gateway answers', () => {
     const seen = new Set<OperationName>();
     async function call<Name extends OperationName>(name: Name, input: OperationInput<Name>) {
       const answer = await gateway.call(name, input);
-      check(name, operationOutputs[name], answer);
+      check(name, operations[name].output, answer);
       seen.add(name);
       return answer;
     }
@@ -315,7 +314,7 @@ describe('what the gateway answers', () => {
 
   it('to clients has the shape that the document states', async () => {
     const endpoint = (id: string): z.ZodType => {
-      const found = clientEndpoints.find((known) => known.id === id);
+      const found = ENDPOINTS.client.find((known) => known.id === id);
       if (found?.result === undefined) throw new Error(`nothing describes ${id}`);
       return found.result;
     };
@@ -413,7 +412,7 @@ describe('what the gateway answers', () => {
     const code = 'OF-THE-DOCUMENT';
     await gateway.call('createPromoCode', { code, amount_usd: '1', max_redemptions: 1 });
     await call('redeemPromoCode', '/v1/dashboard/promo-codes', { body: { code } });
-    expect([...seen].sort()).toEqual(clientEndpoints.map((known) => known.id).sort());
+    expect([...seen].sort()).toEqual(ENDPOINTS.client.map((known) => known.id).sort());
   });
 
   it('to a refused request is an error of the shape that the document states', async () => {
@@ -441,7 +440,7 @@ describe('what the gateway answers', () => {
       method: 'POST',
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
-    const logIn = adminEndpoints.find(({ id }) => id === 'logIn');
+    const logIn = ENDPOINTS.admin.find(({ id }) => id === 'logIn');
     if (logIn?.result === undefined) throw new Error('nothing describes the log-in');
     check('logIn', logIn.result, await response.json());
   });

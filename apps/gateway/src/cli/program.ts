@@ -12,7 +12,7 @@ import type { DataDir } from '../config/data-dir.js';
 import { exampleFile } from '../config/describe-variables.js';
 import { readWholeTable } from '../config/settings.js';
 import { embeddedLedger, openStore } from '../ledger/open-store.js';
-import type { Port } from '../openapi/document.js';
+import type { Port } from '../openapi/openapi-route.js';
 import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';

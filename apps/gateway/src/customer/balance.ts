@@ -3,18 +3,25 @@
  * upstream.
  */
 
-import type { RequestHandler } from 'express';
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
-import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
+import * as schema from '../endpoints/schemas.js';
+import { keyEndpoint } from './key-route.js';
 
 const POLICY = { limit: 30, windowMs: MINUTE_MS } as const;
 
-export function balanceRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'balance', accepted: 'bearer_or_link', limit: POLICY },
-    parts,
+export const getBalance = keyEndpoint(
+  {
+    method: 'get',
+    path: '/v1/dashboard/balance',
+    id: 'getBalance',
+    summary: "The balance of the key's account",
+    credential: 'link',
+    result: schema.balance,
+    name: 'balance',
+    limit: POLICY,
+  },
+  (parts) =>
     async ({ id }) => {
       const key = await parts.store.getKey(id);
       if (key === undefined) throw new Error('an authenticated key has no record');
@@ -27,5 +34,4 @@ export function balanceRoute(parts: CustomerParts): RequestHandler {
         )},"is_active":${String(key.isActive)},"last_synced_at":"${(lastChargedAt ?? createdAt).toISOString()}"}`,
       };
     },
-  );
-}
+);

@@ -7,6 +7,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
+import type { Endpoint as Declared, Served } from '../endpoints/endpoint.js';
 import { authenticate, isRead } from '../exchange/authentication.js';
 import type { AcceptedCredential } from '../exchange/credentials.js';
 import { brokenStatusOn } from '../http/broken-request.js';
@@ -50,18 +51,32 @@ interface Range {
   readonly until: string;
 }
 
-export function keyRoute(
-  route: {
-    readonly endpoint: Endpoint;
-    readonly accepted: AcceptedCredential;
-    /**
-     * Limit of requests per address, applied before the credential is checked. A key and an account
-     * may send {@link TIMES} as many, from all addresses.
-     */
-    readonly limit: LogPolicy | undefined;
-  },
+/** An endpoint for a key, as it is declared. */
+export interface KeyEndpoint extends Declared {
+  readonly credential: AcceptedCredential;
+  /** Its name in logs, metrics and limits. */
+  readonly name: Endpoint;
+  /**
+   * Limit of requests per address, applied before the credential is checked. A key and an account
+   * may send {@link TIMES} as many, from all addresses.
+   */
+  readonly limit: LogPolicy | undefined;
+}
+
+type Answer = (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>;
+
+/** Declares an endpoint together with its answer to an authenticated key within its limits. */
+export function keyEndpoint(
+  endpoint: KeyEndpoint,
+  answer: (parts: CustomerParts) => Answer,
+): Served<CustomerParts> {
+  return { ...endpoint, serve: (parts) => keyRoute(endpoint, parts, answer(parts)) };
+}
+
+function keyRoute(
+  { name, credential, limit: policy }: KeyEndpoint,
   parts: CustomerParts,
-  read: (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>,
+  read: Answer,
 ): RequestHandler {
   return async function serveRead(req, res) {
     const startedAt = parts.now();
@@ -78,7 +93,7 @@ export function keyRoute(
     } finally {
       parts.telemetry.requestFinished({
         requestId,
-        endpoint: route.endpoint,
+        endpoint: name,
         durationMs: parts.now() - startedAt,
         ...finished,
       });
@@ -116,7 +131,7 @@ export function keyRoute(
   async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
     const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
     if (tooMany !== undefined) return { refusal: tooMany };
-    const authentication = await authenticate(req, parts, route.accepted);
+    const authentication = await authenticate(req, parts, credential);
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
     const { key } = authentication;
     const refusal =
@@ -130,11 +145,11 @@ export function keyRoute(
     whose: keyof typeof TIMES,
     id: string,
   ): Promise<Refusal | undefined> {
-    if (route.limit === undefined) return undefined;
-    const { windowMs } = route.limit;
-    const limit = route.limit.limit * TIMES[whose];
+    if (policy === undefined) return undefined;
+    const { windowMs } = policy;
+    const limit = policy.limit * TIMES[whose];
     // One endpoint can have routes with different limits. These are counted separately.
-    const subject = `${route.endpoint}:${String(route.limit.limit)}:${id}`;
+    const subject = `${name}:${String(policy.limit)}:${id}`;
     const decision = await parts.limiter.record(subject, { limit, windowMs });
     if (decision.outcome === 'allowed') return undefined;
     const what = `this endpoint takes ${String(limit)} requests per minute from one ${whose}`;

@@ -3,12 +3,13 @@
  * the keys of its account. It can neither add money nor leave its account.
  */
 
-import type { Express, Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import { z } from 'zod';
 import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/balance-store';
 import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
 import { holdersId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
+import type { Served } from '../endpoints/endpoint.js';
 import {
   capsOf,
   idempotencyId,
@@ -21,6 +22,7 @@ import {
 } from '../endpoints/fields.js';
 import { REVOKED, createdOf, rotated } from '../endpoints/key-outcomes.js';
 import { OperationError, conflict } from '../endpoints/operation-error.js';
+import * as schema from '../endpoints/schemas.js';
 import { keyView, operatorBoundsView } from '../endpoints/views.js';
 import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
@@ -28,12 +30,12 @@ import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
-import type { ReadAnswer } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
+import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: MINUTE_MS } as const;
-const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
+const ROUTE = { name: 'keys', limit: POLICY } as const;
 /**
  * Each key has its own limits, so an unlimited number of keys would bypass them. Revoked keys do
  * not count.
@@ -42,7 +44,7 @@ const MAX_KEYS_PER_ACCOUNT = 100;
 
 const { scope: _scope, ...rules } = keyRules;
 
-export const newKey = z.strictObject({
+const newKey = z.strictObject({
   name,
   ...rules,
   metadata: metadata.optional(),
@@ -56,7 +58,7 @@ export const changedKey = z.strictObject({
   expires_at: time.nullable().optional(),
 });
 
-export const rotation = z.strictObject({
+const rotation = z.strictObject({
   grace_seconds: z.coerce
     .number()
     .int()
@@ -65,140 +67,212 @@ export const rotation = z.strictObject({
     .default(0),
 });
 
-export const listQuery = z.strictObject({
+const listQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
   after: keyId.optional(),
 });
 
 /** A request of a key that may manage keys, and the actor of its changes. */
 interface Managed {
+  readonly parts: CustomerParts;
   readonly key: KeyRecord;
   readonly req: Request;
   readonly by: Actor;
 }
 
-export function addKeyManagement(app: Express, parts: CustomerParts): void {
-  const { store } = parts;
-  const managed = (work: (managed: Managed) => Promise<ReadAnswer>) => manageRoute(parts, work);
-  const change = (act: 'suspendKey' | 'resumeKey' | 'revokeKey') =>
-    managed(async ({ key, req, by }) => {
-      const target = await targetOf(parts, key, req);
-      if ('refusal' in target) return target;
-      if (target.id === key.id) return { refusal: ownKey() };
-      const changed = await store[act](target.id, by);
-      if (act === 'resumeKey' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
-      return shown(parts, changed);
+const listKeys = managed(
+  {
+    ...ROUTE,
+    method: 'get',
+    path: '/v1/dashboard/keys',
+    id: 'listKeys',
+    summary: 'The keys of the account, for a key that may manage them',
+    credential: 'link',
+    query: listQuery,
+    result: schema.listOf(schema.holderKey),
+  },
+  async ({ parts, key, req }) => {
+    const query = listQuery.safeParse(req.query);
+    if (!query.success) return { refusal: refusalOfQuery(query.error) };
+    const { limit, after } = query.data;
+    const keys = await parts.store.listKeys({ accountId: key.accountId, limit, after });
+    const next = keys.length === limit ? keys.at(-1)?.id : undefined;
+    return {
+      json: {
+        object: 'list',
+        data: await holderViews(parts, keys, key.accountId),
+        has_more: next !== undefined,
+        next_cursor: next ?? null,
+      },
+    };
+  },
+);
+
+const createKey = managed(
+  {
+    ...ROUTE,
+    method: 'post',
+    path: '/v1/dashboard/keys',
+    id: 'createKey',
+    summary: 'A new key of the account',
+    credential: 'bearer',
+    body: newKey,
+    isRepeatable: true,
+    result: schema.newHolderKey,
+  },
+  async ({ parts, key, req, by }) => {
+    const input = newKey.safeParse(req.body);
+    if (!input.success) return { refusal: refusalOfQuery(input.error) };
+    const { accountId } = key;
+    const repeated = repetitionOf(req, key);
+    if ('refusal' in repeated) return repeated;
+    const { expires_at, models, ...given } = input.data;
+    const created = await parts.store.create({
+      creationId: repeated.id,
+      account: { id: accountId },
+      maxKeys: MAX_KEYS_PER_ACCOUNT,
+      key: {
+        name: given.name,
+        // The limits are never higher than those of the key that creates it.
+        limits: limitsWithin(key, limitsOf(given)),
+        expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
+        metadata: given.metadata,
+        models: modelsWithin(key, models),
+        caps: capsOf(given),
+      },
+      by,
     });
+    const { key: record } = createdOf(created, 'account_external_id');
+    if (record === undefined) throw new Error('the key was not created');
+    const credential = created.outcome === 'created' ? created.credential : undefined;
+    return { json: { ...(await holderView(parts, record)), api_key: credential ?? null } };
+  },
+);
 
-  app.get(
-    '/v1/dashboard/keys',
-    managed(async ({ key, req }) => {
-      const query = listQuery.safeParse(req.query);
-      if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const { limit, after } = query.data;
-      const keys = await store.listKeys({ accountId: key.accountId, limit, after });
-      const next = keys.length === limit ? keys.at(-1)?.id : undefined;
-      return {
-        json: {
-          object: 'list',
-          data: await holderViews(parts, keys, key.accountId),
-          has_more: next !== undefined,
-          next_cursor: next ?? null,
-        },
-      };
-    }),
-  );
-  app.post(
-    '/v1/dashboard/keys',
-    managed(async ({ key, req, by }) => {
-      const input = newKey.safeParse(req.body);
-      if (!input.success) return { refusal: refusalOfQuery(input.error) };
-      const { accountId } = key;
-      const repeated = repetitionOf(req, key);
-      if ('refusal' in repeated) return repeated;
-      const { expires_at, models, ...given } = input.data;
-      const created = await store.create({
-        creationId: repeated.id,
-        account: { id: accountId },
-        maxKeys: MAX_KEYS_PER_ACCOUNT,
-        key: {
-          name: given.name,
-          // The limits are never higher than those of the key that creates it.
-          limits: limitsWithin(key, limitsOf(given)),
-          expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
-          metadata: given.metadata,
-          models: modelsWithin(key, models),
-          caps: capsOf(given),
-        },
-        by,
-      });
-      const { key: record } = createdOf(created, 'account_external_id');
-      if (record === undefined) throw new Error('the key was not created');
-      const credential = created.outcome === 'created' ? created.credential : undefined;
-      return { json: { ...(await holderView(parts, record)), api_key: credential ?? null } };
-    }),
-  );
-  app.get(
-    '/v1/dashboard/keys/:key_id',
-    managed(async ({ key, req }) => {
-      const target = await targetOf(parts, key, req);
-      return 'refusal' in target ? target : shown(parts, target);
-    }),
-  );
-  app.patch(
-    '/v1/dashboard/keys/:key_id',
-    managed(async ({ key, req, by }) => {
-      const input = changedKey.safeParse(req.body);
-      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+const getKey = managed(
+  {
+    ...ROUTE,
+    method: 'get',
+    path: '/v1/dashboard/keys/:key_id',
+    id: 'getKey',
+    summary: 'One key of the account',
+    credential: 'link',
+    result: schema.holderKey,
+  },
+  async ({ parts, key, req }) => {
+    const target = await targetOf(parts, key, req);
+    return 'refusal' in target ? target : shown(parts, target);
+  },
+);
+
+const updateKey = managed(
+  {
+    ...ROUTE,
+    method: 'patch',
+    path: '/v1/dashboard/keys/:key_id',
+    id: 'updateKey',
+    summary: 'Changes a key of the account',
+    credential: 'bearer',
+    body: changedKey,
+    result: schema.holderKey,
+  },
+  async ({ parts, key, req, by }) => {
+    const input = changedKey.safeParse(req.body);
+    if (!input.success) return { refusal: refusalOfQuery(input.error) };
+    const target = await targetOf(parts, key, req);
+    if ('refusal' in target) return target;
+    if (target.id === key.id) return { refusal: ownKey() };
+    const { expires_at, models, ...given } = input.data;
+    const changed = await parts.store.updateKey(
+      target.id,
+      {
+        limits: limitsBelow(key, limitsOf(given)),
+        caps: capsOf(given),
+        ...(models === undefined ? {} : { models: modelsWithin(key, models) }),
+        ...(given.name === undefined ? {} : { name: given.name }),
+        ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
+        ...(expires_at === undefined ? {} : { expiresAt: earlierOf(expires_at, key.expiresAt) }),
+      },
+      by,
+    );
+    return shown(parts, changed);
+  },
+);
+
+const rotateKey = managed(
+  {
+    ...ROUTE,
+    method: 'post',
+    path: '/v1/dashboard/keys/:key_id/rotate',
+    id: 'rotateKey',
+    summary: 'Gives a key of the account a new credential',
+    credential: 'bearer',
+    body: rotation,
+    isRepeatable: true,
+    result: schema.rotatedHolderKey,
+  },
+  async ({ parts, key, req, by }) => {
+    const input = rotation.safeParse(req.body ?? {});
+    if (!input.success) return { refusal: refusalOfQuery(input.error) };
+    const target = await targetOf(parts, key, req);
+    if ('refusal' in target) return target;
+    const exceeded = exceededRight(key, target);
+    if (exceeded !== undefined) return { refusal: needsMoreRights(exceeded) };
+    const repeated = repetitionOf(req, key);
+    if ('refusal' in repeated) return repeated;
+    const graceMs = input.data.grace_seconds * 1_000;
+    const options = { graceMs, rotationId: repeated.id };
+    const { external_id: _externalId, ...view } = await rotated(target.id, options, {
+      store: parts.store,
+      by,
+    });
+    return { json: { ...view, operator_bounds: await boundsView(parts, target.id) } };
+  },
+);
+
+const stateChanges = (
+  [
+    ['suspend', 'Suspends a key of the account'],
+    ['resume', 'Resumes a key of the account'],
+    ['revoke', 'Revokes a key of the account'],
+  ] as const
+).map(([act, summary]) =>
+  managed(
+    {
+      ...ROUTE,
+      method: 'post',
+      path: `/v1/dashboard/keys/:key_id/${act}`,
+      id: `${act}Key`,
+      summary,
+      credential: 'bearer',
+      result: schema.holderKey,
+    },
+    async ({ parts, key, req, by }) => {
       const target = await targetOf(parts, key, req);
       if ('refusal' in target) return target;
       if (target.id === key.id) return { refusal: ownKey() };
-      const { expires_at, models, ...given } = input.data;
-      const changed = await store.updateKey(
-        target.id,
-        {
-          limits: limitsBelow(key, limitsOf(given)),
-          caps: capsOf(given),
-          ...(models === undefined ? {} : { models: modelsWithin(key, models) }),
-          ...(given.name === undefined ? {} : { name: given.name }),
-          ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
-          ...(expires_at === undefined ? {} : { expiresAt: earlierOf(expires_at, key.expiresAt) }),
-        },
-        by,
-      );
+      const changed = await parts.store[`${act}Key`](target.id, by);
+      if (act === 'resume' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
       return shown(parts, changed);
-    }),
-  );
-  app.post(
-    '/v1/dashboard/keys/:key_id/rotate',
-    managed(async ({ key, req, by }) => {
-      const input = rotation.safeParse(req.body ?? {});
-      if (!input.success) return { refusal: refusalOfQuery(input.error) };
-      const target = await targetOf(parts, key, req);
-      if ('refusal' in target) return target;
-      const exceeded = exceededRight(key, target);
-      if (exceeded !== undefined) return { refusal: needsMoreRights(exceeded) };
-      const repeated = repetitionOf(req, key);
-      if ('refusal' in repeated) return repeated;
-      const graceMs = input.data.grace_seconds * 1_000;
-      const options = { graceMs, rotationId: repeated.id };
-      const { external_id: _externalId, ...view } = await rotated(target.id, options, {
-        store,
-        by,
-      });
-      return { json: { ...view, operator_bounds: await boundsView(parts, target.id) } };
-    }),
-  );
-  app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
-  app.post('/v1/dashboard/keys/:key_id/resume', change('resumeKey'));
-  app.post('/v1/dashboard/keys/:key_id/revoke', change('revokeKey'));
-}
+    },
+  ),
+);
 
-function manageRoute(
-  parts: CustomerParts,
+export const keyEndpoints = [
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rotateKey,
+  ...stateChanges,
+] as const;
+
+/** Declares an endpoint for keys that may manage keys. */
+function managed(
+  endpoint: KeyEndpoint,
   work: (managed: Managed) => Promise<ReadAnswer>,
-): RequestHandler {
-  return keyRoute(ROUTE, parts, async (key, req): Promise<ReadAnswer> => {
+): Served<CustomerParts> {
+  return keyEndpoint(endpoint, (parts) => async (key, req): Promise<ReadAnswer> => {
     if (key.scope !== 'manage') return { refusal: needsManage('keys') };
     const stopped = await refusalOfStopped('keys', key, parts);
     if (stopped !== undefined) return { refusal: stopped };
@@ -206,7 +280,7 @@ function manageRoute(
     if (unreadable !== undefined) return { refusal: unreadable };
     try {
       const by = { name: key.id, address: addressGroup(req.ip), isHolder: true };
-      return await work({ key, req, by });
+      return await work({ parts, key, req, by });
     } catch (error) {
       if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };
       if (!(error instanceof OperationError)) throw error;

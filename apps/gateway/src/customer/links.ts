@@ -1,30 +1,38 @@
 /** `POST /v1/dashboard/links`: a link with which others may read the dashboard of the key. */
 
-import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
 import { keyId, linkSeconds } from '../endpoints/fields.js';
+import * as schema from '../endpoints/schemas.js';
 import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { linkView } from '../ledger/read-links.js';
-import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: MINUTE_MS } as const;
 
-export const linkInput = z.strictObject({
+const linkInput = z.strictObject({
   /** Another key of the account, if the key of the request may manage keys. */
   key_id: keyId.optional(),
   expires_in_seconds: linkSeconds,
 });
 
-export function createLinkRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'links', accepted: 'bearer', limit: POLICY },
-    parts,
+export const createLink = keyEndpoint(
+  {
+    method: 'post',
+    path: '/v1/dashboard/links',
+    id: 'createLink',
+    summary: 'A link with which others may read the dashboard of a key',
+    credential: 'bearer',
+    body: linkInput,
+    result: schema.link,
+    name: 'links',
+    limit: POLICY,
+  },
+  (parts) =>
     async (key, req): Promise<ReadAnswer> => {
       const stopped = await refusalOfStopped('links', key, parts);
       if (stopped !== undefined) return { refusal: stopped };
@@ -44,5 +52,4 @@ export function createLinkRoute(parts: CustomerParts): RequestHandler {
       const link = parts.readLinks.create(target, expiresAt);
       return { json: linkView(link, target.id, expiresAt) };
     },
-  );
-}
+);

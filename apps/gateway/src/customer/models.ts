@@ -3,51 +3,17 @@
  * read (each ignores the members of the other). Codex gets a shape of its own.
  */
 
-import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
+import * as schema from '../endpoints/schemas.js';
 import { modelNotFound } from '../exchange/preparation/prepare-request.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { codexModels } from './codex-models.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
 import { capabilitiesOf } from './model-capabilities.js';
-
-export function listModelsRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
-    parts,
-    (key, req) => {
-      // Anthropic's SDKs write the name of a list with brackets.
-      const { 'lifecycle[]': lifecycle, ...members } = req.query;
-      const query = pageQuery.safeParse({ lifecycle, ...members });
-      if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const now = parts.now();
-      if (query.data.client_version !== undefined) {
-        return { json: codexModels(modelsOf(key, parts), now) };
-      }
-      const wanted = modelsOf(key, parts).filter((price) =>
-        query.data.lifecycle.includes(lifecycleOf(price, now)),
-      );
-      const page = pageOf(wanted, query.data);
-      if ('unknown' in page) {
-        return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
-      }
-      const data = page.models.map((price) => modelObject(price, parts));
-      return {
-        json: {
-          object: 'list',
-          data,
-          has_more: page.hasMore,
-          first_id: data[0]?.id ?? null,
-          last_id: data.at(-1)?.id ?? null,
-        },
-      };
-    },
-  );
-}
 
 /** The models that the key may use. */
 export function modelsOf({ models }: KeyRecord, parts: CustomerParts): readonly ModelPrice[] {
@@ -59,7 +25,7 @@ export function modelsOf({ models }: KeyRecord, parts: CustomerParts): readonly 
  * The parameters of the provider's endpoint, except that the default is the whole list, because
  * OpenAI's clients do not read further pages.
  */
-export const pageQuery = z.object({
+const pageQuery = z.object({
   limit: z.coerce
     .number('must be a number')
     .int('must be an integer')
@@ -80,6 +46,51 @@ export const pageQuery = z.object({
     .optional()
     .meta({ description: 'sent by Codex, which gets the list in its own shape, in one page' }),
 });
+
+const ROUTE = {
+  method: 'get',
+  credential: 'x-api-key',
+  name: 'models',
+  limit: undefined,
+} as const;
+
+export const listModels = keyEndpoint(
+  {
+    ...ROUTE,
+    path: '/v1/models',
+    id: 'listModels',
+    summary: 'The models that the key may use',
+    query: pageQuery,
+    result: z.union([schema.models, schema.codexModels]),
+  },
+  (parts) => (key, req) => {
+    // Anthropic's SDKs write the name of a list with brackets.
+    const { 'lifecycle[]': lifecycle, ...members } = req.query;
+    const query = pageQuery.safeParse({ lifecycle, ...members });
+    if (!query.success) return { refusal: refusalOfQuery(query.error) };
+    const now = parts.now();
+    if (query.data.client_version !== undefined) {
+      return { json: codexModels(modelsOf(key, parts), now) };
+    }
+    const wanted = modelsOf(key, parts).filter((price) =>
+      query.data.lifecycle.includes(lifecycleOf(price, now)),
+    );
+    const page = pageOf(wanted, query.data);
+    if ('unknown' in page) {
+      return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
+    }
+    const data = page.models.map((price) => modelObject(price, parts));
+    return {
+      json: {
+        object: 'list',
+        data,
+        has_more: page.hasMore,
+        first_id: data[0]?.id ?? null,
+        last_id: data.at(-1)?.id ?? null,
+      },
+    };
+  },
+);
 
 interface ModelPage {
   readonly models: readonly ModelPrice[];
@@ -106,19 +117,22 @@ function pageOf(
   };
 }
 
-export function getModelRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
-    parts,
-    (_key, req) => {
-      const id = String(req.params['id']);
-      const price = pricesNow(parts).find(id);
-      return price === undefined
-        ? { refusal: modelNotFound(id) }
-        : { json: modelObject(price, parts) };
-    },
-  );
-}
+export const getModel = keyEndpoint(
+  {
+    ...ROUTE,
+    path: '/v1/models/:id',
+    id: 'getModel',
+    summary: 'One model',
+    result: schema.model,
+  },
+  (parts) => (_key, req) => {
+    const id = String(req.params['id']);
+    const price = pricesNow(parts).find(id);
+    return price === undefined
+      ? { refusal: modelNotFound(id) }
+      : { json: modelObject(price, parts) };
+  },
+);
 
 /** The rates that a request would be charged if it began now. */
 function pricesNow(parts: CustomerParts): PriceTable {

@@ -2,31 +2,36 @@
  * `GET /v1/dashboard/prices`: the prices of the models that the key may use, by class of tokens.
  */
 
-import type { RequestHandler } from 'express';
 import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
+import * as schema from '../endpoints/schemas.js';
 import { ratesView } from '../endpoints/views.js';
-import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
 import { modelsOf } from './models.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 
-export function pricesRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'prices', accepted: 'bearer_or_link', limit: POLICY },
-    parts,
-    (key) => ({
-      json: {
-        object: 'list',
-        data: modelsOf(key, parts).map((price) => priceView(price, parts.now())),
-        has_more: false,
-        next_cursor: null,
-      },
-    }),
-  );
-}
+export const listPrices = keyEndpoint(
+  {
+    method: 'get',
+    path: '/v1/dashboard/prices',
+    id: 'listPrices',
+    summary: 'The prices of the models that the key may use',
+    credential: 'link',
+    result: schema.listOf(schema.price),
+    name: 'prices',
+    limit: POLICY,
+  },
+  (parts) => (key) => ({
+    json: {
+      object: 'list',
+      data: modelsOf(key, parts).map((price) => priceView(price, parts.now())),
+      has_more: false,
+      next_cursor: null,
+    },
+  }),
+);
 
 export function priceView(price: ModelPrice, nowMs: number) {
   return {

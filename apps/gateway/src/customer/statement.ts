@@ -1,26 +1,36 @@
 /** `GET /v1/dashboard/statement?month=2026-11`: as JSON, CSV, or a page that prints well. */
 
-import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { MINUTE_MS } from '../base/times.js';
 import { month } from '../endpoints/fields.js';
+import * as schema from '../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../endpoints/statement/statement-formats.js';
 import { readStatement } from '../endpoints/statement/statement.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 
 const POLICY = { limit: 30, windowMs: MINUTE_MS } as const;
 
-export const statementQuery = z.strictObject({ month, format: statementFormat });
+const statementQuery = z.strictObject({ month, format: statementFormat });
 
-export function statementRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'statement', accepted: 'bearer_or_link', limit: POLICY },
-    parts,
+export const getStatement = keyEndpoint(
+  {
+    method: 'get',
+    path: '/v1/dashboard/statement',
+    id: 'getStatement',
+    summary: 'The statement of a month',
+    credential: 'link',
+    query: statementQuery,
+    result: schema.statement,
+    alsoAs: ['text/csv', 'text/html'],
+    name: 'statement',
+    limit: POLICY,
+  },
+  (parts) =>
     async (key, req): Promise<ReadAnswer> => {
       const query = statementQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
@@ -34,8 +44,7 @@ export function statementRoute(parts: CustomerParts): RequestHandler {
       const { mediaType, write, ...headers } = STATEMENT_FORMATS[format];
       return { text: write(statement), contentType: `${mediaType}; charset=utf-8`, ...headers };
     },
-  );
-}
+);
 
 /**
  * A statement shows the charges of every key of the account. So a key needs the scope `manage`, or

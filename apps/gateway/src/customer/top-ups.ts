@@ -3,7 +3,7 @@
  * This file also serves auto top-up and promotional codes.
  */
 
-import type { Express, Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import { z } from 'zod';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Actor, KeyRecord } from '@gateway/balance-store';
@@ -12,19 +12,20 @@ import { PaymentProviderError } from '@gateway/payments';
 import { holdersPaymentId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
 import { centsFromUnits, unitsFromCents } from '../config/cents.js';
+import type { Served } from '../endpoints/endpoint.js';
 import { amountUsd, idempotencyId } from '../endpoints/fields.js';
 import { autoTopUpView, paymentView, promoCodeField } from '../endpoints/payment-views.js';
+import * as schema from '../endpoints/schemas.js';
 import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
-import type { Endpoint } from '../observe/finished-request.js';
 import type { Payments } from '../payments/payments.js';
 import { redeemPromoCode } from '../payments/promo-codes.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyRoute } from './key-route.js';
-import type { ReadAnswer } from './key-route.js';
+import { keyEndpoint } from './key-route.js';
+import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
 
@@ -34,15 +35,15 @@ const STARTS = { limit: 20, windowMs: MINUTE_MS } as const;
 /** This limit is low, so that codes cannot be guessed. */
 const REDEMPTIONS = { limit: 10, windowMs: MINUTE_MS } as const;
 
-export const newTopUp = z.strictObject({ amount_usd: amountUsd });
-export const order = z.strictObject({
+const newTopUp = z.strictObject({ amount_usd: amountUsd });
+const order = z.strictObject({
   threshold_usd: amountUsd,
   amount_usd: amountUsd,
   max_per_day: z.int().min(1).max(24),
   max_per_month_usd: amountUsd,
 });
-export const redemption = z.strictObject({ code: promoCodeField });
-export const topUpQuery = z.strictObject({
+const redemption = z.strictObject({ code: promoCodeField });
+const topUpQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   cursor: z
     .string()
@@ -53,141 +54,242 @@ export const topUpQuery = z.strictObject({
 const paymentId = z.string().regex(/^pay_[\w-]{1,64}$/);
 
 interface Asking {
+  readonly payments: Payments;
+  readonly parts: CustomerParts;
   readonly key: KeyRecord;
   readonly req: Request;
   readonly by: Actor;
 }
 
-export function addTopUps(app: Express, payments: Payments, parts: CustomerParts): void {
-  const { store } = parts;
-  const route = (
-    endpoint: Endpoint,
-    limit: { readonly limit: number; readonly windowMs: number },
-    who: 'any key' | 'may see account',
-    work: (asking: Asking) => Promise<ReadAnswer>,
-  ): RequestHandler =>
-    keyRoute({ endpoint, accepted: 'bearer', limit }, parts, async (key, req) => {
-      if (who === 'may see account' && !(await maySeeAccount(key, parts))) {
-        return { refusal: needsManage(endpoint) };
-      }
-      if (req.method === 'POST' || req.method === 'PUT') {
-        const unreadable = await readJson(req);
-        if (unreadable !== undefined) return { refusal: unreadable };
-      }
-      return reachingProvider(() =>
-        work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } }),
-      );
-    });
-
-  app.get(
-    '/v1/dashboard/top-ups',
-    route('top_ups', READS, 'may see account', async ({ key: { accountId }, req }) => {
-      const query = topUpQuery.safeParse(req.query);
-      if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const { limit, cursor } = query.data;
-      const found = await payments.list({ accountId, before: cursor, limit });
-      const next = found.length === limit ? found.at(-1)?.seq.toString() : undefined;
-      return {
-        json: {
-          object: 'list',
-          data: found.map(paymentView),
-          has_more: next !== undefined,
-          next_cursor: next ?? null,
-          min_usd: formatUsd(unitsFromCents(payments.limits.minCents)),
-          max_usd: formatUsd(unitsFromCents(payments.limits.maxCents)),
-        },
-      };
-    }),
-  );
-  app.post(
-    '/v1/dashboard/top-ups',
-    route('top_up_starts', STARTS, 'any key', async ({ key, req }) => {
-      const input = newTopUp.safeParse(req.body);
-      if (!input.success) return { refusal: refusalOfQuery(input.error) };
-      const amountCents = centsWithin(payments, 'amount_usd', input.data.amount_usd);
-      if (typeof amountCents === 'object') return amountCents;
-      const requestKey = idempotencyId.safeParse(req.headers['idempotency-key']);
-      if (!requestKey.success) {
-        const problem = 'idempotency-key: is needed, 1 to 128 characters of A-Z a-z 0-9 _ . : -';
-        return { refusal: badRequest(problem, 'idempotency-key') };
-      }
-      const { accountId, id } = key;
-      const started = await payments.start({
-        accountId,
-        amountCents,
-        requestKey: holdersPaymentId(requestKey.data),
-        by: 'key',
-        startedBy: id,
-        returnUrl: pageOf(payments, req),
-      });
-      if (started.outcome === 'conflict') return { refusal: reusedKey() };
-      return { json: paymentView(started.payment) };
-    }),
-  );
-  app.get(
-    '/v1/dashboard/top-ups/:payment_id',
-    route('top_ups', READS, 'any key', async ({ key, req }) => {
-      const found = await ownPayment(payments, key, req);
-      return 'refusal' in found ? found : { json: paymentView(found) };
-    }),
-  );
-  app.get(
-    '/v1/dashboard/top-ups/:payment_id/receipt',
-    route('top_ups', STARTS, 'any key', async ({ key, req }) => {
-      const found = await ownPayment(payments, key, req);
-      if ('refusal' in found) return found;
-      const { provider_payment_id: id } = found.data;
-      const url = id === null ? undefined : await payments.provider.findReceipt(id);
-      if (url === undefined) return { refusal: notFound('there is no receipt of this payment') };
-      return { json: { object: 'receipt', payment_id: found.id, url } };
-    }),
-  );
-  app.get(
-    '/v1/dashboard/auto-top-up',
-    route('auto_top_up', READS, 'may see account', async ({ key: { accountId } }) => ({
-      json: autoTopUpView(await payments.autoTopUp.find(accountId)),
-    })),
-  );
-  app.put(
-    '/v1/dashboard/auto-top-up',
-    route('auto_top_up', STARTS, 'may see account', async ({ key, req, by }) => {
-      const input = order.safeParse(req.body);
-      if (!input.success) return { refusal: refusalOfQuery(input.error) };
-      const { threshold_usd, amount_usd, max_per_day, max_per_month_usd } = input.data;
-      const amountCents = centsWithin(payments, 'amount_usd', amount_usd);
-      if (typeof amountCents === 'object') return amountCents;
-      const maxPerMonthCents = centsFromUnits(max_per_month_usd);
-      if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
-        const problem = 'max_per_month_usd: must be in whole cents, and at least amount_usd';
-        return { refusal: badRequest(problem, 'max_per_month_usd') };
-      }
-      const { standing } = await store.readStanding(key.id);
-      if (standing === 'suspended' || standing === 'expired') {
-        const message = `auto_top_up: this key is ${standing}`;
-        return { refusal: { ...needsManage('auto_top_up'), message } };
-      }
-      const placed = await payments.autoTopUp.order(
-        key.accountId,
-        { threshold: threshold_usd, amountCents, maxPerDay: max_per_day, maxPerMonthCents },
-        { returnUrl: pageOf(payments, req), by },
-      );
-      return { json: { ...autoTopUpView(placed.order), setup_url: placed.setupUrl ?? null } };
-    }),
-  );
-  app.delete(
-    '/v1/dashboard/auto-top-up',
-    route('auto_top_up', STARTS, 'may see account', async ({ key: { accountId }, by }) => {
-      await payments.autoTopUp.cancel(accountId, by);
-      return { json: autoTopUpView(await payments.autoTopUp.find(accountId)) };
-    }),
-  );
+/** Declares an endpoint that needs a payment provider. */
+function paying(
+  endpoint: KeyEndpoint,
+  who: 'any key' | 'may see account',
+  work: (asking: Asking) => Promise<ReadAnswer>,
+): Served<CustomerParts> {
+  return keyEndpoint(endpoint, (parts) => async (key, req) => {
+    const { payments } = parts;
+    if (payments === undefined) throw new Error('served without a payment provider');
+    if (who === 'may see account' && !(await maySeeAccount(key, parts))) {
+      return { refusal: needsManage(endpoint.name) };
+    }
+    if (req.method === 'POST' || req.method === 'PUT') {
+      const unreadable = await readJson(req);
+      if (unreadable !== undefined) return { refusal: unreadable };
+    }
+    const by = { name: key.id, address: addressGroup(req.ip) };
+    return reachingProvider(() => work({ payments, parts, key, req, by }));
+  });
 }
 
+const listTopUps = paying(
+  {
+    method: 'get',
+    path: '/v1/dashboard/top-ups',
+    id: 'listTopUps',
+    summary: 'Payments for the account, newest first',
+    credential: 'bearer',
+    query: topUpQuery,
+    result: schema.payments,
+    name: 'top_ups',
+    limit: READS,
+  },
+  'may see account',
+  async ({ payments, key: { accountId }, req }) => {
+    const query = topUpQuery.safeParse(req.query);
+    if (!query.success) return { refusal: refusalOfQuery(query.error) };
+    const { limit, cursor } = query.data;
+    const found = await payments.list({ accountId, before: cursor, limit });
+    const next = found.length === limit ? found.at(-1)?.seq.toString() : undefined;
+    return {
+      json: {
+        object: 'list',
+        data: found.map(paymentView),
+        has_more: next !== undefined,
+        next_cursor: next ?? null,
+        min_usd: formatUsd(unitsFromCents(payments.limits.minCents)),
+        max_usd: formatUsd(unitsFromCents(payments.limits.maxCents)),
+      },
+    };
+  },
+);
+
+const startTopUp = paying(
+  {
+    method: 'post',
+    path: '/v1/dashboard/top-ups',
+    id: 'startTopUp',
+    summary: 'Starts a payment for the account of the key',
+    credential: 'bearer',
+    headers: ['Idempotency-Key'],
+    body: newTopUp,
+    result: schema.payment,
+    name: 'top_up_starts',
+    limit: STARTS,
+  },
+  'any key',
+  async ({ payments, key, req }) => {
+    const input = newTopUp.safeParse(req.body);
+    if (!input.success) return { refusal: refusalOfQuery(input.error) };
+    const amountCents = centsWithin(payments, 'amount_usd', input.data.amount_usd);
+    if (typeof amountCents === 'object') return amountCents;
+    const requestKey = idempotencyId.safeParse(req.headers['idempotency-key']);
+    if (!requestKey.success) {
+      const problem = 'idempotency-key: is needed, 1 to 128 characters of A-Z a-z 0-9 _ . : -';
+      return { refusal: badRequest(problem, 'idempotency-key') };
+    }
+    const { accountId, id } = key;
+    const started = await payments.start({
+      accountId,
+      amountCents,
+      requestKey: holdersPaymentId(requestKey.data),
+      by: 'key',
+      startedBy: id,
+      returnUrl: pageOf(payments, req),
+    });
+    if (started.outcome === 'conflict') return { refusal: reusedKey() };
+    return { json: paymentView(started.payment) };
+  },
+);
+
+const getTopUp = paying(
+  {
+    method: 'get',
+    path: '/v1/dashboard/top-ups/:payment_id',
+    id: 'getTopUp',
+    summary: 'One payment',
+    credential: 'bearer',
+    result: schema.payment,
+    name: 'top_ups',
+    limit: READS,
+  },
+  'any key',
+  async ({ payments, key, req }) => {
+    const found = await ownPayment(payments, key, req);
+    return 'refusal' in found ? found : { json: paymentView(found) };
+  },
+);
+
+const getReceipt = paying(
+  {
+    method: 'get',
+    path: '/v1/dashboard/top-ups/:payment_id/receipt',
+    id: 'getReceipt',
+    summary: "The address of the provider's receipt of a payment",
+    credential: 'bearer',
+    result: schema.receipt,
+    name: 'top_ups',
+    limit: STARTS,
+  },
+  'any key',
+  async ({ payments, key, req }) => {
+    const found = await ownPayment(payments, key, req);
+    if ('refusal' in found) return found;
+    const { provider_payment_id: id } = found.data;
+    const url = id === null ? undefined : await payments.provider.findReceipt(id);
+    if (url === undefined) return { refusal: notFound('there is no receipt of this payment') };
+    return { json: { object: 'receipt', payment_id: found.id, url } };
+  },
+);
+
+const getAutoTopUp = paying(
+  {
+    method: 'get',
+    path: '/v1/dashboard/auto-top-up',
+    id: 'getAutoTopUp',
+    summary: 'The automatic top-up of the account, and whether it is on',
+    credential: 'bearer',
+    result: schema.autoTopUp,
+    name: 'auto_top_up',
+    limit: READS,
+  },
+  'may see account',
+  async ({ payments, key: { accountId } }) => ({
+    json: autoTopUpView(await payments.autoTopUp.find(accountId)),
+  }),
+);
+
+const orderAutoTopUp = paying(
+  {
+    method: 'put',
+    path: '/v1/dashboard/auto-top-up',
+    id: 'orderAutoTopUp',
+    summary: 'Turns on or changes the automatic top-up of the account',
+    credential: 'bearer',
+    body: order,
+    result: schema.orderedAutoTopUp,
+    name: 'auto_top_up',
+    limit: STARTS,
+  },
+  'may see account',
+  async ({ payments, parts, key, req, by }) => {
+    const input = order.safeParse(req.body);
+    if (!input.success) return { refusal: refusalOfQuery(input.error) };
+    const { threshold_usd, amount_usd, max_per_day, max_per_month_usd } = input.data;
+    const amountCents = centsWithin(payments, 'amount_usd', amount_usd);
+    if (typeof amountCents === 'object') return amountCents;
+    const maxPerMonthCents = centsFromUnits(max_per_month_usd);
+    if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
+      const problem = 'max_per_month_usd: must be in whole cents, and at least amount_usd';
+      return { refusal: badRequest(problem, 'max_per_month_usd') };
+    }
+    const { standing } = await parts.store.readStanding(key.id);
+    if (standing === 'suspended' || standing === 'expired') {
+      const message = `auto_top_up: this key is ${standing}`;
+      return { refusal: { ...needsManage('auto_top_up'), message } };
+    }
+    const placed = await payments.autoTopUp.order(
+      key.accountId,
+      { threshold: threshold_usd, amountCents, maxPerDay: max_per_day, maxPerMonthCents },
+      { returnUrl: pageOf(payments, req), by },
+    );
+    return { json: { ...autoTopUpView(placed.order), setup_url: placed.setupUrl ?? null } };
+  },
+);
+
+const cancelAutoTopUp = paying(
+  {
+    method: 'delete',
+    path: '/v1/dashboard/auto-top-up',
+    id: 'cancelAutoTopUp',
+    summary: 'Turns off the automatic top-up of the account',
+    credential: 'bearer',
+    result: schema.autoTopUp,
+    name: 'auto_top_up',
+    limit: STARTS,
+  },
+  'may see account',
+  async ({ payments, key: { accountId }, by }) => {
+    await payments.autoTopUp.cancel(accountId, by);
+    return { json: autoTopUpView(await payments.autoTopUp.find(accountId)) };
+  },
+);
+
+/** Served only if a provider is configured. */
+export const paymentEndpoints = [
+  listTopUps,
+  startTopUp,
+  getTopUp,
+  getReceipt,
+  getAutoTopUp,
+  orderAutoTopUp,
+  cancelAutoTopUp,
+] as const;
+
 /** Redeems a promotional code. Also works without a payment provider. */
-export function redeemRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(
-    { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
-    parts,
+export const redeemPromoCodeEndpoint = keyEndpoint(
+  {
+    method: 'post',
+    path: '/v1/dashboard/promo-codes',
+    id: 'redeemPromoCode',
+    summary: 'Exchanges a code for credit',
+    credential: 'bearer',
+    body: redemption,
+    result: schema.redemption,
+    name: 'promo_codes',
+    limit: REDEMPTIONS,
+  },
+  (parts) =>
     async (key, req): Promise<ReadAnswer> => {
       const unreadable = await readJson(req);
       if (unreadable !== undefined) return { refusal: unreadable };
@@ -214,8 +316,7 @@ export function redeemRoute(parts: CustomerParts): RequestHandler {
         },
       };
     },
-  );
-}
+);
 
 async function ownPayment(payments: Payments, { accountId }: KeyRecord, req: Request) {
   const id = paymentId.safeParse(req.params['payment_id']);

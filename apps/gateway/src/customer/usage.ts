@@ -5,11 +5,11 @@
  * Amounts are exact decimal strings.
  */
 
-import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf, someOf } from '../endpoints/fields.js';
+import * as schema from '../endpoints/schemas.js';
 import { line } from '../endpoints/storable.js';
 import {
   entriesCsv,
@@ -20,22 +20,21 @@ import {
 } from '../endpoints/views.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { MOST_OF_ONE_ID, findCharge, severalText } from '../ledger/find-charge.js';
-import type { CustomerParts } from './customer-parts.js';
 import { inTurns } from './in-turns.js';
-import { keyRoute, rangeHeaders } from './key-route.js';
+import { keyEndpoint, rangeHeaders } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
-const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
+const ROUTE = { method: 'get', credential: 'link', name: 'usage', limit: POLICY } as const;
 
 const dayRange = rangeOf(day);
 
 /** `account`: the charges of all keys of the account, for a key that may see them. */
 const whose = z.enum(['key', 'account']).default('key');
 
-export const usageQuery = z
+const usageQuery = z
   .strictObject({
     day: day.optional(),
     from: dayRange.from.optional(),
@@ -53,48 +52,58 @@ export const usageQuery = z
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
 
-export function listUsageRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(ROUTE, parts, async (key, req): Promise<ReadAnswer> => {
-    const query = usageQuery.safeParse(req.query);
-    if (!query.success) {
-      return { refusal: refusalOfQuery(query.error) };
-    }
-    const { day: on, from, until, model, of, kind, limit, cursor, format } = query.data;
-    if (of === 'account' && !(await maySeeAccount(key, parts))) {
-      return { refusal: needsManage('of') };
-    }
-    const filter: EntryFilter = {
-      accountId: key.accountId,
-      limit,
-      ...(of === 'key' ? { keyId: key.id } : {}),
-      ...(kind === 'charge' ? { kind } : {}),
-      ...(kind === 'credit' ? { withoutCharges: true } : {}),
-      ...(model === undefined ? {} : { model }),
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(on === undefined ? {} : { from: on, until: dayAfter(on) }),
-      ...(from === undefined ? {} : { from }),
-      ...(until === undefined ? {} : { until }),
-    };
-    const page = await unlessRefused(() => parts.store.listEntries(filter));
-    if (page === undefined)
-      return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
-    if (format === 'csv') {
-      const { entries, next, archivedUntil } = page;
-      const headers =
-        archivedUntil === undefined ? {} : { [ARCHIVED_UNTIL]: archivedUntil.toISOString() };
-      return { ...csv(entriesCsv(entries)), next, headers };
-    }
-    return {
-      json: {
-        object: 'list',
-        data: page.entries.map(holderEntryView),
-        has_more: page.next !== undefined,
-        next_cursor: page.next ?? null,
-        archived_until: page.archivedUntil?.toISOString() ?? null,
-      },
-    };
-  });
-}
+export const listUsage = keyEndpoint(
+  {
+    ...ROUTE,
+    path: '/v1/dashboard/usage',
+    id: 'listUsage',
+    summary: 'Charges of the key, and credits and corrections of its account, newest first',
+    query: usageQuery,
+    result: schema.listOf(schema.holderEntry).extend({ archived_until: schema.time.nullable() }),
+    alsoAs: ['text/csv'],
+  },
+  (parts) =>
+    async (key, req): Promise<ReadAnswer> => {
+      const query = usageQuery.safeParse(req.query);
+      if (!query.success) {
+        return { refusal: refusalOfQuery(query.error) };
+      }
+      const { day: on, from, until, model, of, kind, limit, cursor, format } = query.data;
+      if (of === 'account' && !(await maySeeAccount(key, parts))) {
+        return { refusal: needsManage('of') };
+      }
+      const filter: EntryFilter = {
+        accountId: key.accountId,
+        limit,
+        ...(of === 'key' ? { keyId: key.id } : {}),
+        ...(kind === 'charge' ? { kind } : {}),
+        ...(kind === 'credit' ? { withoutCharges: true } : {}),
+        ...(model === undefined ? {} : { model }),
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(on === undefined ? {} : { from: on, until: dayAfter(on) }),
+        ...(from === undefined ? {} : { from }),
+        ...(until === undefined ? {} : { until }),
+      };
+      const page = await unlessRefused(() => parts.store.listEntries(filter));
+      if (page === undefined)
+        return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
+      if (format === 'csv') {
+        const { entries, next, archivedUntil } = page;
+        const headers =
+          archivedUntil === undefined ? {} : { [ARCHIVED_UNTIL]: archivedUntil.toISOString() };
+        return { ...csv(entriesCsv(entries)), next, headers };
+      }
+      return {
+        json: {
+          object: 'list',
+          data: page.entries.map(holderEntryView),
+          has_more: page.next !== undefined,
+          next_cursor: page.next ?? null,
+          archived_until: page.archivedUntil?.toISOString() ?? null,
+        },
+      };
+    },
+);
 
 /**
  * The end of the last archive, if the requested range begins before it. It is in a header, because
@@ -114,7 +123,7 @@ const TOO_MANY_SUMS =
  */
 const HOLDER_DIMENSIONS = ['day', 'hour', 'model', 'key', 'endpoint'] as const;
 
-export const summaryQuery = z
+const summaryQuery = z
   .strictObject({
     by: someOf(HOLDER_DIMENSIONS).default(['day', 'model']),
     from: dayRange.from.optional(),
@@ -125,88 +134,107 @@ export const summaryQuery = z
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
 
-export function usageSummaryRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(ROUTE, parts, async (key, req): Promise<ReadAnswer> => {
-    const query = summaryQuery.safeParse(req.query);
-    if (!query.success) return { refusal: refusalOfQuery(query.error) };
-    const { by, model, of, format } = query.data;
-    if (of === 'account' && !(await maySeeAccount(key, parts))) {
-      return { refusal: needsManage('of') };
-    }
-    // Until the end of this day, so that everything until now is included.
-    const today = new Date(Math.floor(parts.now() / DAY_MS) * DAY_MS);
-    const until = query.data.until ?? dayAfter(today);
-    const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);
-    // Only possible with the default end.
-    if (from >= until) return { refusal: invalidQuery('from', 'must not be in the future') };
-    const sums = await unlessRefused(() =>
-      parts.store.readUsage({
-        by,
-        from,
-        until,
-        accountId: key.accountId,
-        ...(of === 'key' ? { keyId: key.id } : {}),
-        ...(model === undefined ? {} : { model }),
-        maxSums: MAX_SUMS,
-      }),
-    );
-    if (sums === undefined) return { refusal: invalidQuery('from', TOO_MANY_SUMS) };
-    const viewsOf = (some: typeof sums) => some.map((sum) => usageSumView(sum, by));
-    const range = { from: from.toISOString(), until: until.toISOString() };
-    if (format === 'csv') {
-      const text = usageSumsCsv((await inTurns(sums, viewsOf)).flat(), by);
-      return { ...csv(text), headers: rangeHeaders(range) };
-    }
-    const texts = await inTurns(sums, (some) => JSON.stringify(viewsOf(some)).slice(1, -1));
-    return {
-      text:
-        `{"object":"list","data":[${texts.join(',')}],"has_more":false,"next_cursor":null,` +
-        `"from":"${range.from}","until":"${range.until}"}`,
-      contentType: 'application/json',
-    };
-  });
-}
+export const sumUsage = keyEndpoint(
+  {
+    ...ROUTE,
+    path: '/v1/dashboard/usage/summary',
+    id: 'sumUsage',
+    summary:
+      'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
+    query: summaryQuery,
+    result: schema.usageSums,
+    alsoAs: ['text/csv'],
+  },
+  (parts) =>
+    async (key, req): Promise<ReadAnswer> => {
+      const query = summaryQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { by, model, of, format } = query.data;
+      if (of === 'account' && !(await maySeeAccount(key, parts))) {
+        return { refusal: needsManage('of') };
+      }
+      // Until the end of this day, so that everything until now is included.
+      const today = new Date(Math.floor(parts.now() / DAY_MS) * DAY_MS);
+      const until = query.data.until ?? dayAfter(today);
+      const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);
+      // Only possible with the default end.
+      if (from >= until) return { refusal: invalidQuery('from', 'must not be in the future') };
+      const sums = await unlessRefused(() =>
+        parts.store.readUsage({
+          by,
+          from,
+          until,
+          accountId: key.accountId,
+          ...(of === 'key' ? { keyId: key.id } : {}),
+          ...(model === undefined ? {} : { model }),
+          maxSums: MAX_SUMS,
+        }),
+      );
+      if (sums === undefined) return { refusal: invalidQuery('from', TOO_MANY_SUMS) };
+      const viewsOf = (some: typeof sums) => some.map((sum) => usageSumView(sum, by));
+      const range = { from: from.toISOString(), until: until.toISOString() };
+      if (format === 'csv') {
+        const text = usageSumsCsv((await inTurns(sums, viewsOf)).flat(), by);
+        return { ...csv(text), headers: rangeHeaders(range) };
+      }
+      const texts = await inTurns(sums, (some) => JSON.stringify(viewsOf(some)).slice(1, -1));
+      return {
+        text:
+          `{"object":"list","data":[${texts.join(',')}],"has_more":false,"next_cursor":null,` +
+          `"from":"${range.from}","until":"${range.until}"}`,
+        contentType: 'application/json',
+      };
+    },
+);
 
 function csv(text: string) {
   return { text, contentType: 'text/csv; charset=utf-8' };
 }
 
-export function getUsageRoute(parts: CustomerParts): RequestHandler {
-  return keyRoute(ROUTE, parts, async (key, req): Promise<ReadAnswer> => {
-    const shownId = line.safeParse(req.params['request_id']);
-    const found = await findCharge(shownId.success ? shownId.data : '', {
-      byId: (id) => parts.store.findEntry(key.id, id),
-      async byMessage(upstreamId) {
-        const of = { accountId: key.accountId, keyId: key.id, upstreamId };
-        return (await parts.store.listEntries({ ...of, limit: MOST_OF_ONE_ID })).entries;
-      },
-    });
-    if (found.outcome === 'found') return { json: usageView(found.charge) };
-    if (found.outcome === 'several') {
-      const message = `request_id: ${severalText(found.requestIds)}`;
+export const getUsage = keyEndpoint(
+  {
+    ...ROUTE,
+    path: '/v1/dashboard/usage/:request_id',
+    id: 'getUsage',
+    summary: 'The charge of one request, by its id or by the id of its message in any format',
+    result: schema.usage,
+  },
+  (parts) =>
+    async (key, req): Promise<ReadAnswer> => {
+      const shownId = line.safeParse(req.params['request_id']);
+      const found = await findCharge(shownId.success ? shownId.data : '', {
+        byId: (id) => parts.store.findEntry(key.id, id),
+        async byMessage(upstreamId) {
+          const of = { accountId: key.accountId, keyId: key.id, upstreamId };
+          return (await parts.store.listEntries({ ...of, limit: MOST_OF_ONE_ID })).entries;
+        },
+      });
+      if (found.outcome === 'found') return { json: usageView(found.charge) };
+      if (found.outcome === 'several') {
+        const message = `request_id: ${severalText(found.requestIds)}`;
+        return {
+          refusal: { status: 409, type: 'conflict_error', message, param: 'request_id' },
+        };
+      }
+      const { archivedUntil } = await parts.store.listEntries({
+        accountId: key.accountId,
+        keyId: key.id,
+        limit: 1,
+      });
+      const archived =
+        archivedUntil === undefined
+          ? ''
+          : `; charges before ${archivedUntil.toISOString()} are archived`;
       return {
-        refusal: { status: 409, type: 'conflict_error', message, param: 'request_id' },
+        refusal: {
+          status: 404,
+          type: 'not_found_error',
+          message: `request_id: no charge of this key has this id${archived}`,
+          param: 'request_id',
+        },
       };
-    }
-    const { archivedUntil } = await parts.store.listEntries({
-      accountId: key.accountId,
-      keyId: key.id,
-      limit: 1,
-    });
-    const archived =
-      archivedUntil === undefined
-        ? ''
-        : `; charges before ${archivedUntil.toISOString()} are archived`;
-    return {
-      refusal: {
-        status: 404,
-        type: 'not_found_error',
-        message: `request_id: no charge of this key has this id${archived}`,
-        param: 'request_id',
-      },
-    };
-  });
-}
+    },
+);
 
 function dayAfter(of: Date): Date {
   return new Date(of.getTime() + DAY_MS);

@@ -232,8 +232,8 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
   const start = sum.start?.toISOString();
   return {
     object: 'usage_sum' as const,
-    ...(by.includes('day') ? { day: start?.slice(0, 10) } : {}),
-    ...(by.includes('hour') ? { hour: start } : {}),
+    ...(start !== undefined && by.includes('day') ? { day: start.slice(0, 10) } : {}),
+    ...(start !== undefined && by.includes('hour') ? { hour: start } : {}),
     ...(sum.model === undefined ? {} : { model: sum.model }),
     ...(sum.accountId === undefined ? {} : { account_id: sum.accountId }),
     ...(sum.keyId === undefined ? {} : { key_id: sum.keyId }),

@@ -39,7 +39,7 @@ export async function authenticate(
   const presented = readCredential(req.headers, accepted, parts.sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return presented;
   const { credential } = presented;
-  return accepted === 'bearer_or_link' && isRead(req) && isReadLink(credential)
+  return accepted === 'link' && isRead(req) && isReadLink(credential)
     ? authenticateLink(credential, parts)
     : authenticateKey(credential, req, parts, { isFresh: !isRead(req) });
 }

@@ -18,8 +18,8 @@ export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** `bearer_or_link`: also accepts a read-only link, on requests that only read. */
-export type AcceptedCredential = 'bearer_or_x_api_key' | 'bearer' | 'bearer_or_link';
+/** `x-api-key`: in either header. `link`: also a read-only link, on requests that only read. */
+export type AcceptedCredential = 'x-api-key' | 'bearer' | 'link';
 
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const MAX_CREDENTIAL_CHARS = 256;
@@ -36,7 +36,7 @@ export function readCredential(
     if (!isSame(bearer, xApiKey)) return { outcome: 'refused', refusal: TWO_CREDENTIALS };
     if (sameInBoth === 'refused') return { outcome: 'refused', refusal: SAME_TWICE };
   }
-  if (accepted !== 'bearer_or_x_api_key' && xApiKey !== undefined) {
+  if (accepted !== 'x-api-key' && xApiKey !== undefined) {
     return { outcome: 'refused', refusal: BEARER_ONLY };
   }
   const credential = authorization === undefined ? xApiKey : bearer;

@@ -76,7 +76,7 @@ async function answer(exchange: Exchange): Promise<Result> {
   const { sameKeyInBothHeaders, maxBodyBytes } = parts;
   const headerRefusal = route.checkHeaders(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
-  const presented = readCredential(req.headers, 'bearer_or_x_api_key', sameKeyInBothHeaders);
+  const presented = readCredential(req.headers, 'x-api-key', sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
 
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: maxBodyBytes });

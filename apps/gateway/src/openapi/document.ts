@@ -2,9 +2,10 @@
 
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
+import type { Credential, Endpoint } from '../endpoints/endpoint.js';
 import { error } from '../endpoints/schemas.js';
-import { adminEndpoints, clientEndpoints } from './endpoints.js';
-import type { Credential, Endpoint } from './endpoints.js';
+import { ENDPOINTS } from './endpoints.js';
+import type { Port } from './openapi-route.js';
 
 interface JsonSchema {
   readonly [member: string]: unknown;
@@ -12,15 +13,13 @@ interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-const ports = {
-  client: { title: 'Gateway', endpoints: clientEndpoints },
-  admin: { title: 'Gateway administration', endpoints: adminEndpoints },
-} as const;
-export type Port = keyof typeof ports;
+const TITLES: Readonly<Record<Port, string>> = {
+  client: 'Gateway',
+  admin: 'Gateway administration',
+};
 
 /** @returns the document as plain data */
 export function openApiDocument(port: Port) {
-  const { title, endpoints } = ports[port];
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
 
@@ -50,14 +49,14 @@ export function openApiDocument(port: Port) {
     Failed: failure('The gateway, its ledger or the upstream failed'),
   };
 
-  for (const endpoint of endpoints) {
+  for (const endpoint of ENDPOINTS[port]) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [endpoint.method]: operationOf(endpoint, convert, content) };
   }
   return {
     openapi: '3.1.0',
     info: {
-      title,
+      title: TITLES[port],
       version: manifest.version,
       license: { name: manifest.license, identifier: manifest.license },
     },

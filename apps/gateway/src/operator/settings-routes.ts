@@ -6,7 +6,28 @@
 import { Router } from 'express';
 import { ConfigError } from '../config/config.js';
 import type { Reloader } from '../config/reloader.js';
+import type { Endpoint } from '../endpoints/endpoint.js';
 import { OperationError } from '../endpoints/operation-error.js';
+import * as schema from '../endpoints/schemas.js';
+
+export const settingsEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/admin/settings',
+    id: 'showSettings',
+    credential: 'console',
+    summary: 'The version of the settings in force, and the changes that need a restart',
+    result: schema.settings,
+  },
+  {
+    method: 'post',
+    path: '/admin/reload',
+    id: 'reloadSettings',
+    credential: 'console',
+    summary: 'Reads prices, models, upstream keys and tokens again',
+    result: schema.settings,
+  },
+];
 
 export function settingsRoutes(reloader: Reloader): Router {
   const routes = Router();

@@ -28,7 +28,7 @@ import { badRequest, sendRefusal, storeUnavailable, unauthorized } from '../http
 import type { Refusal } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
-import { openApiRoute } from '../openapi/openapi-route.js';
+import { openAdminEndpoints } from '../openapi/endpoints.js';
 import { addConsoleSession, requireAdmin } from '../operator/console/session-routes.js';
 import type { SessionParts } from '../operator/console/session-routes.js';
 import { listCsv } from '../operator/operations/list-csv.js';
@@ -43,7 +43,6 @@ import {
 import type { OperationName } from '../operator/operations/operations.js';
 import { settingsRoutes } from '../operator/settings-routes.js';
 import { limitTokenGuesses } from '../operator/token-guesses.js';
-import { livenessRoute, readinessRoute } from './health.js';
 
 export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
   /** Returns the settings in force. */
@@ -66,9 +65,7 @@ export function createAdminApp(parts: AdminParts): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
-  app.get('/openapi.json', openApiRoute('admin'));
-  app.get('/healthz', livenessRoute());
-  app.get('/readyz', readinessRoute(parts));
+  for (const { method, path, serve } of openAdminEndpoints) app[method](path, serve(parts));
   app.use('/metrics', requireMetricsToken(parts));
   app.get('/metrics', async (req, res) => {
     const { metrics, openMetrics } = parts;
@@ -113,7 +110,8 @@ export function createAdminApp(parts: AdminParts): Express {
       .map((known) => known.method);
     if (method === methods.at(-1)) app.all(path, refuseMethod(...methods));
   }
-  app.all(['/openapi.json', '/healthz', '/readyz', '/metrics'], refuseMethod('GET'));
+  const open = openAdminEndpoints.map(({ path }) => path);
+  app.all([...open, '/metrics'], refuseMethod('GET'));
   app.all('/console/session', refuseMethod('GET', 'POST', 'DELETE'));
   if (parts.consolePage !== undefined) {
     app.get('/', redirectBrowsers(CONSOLE_PAGE));

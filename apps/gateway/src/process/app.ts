@@ -10,20 +10,10 @@ import type {
   RequestHandler,
   Response,
 } from 'express';
-import { accountRoute } from '../customer/account.js';
-import { balanceRoute } from '../customer/balance.js';
 import type { CustomerParts } from '../customer/customer-parts.js';
-import { deleteResponseRoute, getResponseRoute } from '../customer/kept-response.js';
-import { addKeyManagement } from '../customer/keys.js';
-import { createLinkRoute } from '../customer/links.js';
-import { getModelRoute, listModelsRoute } from '../customer/models.js';
-import { pricesRoute } from '../customer/prices.js';
-import { statementRoute } from '../customer/statement.js';
-import { addTopUps, redeemRoute } from '../customer/top-ups.js';
-import { getUsageRoute, listUsageRoute, usageSummaryRoute } from '../customer/usage.js';
+import { getResponse } from '../customer/kept-response.js';
+import type { Method } from '../endpoints/endpoint.js';
 import type { ExchangeParts } from '../exchange/exchange-parts.js';
-import { countTokensRoute, messagesRoute } from '../exchange/messages.js';
-import { translatedRoute } from '../exchange/translated-route.js';
 import { canonicalUrl } from '../http/canonical-path.js';
 import { allowHeader, methodNotAllowed, noEndpoint, noWebSocket } from '../http/no-endpoint.js';
 import type { Asked } from '../http/no-endpoint.js';
@@ -33,9 +23,8 @@ import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
 import { badRequest, sendEarlyRefusal } from '../http/refusal.js';
 import type { Dialect, Refusal } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
-import { openApiRoute } from '../openapi/openapi-route.js';
-import { stripeWebhookRoute } from '../payments/stripe-webhook.js';
-import { livenessRoute, readinessRoute } from './health.js';
+import { clientEndpoints } from '../openapi/endpoints.js';
+import { providerEndpoints } from '../customer/customer-endpoints.js';
 
 /** What the client-facing application is composed of. */
 export interface AppParts extends ExchangeParts, CustomerParts {
@@ -59,61 +48,24 @@ export function createApp(parts: AppParts): Express {
   if (parts.corsOrigins.size > 0) app.use(allowBrowsers(parts.corsOrigins));
   const { customerPage } = parts;
   if (customerPage !== undefined) app.get('/', redirectBrowsers(CUSTOMER_PAGE));
-  app.route('/').get(describeGateway(parts)).all(refuseMethod('GET'));
-  app.route('/v1/messages').post(messagesRoute(parts)).all(refuseMethod('POST'));
-  app.route('/v1/messages/count_tokens').post(countTokensRoute(parts)).all(refuseMethod('POST'));
-  for (const [path, format] of [
-    ['/v1/chat/completions', 'chat.completions'],
-    ['/v1/responses', 'responses'],
-    ['/v1/responses/input_tokens', 'input_tokens'],
-  ] as const) {
-    app.route(path).post(translatedRoute(format, parts)).all(refuseMethod('POST'));
-  }
-  app
-    .route('/v1/responses/:response_id')
-    .get(getResponseRoute(parts))
-    .delete(deleteResponseRoute(parts))
-    .all(onlyOfResponse(refuseMethod('GET', 'DELETE')));
-  const reads = [
-    ['/v1/models', listModelsRoute(parts)],
-    ['/v1/models/:id', getModelRoute(parts)],
-    ['/v1/dashboard/account', accountRoute(parts)],
-    ['/v1/dashboard/balance', balanceRoute(parts)],
-    ['/v1/dashboard/usage', listUsageRoute(parts)],
-    ['/v1/dashboard/usage/summary', usageSummaryRoute(parts)],
-    ['/v1/dashboard/usage/:request_id', getUsageRoute(parts)],
-    ['/v1/dashboard/prices', pricesRoute(parts)],
-    ['/v1/dashboard/statement', statementRoute(parts)],
-    ['/openapi.json', openApiRoute('client')],
-    ['/healthz', livenessRoute()],
-    ['/readyz', readinessRoute(parts)],
-  ] as const;
-  for (const [path, route] of reads) {
-    app.route(path).get(route).all(refuseMethod('GET'));
-  }
-  app.route('/v1/dashboard/links').post(createLinkRoute(parts)).all(refuseMethod('POST'));
-  addKeyManagement(app, parts);
-  app.route('/v1/dashboard/keys').all(refuseMethod('GET', 'POST'));
-  app.route('/v1/dashboard/keys/:key_id').all(refuseMethod('GET', 'PATCH'));
-  for (const act of ['rotate', 'suspend', 'resume', 'revoke']) {
-    app.route(`/v1/dashboard/keys/:key_id/${act}`).all(refuseMethod('POST'));
-  }
-  app.route('/v1/dashboard/promo-codes').post(redeemRoute(parts)).all(refuseMethod('POST'));
-  if (parts.payments !== undefined) {
-    addTopUps(app, parts.payments, parts);
-    app.route('/v1/dashboard/top-ups').all(refuseMethod('GET', 'POST'));
-    app.route('/v1/dashboard/top-ups/:payment_id').all(refuseMethod('GET'));
-    app.route('/v1/dashboard/top-ups/:payment_id/receipt').all(refuseMethod('GET'));
-    app.route('/v1/dashboard/auto-top-up').all(refuseMethod('GET', 'PUT', 'DELETE'));
-    app
-      .route('/webhooks/stripe')
-      .post(stripeWebhookRoute(parts.payments, parts))
-      .all(refuseMethod('POST'));
-  }
+  addEndpoints(app, parts);
   if (customerPage !== undefined) app.use(servePage(CUSTOMER_PAGE, customerPage));
   app.use(notFound);
   app.use(failed(parts));
   return app;
+}
+
+/** Routes each endpoint of the table, and refuses the other methods of its path. */
+function addEndpoints(app: Express, parts: AppParts): void {
+  const all =
+    parts.payments === undefined ? clientEndpoints : [...clientEndpoints, ...providerEndpoints];
+  for (const path of new Set(all.map((endpoint) => endpoint.path))) {
+    const here = all.filter((endpoint) => endpoint.path === path);
+    const route = app.route(path);
+    for (const { method, serve } of here) route[method](serve(parts));
+    const others = refuseMethod(...here.map(({ method }) => method));
+    route.all(path === getResponse.path ? onlyOfResponse(others) : others);
+  }
 }
 
 function useCanonicalPath(req: Request, _res: Response, next: NextFunction): void {
@@ -148,18 +100,6 @@ function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   });
 }
 
-/** Answers `GET /`, which people and programs request to see whether the gateway is up. */
-function describeGateway({ topUpUrl }: AppParts): RequestHandler {
-  return function describe(req, res) {
-    const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
-    res.json({
-      name: 'gateway',
-      base_urls: { messages: base, chat_completions: `${base}/v1`, responses: `${base}/v1` },
-      ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
-    });
-  };
-}
-
 /**
  * While a process drains, each connection gets at most one more response. Otherwise a busy client
  * would keep the process running forever.
@@ -171,9 +111,8 @@ function endConnections({ activity }: AppParts): RequestHandler {
   };
 }
 
-function refuseMethod(
-  ...allowed: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
-): RequestHandler {
+function refuseMethod(...methods: readonly Method[]): RequestHandler {
+  const allowed = methods.map((method) => method.toUpperCase());
   return function refuseOtherMethod(req, res) {
     if (req.headers.upgrade?.toLowerCase() === 'websocket') {
       // RFC 9110, 15.5.22: such an answer must name the protocol that is served.

@@ -10,6 +10,8 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../../base/times.js';
 import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
 import type { AdminToken } from '../../config/admin-tokens.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import * as schema from '../../endpoints/schemas.js';
 import { addressGroup } from '../../http/client-address.js';
 import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
@@ -32,9 +34,38 @@ export interface SessionParts {
 const RENEW_AFTER_MS = MINUTE_MS;
 
 const SESSION = '/console/session';
-export const sessionInput = z.strictObject({
+const sessionInput = z.strictObject({
   token: z.string('must be an admin token').min(1).max(1_000),
 });
+
+export const sessionEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/console/session',
+    id: 'showSession',
+    credential: 'session',
+    summary: 'Who is logged in to the console',
+    result: schema.consoleSession,
+  },
+  {
+    method: 'post',
+    path: '/console/session',
+    id: 'logIn',
+    credential: 'none',
+    summary: 'Exchanges an admin token for a cookie',
+    body: sessionInput,
+    result: schema.consoleSession,
+  },
+  {
+    method: 'delete',
+    path: '/console/session',
+    id: 'logOut',
+    credential: 'none',
+    summary: 'Removes the cookie',
+    result: undefined,
+    status: 204,
+  },
+];
 
 type Refuse = (res: Response, refusal: Refusal) => void;
 

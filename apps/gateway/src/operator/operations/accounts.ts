@@ -22,6 +22,7 @@ import {
 } from '../../endpoints/fields.js';
 import { createdOf } from '../../endpoints/key-outcomes.js';
 import { OperationError, notFound } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
 import { readStatement } from '../../endpoints/statement/statement.js';
 import { accountView, unspentView } from '../../endpoints/views.js';
@@ -36,6 +37,7 @@ export const accountOperations = {
   createAccount: operation({
     method: 'POST',
     path: '/admin/accounts',
+    summary: 'A new account without keys',
     right: 'change',
     input: z.strictObject({
       name,
@@ -45,6 +47,7 @@ export const accountOperations = {
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
+    output: schema.newAccount,
     async run(input, { store, lowBalance, by }) {
       const credit = firstCreditOf(input);
       const created = await store.create({
@@ -69,6 +72,7 @@ export const accountOperations = {
   listAccounts: operation({
     method: 'GET',
     path: '/admin/accounts',
+    summary: 'Accounts, in the requested order',
     right: 'read',
     input: z.strictObject({
       limit: pageSize,
@@ -78,6 +82,7 @@ export const accountOperations = {
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
     }),
+    output: schema.listOf(schema.account),
     async run({ name: part, external_id, metadata: pairs, ...page }, { store }) {
       const accounts = await store.listAccounts({
         ...page,
@@ -92,8 +97,10 @@ export const accountOperations = {
   showAccount: operation({
     method: 'GET',
     path: '/admin/accounts/:account_id',
+    summary: 'One account, with the unspent part of each credit',
     right: 'read',
     input: oneAccount,
+    output: schema.accountWithCredits,
     async run({ account_id }, { store }) {
       const account = await found(store.getAccount(account_id));
       const unspent = await store.readUnspent(account_id);
@@ -107,6 +114,7 @@ export const accountOperations = {
   updateAccount: operation({
     method: 'PATCH',
     path: '/admin/accounts/:account_id',
+    summary: 'Changes an account',
     right: 'change',
     input: z.strictObject({
       account_id: accountId,
@@ -115,6 +123,7 @@ export const accountOperations = {
       metadata: metadata.optional(),
       low_balance_usd: amountUsd.nullable().optional(),
     }),
+    output: schema.account,
     async run(input, { store, by }) {
       const { external_id, low_balance_usd } = input;
       const change = {
@@ -134,6 +143,7 @@ export const accountOperations = {
   adjustBalance: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/adjustments',
+    summary: 'Corrects a balance by an entry, once per adjustment_id',
     right: 'change',
     input: z.strictObject({
       account_id: accountId,
@@ -143,6 +153,7 @@ export const accountOperations = {
       note: note.optional(),
       reference: reference.optional(),
     }),
+    output: schema.adjustment,
     async run(input, { store, by }) {
       const { reason } = input;
       if (input.amount_usd < 0n && (reason === 'refund' || reason === 'chargeback')) {
@@ -182,6 +193,7 @@ export const accountOperations = {
   transfer: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/transfers',
+    summary: 'Moves money to another account, once per transfer_id',
     right: 'change',
     input: z
       .strictObject({
@@ -195,6 +207,7 @@ export const accountOperations = {
         path: ['to_account_id'],
         error: 'must be another account',
       }),
+    output: schema.transfer,
     async run(input, { store, by }) {
       const result = await store.transfer({
         transferId: input.transfer_id,
@@ -237,8 +250,10 @@ export const accountOperations = {
   suspendAccount: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/suspend',
+    summary: 'Stops all keys of an account, also new ones, until it is resumed',
     right: 'change',
     input: oneAccount,
+    output: schema.account,
     run: async ({ account_id }, { store, by }) =>
       accountView(await found(store.setAccountState(account_id, 'suspended', by))),
   }),
@@ -246,8 +261,10 @@ export const accountOperations = {
   resumeAccount: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/resume',
+    summary: 'Resumes a suspended account; each key is again what it was',
     right: 'change',
     input: oneAccount,
+    output: schema.account,
     run: async ({ account_id }, { store, by }) =>
       accountView(await found(store.setAccountState(account_id, 'active', by))),
   }),
@@ -255,8 +272,10 @@ export const accountOperations = {
   eraseAccount: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/erase',
+    summary: 'Erases the names, external ids, metadata and notes of an account',
     right: 'change',
     input: oneAccount,
+    output: schema.account,
     async run({ account_id }, { store, by }) {
       // An order for auto top-up has the provider's id of the customer, and would go on charging.
       await cancelAutoTopUp(store, account_id, by);
@@ -267,8 +286,10 @@ export const accountOperations = {
   showStatement: operation({
     method: 'GET',
     path: '/admin/accounts/:account_id/statement',
+    summary: 'The statement of a month',
     right: 'read',
     input: z.strictObject({ account_id: accountId, month, format: statementFormat }),
+    output: schema.statement,
     async run({ account_id, month: of }, { store, operator }) {
       await found(store.getAccount(account_id));
       return readStatement(store, account_id, { month: of, issuer: operator });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import { anchor } from '../../endpoints/fields.js';
 import { conflict, notFound } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { chargeLines } from '../../endpoints/statement/statement-facts.js';
 import { line } from '../../endpoints/storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from '../../endpoints/views.js';
@@ -25,8 +26,10 @@ export const auditOperations = {
   startAudit: operation({
     method: 'POST',
     path: '/admin/ledger/audits',
+    summary: 'Starts an audit, or returns the one that is running',
     right: 'read',
     input: z.strictObject({ anchor: anchor.optional() }),
+    output: schema.auditJob,
     async run({ anchor }, context) {
       const job = await liveOf(context).audits.start(anchor);
       if (job !== undefined) return jobView(job);
@@ -37,8 +40,10 @@ export const auditOperations = {
   listAudits: operation({
     method: 'GET',
     path: '/admin/ledger/audits',
+    summary: 'Audits since the gateway started, newest first',
     right: 'read',
     input: z.strictObject({}),
+    output: schema.listOf(schema.auditJob),
     run: (_input, context) =>
       Promise.resolve(list(liveOf(context).audits.list().map(jobView), undefined)),
   }),
@@ -46,8 +51,10 @@ export const auditOperations = {
   showAudit: operation({
     method: 'GET',
     path: '/admin/ledger/audits/:audit_id',
+    summary: 'One audit: its progress, or its report',
     right: 'read',
     input: z.strictObject({ audit_id: line.min(1).max(100) }),
+    output: schema.auditJob,
     run({ audit_id }, context) {
       const job = liveOf(context).audits.find(audit_id);
       if (job === undefined) throw notFound('audit_id', 'audit');
@@ -58,8 +65,11 @@ export const auditOperations = {
   showRequest: operation({
     method: 'GET',
     path: '/admin/requests/:request_id',
+    summary:
+      'One request: its charge or its hold, its key and its account. By its id, or by the id of its message as any format shows it',
     right: 'read',
     input: z.strictObject({ request_id: line.min(1).max(200) }),
+    output: schema.request,
     async run({ request_id }, { store }) {
       const [charge, live, orphaned] = await Promise.all([
         chargeShownAs('request_id', request_id, store),

@@ -13,6 +13,7 @@ import type { BookPage, BookSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { after, month } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
+import * as schema from '../../endpoints/schemas.js';
 import { operation } from './operation.js';
 
 /** Writing this many takes a part of a second of the event loop. */
@@ -22,6 +23,7 @@ export const booksOperations = {
   showBooks: operation({
     method: 'GET',
     path: '/admin/books',
+    summary: 'The books of a month: credits, adjustments and charges of each account and in all',
     right: 'read',
     input: z.strictObject({
       month,
@@ -29,6 +31,7 @@ export const booksOperations = {
       limit: z.coerce.number().int().min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
       cursor: after.optional(),
     }),
+    output: schema.books,
     async run({ month: of, limit, cursor }, { store }) {
       const { from, until } = of;
       return booksView(of, await store.readBooks({ from, until, after: cursor, limit }));

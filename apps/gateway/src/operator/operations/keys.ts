@@ -32,6 +32,7 @@ import {
   externalIdTaken,
   notFound,
 } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { accountView, keyView } from '../../endpoints/views.js';
 import { linkView } from '../../ledger/read-links.js';
 import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
@@ -47,6 +48,7 @@ export const keyOperations = {
   createKey: operation({
     method: 'POST',
     path: '/admin/keys',
+    summary: 'Creates a key, in a new account or in an existing one',
     right: 'change',
     input: z
       .strictObject({
@@ -71,6 +73,7 @@ export const keyOperations = {
           context.addIssue({ code: 'custom', path: [field], message });
         }
       }),
+    output: schema.newKey,
     async run(input, { store, defaultLimits, lowBalance, by }) {
       const credit = firstCreditOf(input);
       const created = await store.create({
@@ -113,6 +116,7 @@ export const keyOperations = {
   listKeys: operation({
     method: 'GET',
     path: '/admin/keys',
+    summary: 'Keys, in the requested order',
     right: 'read',
     input: z.strictObject({
       limit: pageSize,
@@ -128,6 +132,7 @@ export const keyOperations = {
        */
       pepper: z.enum(['previous']).optional(),
     }),
+    output: schema.listOf(schema.key),
     async run({ account_id, name: part, external_id, ...input }, { store }) {
       const { metadata: pairs, pepper, ...page } = input;
       const keys = await store.listKeys({
@@ -145,17 +150,21 @@ export const keyOperations = {
   showKey: operation({
     method: 'GET',
     path: '/admin/keys/:key_id',
+    summary: 'One key',
     right: 'read',
     input: oneKey,
+    output: schema.key,
     run: async ({ key_id }, { store }) => keyView(await found(store.getKey(key_id))),
   }),
 
   findKey: operation({
     method: 'POST',
     path: '/admin/keys/find',
+    summary: 'The key of a credential',
     right: 'read',
     /** The credential is hashed at once, and neither stored nor logged. */
     input: z.strictObject({ api_key: z.string().min(1).max(500) }),
+    output: schema.key,
     async run({ api_key }, { store }) {
       const key = await store.findKeyByCredential(api_key.trim());
       if (key === undefined) throw notFound('api_key', 'credential');
@@ -166,6 +175,7 @@ export const keyOperations = {
   updateKey: operation({
     method: 'PATCH',
     path: '/admin/keys/:key_id',
+    summary: 'Changes a key',
     right: 'change',
     input: z.strictObject({
       key_id: keyId,
@@ -175,6 +185,7 @@ export const keyOperations = {
       metadata: metadata.optional(),
       expires_at: time.nullable().optional(),
     }),
+    output: schema.key,
     async run(input, { store, by }) {
       const { scope, models } = input;
       const change = {
@@ -196,6 +207,7 @@ export const keyOperations = {
   rotateKey: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/rotate',
+    summary: 'Gives a key a new credential',
     right: 'change',
     input: z.strictObject({
       key_id: keyId,
@@ -208,6 +220,7 @@ export const keyOperations = {
         .default(0),
       idempotency_key: idempotencyId.optional(),
     }),
+    output: schema.rotatedKey,
     run: ({ key_id, grace_seconds, idempotency_key }, context) =>
       rotated(
         key_id,
@@ -219,16 +232,20 @@ export const keyOperations = {
   suspendKey: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/suspend',
+    summary: 'Stops a key until it is resumed',
     right: 'change',
     input: oneKey,
+    output: schema.key,
     run: async ({ key_id }, { store, by }) => keyView(await found(store.suspendKey(key_id, by))),
   }),
 
   resumeKey: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/resume',
+    summary: 'Lifts a suspension',
     right: 'change',
     input: oneKey,
+    output: schema.key,
     async run({ key_id }, { store, by }) {
       const key = await found(store.resumeKey(key_id, by));
       if (key.state === 'revoked') throw conflict('key_id', REVOKED);
@@ -239,16 +256,20 @@ export const keyOperations = {
   revokeKey: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/revoke',
+    summary: 'Stops a key for good',
     right: 'change',
     input: oneKey,
+    output: schema.key,
     run: async ({ key_id }, { store, by }) => keyView(await found(store.revokeKey(key_id, by))),
   }),
 
   createLink: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/links',
+    summary: 'A read-only link to the dashboard of a key',
     right: 'change',
     input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
+    output: schema.link,
     async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
       const key = await found(store.getKey(key_id));
       if (key.state === 'revoked') throw conflict('key_id', REVOKED);
@@ -261,6 +282,7 @@ export const keyOperations = {
   topUp: operation({
     method: 'POST',
     path: '/admin/keys/:key_id/top-ups',
+    summary: 'Credits the account of a key, once per top_up_id',
     right: 'credit',
     input: z.strictObject({
       key_id: keyId,
@@ -271,12 +293,14 @@ export const keyOperations = {
       note: note.optional(),
       reference: reference.optional(),
     }),
+    output: schema.topUp,
     run: (input, context) => toppedUp({ keyId: input.key_id }, input, context),
   }),
 
   topUpAccount: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/top-ups',
+    summary: 'Credits an account, once per top_up_id',
     right: 'credit',
     input: z.strictObject({
       account_id: accountId,
@@ -287,6 +311,7 @@ export const keyOperations = {
       note: note.optional(),
       reference: reference.optional(),
     }),
+    output: schema.topUp,
     run: (input, context) => toppedUp({ accountId: input.account_id }, input, context),
   }),
 } as const;

@@ -17,6 +17,7 @@ import {
   time,
 } from '../../endpoints/fields.js';
 import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
 import {
   auditView,
@@ -57,6 +58,7 @@ export const ledgerOperations = {
   listLedger: operation({
     method: 'GET',
     path: '/admin/ledger',
+    summary: 'Entries of the ledger, newest first',
     right: 'read',
     input: z.strictObject({
       account_id: accountId.optional(),
@@ -69,6 +71,7 @@ export const ledgerOperations = {
       cursor: z.string().min(1).max(200).optional(),
       format: listFormat,
     }),
+    output: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
     async run(input, { store }) {
       const { account_id, key_id, kind, model, from, until, limit, cursor } = input;
       const ofKey = key_id === undefined ? undefined : await store.getKey(key_id);
@@ -103,8 +106,10 @@ export const ledgerOperations = {
   showEntry: operation({
     method: 'GET',
     path: '/admin/ledger/:entry_id',
+    summary: 'One entry of the ledger, by its id; a charge also by the id of its message',
     right: 'read',
     input: z.strictObject({ entry_id: line.min(1).max(200) }),
+    output: schema.entry,
     async run({ entry_id }, { store }) {
       const [known] = await store.findEntries([entry_id]);
       const entry = known ?? (await chargeShownAs('entry_id', entry_id, store));
@@ -116,6 +121,8 @@ export const ledgerOperations = {
   listUsage: operation({
     method: 'GET',
     path: '/admin/usage',
+    summary:
+      'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
     right: 'read',
     input: z
       .strictObject({
@@ -134,6 +141,7 @@ export const ledgerOperations = {
         ({ from, until = endOfThisHour() }) => isInOrder({ from, until }),
         MUST_BE_AFTER_FROM,
       ),
+    output: schema.usageSums,
     async run(input, { store }) {
       const { sort, top, until = endOfThisHour() } = input;
       const sums = await readSums(store, {
@@ -162,8 +170,10 @@ export const ledgerOperations = {
   auditLedger: operation({
     method: 'GET',
     path: '/admin/ledger/audit',
+    summary: 'Audits the ledger, and answers when the audit is done',
     right: 'read',
     input: z.strictObject({ anchor: anchor.optional() }),
+    output: schema.audit,
     async run(input, { store, onProgress }) {
       const audit = await auditWithEvent(store, {
         anchor: input.anchor,
@@ -176,33 +186,40 @@ export const ledgerOperations = {
   compareWitness: operation({
     method: 'POST',
     path: '/admin/ledger/witness',
+    summary: 'Compares the ledger with usage that clients received',
     right: 'read',
     input: z.strictObject({ usages: z.array(witnessedUsage).min(1).max(WITNESS_BATCH) }),
+    output: schema.witnessComparison,
     run: ({ usages }, { store }) => compareWithWitness(usages, store),
   }),
 
   rechargeUsages: operation({
     method: 'POST',
     path: '/admin/ledger/recharge',
+    summary: 'Books charges that the ledger lost, each of them once',
     right: 'change',
     input: z.strictObject({ charges: z.array(lostCharge).min(1).max(WITNESS_BATCH) }),
+    output: schema.recharge,
     run: ({ charges }, context) => recharge(charges, context),
   }),
 
   listHolds: operation({
     method: 'GET',
     path: '/admin/holds',
+    summary: 'Money that is set aside for requests',
     right: 'read',
     input: z.strictObject({
       state: z.enum(['live', 'orphaned']).default('orphaned'),
       limit: pageSize,
     }),
+    output: schema.listOf(schema.hold),
     run: async (input, { store }) => list((await store.listHolds(input)).map(holdView), undefined),
   }),
 
   listEvents: operation({
     method: 'GET',
     path: '/admin/events',
+    summary: 'Events, oldest first unless order is newest',
     right: 'read',
     input: z.strictObject({
       state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
@@ -212,6 +229,7 @@ export const ledgerOperations = {
       limit: pageSize,
       cursor: number.optional(),
     }),
+    output: schema.listOf(schema.event),
     async run({ state, account_id, type, order, limit, cursor }, { store }) {
       const events = await store.listEvents({
         order,
@@ -229,6 +247,7 @@ export const ledgerOperations = {
   listTrail: operation({
     method: 'GET',
     path: '/admin/trail',
+    summary: 'The trail: who changed what, newest first',
     right: 'read',
     input: z.strictObject({
       account_id: accountId.optional(),
@@ -236,6 +255,7 @@ export const ledgerOperations = {
       limit: pageSize,
       cursor: number.optional(),
     }),
+    output: schema.listOf(schema.trailEntry),
     async run({ account_id, key_id, limit, cursor }, { store }) {
       const entries = await store.listTrail({
         accountId: account_id,

@@ -6,8 +6,8 @@
 
 import { z } from 'zod';
 import { csvOf } from '../../endpoints/csv.js';
+import { operations } from './operations.js';
 import type { OperationName, OperationOutput } from './operations.js';
-import { operationOutputs } from './outputs.js';
 
 /** The operations whose result is a list. */
 export type ListName = {
@@ -19,7 +19,7 @@ export type ListName = {
 /** The items of a list, with a column for each member, nested ones included. */
 export function listCsv(name: ListName, data: readonly object[]): string {
   const rows = data.map((item) => flatten(item));
-  const columns = columnsOf(operationOutputs[name].shape.data.element);
+  const columns = columnsOf(operations[name].output.shape.data.element);
   // Records such as metadata have columns only for the names that they contain.
   return csvOf([...new Set([...columns, ...rows.flatMap((row) => Object.keys(row))])], rows);
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import { OperationError, conflict } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { ratesView } from '../../endpoints/views.js';
 import type { UpstreamModel } from '../../upstream/upstream-models.js';
 import { list, operation } from './operation.js';
@@ -13,8 +14,10 @@ export const modelOperations = {
   listModels: operation({
     method: 'GET',
     path: '/admin/models',
+    summary: 'The price table',
     right: 'read',
     input: z.strictObject({}),
+    output: schema.listOf(schema.adminModel),
     run: (_input, { prices, now }) =>
       Promise.resolve(
         list(
@@ -39,8 +42,10 @@ export const modelOperations = {
   compareModels: operation({
     method: 'GET',
     path: '/admin/models/upstream',
+    summary: 'The differences between the price table and the models that the upstream offers',
     right: 'read',
     input: z.strictObject({}),
+    output: schema.modelComparison,
     async run(_input, { prices, upstreamModels }) {
       if (upstreamModels === undefined) {
         throw conflict('UPSTREAM_API_KEY', 'is needed to ask the upstream for its models');

@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { DeepReadonly } from '../../base/deep-readonly.js';
 import type { Right } from '../../config/admin-tokens.js';
 import type { Operator } from '../../endpoints/statement/statement-facts.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
@@ -44,20 +45,26 @@ export interface OperationContext {
   readonly by: Actor;
 }
 
-export interface Operation<Input extends z.ZodType, Output> {
+/** What an operation with a result of this schema returns. */
+export type ResultOf<Output extends z.ZodType> = DeepReadonly<z.output<Output>>;
+
+export interface Operation<Input extends z.ZodType, Output extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PATCH';
   /** `:name` stands for a member of the input. The others go into the query or the body. */
   readonly path: string;
   readonly right: Right;
   readonly input: Input;
-  readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
+  readonly output: Output;
+  /** For the API's description. */
+  readonly summary: string;
+  readonly run: (input: z.output<Input>, context: OperationContext) => Promise<ResultOf<Output>>;
   /** What the member `format` of the input may be besides `json`. */
-  readonly formats?: Readonly<Record<string, TextFormat<Output>>>;
+  readonly formats?: Readonly<Record<string, TextFormat<ResultOf<Output>>>>;
   /** Whether the result is a list that is written as CSV if `format` is `csv`. */
   readonly isAlsoCsv?: true;
 }
 
-export function operation<Input extends z.ZodType, Output>(
+export function operation<Input extends z.ZodType, Output extends z.ZodType>(
   definition: Operation<Input, Output>,
 ): Operation<Input, Output> {
   return definition;

@@ -12,7 +12,7 @@ import { booksOperations } from './books.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
-import type { Operation, OperationContext } from './operation.js';
+import type { Operation, OperationContext, ResultOf } from './operation.js';
 import { paymentOperations } from './payments.js';
 import { reconciliationOperations } from './reconciliation.js';
 import { todayOperations } from './today.js';
@@ -33,8 +33,8 @@ export type OperationName = keyof typeof operations;
 export type OperationInput<Name extends OperationName> = z.input<
   (typeof operations)[Name]['input']
 >;
-export type OperationOutput<Name extends OperationName> = Awaited<
-  ReturnType<(typeof operations)[Name]['run']>
+export type OperationOutput<Name extends OperationName> = ResultOf<
+  (typeof operations)[Name]['output']
 >;
 
 /** Whether the input may have an `idempotency_key`, with which a repetition changes nothing. */
@@ -47,7 +47,7 @@ export function textFormatOf(
   name: OperationName,
   { format }: { readonly format?: unknown },
 ): TextFormat<unknown> | undefined {
-  const { formats = {} } = operations[name] as Operation<z.ZodType, unknown>;
+  const { formats = {} } = operations[name] as Operation<z.ZodType, z.ZodType>;
   return typeof format === 'string' ? formats[format] : undefined;
 }
 
@@ -69,7 +69,7 @@ export async function runOperation(
 ): Promise<unknown> {
   // The input and the `run` of one entry belong together, which the union type of the table cannot
   // express.
-  const chosen = operations[name] as Operation<z.ZodType, unknown>;
+  const chosen = operations[name] as Operation<z.ZodType, z.ZodType>;
   const parsed = chosen.input.safeParse(input);
   if (parsed.success) {
     const running = chosen.run(parsed.data, context);

@@ -26,6 +26,7 @@ import {
   reconciliationView,
   unbookedView,
 } from '../../endpoints/payment-views.js';
+import * as schema from '../../endpoints/schemas.js';
 import { findDocument } from '../../payments/payment-ledger.js';
 import type { Known } from '../../payments/payment-ledger.js';
 import type { Payments } from '../../payments/payments.js';
@@ -47,8 +48,10 @@ export const paymentOperations = {
   listPayments: operation({
     method: 'GET',
     path: '/admin/payments',
+    summary: 'Payments, newest first',
     right: 'read',
     input: z.strictObject({ account_id: accountId.optional(), limit: pageSize, cursor }),
+    output: schema.listOf(schema.payment),
     async run({ account_id, limit, cursor: before }, context) {
       const found = await paymentsOf(context).list({ accountId: account_id, before, limit });
       return list(found.map(paymentView), nextOf(found, limit));
@@ -58,8 +61,11 @@ export const paymentOperations = {
   listUnbookedPayments: operation({
     method: 'GET',
     path: '/admin/payments/unbooked',
+    summary:
+      'Payments, refunds and disputes that the provider reported and the ledger could not book. Those that were booked or paid back since are left out',
     right: 'read',
     input: z.strictObject({ limit: pageSize, cursor }),
+    output: schema.listOf(schema.unbookedPayment),
     async run({ limit, cursor: before }, context) {
       const found = await paymentsOf(context).listUnbooked({ before, limit });
       return list(found.map(unbookedView), nextOf(found, limit));
@@ -69,10 +75,13 @@ export const paymentOperations = {
   reconcilePayments: operation({
     method: 'POST',
     path: '/admin/payments/reconcile',
+    summary:
+      "Compares the provider's payments with the ledger; with `apply`, books what is missing",
     right: 'change',
     input: z
       .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
       .refine(isInOrder, MUST_BE_AFTER_FROM),
+    output: schema.reconciliation,
     run: ({ from, until, apply }, context) =>
       reachingProvider(async () =>
         reconciliationView(
@@ -84,8 +93,10 @@ export const paymentOperations = {
   showPayment: operation({
     method: 'GET',
     path: '/admin/payments/:payment_id',
+    summary: 'One payment, with its refundable and its unspent part',
     right: 'read',
     input: z.strictObject({ payment_id: paymentId }),
+    output: schema.paymentMoney,
     async run({ payment_id }, context) {
       const payments = paymentsOf(context);
       const payment = await found(payments, payment_id);
@@ -96,6 +107,7 @@ export const paymentOperations = {
   startPayment: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/payments',
+    summary: 'Starts a payment for an account: a link to send to the customer',
     right: 'credit',
     input: z.strictObject({
       account_id: accountId,
@@ -103,6 +115,7 @@ export const paymentOperations = {
       /** Chosen by the caller. The same id starts only one payment of an account. */
       request_id: idempotencyId,
     }),
+    output: schema.payment,
     async run({ account_id, amount_usd, request_id }, context) {
       const payments = paymentsOf(context);
       if (payments.publicUrl === undefined) {
@@ -137,6 +150,7 @@ export const paymentOperations = {
   refundPayment: operation({
     method: 'POST',
     path: '/admin/payments/:payment_id/refunds',
+    summary: 'Pays back a payment, or a part of it',
     right: 'change',
     input: z.strictObject({
       payment_id: paymentId,
@@ -144,6 +158,7 @@ export const paymentOperations = {
       refund_id: idempotencyId,
       amount_usd: amountUsd,
     }),
+    output: schema.refund,
     async run({ payment_id, refund_id, amount_usd }, context) {
       const payments = paymentsOf(context);
       const payment = await found(payments, payment_id);
@@ -172,8 +187,10 @@ export const paymentOperations = {
   showAutoTopUp: operation({
     method: 'GET',
     path: '/admin/accounts/:account_id/auto-top-up',
+    summary: "The customer's order to charge a saved method when the balance is low",
     right: 'read',
     input: z.strictObject({ account_id: accountId }),
+    output: schema.autoTopUp,
     run: ({ account_id }, { store }) => autoTopUpOf(store, account_id),
   }),
 
@@ -181,8 +198,10 @@ export const paymentOperations = {
   cancelAutoTopUp: operation({
     method: 'POST',
     path: '/admin/accounts/:account_id/auto-top-up/cancel',
+    summary: 'Cancels the auto top-up of an account and forgets the saved method',
     right: 'change',
     input: z.strictObject({ account_id: accountId }),
+    output: schema.autoTopUp,
     async run({ account_id }, { store, by }) {
       await cancelAutoTopUp(store, account_id, by);
       return autoTopUpOf(store, account_id);
@@ -192,6 +211,7 @@ export const paymentOperations = {
   createPromoCode: operation({
     method: 'POST',
     path: '/admin/promo-codes',
+    summary: 'A code that customers exchange for credit',
     right: 'credit',
     input: z.strictObject({
       code: promoCodeField,
@@ -200,6 +220,7 @@ export const paymentOperations = {
       expires_at: time.optional(),
       credit_expires_at: time.optional(),
     }),
+    output: schema.promoCode,
     async run(input, { store, by }) {
       const created = await createPromoCode(store, {
         code: input.code,
@@ -217,8 +238,10 @@ export const paymentOperations = {
   listPromoCodes: operation({
     method: 'GET',
     path: '/admin/promo-codes',
+    summary: 'Promotional codes, newest first',
     right: 'credit',
     input: z.strictObject({ limit: pageSize, cursor }),
+    output: schema.listOf(schema.promoCode),
     async run({ limit, cursor: before }, { store }) {
       const found = await listPromoCodes(store, { before, limit });
       return list(found.map(promoCodeView), nextOf(found, limit));

@@ -11,6 +11,7 @@ import {
   toleranceUsd,
 } from '../../endpoints/fields.js';
 import { OperationError } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
 import { ProviderReportError, TOKEN_CLASSES } from '../../upstream/provider-reports/reports.js';
 import type { AccountReports } from '../../upstream/provider-reports/reports.js';
@@ -26,6 +27,7 @@ export const reconciliationOperations = {
   reconcileProvider: operation({
     method: 'GET',
     path: '/admin/reconciliation',
+    summary: "Compares the ledger with the provider's usage and cost reports, by day and model",
     right: 'read',
     input: z
       .strictObject({
@@ -40,6 +42,7 @@ export const reconciliationOperations = {
         path: ['until'],
         error: `must be at most ${String(MAX_DAYS)} days after from`,
       }),
+    output: schema.providerReconciliation,
     async run({ from, until, tolerance_usd: tolerance, upstream }, context) {
       const reports = reportsOf(upstream, context);
       const { accounts } = reports;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { LedgerSummary, UsageSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS } from '../../base/times.js';
+import * as schema from '../../endpoints/schemas.js';
 import type { TrafficToday } from '../../observe/traffic-today.js';
 import { operation } from './operation.js';
 
@@ -13,8 +14,10 @@ export const todayOperations = {
   showToday: operation({
     method: 'GET',
     path: '/admin/today',
+    summary: 'Spend, balances and requests at a glance',
     right: 'read',
     input: z.strictObject({}),
+    output: schema.today,
     async run(_input, { store, live, now, sendsEvents }) {
       const today = Math.floor(now() / DAY_MS) * DAY_MS;
       const until = new Date(today + DAY_MS);

@@ -1,0 +1,20 @@
+/** The endpoints for the holder of a key, in the order of the document. */
+
+import { getAccount } from './account.js';
+import { getBalance } from './balance.js';
+import { keyEndpoints } from './keys.js';
+import { createLink } from './links.js';
+import { listPrices } from './prices.js';
+import { getStatement } from './statement.js';
+import { takeStripeNotification } from './stripe-endpoint.js';
+import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
+import { getUsage, listUsage, sumUsage } from './usage.js';
+
+export const dashboardEndpoints = [
+  ...[getAccount, getBalance, listUsage, sumUsage, getUsage, listPrices, getStatement, createLink],
+  ...keyEndpoints,
+  redeemPromoCodeEndpoint,
+];
+
+/** Served only if a provider is configured. */
+export const providerEndpoints = [...paymentEndpoints, takeStripeNotification];
