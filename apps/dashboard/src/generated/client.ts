@@ -446,6 +446,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/dashboard/promo-codes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Exchanges a code for credit */
+        readonly post: operations["redeemPromoCode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/dashboard/top-ups": {
         readonly parameters: {
             readonly query?: never;
@@ -528,23 +545,6 @@ export interface paths {
         readonly put?: never;
         /** Receives Stripe's notifications about payments */
         readonly post: operations["takeStripeNotification"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/dashboard/promo-codes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /** Exchanges a code for credit */
-        readonly post: operations["redeemPromoCode"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2070,6 +2070,35 @@ export interface operations {
             readonly "5XX": components["responses"]["Failed"];
         };
     };
+    readonly redeemPromoCode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly code: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Redemption"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
     readonly listTopUps: {
         readonly parameters: {
             readonly query?: {
@@ -2305,35 +2334,6 @@ export interface operations {
                         /** @constant */
                         readonly received: true;
                     };
-                };
-            };
-            readonly 429: components["responses"]["Limited"];
-            readonly "4XX": components["responses"]["Refused"];
-            readonly "5XX": components["responses"]["Failed"];
-        };
-    };
-    readonly redeemPromoCode: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    readonly code: string;
-                };
-            };
-        };
-        readonly responses: {
-            /** @description Done */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Redemption"];
                 };
             };
             readonly 429: components["responses"]["Limited"];
