@@ -11,8 +11,18 @@ import type { JsonObject } from './message.js';
 import { samplePattern } from './pattern-sample.js';
 
 const KEYWORDS = new Set([
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength'],
-  ...['maxLength', 'minItems', 'maxItems', 'enum', 'const', 'pattern'],
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'enum',
+  'const',
+  'pattern',
 ]);
 
 /** Adds the keywords in a schema's description to the schema. */

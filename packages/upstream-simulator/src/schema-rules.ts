@@ -19,12 +19,23 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 };
 /** Keywords that the API refuses beside `anyOf` or `allOf`. */
 const REFUSED_BESIDE = [
-  ...['$ref', 'additionalProperties', 'discriminator', 'properties', 'required', 'type'],
+  '$ref',
+  'additionalProperties',
+  'discriminator',
+  'properties',
+  'required',
+  'type',
 ];
 /** Look-around, named groups, back-references, word boundaries. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
 const ANNOTATIONS = new Set([
-  ...['title', 'description', 'default', '$schema', '$id', '$defs', 'definitions'],
+  'title',
+  'description',
+  'default',
+  '$schema',
+  '$id',
+  '$defs',
+  'definitions',
 ]);
 const EMPTY = 'Empty schema ({}) that accepts any JSON value is not supported.';
 

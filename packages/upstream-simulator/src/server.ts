@@ -87,7 +87,13 @@ export async function startUpstreamSimulator(
   const lenient = new Set(lenientRules(options.lenient));
   const reportScripts: ScriptedReport[] = [];
   const simulation = {
-    ...{ options, models, lenient, journal, cache, scripts, reportScripts },
+    options,
+    models,
+    lenient,
+    journal,
+    cache,
+    scripts,
+    reportScripts,
     requestCount: 0,
   };
 

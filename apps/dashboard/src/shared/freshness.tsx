@@ -33,7 +33,10 @@ const AGE_STEP_S = 5;
 export function useLive(isLive: boolean): Live {
   const kept = useRef<Live | undefined>(undefined);
   kept.current ??= {
-    ...{ loadedAt: undefined, triedAt: 0, isLoading: true, failure: undefined },
+    loadedAt: undefined,
+    triedAt: 0,
+    isLoading: true,
+    failure: undefined,
     refresh: () => undefined,
     reload: () => undefined,
   };

@@ -224,10 +224,7 @@ export function printUsage({ data, from, until }: OperationOutput<'listUsage'>):
   const range = `From ${from} until before ${until}:`;
   if (data.length === 0) return `${range} nothing was charged.`;
   const rows = data.map((sum) => [
-    [
-      ...[sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint],
-      sum.upstream_account,
-    ]
+    [sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint, sum.upstream_account]
       .filter((part) => part !== undefined && part !== null)
       .join('  '),
     String(sum.requests),

@@ -62,7 +62,9 @@ async function reconcile(
   call: CallOperation,
 ): Promise<Reconciliation> {
   const report = await call('reconcileProvider', {
-    ...{ from, until, upstream },
+    from,
+    until,
+    upstream,
     tolerance_usd: tolerance,
   });
   if (!report.is_within_tolerance) process.exitCode = EXIT.refused;

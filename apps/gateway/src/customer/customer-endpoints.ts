@@ -11,7 +11,14 @@ import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
 import { getUsage, listUsage, sumUsage } from './usage.js';
 
 export const dashboardEndpoints = [
-  ...[getAccount, getBalance, listUsage, sumUsage, getUsage, listPrices, getStatement, createLink],
+  getAccount,
+  getBalance,
+  listUsage,
+  sumUsage,
+  getUsage,
+  listPrices,
+  getStatement,
+  createLink,
   ...keyEndpoints,
   redeemPromoCodeEndpoint,
 ];

@@ -75,7 +75,11 @@ function refuseConnection(socket: ClientSocket, refusal: Refusal, url: string): 
   }
   const requestId = newRequestId(Date.now());
   const body = errorBody({
-    ...{ type: refusal.type, message: refusal.message, param: null, code: null, requestId },
+    type: refusal.type,
+    message: refusal.message,
+    param: null,
+    code: null,
+    requestId,
     dialect: dialectOf(url),
   });
   const headers = {

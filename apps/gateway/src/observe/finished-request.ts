@@ -5,33 +5,42 @@ import type { ExchangeReport } from './exchange-report.js';
 
 /** The endpoints that call the upstream. */
 export const EXCHANGES = [
-  ...(['messages', 'count_tokens'] as const),
-  ...(['chat.completions', 'responses', 'input_tokens'] as const),
+  'messages',
+  'count_tokens',
+  'chat.completions',
+  'responses',
+  'input_tokens',
 ] as const;
 export type ExchangeEndpoint = (typeof EXCHANGES)[number];
 
 /** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
 export const ENDPOINTS = [
   ...EXCHANGES,
-  ...([
-    'kept_responses',
-    'models',
-    'account',
-    'balance',
-    'usage',
-    'statement',
-    'keys',
-    'links',
-    'prices',
-  ] as const),
-  ...(['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'] as const),
+  'kept_responses',
+  'models',
+  'account',
+  'balance',
+  'usage',
+  'statement',
+  'keys',
+  'links',
+  'prices',
+  'promo_codes',
+  'top_ups',
+  'top_up_starts',
+  'auto_top_up',
+  'stripe_webhook',
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
 /** The limits that can refuse an authenticated request: of its key, of its account, of money. */
 export const LIMIT_NAMES = [
-  ...(['concurrency', 'rate', 'account_concurrency', 'account_rate'] as const),
-  ...(['balance', 'cap'] as const),
+  'concurrency',
+  'rate',
+  'account_concurrency',
+  'account_rate',
+  'balance',
+  'cap',
 ] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 

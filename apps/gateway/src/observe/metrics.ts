@@ -34,16 +34,28 @@ export interface RequestFigures {
 
 type Exemplars = 'none' | 'traces';
 
-const STATUSES = [
-  ...[200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499],
-  ...[500, 502, 503, 504, 529],
-];
+const STATUSES = [200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499, 500, 502, 503, 504, 529];
 export const UPSTREAM_STATUSES = [
-  ...['200', '400', '401', '403', '404', '413', '429', '500', '502', '503', '504', '529'],
+  '200',
+  '400',
+  '401',
+  '403',
+  '404',
+  '413',
+  '429',
+  '500',
+  '502',
+  '503',
+  '504',
+  '529',
   'none',
 ];
 const REMARKS = [
-  ...['cache_creation', 'thinking_tokens', 'iterations', 'inference_geo', 'speed'],
+  'cache_creation',
+  'thinking_tokens',
+  'iterations',
+  'inference_geo',
+  'speed',
   'unknown_members',
 ];
 export const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
@@ -237,7 +249,9 @@ function histogram(
 ): ObserveSeconds {
   const enableExemplars = exemplars === 'traces';
   const made = new Histogram<'endpoint' | 'trace_id' | 'span_id'>({
-    ...{ name, help, enableExemplars },
+    name,
+    help,
+    enableExemplars,
     labelNames: ['endpoint'],
     buckets: DURATION_BUCKETS,
     // Registered below, because the constructor refuses exemplars in a registry of the classic

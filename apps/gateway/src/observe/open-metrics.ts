@@ -20,8 +20,12 @@ export const OPEN_METRICS_TYPE = Registry.OPENMETRICS_CONTENT_TYPE;
 const OPEN = 'application/openmetrics-text';
 /** Media types as Prometheus writes them. The classic form is first, because it is the default. */
 const FORMS = [
-  ...['text/plain;version=0.0.4', 'text/plain;version=1.0.0;escaping=allow-utf-8', 'text/plain'],
-  ...[`${OPEN};version=1.0.0;escaping=allow-utf-8`, `${OPEN};version=1.0.0`, OPEN],
+  'text/plain;version=0.0.4',
+  'text/plain;version=1.0.0;escaping=allow-utf-8',
+  'text/plain',
+  `${OPEN};version=1.0.0;escaping=allow-utf-8`,
+  `${OPEN};version=1.0.0`,
+  OPEN,
 ];
 
 /** Whether a scraper prefers the OpenMetrics form, by its `Accept` header. */

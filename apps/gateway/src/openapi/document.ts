@@ -116,23 +116,32 @@ function operationOf(
   const isRequired = (name: string): boolean => required.includes(name);
   const parameters = [
     ...inPath.map((name) => ({
-      ...{ name, in: 'path', required: true },
+      name,
+      in: 'path',
+      required: true,
       schema: properties[name] ?? { type: 'string' },
     })),
     ...(query === undefined
       ? []
       : others.map(([name, member]) => ({
-          ...{ name, in: 'query', required: isRequired(name), schema: member },
+          name,
+          in: 'query',
+          required: isRequired(name),
+          schema: member,
         }))),
     ...(endpoint.headers ?? []).map((name) => ({
-      ...{ name, in: 'header', required: true },
+      name,
+      in: 'header',
+      required: true,
       schema: { type: 'string' },
     })),
     ...(isRepeatable === undefined
       ? []
       : [
           {
-            ...{ name: 'Idempotency-Key', in: 'header', required: false },
+            name: 'Idempotency-Key',
+            in: 'header',
+            required: false,
             description: 'Repeating the request with the same value changes nothing',
             schema: { type: 'string' },
           },

@@ -29,8 +29,15 @@ export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & He
   describeGateway,
   openApiEndpoint('client'),
   ...healthEndpoints,
-  ...[createMessage, countTokens, createChatCompletion, createResponse, countInputTokens],
-  ...[getResponse, deleteResponse, listModels, getModel],
+  createMessage,
+  countTokens,
+  createChatCompletion,
+  createResponse,
+  countInputTokens,
+  getResponse,
+  deleteResponse,
+  listModels,
+  getModel,
   ...dashboardEndpoints,
 ];
 

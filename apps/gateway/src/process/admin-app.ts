@@ -189,11 +189,9 @@ const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler {
   const name = 'METRICS_TOKEN';
   const findMetricsToken = limitTokenGuesses({
-    ...{
-      limiter,
-      name: 'metrics',
-      wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
-    },
+    limiter,
+    name: 'metrics',
+    wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
     tokens: () => {
       const token = settings().metricsToken;
       return token === undefined ? [] : [{ name, right: 'read', token }];

@@ -90,7 +90,15 @@ export async function composeGateway<Clients extends ClientProcesses>(
     const { url } = clients;
     const { reload, adminUrl } = await shared.openAdmin(clients);
     return {
-      ...{ url, adminUrl, store, prices, log, dataDir, isSimulated, reload, clients },
+      url,
+      adminUrl,
+      store,
+      prices,
+      log,
+      dataDir,
+      isSimulated,
+      reload,
+      clients,
       async stop() {
         if (config.drainDelayMs > 0) {
           clients?.announceStop();

@@ -96,7 +96,10 @@ export function dayDifferenceOf(row: DayDifferenceRow): DayDifference {
   const { accountId, keyId, model, endpoint } = row;
   const counts = [row.requests, row.input, row.output, row.cacheRead, row.cacheWrite];
   return {
-    ...{ accountId, keyId, model, endpoint },
+    accountId,
+    keyId,
+    model,
+    endpoint,
     figures: [...[...counts, row.cacheWrite1h].map(BigInt), unitsFromNumeric(row.writtenOff)],
   };
 }

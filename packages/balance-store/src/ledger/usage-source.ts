@@ -63,7 +63,8 @@ export function usageSourceOf(query: SourceQuery): UsageSource {
     const end = lastHour + HOURS_PER_DAY;
     const isCut: Condition = [
       'EXISTS (SELECT 1 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ? AND hour < ?)',
-      ...[range.until, end],
+      range.until,
+      end,
     ];
     sources.push(
       days(query, firstDay, lastDay),

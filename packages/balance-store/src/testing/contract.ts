@@ -450,7 +450,9 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const { store } = subject;
         const keyId = await newKey();
         const [first, second] = [1, 2].map((number) => ({
-          ...{ requestId: randomUUID(), keyId, model: 'm' },
+          requestId: randomUUID(),
+          keyId,
+          model: 'm',
           reason: `reason ${String(number)}`,
         }));
         assert.ok(first !== undefined && second !== undefined);

@@ -60,8 +60,11 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       const amount = balance + charged;
       if (amount === 0n) continue;
       const adjusted = await store.adjust({
-        ...{ adjustmentId: randomUUID(), accountId: account.id, amount },
-        ...{ reason: 'correction', by: TESTS },
+        adjustmentId: randomUUID(),
+        accountId: account.id,
+        amount,
+        reason: 'correction',
+        by: TESTS,
       });
       assert.equal(adjusted.outcome, 'adjusted');
     }
@@ -140,8 +143,12 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       for (const order of ORDERS) {
         const cursors = [
           ...ORDERS.filter((other) => other !== order).map((other) => listCursorOf(other, first)),
-          ...['', 'x', forged(`${order}:1.5:${first.id}`), forged(`${order}:1:'`)],
-          ...[forged(`${order}:${'9'.repeat(39)}:${first.id}`), forged(`${order}::`)],
+          '',
+          'x',
+          forged(`${order}:1.5:${first.id}`),
+          forged(`${order}:1:'`),
+          forged(`${order}:${'9'.repeat(39)}:${first.id}`),
+          forged(`${order}::`),
           forged(`last_charged:${'9'.repeat(15)}:${first.id}`),
         ];
         for (const after of cursors) {

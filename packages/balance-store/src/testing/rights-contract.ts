@@ -220,7 +220,11 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       // As recorded before the trail had digests: nothing is known until the next redemption.
       const old = randomUUID();
       await store.writeDocument({
-        ...{ kind: 'old', id: old, accountId: '', version: 0, data },
+        kind: 'old',
+        id: old,
+        accountId: '',
+        version: 0,
+        data,
         trail: { action: 'promo_code.create', by: TESTS, details: { code: old } },
       });
       await subject().tamper(`UPDATE document SET kind = '${PROMO_CODE}' WHERE kind = 'old'`);

@@ -101,7 +101,9 @@ export function addConsoleSession(app: Express, parts: SessionParts, refuse: Ref
 /** Requires an admin token or a session, and leaves the token in `res.locals`. */
 export function requireAdmin(parts: SessionParts, refuse: Refuse): RequestHandler {
   const findBearer = limitTokenGuesses({
-    ...{ limiter: parts.limiter, name: 'admin', wrong: WRONG_TOKEN },
+    limiter: parts.limiter,
+    name: 'admin',
+    wrong: WRONG_TOKEN,
     // Read for each request, because a reload changes them.
     tokens: () => parts.adminTokens,
   });
