@@ -5,7 +5,8 @@
 
 import type { AuditDifference } from '../audit.js';
 import { WINDOW_PERIODS } from '../key.js';
-import { DAY_MS, windowStartsAt } from './cap-windows.js';
+import { windowStartsAt } from './cap-windows.js';
+import { DAY_MS } from './hours.js';
 import type { WindowBases } from './cap-windows.js';
 
 /** The current window of one period, as far as the charges say. */

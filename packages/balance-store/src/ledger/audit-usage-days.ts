@@ -4,6 +4,7 @@
  * so a process that read all of them would need more memory the more accounts there are.
  */
 
+import { DAY_MS } from './hours.js';
 import type { AuditDifference } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { AuditSource, DayDifference } from './audit-source.js';
@@ -11,7 +12,6 @@ import { storedDifference } from './audit-usage.js';
 import { HOURS_PER_DAY } from './usage-source.js';
 import type { UsageSource } from './usage-source.js';
 
-const DAY_MS = 86_400_000;
 /** A report has no more differences than this. */
 export const MAX_DIFFERENCES = 1_000;
 

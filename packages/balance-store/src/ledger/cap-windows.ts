@@ -3,10 +3,10 @@
  * SQL functions `day_of`, `month_start` and `caps_of` have the same rules for PostgreSQL.
  */
 
+import { DAY_MS } from './hours.js';
 import { CAP_PERIODS } from '../key.js';
 import type { CapPeriod, CapUse, KeyCaps } from '../key.js';
 
-export const DAY_MS = 86_400_000;
 /** 1970-01-01 was a Thursday, three days after a Monday. */
 const DAYS_AFTER_MONDAY = 3;
 

@@ -3,6 +3,7 @@
  * them stay.
  */
 
+import { DAY_MS, HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,8 +16,6 @@ import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 import { windowsAt } from './windows.js';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Long enough ago that nothing else in the ledger is older. */
 const AGE_DAYS = 400;
 

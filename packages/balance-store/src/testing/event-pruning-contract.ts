@@ -1,11 +1,11 @@
 /** The part of the contract about old events: which are deleted, and which are given up. */
 
+import { DAY_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { StoredEvent } from '../event.js';
 import type { ContractPart } from './subject.js';
 
-const DAY_MS = 24 * 60 * 60_000;
 const LEASE_MS = 60_000;
 
 export function eventPruningContract({ runner, subject }: ContractPart): void {

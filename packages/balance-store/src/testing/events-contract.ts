@@ -1,5 +1,6 @@
 /** The part of the contract about events and their delivery. */
 
+import { HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { numericFromUnits } from '../numeric.js';
@@ -8,8 +9,6 @@ import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import { windowsAt } from './windows.js';
 import type { ContractPart } from './subject.js';
-
-const HOUR_MS = 3_600_000;
 
 export function eventsContract(part: ContractPart): void {
   const { runner, subject, newAccount, settle } = part;

@@ -1,5 +1,6 @@
 /** The part of the contract about replacing the pepper. */
 
+import { HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PepperMismatchError } from '../errors.js';
@@ -7,8 +8,6 @@ import type { BalanceStore } from '../store.js';
 import { sampleLimits } from './samples.js';
 import { TESTS } from './subject.js';
 import type { ContractPart, StoreUnderTest } from './subject.js';
-
-const HOUR_MS = 3_600_000;
 
 export function peppersContract({ runner, subject }: ContractPart): void {
   const { describe, it } = runner;

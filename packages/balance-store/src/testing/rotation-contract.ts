@@ -1,12 +1,11 @@
 /** The part of the contract about the rotation of keys. */
 
+import { HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
-
-const HOUR_MS = 3_600_000;
 
 export function rotationContract({ runner, subject, topUp, settle }: ContractPart): void {
   const { describe, it } = runner;

@@ -1,5 +1,6 @@
 /** The part of the contract about sums of usage. */
 
+import { DAY_MS, HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { USAGE_DIMENSIONS } from '../usage.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
@@ -8,8 +9,6 @@ import { chargeOf, settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const ALWAYS = { from: new Date(0), until: new Date('2200-01-01T00:00:00Z') };
 
 const OLD_RATES: SettledRates = {

@@ -4,6 +4,7 @@
  * after the scan that found it.
  */
 
+import { MAX_TOKENS } from '@gateway/billing';
 import type { JsonSpan } from '@gateway/translator/native';
 
 export interface FoundMember {
@@ -15,7 +16,6 @@ export interface FoundMember {
 export type FieldCheck = (found: FoundMember | undefined) => string | undefined;
 export type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
 
-const MAX_TOKENS = 2 ** 31 - 1;
 /** The longest number, boolean or model id. */
 const MAX_SCALAR_BYTES = 300;
 const OPEN_BRACKET = 0x5b;

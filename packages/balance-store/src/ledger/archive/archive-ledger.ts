@@ -5,6 +5,7 @@
  * command then deletes them.
  */
 
+import { DAY_MS } from '../hours.js';
 import { existsSync } from 'node:fs';
 import type {
   ArchiveOptions,
@@ -21,7 +22,6 @@ import { verifyArchiveFile } from './verify-file.js';
 import type { VerifiedFile } from './verify-file.js';
 import { writeArchiveFile } from './write-file.js';
 
-const DAY_MS = 86_400_000;
 const MIN_AGE_DAYS = 3;
 
 export async function archiveLedger(
