@@ -28,7 +28,12 @@ const RUNS = {
   'packages/translator/test/tap-replay.test.ts': { streams: [100, 300] },
   'packages/rate-limiter/test/local.test.ts': { sequences: [400, 2_000] },
   'packages/rate-limiter/test/memory.test.ts': { sequences: [100, 300] },
-  'packages/rate-limiter/test/redis.test.ts': { sequences: [20, 60] },
+  'packages/rate-limiter/test/redis.test.ts': {
+    sequences: [20, 60],
+    subjects: [5_000, 100_000],
+  },
+  'packages/balance-store/test/embedded.test.ts': { 'charges before a kill': [1_000, 5_000] },
+  'packages/balance-store/test/faults.test.ts': { 'charges of all writers': [4_000, 20_000] },
   'packages/balance-store/test/model.test.ts': { histories: [25, 100] },
   'packages/balance-store/test/postgres.test.ts': {
     'rounds of duplicates': [6, 30],

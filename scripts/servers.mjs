@@ -29,7 +29,9 @@ export async function startServers(needs = ALL) {
   const chromium = needs.chromium ? findChromium() : undefined;
   const programs = needs.postgres ? (findPostgres() ?? downloadPostgres()) : undefined;
   const startsPostgres = programs !== undefined && TEST_DATABASE_URL === undefined;
-  const postgres = startsPostgres ? await startPostgres(programs) : undefined;
+  // Autovacuum would visit hundreds of databases that live for seconds, again and again.
+  const settings = ['autovacuum=off'];
+  const postgres = startsPostgres ? await startPostgres(programs, tmpdir(), settings) : undefined;
   const redis = startsRedis ? await startRedis() : undefined;
   const found = {
     TEST_DATABASE_URL: postgres?.url,
@@ -133,8 +135,13 @@ function installPackage(...names) {
  *
  * @param {string} [bin] - the folder of PostgreSQL's programs
  * @param {string} [parent] - where the new folder is made
+ * @param {readonly string[]} [settings]
  */
-export async function startPostgres(bin = findPostgres() ?? downloadPostgres(), parent = tmpdir()) {
+export async function startPostgres(
+  bin = findPostgres() ?? downloadPostgres(),
+  parent = tmpdir(),
+  settings = [],
+) {
   const owner = unprivilegedUser();
   const dir = ownedDir('gateway-postgres-', owner, parent);
   const data = join(dir, 'data');
@@ -156,6 +163,7 @@ export async function startPostgres(bin = findPostgres() ?? downloadPostgres(), 
     // Commits then need not wait for the disk. Only a crash of the whole machine could lose them.
     '-c',
     'fsync=off',
+    ...settings.flatMap((setting) => ['-c', setting]),
   ];
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   let server;

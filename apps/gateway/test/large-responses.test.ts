@@ -22,6 +22,8 @@ import { eventually } from './support/until.js';
 const MEBIBYTE = 1024 * 1024;
 const POST = { messages: postMessages, 'chat.completions': postChat, responses: postResponses };
 const DIALECTS = Object.keys(PATHS) as (keyof typeof PATHS)[];
+/** The limit of an event is 32 MiB, and that of a plain response is 64 MiB. */
+const OVER_32 = 33;
 /** 2 tokens at 3 USD and 3 at 15 USD per million. */
 const CHARGE = formatUsd(2n * 300_000_000n + 3n * 1_500_000_000n);
 
@@ -75,7 +77,11 @@ afterAll(() => {
   upstream.close();
 });
 
-describe.each(['bounded', 'none'])('with OVERDRAFT=%s,', (OVERDRAFT) => {
+// What becomes of a response depends on its dialect, and how it is charged on OVERDRAFT.
+describe.each([
+  ['bounded', [20, OVER_32], DIALECTS],
+  ['none', [OVER_32], ['messages']],
+] as const)('with OVERDRAFT=%s,', (OVERDRAFT, sizes, dialects) => {
   let gateway: TestGateway;
   beforeAll(async () => {
     const { port } = upstream.address() as AddressInfo;
@@ -99,7 +105,7 @@ describe.each(['bounded', 'none'])('with OVERDRAFT=%s,', (OVERDRAFT) => {
     return { id, status: response.status, text: await response.text() };
   }
 
-  it.each([20, 40])(
+  it.each(sizes)(
     'a native stream with a content event of %i MiB is passed on as it is, and charged',
     async (mebibytes) => {
       const large = { type: 'content_block_start', index: 0, content_block: documentOf(mebibytes) };
@@ -110,11 +116,11 @@ describe.each(['bounded', 'none'])('with OVERDRAFT=%s,', (OVERDRAFT) => {
     },
   );
 
-  it.each(DIALECTS)(
+  it.each(dialects)(
     '%s: a stream with an event that is too large to pass on ends with an error, and is charged',
     async (dialect) => {
       // Its type comes last, so nothing shows that it is not the event with the usage.
-      const large = { index: 0, content_block: documentOf(40), type: 'content_block_start' };
+      const large = { index: 0, content_block: documentOf(OVER_32), type: 'content_block_start' };
       pieces = [START, event(large, ''), ...END];
       const { id, text } = await ask(dialect, true);
       expect(text.length).toBeLessThan(10_000);
@@ -124,12 +130,12 @@ describe.each(['bounded', 'none'])('with OVERDRAFT=%s,', (OVERDRAFT) => {
     },
   );
 
-  it.each(DIALECTS)(
+  it.each(dialects)(
     '%s: a plain response that is too large to pass on becomes an error that says so, and is charged',
     async (dialect) => {
       const message = {
         ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm' },
-        content: [documentOf(40), documentOf(40)],
+        content: [documentOf(OVER_32), documentOf(OVER_32)],
         ...{ stop_reason: 'end_turn', usage: { input_tokens: 2, output_tokens: 3 } },
       };
       pieces = [JSON.stringify(message)];

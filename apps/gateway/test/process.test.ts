@@ -31,6 +31,8 @@ const UPSTREAM_KEY = 'upstream-credential-canary';
 let dataDir: string;
 let simulator: UpstreamSimulator;
 const children = new Set<ChildProcess>();
+/** What tests of the command line use together: a start costs a second of CPU time. */
+let shared: Served | undefined;
 
 beforeAll(async () => {
   // `npm test` builds before it tests; run alone, this suite needs `npm run build` first.
@@ -43,6 +45,7 @@ afterEach(() => {
   children.clear();
 });
 afterAll(async () => {
+  shared?.child.kill('SIGKILL');
   await simulator.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
@@ -90,6 +93,12 @@ async function serve(extra?: Record<string, string>): Promise<Served> {
       (await createKey(adminUrl, extra?.['DATA_DIR'] ?? dataDir)),
     output: () => output,
   };
+}
+
+async function sharedGateway(): Promise<Served> {
+  shared ??= await serve();
+  children.delete(shared.child);
+  return shared;
 }
 
 async function createKey(adminUrl: string, folder: string): Promise<string> {
@@ -263,23 +272,26 @@ describe('gateway serve', () => {
       [{ rate_in: '0.000001', cache_read: '0.025' }, 'models[0].cache_read: '],
     ] as const) {
       writeFileSync(table, JSON.stringify({ models: [{ ...model, ...change }] }));
-      const result = await serveProcess({ PRICE_TABLE: table });
+      const result = await cli(['serve'], { PRICE_TABLE: table });
       expect(result.code).toBe(2);
       expect(result.err).toContain('PRICE_TABLE');
       expect(result.err).toContain(problem);
     }
   });
 
-  it('starts on a directory only after the previous process has drained, charged and ended', async () => {
+  it('starts on a directory only after the previous process has drained, charged and ended, and says why not', async () => {
+    const expectRefused = async () => {
+      const { code, err } = await serveProcess();
+      expect(code).toBe(3);
+      expect(err).toMatch(/already|another/);
+    };
     const upstream = await startGatedUpstream();
     const first = await serve({ UPSTREAM_URL: upstream.url });
     upstream.shut();
     const stream = await postMessages(first, first.key, userMessage('Hello', { stream: true }));
     first.child.kill('SIGTERM');
     await waitFor(() => first.output().includes('"draining"'));
-    const early = await serveProcess();
-    expect(early.code).toBe(3);
-    expect(early.err).toMatch(/already|another/);
+    await expectRefused();
     upstream.open();
     expect(await stream.text()).toContain('event: message_stop');
     expect((await once(first.child, 'exit'))[0]).toBe(0);
@@ -293,14 +305,9 @@ describe('gateway serve', () => {
     expect(await charge.json()).toMatchObject({
       usage: { input_tokens: served!.input, output_tokens: served!.output },
     });
+    // Now the other process is not ending.
+    await expectRefused();
     await upstream.close();
-  });
-
-  it('refuses to share its data directory, and says why', async () => {
-    await serve();
-    const result = await serveProcess();
-    expect(result.code).toBe(3);
-    expect(result.err).toMatch(/already|another/);
   });
 
   it('writes no credential, prompt or completion to its log', async () => {
@@ -440,8 +447,12 @@ describe('the command line', () => {
     expect((await cli(['keys', 'frobnicate'])).code).toBe(2);
   };
 
+  it('works while no gateway runs', async () => {
+    await life();
+  });
+
   it('compares the ledger with a witness file, line by line', async () => {
-    const gateway = await serve();
+    const gateway = await sharedGateway();
     const limits = ['--burst', '1000', '--concurrency', '10'];
     const { out } = await cli([
       'keys',
@@ -520,11 +531,7 @@ describe('the command line', () => {
   });
 
   it('works while the embedded gateway runs', async () => {
-    await serve();
-    await life();
-  });
-
-  it('works while no gateway runs', async () => {
+    await sharedGateway();
     await life();
   });
 
@@ -539,7 +546,7 @@ describe('the command line', () => {
   });
 
   it('works over the admin API of a remote gateway, with only the admin token, and without its ledger', async () => {
-    const gateway = await serve();
+    const gateway = await sharedGateway();
     const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
     const elsewhere = mkdtempSync(join(tmpdir(), 'gateway-elsewhere-'));
     const remote = { ADMIN_URL: gateway.adminUrl, DATA_DIR: elsewhere };
@@ -559,7 +566,9 @@ describe('the command line', () => {
   });
 
   it('backs the ledger up while the gateway serves; what a restore lost is booked from the log, once', async () => {
-    const gateway = await serve();
+    const gateway = await sharedGateway();
+    const begin = gateway.output().length;
+    const output = () => gateway.output().slice(begin);
     const ask = async () => {
       const response = await postMessages(gateway, gateway.key, userMessage('Hello'));
       expect(response.status).toBe(200);
@@ -573,7 +582,7 @@ describe('the command line', () => {
     for (const post of [postMessages, postChat, postResponses]) {
       expect((await post(gateway, gateway.key, userMessage('Hello'))).status).toBe(200);
     }
-    await waitFor(() => gateway.output().split('"charge_usd"').length > 8);
+    await waitFor(() => output().split('"charge_usd"').length > 8);
     gateway.child.kill('SIGKILL');
     await once(gateway.child, 'exit');
     const after = JSON.parse((await cli(['ledger', 'audit', '--json'])).out);
@@ -585,7 +594,7 @@ describe('the command line', () => {
     expect(restored).toMatchObject({ is_sound: true, gap_usd: '0', entries: after.entries - 3 });
 
     const log = join(dataDir, 'gateway.log');
-    const lines = gateway.output().split('\n');
+    const lines = output().split('\n');
     writeFileSync(log, lines.filter((line) => line.startsWith('{')).join('\n'));
     const missing = JSON.parse((await cli(['ledger', 'audit', '--witness', log, '--json'])).out);
     expect(missing.witness).toMatchObject({

@@ -6,10 +6,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
 import type { PriceScheduleJson } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import { freePort } from '../../../scripts/free-port.cjs';
 import { settings } from '../src/endpoints/schemas.js';
 import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
@@ -24,10 +25,15 @@ const READ_TOKEN = 'token-that-may-only-read';
 type Variables = Readonly<Record<string, string>>;
 type Changes = PriceScheduleJson['models'][number]['price_changes'];
 
-const cleanUps: (() => Promise<unknown> | void)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+type CleanUp = () => Promise<unknown> | void;
+const cleanUps: CleanUp[] = [];
+const lastCleanUps: CleanUp[] = [];
+afterEach(() => runAll(cleanUps));
+afterAll(() => runAll(lastCleanUps));
+
+async function runAll(all: CleanUp[]): Promise<void> {
+  for (const cleanUp of all.splice(0).reverse()) await cleanUp();
+}
 
 interface Setup {
   readonly gateway: GatewayProcess;
@@ -39,13 +45,35 @@ interface Setup {
   price(rateIn: string, changes?: Changes): void;
 }
 
+const setups = new Map<string, Setup>();
+
+/**
+ * Returns a gateway that has the first settings. All tests with this number of workers share it,
+ * because a start costs up to three seconds of CPU time.
+ */
 async function start(workers: string): Promise<Setup> {
+  const known = setups.get(workers);
+  if (known === undefined) {
+    const setup = await startNew(workers);
+    setups.set(workers, setup);
+    return setup;
+  }
+  known.configure({});
+  known.price('3.00');
+  known.simulator.reset();
+  // The test before may have replaced the token.
+  const isReloaded = async (token: string) => (await reloadStatus(known, token)) === 200;
+  expect((await isReloaded(TOKEN)) || (await isReloaded(NEXT_TOKEN))).toBe(true);
+  return known;
+}
+
+async function startNew(workers: string): Promise<Setup> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-reload-'));
-  cleanUps.push(() => {
+  lastCleanUps.push(() => {
     rmSync(folder, { recursive: true, force: true });
   });
   const simulator = await startUpstreamSimulator({ apiKey: 'first-upstream-key' });
-  cleanUps.push(() => simulator.close());
+  lastCleanUps.push(() => simulator.close());
   const configure = (variables: Variables): void => {
     const all = {
       UPSTREAM_URL: simulator.url,
@@ -70,7 +98,7 @@ async function start(workers: string): Promise<Setup> {
     DATA_DIR: join(folder, 'data'),
     WORKERS: workers,
   });
-  cleanUps.push(async () => {
+  lastCleanUps.push(async () => {
     gateway.send('SIGKILL');
     await gateway.exited;
   });
@@ -94,6 +122,12 @@ async function reloadStatus({ gateway }: Setup, token: string): Promise<number> 
   const answer: unknown = await res.json();
   if (res.status === 200) settings.parse(answer);
   return res.status;
+}
+
+/** @returns what the gateway has logged since */
+function logOf({ gateway }: Setup): () => string {
+  const begin = gateway.output().length;
+  return () => gateway.output().slice(begin);
 }
 
 /** Runs a command beside the gateway. @returns what it printed on both outputs */
@@ -130,6 +164,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
   it('SIGHUP puts a changed price into force in all processes, and charges it', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
+    const log = logOf(setup);
     setup.price('4.00');
     setup.gateway.send('SIGHUP');
     await until(async () => (await settingsOf(setup)).version !== before.version);
@@ -142,12 +177,13 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     const charge = (4 * usage.input_tokens + 15 * usage.output_tokens) / 1e6;
     expect(Number(answer.headers.get('x-gateway-charge-usd'))).toBeCloseTo(charge, 12);
     // Log lines are written after half a second.
-    await until(() => setup.gateway.output().includes('"msg":"settings loaded"'));
+    await until(() => log().includes('"msg":"settings loaded"'));
   });
 
   it('an invalid file changes nothing; the answer names the variable and the place, and the refusal is logged and counted', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
+    const log = logOf(setup);
     setup.price('0.00000001');
     setup.configure({ UPSTREAM_API_KEY: 'another-key' });
     const { code, out } = await cli(setup, ['reload']);
@@ -159,7 +195,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
       status: 200,
     });
     // Log lines are written after half a second.
-    await until(() => setup.gateway.output().includes('"msg":"settings refused"'));
+    await until(() => log().includes('"msg":"settings refused"'));
     const metrics = await (await fetch(`${setup.gateway.adminUrl}/metrics`)).text();
     expect(metrics).toMatch(/gateway_settings_reloads_total\{outcome="refused".*\} 1\n/);
   });
@@ -284,8 +320,9 @@ it('a worker that replaces another has the settings in force, even if the files 
   writeFileSync(join(setup.folder, 'gateway.env'), 'PORT=none\n');
   const pid = String(setup.gateway.pid);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  const log = logOf(setup);
   process.kill(Number(children[0]), 'SIGKILL');
-  await until(() => setup.gateway.output().includes('worker replaced'));
+  await until(() => log().includes('worker replaced'));
   expect(await ratesSeen(setup)).toEqual(new Set(['4.00']));
   const { version, workers } = await settingsOf(setup);
   expect(workers).toEqual([
@@ -373,7 +410,8 @@ describe('gateway models diff', () => {
 
   it('says that the upstream cannot be asked, and why', async () => {
     const setup = await start('1');
-    await setup.simulator.close();
+    setup.configure({ UPSTREAM_URL: `http://127.0.0.1:${String(await freePort())}` });
+    expect(await reloadStatus(setup, TOKEN)).toBe(200);
     const { code, out } = await cli(setup, ['models', 'diff']);
     expect(code).toBe(3);
     expect(out).toBe(

@@ -68,7 +68,7 @@ describe('a collector', () => {
       if (kind === 'down') await collector.close();
       const served = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
       // Each request has two spans, so these are more than can wait for the collector.
-      await send(served, 1_500);
+      await send(served, 1_100);
       // While the collector is down or silent, spans wait. If they come slowly, the attempts to
       // export them end before the queue is full.
       const counted = async (outcome: string) =>

@@ -3,6 +3,7 @@
  * not contain, and the effects of trace headers that clients send.
  */
 
+import './support/quick-traces.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseUsd } from '@gateway/billing';
 import { StoreUnavailableError } from '@gateway/balance-store';

@@ -21,7 +21,7 @@ import { postMessages, startTestGateway, userMessage } from './support/gateway.j
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { connectTo, requestOf } from './support/raw-client.js';
-import { eventually } from './support/until.js';
+import { eventually, until } from './support/until.js';
 
 const DAY_MS = 86_400_000;
 const NAMES = ['a', 'b'] as const;
@@ -343,7 +343,7 @@ it('a client that leaves while its request waits for room under the requests per
   const { gateway, key } = await start({ requests_per_minute: 1 });
   const { socket } = connectTo(gateway);
   socket.write(requestOf(key.apiKey, userMessage('Hello')));
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await until(async () => (await readMetric(gateway, 'gateway_requests_running')) === 1);
   // A reset, because a client that only ends its side may still read its answer.
   socket.resetAndDestroy();
   const requests = 'gateway_requests_total{endpoint="messages",status="499"}';

@@ -1,7 +1,8 @@
 /**
  * Several processes behind one port: limits and money do not depend on the process that answers, a
  * process that dies is replaced, and every usage that clients received is in the ledger. Runs on
- * the embedded default and on servers.
+ * the embedded default and on servers. A start costs three seconds of CPU time, so the tests of a
+ * ledger share their gateway where they can.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,8 +11,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { startPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import { createRemoteCaller } from '../src/operator/operations/callers.js';
@@ -32,37 +33,90 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 const BODY = userMessage('Hello', { stream: true, max_tokens: 10_000 });
 
 let upstream: GatedUpstream;
-const running = new Set<GatewayProcess>();
+/**
+ * Of the gateways without overdraft. Each response has a larger usage than the one before: after
+ * the thousands that other tests cause, a charge would exceed its hold.
+ */
+let youngUpstream: GatedUpstream;
+const running = new Set<Gateway>();
 const dataDirs = new Set<string>();
 
 beforeAll(async () => {
-  upstream = await startGatedUpstream();
+  [upstream, youngUpstream] = await Promise.all([startGatedUpstream(), startGatedUpstream()]);
 });
-afterEach(async () => {
+afterEach(() => {
   upstream.open();
-  for (const gateway of running) {
-    gateway.send('SIGKILL');
-    await gateway.exited;
-  }
-  running.clear();
-  for (const dataDir of dataDirs) rmSync(dataDir, { recursive: true, force: true });
-  dataDirs.clear();
 });
-afterAll(() => upstream.close());
+afterAll(async () => {
+  await killAll();
+  await Promise.all([upstream.close(), youngUpstream.close()]);
+  for (const dataDir of dataDirs) rmSync(dataDir, { recursive: true, force: true });
+});
 
 type Env = Readonly<Record<string, string>>;
 
-async function start(env: Env): Promise<GatewayProcess & { readonly call: CallOperation }> {
-  const gateway = await spawnGateway({
+const noOverdraft = (): Env => ({ OVERDRAFT: 'none', UPSTREAM_URL: youngUpstream.url });
+const STRICT_UPLOADS: Env = { UPLOAD_STALL_S: '1' };
+
+interface Gateway extends GatewayProcess {
+  readonly call: CallOperation;
+}
+
+async function start(env: Env): Promise<Gateway> {
+  const started = await spawnGateway({
     WORKERS: '2',
     ADMIN_TOKEN,
     UPSTREAM_URL: upstream.url,
     UPSTREAM_API_KEY: 'upstream-key',
     ...env,
   });
+  const call = createRemoteCaller({ url: started.adminUrl, token: ADMIN_TOKEN });
+  const gateway = { ...started, call };
   running.add(gateway);
-  const call = createRemoteCaller({ url: gateway.adminUrl, token: ADMIN_TOKEN });
-  return { ...gateway, call };
+  void gateway.exited.then(() => running.delete(gateway));
+  return gateway;
+}
+
+async function killAll(): Promise<void> {
+  for (const gateway of running) {
+    gateway.send('SIGKILL');
+    await gateway.exited;
+  }
+}
+
+/**
+ * Gateways on one ledger, one after the other. A test gets the gateway of the test before, unless
+ * that has ended or the test needs other settings.
+ *
+ * @param environment - called once, before the first start
+ */
+function gatewaysOf(environment: () => Env | Promise<Env>) {
+  let ledger: Env | undefined;
+  let current: { readonly gateway: Gateway; readonly settings: string } | undefined;
+  /** @returns the running gateway if it has exactly these settings, else a new one */
+  return async (settings: Env = {}): Promise<Gateway> => {
+    ledger ??= await environment();
+    const wanted = JSON.stringify(settings);
+    const isRunning = current !== undefined && running.has(current.gateway);
+    if (current !== undefined && isRunning && current.settings === wanted) {
+      // The test before may have ended a worker, which is replaced meanwhile.
+      const { gateway } = current;
+      await until(async () => (await byWorker(gateway, 'gateway_requests_running')).size === 2);
+      return gateway;
+    }
+    if (current !== undefined && isRunning) {
+      current.gateway.send('SIGTERM');
+      expect(await current.gateway.exited).toBe(0);
+    }
+    current = { gateway: await start({ ...ledger, ...settings }), settings: wanted };
+    return current.gateway;
+  };
+}
+
+/** @returns how often its log has this text from now on */
+function occurrences(gateway: GatewayProcess, text: string): () => number {
+  const begin = gateway.output().length;
+  return () => gateway.output().slice(begin).split(text).length - 1;
 }
 
 async function newKey(
@@ -98,6 +152,18 @@ async function byWorker(
       return worker === undefined ? [] : [[worker, Number(value)] as const];
     }),
   );
+}
+
+/** @returns by how much the metric of each worker has grown since, without those that have not */
+async function growthOf(
+  gateway: GatewayProcess,
+  metric: string,
+): Promise<() => Promise<readonly number[]>> {
+  const before = await byWorker(gateway, metric);
+  return async () =>
+    [...(await byWorker(gateway, metric))]
+      .map(([worker, value]) => value - (before.get(worker) ?? 0))
+      .filter((growth) => growth > 0);
 }
 
 const answered = (status: number): string =>
@@ -142,10 +208,7 @@ function openStreams(gateway: GatewayProcess, apiKey: string, count: number): Pr
  * Opens streams of a new key until each worker has some. The kernel chooses the worker that
  * accepts.
  */
-async function openStreamsOnAll(
-  gateway: GatewayProcess & { readonly call: CallOperation },
-  count: number,
-) {
+async function openStreamsOnAll(gateway: Gateway, count: number) {
   for (;;) {
     upstream.shut();
     const key = await newKey(gateway, { concurrency: count });
@@ -189,12 +252,13 @@ function newDataDir(): Env {
 }
 
 /** Declares the tests that run on the embedded ledger and on PostgreSQL and Redis. */
-function describeWorkers(environment: () => Env | Promise<Env>): void {
+function describeWorkers(gatewayWith: ReturnType<typeof gatewaysOf>): void {
   it('count the limits of a key together, not per worker', async () => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
+    const refusedByEach = await growthOf(gateway, answered(429));
     let refusals = 0;
     // Repeats until both workers have refused some.
-    for (let refused = new Map<string, number>(); refused.size < 2;) {
+    for (let refused: readonly number[] = []; refused.length < 2;) {
       const key = await newKey(gateway, { concurrency: 5 });
       upstream.shut();
       const streams = await openStreams(gateway, key.api_key, 24);
@@ -209,35 +273,37 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       expect([count(burst, 200), count(burst, 429)]).toEqual([7, 13]);
       await usagesOf(burst);
       refusals += 19 + 13;
-      refused = await byWorker(gateway, answered(429));
-      expect([...refused.values()].reduce((sum, n) => sum + n, 0)).toBe(refusals);
+      refused = await refusedByEach();
+      expect(refused.reduce((sum, n) => sum + n, 0)).toBe(refusals);
     }
   });
 
   it('keep responses together: each continues those of the others', async () => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
     const { api_key: apiKey } = await newKey(gateway);
     const stream = await postResponses(gateway, apiKey, BODY);
     const id = /"id":"(resp_[^"]+)"/.exec(await stream.text())?.[1] ?? '';
     const continued = { ...BODY, previous_response_id: id };
     const metric = 'gateway_requests_total{endpoint="responses",status="200"';
+    const servedByEach = await growthOf(gateway, metric);
     // Repeats until both workers have continued the response.
-    for (let served: number[] = []; served.length < 2 || Math.min(...served) < 2;) {
+    for (let served: readonly number[] = []; served.length < 2 || Math.min(...served) < 2;) {
       const requests = Array.from({ length: 12 }, () => postResponses(gateway, apiKey, continued));
       for (const response of await Promise.all(requests)) {
         expect(await response.text()).toContain(`"previous_response_id":"${id}"`);
       }
-      served = [...(await byWorker(gateway, metric)).values()];
+      served = await servedByEach();
     }
   });
 
   it('that are killed are replaced; only their own streams are cut off, and these are not charged', async () => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
     const { key, streams, running } = await openStreamsOnAll(gateway, 12);
+    const replaced = occurrences(gateway, 'worker replaced');
     const [victim, survivor] = workersOf(gateway);
     process.kill(victim!, 'SIGKILL');
     await until(() => workersOf(gateway).filter((pid) => pid !== survivor).length === 1);
-    await until(() => gateway.output().includes('worker replaced'));
+    await until(() => replaced() === 1);
     upstream.open();
     const seen = await usagesOf(streams);
     expect(running).toContain(seen.length);
@@ -248,14 +314,15 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it('that get SIGTERM finish their streams first, and are replaced', async () => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
     const { key, streams } = await openStreamsOnAll(gateway, 12);
+    const replaced = occurrences(gateway, 'worker replaced');
     const [leaving, staying] = workersOf(gateway);
     process.kill(leaving!, 'SIGTERM');
     upstream.open();
     const seen = await usagesOf(streams);
     expect(seen).toHaveLength(12);
-    await until(() => gateway.output().includes('worker replaced'));
+    await until(() => replaced() === 1);
     expect(workersOf(gateway)).toContain(staying);
     expect(workersOf(gateway)).not.toContain(leaving);
     await expectCharged(gateway, key.id, seen);
@@ -269,9 +336,9 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       [200, 'cut', 'refused', 'lost'],
     ],
   ])('that are %s', async (_, signal, known) => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
     const key = await newKey(gateway);
-    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 8 });
+    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 8, pauseMs: 20 });
     for (const worker of workersOf(gateway)) {
       process.kill(worker, signal);
       await until(async () => {
@@ -287,9 +354,9 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it('that replace others get a share of the long-lived connections', async () => {
-    const gateway = await start(await environment());
+    const gateway = await gatewayWith();
     const key = await newKey(gateway);
-    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 0 });
+    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 0, pauseMs: 20 });
     await until(() => clients.outcomes.has(200));
     const [leaving] = workersOf(gateway);
     process.kill(leaving!, 'SIGTERM');
@@ -300,8 +367,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it('finish all requests when the gateway gets SIGTERM, and it exits with status 0', async () => {
-    const env = await environment();
-    const gateway = await start(env);
+    const gateway = await gatewayWith();
     const key = await newKey(gateway);
     upstream.shut();
     const streams = await openStreams(gateway, key.api_key, 12);
@@ -311,12 +377,25 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     const seen = await usagesOf(streams);
     expect(seen).toHaveLength(12);
     expect(await gateway.exited).toBe(0);
-    await expectCharged(await start(env), key.id, seen);
+    await expectCharged(await gatewayWith(noOverdraft()), key.id, seen);
+  });
+
+  it('let no balance fall below zero with OVERDRAFT=none, whichever of them place the holds', async () => {
+    const gateway = await gatewayWith(noOverdraft());
+    const key = await newKey(gateway, { balance_usd: '1' });
+    for (let round = 0; round < 10; round += 1) {
+      const streams = await openStreams(gateway, key.api_key, 20);
+      expect(streams.filter(({ status }) => status !== 200 && status !== 402)).toEqual([]);
+      await usagesOf(streams);
+    }
+    const { balance_usd } = await gateway.call('showKey', { key_id: key.id });
+    expect(Number(balance_usd)).toBeGreaterThanOrEqual(0);
+    expect(Number(balance_usd)).toBeLessThan(1);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
   it('end when the primary is killed, and no usage that clients received is lost', async () => {
-    const env = await environment();
-    const gateway = await start(env);
+    const gateway = await gatewayWith(noOverdraft());
     const key = await newKey(gateway);
     const workers = workersOf(gateway);
     const seen: (readonly [string, object])[] = [];
@@ -328,7 +407,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     await Promise.allSettled(clients);
     await until(() => !workers.some(isAlive));
 
-    const again = await start(env);
+    const again = await gatewayWith(STRICT_UPLOADS);
     const { data } = await again.call('listLedger', {
       key_id: key.id,
       kind: 'charge',
@@ -339,25 +418,6 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect(seen.filter(([id]) => !ids.has(id))).toEqual([]);
     expect(ids.size - seen.length).toBeLessThanOrEqual(8);
     expect(await again.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
-  });
-
-  it('let no balance fall below zero with OVERDRAFT=none, whichever of them place the holds', async () => {
-    // Each response of this upstream has a larger usage than the one before. After thousands of
-    // responses, a charge would exceed its hold.
-    const fresh = await startGatedUpstream();
-    const env = { ...(await environment()), OVERDRAFT: 'none', UPSTREAM_URL: fresh.url };
-    const gateway = await start(env);
-    const key = await newKey(gateway, { balance_usd: '1' });
-    for (let round = 0; round < 10; round += 1) {
-      const streams = await openStreams(gateway, key.api_key, 20);
-      expect(streams.filter(({ status }) => status !== 200 && status !== 402)).toEqual([]);
-      await usagesOf(streams);
-    }
-    const { balance_usd } = await gateway.call('showKey', { key_id: key.id });
-    expect(Number(balance_usd)).toBeGreaterThanOrEqual(0);
-    expect(Number(balance_usd)).toBeLessThan(1);
-    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
-    await fresh.close();
   });
 }
 
@@ -371,13 +431,15 @@ function isAlive(pid: number): boolean {
 }
 
 describe('workers on the embedded default', () => {
-  describeWorkers(newDataDir);
+  const gatewayWith = gatewaysOf(newDataDir);
+  describeWorkers(gatewayWith);
 
   it('that are killed free their leases at once', async () => {
-    const gateway = await start(newDataDir());
+    const gateway = await gatewayWith(STRICT_UPLOADS);
     const { key, streams } = await openStreamsOnAll(gateway, 12);
+    const ended = occurrences(gateway, 'worker ended');
     process.kill(workersOf(gateway)[0]!, 'SIGKILL');
-    await until(() => gateway.output().includes('worker ended'));
+    await until(() => ended() === 1);
     const later = await openStreams(gateway, key.api_key, 12);
     upstream.open();
     const whole = (await usagesOf(streams)).length;
@@ -387,7 +449,8 @@ describe('workers on the embedded default', () => {
   });
 
   it('refuse uploads that stop, and the time for it is a setting', async () => {
-    const gateway = await start({ ...newDataDir(), UPLOAD_STALL_S: '1' });
+    const gateway = await gatewayWith(STRICT_UPLOADS);
+    const refused = occurrences(gateway, '"status":408');
     const { api_key } = await newKey(gateway);
     const head = [
       ...['POST /v1/responses HTTP/1.1', 'Host: gateway', `Authorization: Bearer ${api_key}`],
@@ -404,12 +467,12 @@ describe('workers on the embedded default', () => {
     for (const answer of await Promise.all(answers)) {
       expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"type":"timeout_error"[^]*"code":null/);
     }
-    await until(() => (gateway.output().match(/"status":408/g) ?? []).length === 8);
+    await until(() => refused() === 8);
   });
 
   it('write whole lines to one log', async () => {
-    const gateway = await start({ ...newDataDir(), WORKERS: '4' });
-    const banner = gateway.output().length;
+    const gateway = await gatewayWith(STRICT_UPLOADS);
+    const begin = gateway.output().lastIndexOf('\n') + 1;
     const key = await newKey(gateway);
     const clients = Array.from({ length: 16 }, async () => {
       for (let i = 0; i < 40; i += 1) await (await openStream(gateway, key.api_key)).usage;
@@ -417,18 +480,19 @@ describe('workers on the embedded default', () => {
     await Promise.all(clients);
     gateway.send('SIGTERM');
     await gateway.exited;
-    const lines = gateway.output().slice(banner).trim().split('\n');
-    const messages = lines.map((line) => JSON.parse(line).msg as string);
-    expect(messages.filter((msg) => msg === 'request')).toHaveLength(16 * 40);
+    const lines = gateway.output().slice(begin).trim().split('\n');
+    const parsed = lines.map((line) => JSON.parse(line));
+    const requests = parsed.filter(({ msg, key_id: id }) => msg === 'request' && id === key.id);
+    expect(requests).toHaveLength(16 * 40);
   });
 });
 
 describe('workers on PostgreSQL and Redis', () => {
-  let postgres: OwnPostgresServer;
+  let postgres: PostgresServer;
   let redis: RedisServer;
   let redisLink: RedisLink;
   beforeAll(async () => {
-    postgres = await startPostgresServer();
+    postgres = await usePostgresServer();
     redis = await startRedisServer();
     redisLink = await openRedisLink(redis);
   });
@@ -445,11 +509,11 @@ describe('workers on PostgreSQL and Redis', () => {
     REDIS_TIMEOUT_MS: '5000',
     KEY_PEPPER: 'pepper of the tests of workers',
   });
-  describeWorkers(environment);
+  const gatewayWith = gatewaysOf(environment);
+  describeWorkers(gatewayWith);
 
   it('complete and charge their streams after the primary was killed', async () => {
-    const env = await environment();
-    const gateway = await start(env);
+    const gateway = await gatewayWith(STRICT_UPLOADS);
     const key = await newKey(gateway);
     const workers = workersOf(gateway);
     upstream.shut();
@@ -460,7 +524,7 @@ describe('workers on PostgreSQL and Redis', () => {
     const seen = await usagesOf(streams);
     expect(seen).toHaveLength(12);
     await until(() => !workers.some(isAlive));
-    await expectCharged(await start(env), key.id, seen);
+    await expectCharged(await gatewayWith(STRICT_UPLOADS), key.id, seen);
   });
 });
 

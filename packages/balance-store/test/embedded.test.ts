@@ -43,6 +43,7 @@ import type { BalanceStore } from '../src/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
 import { rewriteLedger, timeLiteral } from './rewrite-ledger.js';
+import { runs } from '../../../scripts/runs.cjs';
 
 const PEPPER = 'pepper of the tests';
 const DEADLINE = { deadlineMs: 20_000 };
@@ -241,9 +242,10 @@ describe('embedded: durability', () => {
   it('loses and doubles nothing when its process is killed repeatedly', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
+    const charges = runs(__filename, 'charges before a kill');
     for (let kill = 1; kill <= 5; kill += 1) {
       const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged);
-      await writer.hasAcknowledged(5_000);
+      await writer.hasAcknowledged(charges);
       await writer.kill();
     }
     const store = await open(dataDir);

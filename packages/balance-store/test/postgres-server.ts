@@ -34,8 +34,11 @@ export interface OwnPostgresServer extends PostgresServer {
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
-/** Without fsync, only a crash of the whole machine loses a commit. No test causes that. */
-const SETTINGS = ['-c', 'max_connections=200', '-c', 'fsync=off'];
+/**
+ * Without fsync, only a crash of the whole machine loses a commit. No test causes that. Autovacuum
+ * would visit databases that live for seconds.
+ */
+const SETTINGS = ['-c', 'max_connections=200', '-c', 'fsync=off', '-c', 'autovacuum=off'];
 
 export async function usePostgresServer(): Promise<PostgresServer> {
   const url = process.env['TEST_DATABASE_URL'];

@@ -160,7 +160,10 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 export async function axeFindings({ page, context }: WatchedPage): Promise<readonly string[]> {
   // Evaluated by the browser, because the content security policy would refuse a script element.
   const session = await context.newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: axeSource });
+  const known = await session.send('Runtime.evaluate', { expression: "typeof axe === 'object'" });
+  if (known.result.value !== true) {
+    await session.send('Runtime.evaluate', { expression: axeSource });
+  }
   const { result } = await session.send('Runtime.evaluate', {
     expression:
       'axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>' +

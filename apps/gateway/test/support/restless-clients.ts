@@ -1,6 +1,7 @@
-/** Clients that send requests without a pause, and count their outcomes. */
+/** Clients that send one request after the other, and count their outcomes. */
 
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { userMessage } from './gateway.js';
 
 /**
@@ -20,12 +21,13 @@ export interface RestlessClients {
 
 /**
  * @param kinds - The number of clients that keep their connection, and of those that open one for
- * each request.
+ * each request. They pause after each answer for `pauseMs`, by default not at all. A pause saves
+ * CPU time while something slow happens, such as the start of a process.
  */
 export function startClients(
   url: string,
   apiKey: string,
-  kinds: { readonly staying: number; readonly coming: number },
+  kinds: { readonly staying: number; readonly coming: number; readonly pauseMs?: number },
 ): RestlessClients {
   const outcomes = new Map<Outcome, number>();
   const refusals: string[] = [];
@@ -39,7 +41,8 @@ export function startClients(
       }
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       // A process that refuses connections does not have to be tried again at once.
-      if (outcome === 'refused') await new Promise((resolve) => setTimeout(resolve, 10));
+      const pauseMs = outcome === 'refused' ? 10 : kinds.pauseMs;
+      if (pauseMs !== undefined) await sleep(pauseMs);
     }
     agent.destroy();
   }
