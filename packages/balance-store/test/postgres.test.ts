@@ -184,7 +184,7 @@ describe('PostgreSQL: many replicas', () => {
       ]);
       expect([settled.outcome, credited.outcome]).toEqual(['settled', 'credited']);
     };
-    // From a charge that is far ahead to a top-up that is, so that both orders occur on any machine.
+    // From a charge far ahead to a top-up far ahead, so that both orders occur on any machine.
     for (let done = 0; done < races; done += 20) {
       await Promise.all(
         Array.from({ length: 20 }, (_, n) => race(Math.sign(n - 9.5) * (n - 9.5) ** 2)),
