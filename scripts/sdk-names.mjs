@@ -20,7 +20,7 @@ const { values } = parseArgs({
     reasons: { type: 'string', default: join(root, 'scripts/unserved-names.json') },
   },
 });
-const SOURCES = ['packages/translator/src', 'apps/gateway/src/{preparation,relay,routes,upstream}'];
+const SOURCES = ['packages/translator/src', 'apps/gateway/src/{exchange,customer,upstream}'];
 
 /** By place: the name of a type, and where in it the names are. */
 const ANTHROPIC = {
