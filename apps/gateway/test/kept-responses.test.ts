@@ -43,7 +43,7 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
   let client: OpenAI;
   let closeLink = (): Promise<void> | void => undefined;
   beforeAll(async () => {
-    const env: Record<string, string> = {};
+    const env: Record<string, string> = { CHAT_REASONING: 'reasoning_content' };
     if (where === 'in Redis') {
       const link = await openRedisLink(redis);
       env['REDIS_URL'] = link.url;
@@ -164,6 +164,72 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
       ]);
     },
   );
+
+  describe('thinking of the chat format', () => {
+    const answer = [
+      thinking,
+      { type: 'text', text: 'Let me see.' },
+      { type: 'tool_use', id: 'toolu_chat', name: 'look', input: {} },
+    ];
+    const tools = [{ type: 'function' as const, function: { name: 'look' } }];
+    const question = { role: 'user' as const, content: 'Where?' };
+
+    /** Asks, and sends the answer back as many clients do: without `thinking_blocks`. */
+    async function ask(
+      from: OpenAI,
+      { stream = false, ...params }: { store?: false; stream?: boolean },
+    ) {
+      gateway.simulator.script({ content: answer, stopReason: 'tool_use' });
+      const request = { model: MODEL, messages: [question], tools, ...params };
+      const completion = stream
+        ? await from.chat.completions.stream(request).finalChatCompletion()
+        : await from.chat.completions.create(request);
+      const { content, tool_calls = [] } = completion.choices[0]!.message;
+      return { role: 'assistant' as const, content, tool_calls, reasoning_content: 'Hm' };
+    }
+
+    /** @returns the answer as it went upstream, and what was noted about the request */
+    async function goOn(from: OpenAI, message: Awaited<ReturnType<typeof ask>>) {
+      const { response } = await from.chat.completions
+        .create({
+          model: MODEL,
+          messages: [
+            question,
+            message,
+            { role: 'tool', tool_call_id: 'toolu_chat', content: 'Here.' },
+          ],
+          tools,
+        })
+        .withResponse();
+      const [, sent] = sentMessages(gateway) as { content: unknown }[];
+      const notes = response.headers.get('x-gateway-translation-notes');
+      return { sent: sent?.content, notes };
+    }
+
+    it.each([{ stream: false }, { stream: true }])(
+      'is sent upstream if the client sends its text back: %j',
+      async (form) => {
+        const whole = { sent: answer, notes: null };
+        expect(await goOn(client, await ask(client, form))).toEqual(whole);
+      },
+    );
+
+    it('is dropped for another key, and after `store: false`', async () => {
+      const dropped = { sent: answer.slice(1), notes: 'messages[1].reasoning_content dropped' };
+      const other = clientOf(gateway, (await gateway.createKey()).apiKey);
+      expect(await goOn(other, await ask(client, {}))).toEqual(dropped);
+      expect(await goOn(other, await ask(other, { store: false }))).toEqual(dropped);
+    });
+
+    it('is not a response', async () => {
+      await ask(client, {});
+      for (const call of ['retrieve', 'delete'] as const) {
+        await expect(client.responses[call]('chat_toolu_chat')).rejects.toMatchObject({
+          status: 404,
+        });
+      }
+    });
+  });
 
   it('counts the tokens of the conversation that a request continues', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'A longer question' });
@@ -292,10 +358,26 @@ describe('with too little memory', () => {
 describe('while Redis cannot be reached', () => {
   it('responses are made but not kept, and what needs one is refused with 503 until Redis is back', async () => {
     const link = await openRedisLink(redis);
-    const gateway = await startTestGateway({ env: { REDIS_URL: link.url } });
+    const gateway = await startTestGateway({
+      env: { REDIS_URL: link.url, CHAT_REASONING: 'reasoning_content' },
+    });
     const client = clientOf(gateway, (await gateway.createKey()).apiKey);
     const first = await client.responses.create({ model: MODEL, input: 'Hi' });
     link.cut();
+    // Without the kept thinking, a request of the chat format is served as if there were none.
+    const answer = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm' } as const;
+    const call = { id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const { response: http } = await client.chat.completions
+      .create({
+        model: MODEL,
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { ...answer, tool_calls: [call as OpenAI.ChatCompletionMessageFunctionToolCall] },
+          { role: 'tool', tool_call_id: 'toolu_1', content: 'Here.' },
+        ],
+      })
+      .withResponse();
+    expect(http.headers.get('x-gateway-translation-notes')).toMatch(/reasoning_content dropped/);
     const second = await client.responses.create({ model: MODEL, input: 'Hi' });
     expect(second.status).toBe('completed');
     const unavailable = { status: 503, type: 'api_error' };

@@ -196,6 +196,23 @@ describe.each([
     expect(request?.headers['anthropic-beta']).toBe('interleaved-thinking-2025-05-14');
   });
 
+  it('sends `safeguards` with its beta, and without it gets the error of the upstream', async () => {
+    const params = {
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: 'user' as const, content: 'Hello' }],
+      // No published type has this member.
+      safeguards: [{ type: 'dangerous_tool_use' }],
+    };
+    const betas = ['dangerous-tool-use-2026-09-03'];
+    const message = await client.beta.messages.create({ ...params, betas });
+    expect(message.type).toBe('message');
+    await expect(client.beta.messages.create(params)).rejects.toMatchObject({
+      status: 400,
+      error: { error: { message: 'safeguards: Extra inputs are not permitted' } },
+    });
+  });
+
   it('reads the status, type and request id of errors', async () => {
     const stranger = create({ baseURL: gateway.url, apiKey: 'gw_nobody' });
     const params = {

@@ -543,7 +543,8 @@ export const VARIABLES = {
       'How long a response of the Responses API is kept after it was made or used, in minutes, ' +
       'so that clients can continue it (previous_response_id) or refer to its items: at most ' +
       '1440. It has the whole conversation. A client that sends store: false, as Codex does, ' +
-      'has nothing kept. 0: nothing is kept, and such references are refused.',
+      'has nothing kept. 0: nothing is kept, and such references are refused. With ' +
+      'CHAT_REASONING, the thinking of chat answers with tool calls is kept, too.',
     schema: z.coerce.number().int().min(0).max(1_440),
     default: '30',
   },

@@ -70,7 +70,8 @@ function ofKept(
     async (key: KeyRecord, req: Request): Promise<ReadAnswer> => {
       const id = String(req.params['response_id']);
       const memory = parts.responses?.memory;
-      if (memory === undefined) return { refusal: notKept(id) };
+      // Other ids are not of responses: thinking is kept there, too.
+      if (memory === undefined || !id.startsWith('resp_')) return { refusal: notKept(id) };
       const owner = { accountId: key.accountId, keyId: key.id };
       try {
         return await answer({ memory, owner, id, req });

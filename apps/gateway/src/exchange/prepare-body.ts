@@ -10,8 +10,9 @@ import type { Refusal } from '../http/refusal.js';
 import { RequestBody } from '../upstream/request-body.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import { startKeeping } from './response-memory/keep-response.js';
+import { recallThinking } from './response-memory/kept-thinking.js';
 import { recallReferred } from './response-memory/referred-responses.js';
-import type { Recall } from './response-memory/referred-responses.js';
+import type { Recall, RecalledResponses } from './response-memory/referred-responses.js';
 import { memoryUnavailable } from './response-memory/unavailable.js';
 import type { Exchange, ExchangeRoute, Gone, Refused, Sendable } from './route.js';
 
@@ -55,27 +56,46 @@ export async function prepareBody(
 }
 
 /**
- * Reads the kept responses that a body may refer to, if the endpoint and the operator allow it. A
- * body and what it refers to count together, as if the client had sent all of it.
+ * Reads the kept responses that a body may refer to, or the kept thinking that it lacks, if the
+ * endpoint and the operator allow it. A body and what it refers to count together, as if the client
+ * had sent all of it. Without a response that it refers to, a request is refused; without thinking
+ * it is served.
  */
 async function recallFor(
   { endpoint }: ExchangeRoute,
   body: Buffer,
   { accountId, id: keyId }: KeyRecord,
   { memory, parts }: { readonly memory: ByteReservation; readonly parts: ExchangeParts },
-): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled: undefined }> {
-  const { responses, maxBodyBytes } = parts;
-  const refersToResponses = endpoint === 'responses' || endpoint === 'input_tokens';
-  if (responses === undefined || !refersToResponses) {
-    return { outcome: 'recalled', recalled: undefined };
-  }
-  try {
-    return await recallReferred(body, { accountId, keyId }, responses.memory, (more) => {
-      const bytes = body.length + more;
-      return bytes > maxBodyBytes ? togetherTooLarge(maxBodyBytes) : reserve(memory, bytes);
-    });
-  } catch (error) {
-    return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
+): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled?: RecalledResponses }> {
+  const { responses, maxBodyBytes, log } = parts;
+  const nothing = { outcome: 'recalled' } as const;
+  if (responses === undefined) return nothing;
+  const owner = { accountId, keyId };
+  const reserveFor = (more: number): Refusal | undefined => {
+    const bytes = body.length + more;
+    return bytes > maxBodyBytes ? togetherTooLarge(maxBodyBytes) : reserve(memory, bytes);
+  };
+  switch (endpoint) {
+    case 'responses':
+    case 'input_tokens':
+      try {
+        return await recallReferred(body, owner, responses.memory, reserveFor);
+      } catch (error) {
+        return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
+      }
+    case 'chat.completions':
+      if (!responses.hasChatThinking) return nothing;
+      try {
+        const hasRoom = (more: number): boolean => reserveFor(more) === undefined;
+        const recalled = await recallThinking(body, owner, responses.memory, hasRoom);
+        return recalled === undefined ? nothing : { outcome: 'recalled', recalled };
+      } catch (error) {
+        log.warn({ reason: reasonOf(error) }, 'kept thinking could not be read');
+        return nothing;
+      }
+    case 'messages':
+    case 'count_tokens':
+      return nothing;
   }
 }
 

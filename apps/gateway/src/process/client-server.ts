@@ -157,6 +157,7 @@ export async function startClientServer(
     responses: parts.responses && {
       memory: parts.responses,
       pending: createByteBudget(config.responseMemory?.maxBytes ?? 0),
+      hasChatThinking: config.chat.reasoning !== 'none',
     },
     chargedTo: accountMetrics.onCharge,
     payments: parts.payments,

@@ -10,7 +10,7 @@ import type { ChatConfig, Config } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
 import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
-import { bytesOf, storedFor } from '../response-memory/referred-responses.js';
+import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
@@ -37,7 +37,7 @@ export interface PreparationJob {
    * memory at the same time.
    */
   body: Uint8Array;
-  /** The kept responses that the body may refer to; `undefined` if none are kept. */
+  /** The kept responses, or thinking, that the body may need; `undefined` if none are kept. */
   readonly recalled?: RecalledResponses | undefined;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
@@ -241,14 +241,9 @@ export function createPreparer(
     const price = prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
     const stringify = isLarge ? writeJson : JSON.stringify;
-    const translation = TRANSLATIONS[format].translate(request, {
-      model: price.id,
-      traits: price.traits,
-      maxOutputTokens: price.maxOutputTokens,
-      ...features,
-      stored: job.recalled && storedFor(request as object, job.recalled),
-      stringify,
-    });
+    const { id, traits, maxOutputTokens } = price;
+    const options = { model: id, traits, maxOutputTokens, ...features, stringify };
+    const translation = TRANSLATIONS[format].translate(request, options, job.recalled);
     if (translation.outcome === 'translated') {
       const { items } = translation;
       if (items !== undefined && items.length > MAX_ITEMS) {

@@ -18,9 +18,12 @@ import {
   translateResponsesRequest,
   translateTokenCountRequest,
 } from '@gateway/translator/responses';
-import type { ResponsesContext, TranslateResponsesOptions } from '@gateway/translator/responses';
+import type { ResponsesContext } from '@gateway/translator/responses';
 import type { ChatConfig } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
+import { keptThinkingIn } from '../response-memory/kept-thinking.js';
+import { storedFor } from '../response-memory/referred-responses.js';
+import type { RecalledResponses } from '../response-memory/referred-responses.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
 
 export type TranslatedFormat = TranslationContext['format'];
@@ -57,7 +60,8 @@ interface RequestTranslator {
   readonly limitMembers: readonly [string, ...string[]];
   readonly translate: (
     request: unknown,
-    options: TranslateRequestOptions & Pick<TranslateResponsesOptions, 'stored'>,
+    options: Omit<TranslateRequestOptions, 'keptThinking'>,
+    recalled: RecalledResponses | undefined,
   ) => Translation;
 }
 
@@ -91,17 +95,22 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       stop: LIST,
     }),
     limitMembers: ['max_completion_tokens', 'max_tokens'],
-    translate(request, options) {
-      const translation = translateRequest(request, options);
+    translate(request, options, recalled) {
+      const keptThinking = recalled && keptThinkingIn(recalled);
+      const translation = translateRequest(request, { ...options, keptThinking });
       if (translation.outcome === 'refused') return translation;
       const { outcome, body, response, notes, betas } = translation;
-      return { outcome, body, context: { format: 'chat.completions', response, notes, betas } };
+      const context = { format: 'chat.completions', response, notes, betas } as const;
+      // The client sends its conversation again, so only the thinking is kept.
+      const items = response.reasoning && isStored(request) ? [] : undefined;
+      return { outcome, body, context, items };
     },
   },
   responses: {
     ...OF_RESPONSES,
-    translate(request, options) {
-      const translation = translateResponsesRequest(request, options);
+    translate(request, options, recalled) {
+      const stored = recalled && storedFor(request, recalled);
+      const translation = translateResponsesRequest(request, { ...options, stored });
       if (translation.outcome === 'refused') return translation;
       const { outcome, body, response, notes, betas, conversation } = translation;
       const items = response.settings.store === true ? conversation : undefined;
@@ -110,8 +119,9 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
   },
   input_tokens: {
     ...OF_RESPONSES,
-    translate(request, options) {
-      const translation = translateTokenCountRequest(request, options);
+    translate(request, options, recalled) {
+      const stored = recalled && storedFor(request, recalled);
+      const translation = translateTokenCountRequest(request, { ...options, stored });
       if (translation.outcome === 'refused') return translation;
       const { outcome, body, notes, betas } = translation;
       return { outcome, body, context: { format: 'input_tokens', notes, betas } };
@@ -130,6 +140,10 @@ export function translatorFeatures(chat: ChatConfig, allow: ReadonlySet<PricedFe
     cache: { auto: cacheConversations, always: cacheEveryRequest, client: undefined }[chat.cache],
     webSearch: allow.has('web_search') ? webSearch({ maxUses: MAX_SEARCHES }) : undefined,
   };
+}
+
+function isStored(request: unknown): boolean {
+  return (request as { readonly store?: unknown }).store !== false;
 }
 
 function listOf(item: JsonShape): JsonShape {

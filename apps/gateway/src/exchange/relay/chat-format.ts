@@ -1,15 +1,24 @@
 /** The chat-completions format: the upstream's message or events, translated. */
 
 import { chatErrorEvent, translateResponse } from '@gateway/translator';
-import type { ResponseContext } from '@gateway/translator';
+import type { ResponseContext, TranslateResponseContext } from '@gateway/translator';
+import type { FinishedResponse } from '@gateway/translator/responses';
 import { CHAT_KEEP_ALIVE, createChatTextStream } from '@gateway/translator/streams';
 import type { ResponseFormat } from '../../http/response-format.js';
+import { thinkingId } from '../response-memory/kept-thinking.js';
 
 export function chatFormat(
   response: ResponseContext,
   { created }: { /** Unix seconds. */ readonly created: number },
 ): ResponseFormat {
-  const context = { ...response, created };
+  let finished: FinishedResponse | undefined;
+  const context: TranslateResponseContext = {
+    ...response,
+    created,
+    onThinking(callId, blocks) {
+      finished = { id: thinkingId(callId), body: JSON.stringify(blocks) };
+    },
+  };
   return {
     dialect: 'chat.completions',
     createPipe: () => createChatTextStream(context),
@@ -27,5 +36,6 @@ export function chatFormat(
     },
     errorEvent: chatErrorEvent,
     keepAlive: () => CHAT_KEEP_ALIVE,
+    finished: () => finished,
   };
 }

@@ -11,6 +11,8 @@ export interface ResponseKeeping {
   readonly memory: ResponseMemory;
   /** The memory of this process for conversations whose responses are still being made. */
   readonly pending: ByteBudget;
+  /** Whether chat clients get thinking, which is then kept for them. */
+  readonly hasChatThinking: boolean;
 }
 
 export interface Keeping {
@@ -22,8 +24,8 @@ export interface Keeping {
   readonly release: () => void;
 }
 
-/** The ids that a response can be kept under. The upstream chooses them. */
-const KEEPABLE_ID = /^resp_[\w-]{1,200}$/;
+/** The ids that a response, or thinking, can be kept under. The upstream chooses them. */
+const KEEPABLE_ID = /^(resp|chat)_[\w-]{1,200}$/;
 
 /** @param prepared.conversation - See `KeptResponse`. `undefined`: the response is not kept. */
 export function startKeeping(

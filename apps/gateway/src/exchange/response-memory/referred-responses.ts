@@ -7,6 +7,7 @@
 import { responseIdOfItem } from '@gateway/translator/responses';
 import type { StoredResponses } from '@gateway/translator/responses';
 import type { Refusal } from '../../http/refusal.js';
+import { idsIn, lookUp, parseKept } from './look-up.js';
 import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
 
 /** The kept responses that a request may refer to, by their ids. Can be sent to another thread. */
@@ -26,7 +27,6 @@ export interface KeptConversation {
 const MAX_CONTINUED = 4;
 /** Steps of an agent whose items one request refers to. Further references are refused. */
 const MAX_REFERRED = 2_000;
-const MAX_ITEMS_SEEN = 20_000;
 const CONTINUED = /"previous_response_id"\s*:\s*"([\w-]{1,200})"/g;
 const ITEM_ID = /"id"\s*:\s*"([a-z]{1,8}_[\w-]{1,200}_\d{1,6})"/g;
 
@@ -46,8 +46,9 @@ export async function recallReferred(
   memory: ResponseMemory,
   reserve: (bytes: number) => Refusal | undefined,
 ): Promise<Recall> {
-  const continued = idsIn(body, '"previous_response_id"', CONTINUED, MAX_CONTINUED);
-  const items = idsIn(body, '"item_reference"', ITEM_ID, MAX_ITEMS_SEEN);
+  const has = (member: string): boolean => body.includes(member);
+  const continued = has('"previous_response_id"') ? idsIn(body, CONTINUED, MAX_CONTINUED) : [];
+  const items = has('"item_reference"') ? idsIn(body, ITEM_ID, Infinity) : [];
   const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
   const measure = (id: string) => memory.measure(owner, id);
   const whole = await lookUp(continued, measure);
@@ -64,27 +65,6 @@ export async function recallReferred(
   return { outcome: 'recalled', recalled };
 }
 
-/** @param most - So many ids are read at most, as a body can consist of ids. */
-function idsIn(body: Buffer, marker: string, pattern: RegExp, most: number): string[] {
-  if (!body.includes(marker)) return [];
-  const ids = new Set<string>();
-  let seen = 0;
-  for (const [, id = ''] of body.toString('latin1').matchAll(pattern)) {
-    ids.add(id);
-    seen += 1;
-    if (ids.size === most || seen === MAX_ITEMS_SEEN) break;
-  }
-  return [...ids];
-}
-
-async function lookUp<Found>(
-  ids: readonly string[],
-  look: (id: string) => Promise<Found | undefined>,
-): Promise<ReadonlyMap<string, Found>> {
-  const found = await Promise.all(ids.map(async (id) => [id, await look(id)] as const));
-  return new Map(found.flatMap(([id, kept]) => (kept === undefined ? [] : [[id, kept] as const])));
-}
-
 export function bytesOf({ continued, referred }: RecalledResponses): number {
   let bytes = 0;
   for (const { conversation, response } of continued.values()) {
@@ -96,25 +76,22 @@ export function bytesOf({ continued, referred }: RecalledResponses): number {
 
 /** @param request - A parsed request of the Responses API. */
 export function storedFor(
-  request: object,
+  request: unknown,
   { continued, referred }: RecalledResponses,
 ): StoredResponses {
-  const id = 'previous_response_id' in request ? request.previous_response_id : undefined;
+  const { previous_response_id: id } = (request ?? {}) as {
+    readonly previous_response_id?: unknown;
+  };
   const kept = typeof id === 'string' ? continued.get(id) : undefined;
   const items = new Map<string, unknown>();
   for (const text of referred.values()) {
     for (const item of outputOf(text)) items.set(item.id, item);
   }
   if (kept === undefined) return { items };
-  const { items: asked } = parsed(kept.conversation) as KeptConversation;
+  const { items: asked } = parseKept(kept.conversation) as KeptConversation;
   return { items, previous: [...asked, ...outputOf(kept.response)] };
 }
 
 function outputOf(response: Uint8Array): readonly { readonly id: string }[] {
-  return (parsed(response) as { readonly output: readonly { readonly id: string }[] }).output;
-}
-
-/** @param text - JSON text that the gateway itself has written. */
-function parsed({ buffer, byteOffset, length }: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
+  return (parseKept(response) as { readonly output: readonly { readonly id: string }[] }).output;
 }

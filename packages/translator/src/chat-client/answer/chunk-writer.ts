@@ -80,10 +80,11 @@ export function createChunkWriter(
   const chunks = new ChunkText(context, write);
   const blocks = new Map<unknown, OpenBlock>();
   const annotations: ChatAnnotation[] = [];
+  const thoughts: ThinkingBlock[] = [];
   const { reasoning, tools } = context;
+  let firstCallId: string | undefined;
   let blockCount = 0;
   let callCount = 0;
-  let thinkingCount = 0;
   /** The length of the text so far; exact only if `context.annotations` is set. */
   let length = 0;
   let isFinished = false;
@@ -176,6 +177,7 @@ export function createChunkWriter(
     }
     const toolIndex = callCount;
     callCount += 1;
+    firstCallId ??= called.id;
     const as = calledAs(called, tools);
     const isCustom = as.type === 'custom';
     const whole = isCustom || as.members ? { ...as, id: called.id } : undefined;
@@ -239,9 +241,9 @@ export function createChunkWriter(
         // OpenAI's Python SDK joins the items of such lists by their index; its JavaScript SDK
         // keeps the last list.
         chunks.delta(
-          JSON.stringify({ thinking_blocks: [{ index: thinkingCount, ...block.block }] }),
+          JSON.stringify({ thinking_blocks: [{ index: thoughts.length, ...block.block }] }),
         );
-        thinkingCount += 1;
+        thoughts.push(block.block);
         return;
       case 'text':
         if (context.annotations) {
@@ -274,6 +276,7 @@ export function createChunkWriter(
       const { error } = failureOf('too_large');
       return { outcome: 'complete', usage, messageId, stopReason, error };
     }
+    if (thoughts[0] && firstCallId) context.onThinking?.(firstCallId, thoughts);
     if (stopReason === 'refusal') {
       chunks.delta(JSON.stringify({ refusal: refusalOf(stopDetails) }));
     }

@@ -20,6 +20,12 @@ import { type ThinkingBlock, thinkingBlock } from './thinking.js';
 export interface TranslateResponseContext extends ResponseContext {
   /** The `created` time of the completion, in seconds since the epoch. */
   readonly created: number;
+  /**
+   * Called once, at the end of a complete answer that has thinking and calls, if thinking is
+   * returned: with the id of the first call, and the blocks as in `thinking_blocks`. A caller that
+   * keeps them can give them to `translateRequest` as `keptThinking`.
+   */
+  readonly onThinking?: ((callId: string, blocks: readonly object[]) => void) | undefined;
 }
 
 export type ResponseTranslation =
@@ -66,6 +72,7 @@ export function translateResponse(
   const thinking = reasoning
     ? blocks.flatMap((block, at) => thinkingBlock(block, at === 0 ? additions : undefined) ?? [])
     : [];
+  if (thinking[0] && calls[0]) context.onThinking?.(calls[0].id, thinking);
   const { text, annotations } = textOf(blocks);
   const completion = {
     id: completionId(messageId),

@@ -11,6 +11,7 @@ import type { Place } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
 import type { Additions } from '../../wire/additions.js';
+import { stringOf } from '../../wire/raw-json.js';
 import { bindsPrefix } from './bound-thinking.js';
 import { finishReading } from './cache-points.js';
 import {
@@ -33,7 +34,13 @@ import {
   USER_PARTS,
 } from './content.js';
 import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
-import { noteUnsigned, readThinking } from './thinking.js';
+import {
+  isThinkingPart,
+  type KeptThinking,
+  readThinking,
+  readThinkingPart,
+  restoreThinking,
+} from './thinking.js';
 import type { ModelTraits } from './traits.js';
 
 export interface Conversation {
@@ -73,7 +80,11 @@ const WITHOUT_CONTENT = 'a message without content';
  * as text within that turn if the model accepts no such messages.
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
-export function translateMessages(list: Place, traits: ModelTraits): Conversation {
+export function translateMessages(
+  list: Place,
+  traits: ModelTraits,
+  keptThinking: KeptThinking | undefined,
+): Conversation {
   const { systemMessages } = traits;
   const system: TextBlock[][] = [];
   const turns: Turn[] = [];
@@ -156,10 +167,19 @@ export function translateMessages(list: Place, traits: ModelTraits): Conversatio
   }
 
   function addAssistant(message: Place, index: number): void {
-    let thinking = readThinking(message);
+    const own = readThinking(message);
+    let thinking = own;
+    let unsigned = message.given('reasoning_content') ?? message.given('reasoning');
     const native: Call[] = [];
     const text = readAssistantText(message, {
       readOther(part, type) {
+        if (isThinkingPart(type)) {
+          const found = own ? undefined : readThinkingPart(part);
+          if (found && thinking) append(thinking.blocks, found.blocks);
+          else thinking ??= found;
+          unsigned ??= part;
+          return true;
+        }
         const id = `call_${index}_native_${native.length}`;
         return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
       },
@@ -168,8 +188,11 @@ export function translateMessages(list: Place, traits: ModelTraits): Conversatio
         thinking ??= readThinking(part);
       },
     });
-    noteUnsigned(message, thinking);
     const calls = [...native, ...readCalls(message, index, allocateId)];
+    if (unsigned?.value && !thinking?.blocks[0]) {
+      const callId = stringOf(calls[0]?.place.at('id').value);
+      thinking = restoreThinking(unsigned, callId, keptThinking);
+    }
     finishReading(message, calls.at(-1)?.block ?? text.at(-1));
     // The upstream refuses a turn that is empty or holds only thinking.
     if (text.length === 0 && calls.length === 0) {

@@ -54,6 +54,12 @@ export interface TranslateRequestOptions {
   /** The form in which the answer returns thinking. If absent, thinking is left out. */
   readonly reasoning?: ReasoningForm | undefined;
   /**
+   * Thinking of past answers that the caller keeps (see `onThinking` of the answer's context): its
+   * blocks, as `JSON.parse` returns them, by the id of the first call of each answer. It is used
+   * where a client sends the text of the thinking back without its signature.
+   */
+  readonly keptThinking?: ReadonlyMap<string, readonly unknown[]> | undefined;
+  /**
    * `cacheConversations` of `@gateway/translator/features`. It adds cache points to a request that
    * has none. If absent, only the client's own are sent.
    */
@@ -143,7 +149,11 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   const stream = chat.at('stream').boolean(false);
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
   const list = messagesOf(chat);
-  const { system, messages, calledTools, closing } = translateMessages(list, traits);
+  const { system, messages, calledTools, closing } = translateMessages(
+    list,
+    traits,
+    options.keptThinking,
+  );
   // If thinking is not returned, no later request can contain any.
   const isBound = bindsPrefix(traits) && options.reasoning !== undefined;
   // Some clients write it there, as the native format does.

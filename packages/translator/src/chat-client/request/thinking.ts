@@ -5,8 +5,9 @@
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
-import type { Place } from '../../reading/place.js';
+import { Place } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
+import { objectOf } from '../../wire/raw-json.js';
 import type { ThinkingBlock } from './native-request.js';
 
 const UNSIGNED = 'not signed by upstream';
@@ -31,10 +32,40 @@ export function readThinking(holder: Place): Thinking | undefined {
   return { blocks, additions: first?.[0] ?? {} };
 }
 
-/** Notes thinking without its signature. The upstream accepts it only signed. */
-export function noteUnsigned(message: Place, thinking: Thinking | undefined): void {
-  const text = message.given('reasoning_content') ?? message.given('reasoning');
-  if (text?.value && !thinking?.blocks[0]) text.note('dropped', UNSIGNED);
+/** Thinking of past answers that the caller keeps: its blocks, by the id of the first call. */
+export type KeptThinking = ReadonlyMap<string, readonly unknown[]>;
+
+/**
+ * The kept blocks of an answer whose thinking the client sent back without its signature. The
+ * upstream accepts thinking only signed, so without those blocks it is dropped.
+ *
+ * @param text - Where the client wrote the text of the thinking.
+ * @param callId - The id of the first call of the answer.
+ */
+export function restoreThinking(
+  text: Place,
+  callId: string,
+  kept: KeptThinking | undefined,
+): Thinking | undefined {
+  const blocks = kept?.get(callId);
+  if (!blocks) {
+    text.note('dropped', UNSIGNED);
+    return undefined;
+  }
+  return readThinking(new Place(text.t, { thinking_blocks: blocks }, text, 'kept'));
+}
+
+/** Whether a part of a message is thinking, and not something to read. */
+export function isThinkingPart(type: unknown): boolean {
+  return type === 'thinking' || type === 'redacted_thinking' || type === 'reasoning';
+}
+
+/** The signed block that such a part is; undefined if the part has only text. */
+export function readThinkingPart(part: Place): Thinking | undefined {
+  const { type, signature } = objectOf(part.value);
+  const isSigned = type === 'redacted_thinking' || (type === 'thinking' && signature);
+  const block = isSigned ? readBlock(part) : undefined;
+  return block && { blocks: [block], additions: readAdditions(part) };
 }
 
 /** What the block says that a translation added before its answer. */

@@ -1,0 +1,56 @@
+/**
+ * The thinking of answers of the chat format. Many clients show its text and send that back, but
+ * not its signature, without which the upstream accepts no thinking. The blocks of an answer with
+ * calls are therefore kept under the id of its first call, which every client sends back. See
+ * docs/decisions/0067.
+ */
+
+import { idsIn, lookUp, parseKept } from './look-up.js';
+import type { RecalledResponses } from './referred-responses.js';
+import type { ResponseMemory, ResponseOwner } from './response-memory.js';
+
+/** A body with one of these members has thinking, or asks for it. */
+const MARKERS = ['"reasoning_content"', '"reasoning"', '"thinking"'];
+/** Clients that send one of these send the signatures, too. */
+const SIGNED = ['"thinking_blocks"', '"reasoning_details"'];
+/** Answers with calls in one conversation. The thinking of further ones is dropped. */
+const MAX_ANSWERS = 2_000;
+const CALL_ID = /"id"\s*:\s*"([\w-]{1,200})"/g;
+const PREFIX = 'chat_';
+
+/** The id under which the thinking of an answer is kept. */
+export function thinkingId(callId: string): string {
+  return `${PREFIX}${callId}`;
+}
+
+/**
+ * Reads the kept thinking that a body may need. Rejects if the memory cannot be reached.
+ *
+ * @param reserve - Called with the bytes of all blocks, before they are read. Returns whether there
+ * is memory for them.
+ */
+export async function recallThinking(
+  body: Buffer,
+  owner: ResponseOwner,
+  memory: ResponseMemory,
+  reserve: (bytes: number) => boolean,
+): Promise<RecalledResponses | undefined> {
+  const has = (member: string): boolean => body.includes(member);
+  if (!MARKERS.some(has) || SIGNED.some(has)) return undefined;
+  const ids = idsIn(body, CALL_ID, MAX_ANSWERS).map(thinkingId);
+  const sizes = await lookUp(ids, (id) => memory.measure(owner, id));
+  let bytes = 0;
+  for (const { response } of sizes.values()) bytes += response;
+  if (bytes === 0 || !reserve(bytes)) return undefined;
+  const referred = await lookUp([...sizes.keys()], (id) => memory.recallResponse(owner, id));
+  return { continued: new Map(), referred };
+}
+
+/** The blocks by the ids of calls, as objects. */
+export function keptThinkingIn({
+  referred,
+}: RecalledResponses): ReadonlyMap<string, readonly unknown[]> {
+  return new Map(
+    [...referred].map(([id, text]) => [id.slice(PREFIX.length), parseKept(text) as unknown[]]),
+  );
+}
