@@ -29,9 +29,11 @@ export const CLIENTS = [
     ]),
     name: 'vercel-ai-6',
   },
+  withSnippet(npm('mastra', ['@mastra/core', '@ai-sdk/openai', 'zod']), 'mastra.mjs'),
   npm('langchain-js', ['@langchain/core', '@langchain/openai', '@langchain/anthropic', 'zod']),
   pip('openai-python', ['openai']),
   pip('langchain-python', ['langchain-openai', 'langchain-anthropic']),
+  withSnippet(npm('openai-agents-js', ['@openai/agents', 'zod']), 'openai-agents.mjs'),
   pip('openai-agents', ['openai-agents']),
   {
     name: 'openai-go',
@@ -67,6 +69,11 @@ function npm(name, packages) {
     install: ['npm init -y', `npm install --no-audit --no-fund ${packages.join(' ')}`],
     command: `cp "$PROGRAMS/${name}.mjs" program.mjs && node program.mjs`,
   };
+}
+
+/** The program imports a block of docs/clients.md. */
+function withSnippet(client, snippet) {
+  return { ...client, command: `node "$SNIPPET" ${snippet} > ${snippet} && ${client.command}` };
 }
 
 /** A program of the command line, which prints no usage. */

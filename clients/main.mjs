@@ -2,7 +2,8 @@
  * Runs real clients, most in their newest versions, against a gateway with the simulator.
  * Most checks print the usage that the client received. The sum of these usages must equal the
  * client's charges in the ledger. For clients that print none, the number of charged requests is
- * checked.
+ * checked. The simulator, which is as strict as the API, must not refuse any request. How much
+ * thinking the clients sent back, and how much of it still fitted, is printed.
  *
  * `npm run clients` runs all of them, `npm run clients -- openai-js llm` only those two. Each is
  * installed once, into `CLIENTS_DIR` (by default a folder in the system's temporary folder).
@@ -29,7 +30,15 @@ const [port, adminPort] = [await freePort(), await freePort()];
 const adminToken = 'clients-admin-token-0123456789';
 const url = `http://127.0.0.1:${port}`;
 // Imported here, because it may have to be built first.
-const { startUpstreamSimulator } = await import('../packages/upstream-simulator/dist/index.js');
+const { checkThinking, startUpstreamSimulator } =
+  await import('../packages/upstream-simulator/dist/index.js');
+const { defaultPriceTable } = await import('../packages/billing/dist/index.js');
+/** The models that check what precedes their thinking. */
+const BINDING_MODELS = defaultPriceTable()
+  .list()
+  .filter(({ traits, verifiedOnly }) => traits.bindsThinking && !verifiedOnly)
+  .map(({ id }) => id)
+  .join();
 const simulator = await startUpstreamSimulator();
 const upstream = await startSilentUpstream(simulator.url);
 const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
@@ -87,20 +96,29 @@ async function runClient({ name, install, command, requests }) {
     }
   }
   const apiKey = await createKey(name);
+  const exhaustedKey = await createExhaustedKey();
+  const earlier = simulator.journal.requests().length;
+  upstream.takeRefusals();
   const { code, output } = await shell(command, folder, {
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_BASE: `${url}/v1`,
     OPENAI_API_KEY: apiKey,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: apiKey,
-    EXHAUSTED_API_KEY: await createExhaustedKey(),
+    EXHAUSTED_API_KEY: exhaustedKey,
     GATEWAY_URL: url,
+    BINDING_MODELS,
     ...programs,
     HOME: folder,
   });
   const checks = output.split('\n').flatMap(readCheck);
   for (const check of checks) process.stdout.write(`  ${check.check}\n`);
-  if (code !== 0) return failed(`exited with ${code}: ${output.slice(-2000)}`);
+  const refusals = upstream.takeRefusals();
+  if (code !== 0) {
+    return failed(`exited with ${code}: ${output.slice(-2000)}${refusals.join('\n')}`);
+  }
+  if (refusals.length > 0) return failed(`refused upstream: ${refusals.join('\n')}`);
+  process.stdout.write(`  ${thinkingIn(simulator.journal.requests().slice(earlier))}\n`);
   const charged = await chargedTo(apiKey);
   if (requests !== undefined) {
     const count = `${charged.requests} requests charged, at least ${requests} expected`;
@@ -113,6 +131,19 @@ async function runClient({ name, install, command, requests }) {
   const figures = `received ${shown(received)}, charged ${shown(charged)}`;
   const isExact = received.input === charged.input && received.output === charged.output;
   return isExact ? passed(figures) : failed(figures);
+}
+
+/** @param {readonly { readonly body: Buffer | undefined }[]} requests */
+function thinkingIn(requests) {
+  let [sent, unfit] = [0, 0];
+  for (const { body } of requests) {
+    if (body === undefined || body.length === 0) continue;
+    const request = JSON.parse(body.toString());
+    const blocks = (request.messages ?? []).flatMap(({ content }) => content);
+    sent += blocks.filter(({ type }) => /^(redacted_)?thinking$/.test(type)).length;
+    unfit += checkThinking(request).dropped.length;
+  }
+  return `${sent} thinking blocks sent back, ${unfit} of them no longer fitted`;
 }
 
 function readCheck(line) {

@@ -1,6 +1,7 @@
 /**
  * An upstream that is silent in the middle of a stream: passes requests on to the simulator. If a
- * request contains `silent:5000`, nothing follows the first event of its stream for 5 s.
+ * request contains `silent:5000`, nothing follows the first event of its stream for 5 s. It remembers
+ * which requests the simulator refused.
  */
 
 import { once } from 'node:events';
@@ -9,9 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * @param {string} upstreamUrl
- * @returns {Promise<{ url: string; close(): void }>}
+ * @returns {Promise<{ url: string; takeRefusals(): string[]; close(): void }>} `takeRefusals` returns
+ * the errors since its last call, each with its status
  */
 export async function startSilentUpstream(upstreamUrl) {
+  /** @type {string[]} */
+  let refusals = [];
   const server = createServer(async (req, res) => {
     const pieces = [];
     for await (const piece of req) pieces.push(piece);
@@ -23,6 +27,7 @@ export async function startSilentUpstream(upstreamUrl) {
       ...(body.length === 0 ? {} : { body }),
     });
     const text = Buffer.from(await answer.arrayBuffer());
+    if (!answer.ok) refusals.push(`${answer.status} ${text}`);
     const silence = Number(/silent:(\d+)/.exec(body.toString())?.[1] ?? 0);
     const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
     res.writeHead(answer.status, without([...answer.headers], ['transfer-encoding']));
@@ -39,6 +44,11 @@ export async function startSilentUpstream(upstreamUrl) {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
     url: `http://127.0.0.1:${port}`,
+    takeRefusals() {
+      const taken = refusals;
+      refusals = [];
+      return taken;
+    },
     close() {
       server.close();
       server.closeAllConnections();

@@ -1,6 +1,6 @@
 /**
- * Claude Code writes a file, continues the conversation, asks each of its aliases for models, and
- * stops when its key has no balance left.
+ * Claude Code writes a file, continues the conversation, searches the web by its own tool, asks each
+ * of its aliases for models, and stops when its key has no balance left.
  */
 
 import { equal, match } from 'node:assert/strict';
@@ -11,6 +11,7 @@ import { performance } from 'node:perf_hooks';
 
 const CLAUDE = resolve('node_modules/.bin/claude');
 const MODEL = ['--model', 'claude-opus-5'];
+const JSON_OUTPUT = ['--output-format', 'json'];
 /** The names that its own list of models offers. */
 const ALIASES = ['fable', 'opus', 'sonnet', 'haiku'];
 const folder = resolve('work');
@@ -25,6 +26,15 @@ usageOf(...MODEL, `Do this:\ntool:Write ${input}`);
 equal(readFileSync(file, 'utf8'), 'Hello\n');
 // Its usage is that of the whole conversation.
 report('file tool, continued', usageOf(...MODEL, '--continue', 'And again'));
+// Its tool sends a request of its own, which has the upstream's search.
+const query = JSON.stringify({ query: 'search for Bern' });
+const searched = claude(
+  // Otherwise it offers this tool only after a search for tools.
+  { ENABLE_TOOL_SEARCH: 'false' },
+  ...[...JSON_OUTPUT, ...MODEL, '--allowedTools=WebSearch', `Do:\ntool:WebSearch ${query}`],
+);
+match(searched.stdout, /"webSearchRequests":1,/);
+report('WebSearch', usageIn(searched.stdout));
 for (const alias of ALIASES) report(alias, usageOf('--model', alias, 'Say hello'));
 
 const start = performance.now();
@@ -46,7 +56,10 @@ function claude(env, ...args) {
 
 /** @returns the tokens that Claude Code says it used */
 function usageOf(...args) {
-  const { stdout } = claude({}, '--output-format', 'json', ...args);
+  return usageIn(claude({}, ...JSON_OUTPUT, ...args).stdout);
+}
+
+function usageIn(stdout) {
   console.log(stdout);
   let [input, output] = [0, 0];
   for (const model of Object.values(JSON.parse(stdout).modelUsage)) {

@@ -2,27 +2,23 @@
  * Codex edits a file in a git repository, by the shell and by its patch tool, and resumes the
  * second conversation. It uses the Responses API. It also waits for a stream that is silent for
  * longer than its idle limit: the gateway's events must keep it from asking, and paying, again.
+ * With a model that checks what precedes its thinking, it compacts its history in the middle of a
+ * turn, and goes on in this turn and in the next.
  */
 
-import { equal } from 'node:assert/strict';
+import { equal, ok } from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const CODEX = resolve('node_modules/.bin/codex');
 const env = { ...process.env, CODEX_HOME: resolve('codex') };
-const CONFIG = `
-model = "claude-opus-5"
-model_provider = "gateway"
-
-[model_providers.gateway]
-name = "gateway"
-base_url = "${process.env.OPENAI_BASE_URL}"
-env_key = "OPENAI_API_KEY"
-wire_api = "responses"
-`;
+const CONFIG = snippet('config.toml');
+/** More tokens than a request without the output of a command has, and less than one with it. */
+const COMPACT_AT = 6_100;
 const repository = resolve('repository');
 
+rmSync(env.CODEX_HOME, { recursive: true, force: true });
 mkdirSync(env.CODEX_HOME, { recursive: true });
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG);
 rmSync(repository, { recursive: true, force: true });
@@ -41,22 +37,46 @@ report(
 );
 expectGreeting('Hello from the shell');
 
-const models = `model_catalog_url = "${process.env.OPENAI_BASE_URL}/models"\n`;
+const models = snippet('catalog.toml');
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models);
-const input = { input: patch('Hello from the shell', 'Hello from the patch tool') };
-const edited = codex(...sandbox, `Edit.\ntool:apply_patch ${JSON.stringify(input)}`);
+const edit = { input: patch('Hello from the shell', 'Hello from the patch tool') };
+const edited = codex(...sandbox, `Edit.\ntool:apply_patch ${JSON.stringify(edit)}`);
 report('patch tool', edited);
 expectGreeting('Hello from the patch tool');
 
 // The usage that Codex reports is that of the whole conversation.
 const resumed = codex('resume', '--last', 'And again');
-report('resume', { input: resumed.input - edited.input, output: resumed.output - edited.output });
+report('resume', since(edited, resumed));
 
 // With one retry, a stream that Codex gave up would be asked for, and charged, a second time.
 const impatient =
   'stream_idle_timeout_ms = 3000\nstream_max_retries = 1\nrequest_max_retries = 1\n';
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models + impatient);
 report('silent stream', codex('Wait. silent:8000'));
+
+writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models);
+const binding = ['-m', 'claude-opus-5-5', '-c', `model_auto_compact_token_limit=${COMPACT_AT}`];
+// After the compaction, the simulator finds the request of the user again. The second output is short.
+const long = { cmd: '[ -e told ] || { touch told; seq 1 6000; }' };
+const compacted = codex(...sandbox, ...binding, `Do:\ntool:exec_command ${JSON.stringify(long)}`);
+report('compaction', compacted);
+ok(hasCompacted(), 'there was no compaction');
+const later = codex('resume', '--last', ...binding, 'And again');
+report('resume after the compaction', since(compacted, later));
+
+/** @returns a block of docs/clients.md */
+function snippet(name) {
+  return execFileSync(process.execPath, [process.env.SNIPPET, name], { encoding: 'utf8' });
+}
+
+/** Whether Codex wrote into the record of any session that it compacted the history. */
+function hasCompacted() {
+  const sessions = join(env.CODEX_HOME, 'sessions');
+  const records = readdirSync(sessions, { recursive: true }).filter((name) =>
+    name.endsWith('.jsonl'),
+  );
+  return records.some((name) => /"type":"compacted"/.test(readFileSync(join(sessions, name))));
+}
 
 /** @returns the patch that replaces the second line of the file */
 function patch(from, to) {
@@ -80,6 +100,10 @@ function codex(...args) {
     .map((line) => JSON.parse(line));
   const { usage } = events.find(({ type }) => type === 'turn.completed');
   return { input: usage.input_tokens, output: usage.output_tokens };
+}
+
+function since(before, after) {
+  return { input: after.input - before.input, output: after.output - before.output };
 }
 
 function expectGreeting(greeting) {

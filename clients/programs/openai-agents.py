@@ -1,6 +1,7 @@
 """
-openai-agents: a tool, an output type, a handoff and a streamed run, in both of its formats; and a
-forced tool and a handoff with a model that checks what precedes its thinking.
+openai-agents: a tool, an output type, a handoff and a streamed run, in both of its formats. With a
+model that checks what precedes its thinking: a forced tool, a handoff to other instructions, hosted
+tools beside functions, and the tools that the SDK runs itself.
 """
 
 import asyncio
@@ -8,10 +9,15 @@ import json
 
 from agents import (
     Agent,
+    ApplyPatchTool,
+    CodeInterpreterTool,
+    FileSearchTool,
     ModelSettings,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     Runner,
+    ShellTool,
+    WebSearchTool,
     function_tool,
     set_tracing_disabled,
 )
@@ -83,11 +89,62 @@ async def run_with_bound_thinking(form, model):
     report(f"{form} handoff with other instructions", result)
 
 
+async def run_hosted_tools(model):
+    interpreter = {"type": "code_interpreter", "container": {"type": "auto"}}
+    tools = [
+        get_weather,
+        WebSearchTool(),
+        CodeInterpreterTool(tool_config=interpreter),
+        FileSearchTool(vector_store_ids=["vs_1"]),
+    ]
+    hosted = Agent(name="Hosted", model=model, tools=tools)
+    result = await Runner.run(hosted, "Call get_weather")
+    assert "sunny" in result.final_output
+    report("hosted tools beside a function", result)
+
+    result = await Runner.run(hosted, "search for Bern")
+    assert "The web is simulated" in result.final_output
+    report("web search beside a function", result)
+
+
+class Editor:
+    """Takes new files only."""
+
+    def __init__(self):
+        self.diffs = []
+
+    def create_file(self, operation):
+        self.diffs.append((operation.path, operation.diff))
+
+
+async def run_local_tools(model):
+    commands = []
+
+    def shell(request):
+        commands.extend(request.data.action.commands)
+        return "done"
+
+    editor = Editor()
+    tools = [ShellTool(executor=shell), ApplyPatchTool(editor=editor)]
+    local = Agent(name="Local", model=model, tools=tools)
+    result = await Runner.run(local, 'Do:\ntool:shell {"commands":["ls"]}')
+    assert commands == ["ls"]
+    report("shell", result)
+
+    patch = {"type": "create_file", "path": "a.txt", "diff": "+Hello"}
+    result = await Runner.run(local, f"Do:\ntool:apply_patch {json.dumps(patch)}")
+    assert editor.diffs == [("a.txt", "+Hello")]
+    report("patch tool", result)
+
+
 async def main():
     for form, model in MODELS.items():
         await run(form, model(model="claude-opus-5", openai_client=AsyncOpenAI()))
         bound = model(model="claude-opus-5-5", openai_client=AsyncOpenAI())
         await run_with_bound_thinking(form, bound)
+    bound = OpenAIResponsesModel(model="claude-opus-5-5", openai_client=AsyncOpenAI())
+    await run_hosted_tools(bound)
+    await run_local_tools(bound)
 
 
 asyncio.run(main())

@@ -86,18 +86,33 @@ const { reasoningText, usage } = await generateText({
 if (!reasoningText) throw new Error('no reasoning');
 report('openai-compatible reasoning', usage);
 
-// The model checks that its tools are the same as when it thought; here each step has others.
+// These models check that what precedes their thinking is as it was when they thought. What a step
+// changes must not be an error, with items that are sent and with items that are referred to.
+const BINDING = process.env.BINDING_MODELS.split(',');
+const STEPS = {
+  'other tools': [{}, { activeTools: ['other'] }],
+  'a forced call': [{ toolChoice: { type: 'tool', toolName: 'get_weather' } }],
+  'any call': [{ toolChoice: 'required' }],
+  'other instructions': [{ system: 'Be brief.' }, { system: 'Be kind.' }, { system: 'Be quick.' }],
+};
 const lookUp = (name) =>
   tool({ description: name, inputSchema: z.object({}), execute: () => 'sunny' });
-for (const providerOptions of [{}, SENDS_ITEMS]) {
-  const changing = await generateText({
-    model: createOpenAI({ apiKey, baseURL })('claude-opus-5-5'),
-    prompt: 'Call get_weather',
-    providerOptions,
-    tools: { get_weather: lookUp('get_weather'), other: lookUp('other') },
-    prepareStep: ({ stepNumber }) => (stepNumber === 1 ? { activeTools: ['other'] } : {}),
-    stopWhen: stepCountIs(3),
-  });
-  if (!changing.text.includes('sunny')) throw new Error(changing.text);
-  report('openai prepareStep', changing.totalUsage);
+for (const binding of BINDING) {
+  for (const [what, changes] of Object.entries(STEPS)) {
+    for (const [how, providerOptions] of [
+      ['stored', {}],
+      ['sent', SENDS_ITEMS],
+    ]) {
+      const changing = await generateText({
+        model: createOpenAI({ apiKey, baseURL })(binding),
+        prompt: 'Call get_weather',
+        providerOptions,
+        tools: { get_weather: lookUp('get_weather'), other: lookUp('other') },
+        prepareStep: ({ stepNumber }) => changes[stepNumber] ?? {},
+        stopWhen: stepCountIs(4),
+      });
+      if (!changing.text.includes('sunny')) throw new Error(changing.text);
+      report(`openai prepareStep with ${what}, ${binding}, ${how}`, changing.totalUsage);
+    }
+  }
 }
