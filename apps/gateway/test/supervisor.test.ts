@@ -1,5 +1,6 @@
 /** A worker is replaced, although at first the system cannot start the new process. */
 
+import './support/plain-rpc.js';
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
@@ -8,7 +9,6 @@ import { pino } from 'pino';
 import type { Settings } from '../src/config/settings.js';
 import { startWorkers } from '../src/process/workers/supervisor.js';
 import type { Workers, WorkersOptions } from '../src/process/workers/supervisor.js';
-import './support/plain-rpc.js';
 
 const SETTINGS = { version: '1' } as unknown as Settings;
 const fork = jest.spyOn(cluster, 'fork');

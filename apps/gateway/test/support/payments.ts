@@ -1,5 +1,6 @@
 /** A gateway with payments and the simulated Stripe, on both ledgers, and what customers do. */
 
+import './no-payment-upkeep.js';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { SimulatedEvent, StripeSimulator } from '@gateway/payments/testing';
@@ -7,7 +8,6 @@ import { usePostgresServer } from '../../../../packages/balance-store/test/postg
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './gateway.js';
 import type { TestGateway } from './gateway.js';
-import './no-payment-upkeep.js';
 
 const SECRET_KEY = 'sk_test_canary_of_the_secret_key';
 const WEBHOOK_SECRET = 'whsec_canary_of_the_webhook';
