@@ -20,6 +20,7 @@ import { openStore, peppersOf } from '../ledger/open-store.js';
  * but does not work as intended.
  */
 export function checkConfig(): string {
+  const environment = readEnvironment(process.env);
   const config = readConfig(process.env);
   const { upstreamsPath } = config;
   const problems = [
@@ -40,8 +41,8 @@ export function checkConfig(): string {
     `  Prices:    ${next === Infinity ? 'no change scheduled' : `change at ${new Date(next).toISOString()}`}`,
     `  Traces:    ${tracesOf(config)}`,
     'Variables that are set:',
-    ...givenValues(process.env, readEnvironment(process.env)).map((line) => `  ${line}`),
-    ...misspeltVariables(readEnvironment(process.env)).map((line) => `Look at ${line}`),
+    ...givenValues(process.env, environment).map((line) => `  ${line}`),
+    ...misspeltVariables(environment).map((line) => `Look at ${line}`),
   ].join('\n');
 }
 

@@ -1,6 +1,6 @@
 /** What people see of the variables: the example file, the values in force, names that are none. */
 
-import { VARIABLES, BY_NAME } from './variables.js';
+import { BY_NAME } from './variables.js';
 import type { Environment } from './variables.js';
 
 const INTRODUCTION =
@@ -63,11 +63,10 @@ export function misspeltVariables(env: Environment): readonly string[] {
   });
 }
 
-const NAMES = Object.keys(VARIABLES);
-
 function nearestTo(name: string): string | undefined {
   const words = name.split('_');
-  const byEdits = NAMES.map((known) => ({ known, edits: distance(name, known) }))
+  const byEdits = [...BY_NAME.keys()]
+    .map((known) => ({ known, edits: distance(name, known) }))
     .filter(({ known, edits }) => edits <= 2 || known.startsWith(`${words[0] ?? ''}_`))
     .sort((a, b) => a.edits - b.edits);
   const lacksOnlyWords = byEdits.find(({ known }) => {

@@ -26,9 +26,7 @@ import type { Port } from './openapi-route.js';
 
 /** The endpoints for clients, without those that need a payment provider. */
 export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & HealthParts>[] = [
-  describeGateway,
-  openApiEndpoint('client'),
-  ...healthEndpoints,
+  // Express compares the paths in this order, so the endpoints of models come first.
   createMessage,
   countTokens,
   createChatCompletion,
@@ -39,6 +37,9 @@ export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & He
   listModels,
   getModel,
   ...dashboardEndpoints,
+  describeGateway,
+  openApiEndpoint('client'),
+  ...healthEndpoints,
 ];
 
 /** The endpoints of the admin port that need no operation: anybody may read them. */

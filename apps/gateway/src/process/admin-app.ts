@@ -41,7 +41,7 @@ import {
   textFormatOf,
 } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
-import { settingsRoutes } from '../operator/settings-routes.js';
+import { settingsEndpoints } from '../operator/settings-routes.js';
 import { limitTokenGuesses } from '../operator/token-guesses.js';
 
 export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
@@ -86,11 +86,10 @@ export function createAdminApp(parts: AdminParts): Express {
     inviteToSend,
     express.json({ limit: MAX_BODY }),
   );
-  app.get('/admin/settings', requireRight('read'));
-  app.post('/admin/reload', requireRight('change'));
-  app.use(settingsRoutes(parts.reloader));
-  app.all('/admin/settings', refuseMethod('GET'));
-  app.all('/admin/reload', refuseMethod('POST'));
+  for (const { method, path, right, serve } of settingsEndpoints) {
+    app[method](path, requireRight(right), serve(parts.reloader));
+    app.all(path, refuseMethod(method.toUpperCase()));
+  }
   for (const name of operationNames()) {
     const { method, path, right } = operations[name];
     app[METHODS[method]](path, requireRight(right), async (req, res) => {

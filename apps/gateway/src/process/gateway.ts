@@ -86,11 +86,11 @@ export async function composeGateway<Clients extends ClientProcesses>(
   }
 
   try {
-    clients = await start({ log, writeLine, registry, store, settings, payments, responses });
-    const { url } = clients;
-    const { reload, adminUrl } = await shared.openAdmin(clients);
+    const started = await start({ log, writeLine, registry, store, settings, payments, responses });
+    clients = started;
+    const { reload, adminUrl } = await shared.openAdmin(started);
     return {
-      url,
+      url: started.url,
       adminUrl,
       store,
       prices,
@@ -98,10 +98,10 @@ export async function composeGateway<Clients extends ClientProcesses>(
       dataDir,
       isSimulated,
       reload,
-      clients,
+      clients: started,
       async stop() {
         if (config.drainDelayMs > 0) {
-          clients?.announceStop();
+          started.announceStop();
           await sleep(config.drainDelayMs);
         }
         return close();

@@ -1,6 +1,6 @@
 /**
  * The responses that are kept for a while, so that a request of the Responses API can continue one
- * (`previous_response_id`) or refer to its items. Many SDKs do so unless they are told otherwise.
+ * (`previous_response_id`) or refer to its items. Many SDKs do so by default.
  *
  * A response belongs to the key that made it, and only that key can read it: the keys of an account
  * can belong to different people. It is kept for the configured time after its last use, unless it
