@@ -7,9 +7,9 @@
 import { mkdtempSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { ratioTo } from './figures.mjs';
 import { MAIN, startGatewayOnServers, startGateway } from './gateway.mjs';
 import { runRounds } from './rounds.mjs';
-import { summary } from './statistics.mjs';
 import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
@@ -72,14 +72,9 @@ const LEDGERS = {
 function ratioText({ now, before }) {
   const wrong = [...now, ...before].flatMap(({ failures }) => failures);
   if (wrong.length > 0) return `wrong answers: ${wrong.join('; ')}`;
-  const ratio = summary(now.map((sample, round) => wholeOf(sample) / wholeOf(before[round])));
-  const { median = NaN, min = NaN, max = NaN } = ratio ?? {};
+  const { median = NaN, min = NaN, max = NaN } = ratioTo(before, now) ?? {};
   const figures = `${median.toFixed(3)} (${min.toFixed(3)} to ${max.toFixed(3)})`;
   return `now / before ${figures}, ${now.length} rounds`;
-}
-
-function wholeOf({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {
-  return cpuUs + postgres + redis;
 }
 
 function say(text) {

@@ -50,7 +50,7 @@ function wholeCpuUs({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {
 }
 
 /** Ratios within a round, because the machine may be slower in the next round. */
-function ratioTo(bare, samples) {
+export function ratioTo(bare, samples) {
   if (bare === undefined) return undefined;
   return summary(
     samples.map((sample, round) => wholeCpuUs(sample) / wholeCpuUs(bare[round] ?? sample)),
