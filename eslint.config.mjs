@@ -172,7 +172,7 @@ export default tseslint.config(
   },
   {
     // Prettier wraps code but not comments, so this rule is for comments only.
-    files: ['{packages,apps}/**/*.{ts,tsx,mjs}', '{bench,scripts,torture}/**/*.mjs'],
+    files: ['{packages,apps}/**/*.{ts,tsx,mjs}', '{bench,clients,scripts,torture}/**/*.mjs'],
     plugins: { '@stylistic': stylistic },
     rules: {
       '@stylistic/max-len': [

@@ -1,7 +1,7 @@
 /**
  * An upstream that is silent in the middle of a stream: passes requests on to the simulator. If a
- * request contains `silent:5000`, nothing follows the first event of its stream for 5 s. It remembers
- * which requests the simulator refused.
+ * request contains `silent:5000`, nothing follows the first event of its stream for 5 s. It
+ * remembers which requests the simulator refused.
  */
 
 import { once } from 'node:events';
@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * @param {string} upstreamUrl
- * @returns {Promise<{ url: string; takeRefusals(): string[]; close(): void }>} `takeRefusals` returns
- * the errors since its last call, each with its status
+ * @returns {Promise<{ url: string; takeRefusals(): string[]; close(): void }>} `takeRefusals`
+ * returns the errors since its last call, each with its status
  */
 export async function startSilentUpstream(upstreamUrl) {
   /** @type {string[]} */

@@ -1,7 +1,7 @@
 /**
  * Prints the block of docs/clients.md that is named after its language, such as
- * ```` ```yaml models.yaml ````, with this gateway's address and key. So what the checks run is what
- * the document says.
+ * ```` ```yaml models.yaml ````, with this gateway's address and key. So the checks run what the
+ * document says.
  */
 
 import { readFileSync } from 'node:fs';

@@ -56,7 +56,8 @@ report('silent stream', codex('Wait. silent:8000'));
 
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models);
 const binding = ['-m', 'claude-opus-5-5', '-c', `model_auto_compact_token_limit=${COMPACT_AT}`];
-// After the compaction, the simulator finds the request of the user again. The second output is short.
+// After the compaction, the simulator finds the request of the user again. The second output is
+// short.
 const long = { cmd: '[ -e told ] || { touch told; seq 1 6000; }' };
 const compacted = codex(...sandbox, ...binding, `Do:\ntool:exec_command ${JSON.stringify(long)}`);
 report('compaction', compacted);

@@ -1,6 +1,6 @@
 /**
- * LangChain for JavaScript, with both providers: invoke, tools, and structured output by the default
- * method; streams with ChatOpenAI only.
+ * LangChain for JavaScript, with both providers: invoke, tools, and structured output by the
+ * default method; streams with ChatOpenAI only.
  */
 
 import { ChatAnthropic } from '@langchain/anthropic';

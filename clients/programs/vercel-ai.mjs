@@ -13,7 +13,7 @@ const apiKey = process.env.OPENAI_API_KEY;
 const baseURL = process.env.OPENAI_BASE_URL;
 const model = 'claude-opus-5';
 const schema = z.object({ city: z.string(), people: z.number().int() });
-/** By default, the Responses provider refers to items of earlier steps. With this, it sends them. */
+/** The Responses provider refers to items of earlier steps by default. This makes it send them. */
 const SENDS_ITEMS = { openai: { store: false } };
 const providers = {
   openai: createOpenAI({ apiKey, baseURL })(model),
