@@ -65,9 +65,12 @@ export function misspeltVariables(env: Environment): readonly string[] {
 
 function nearestTo(name: string): string | undefined {
   const words = name.split('_');
+  const beginsAlike = (known: string) => known.startsWith(`${words[0] ?? ''}_`);
   const byEdits = [...BY_NAME.keys()]
+    // Each start looks at the whole environment, and to count edits takes long.
+    .filter((known) => beginsAlike(known) || Math.abs(known.length - name.length) <= 2)
     .map((known) => ({ known, edits: distance(name, known) }))
-    .filter(({ known, edits }) => edits <= 2 || known.startsWith(`${words[0] ?? ''}_`))
+    .filter(({ known, edits }) => edits <= 2 || beginsAlike(known))
     .sort((a, b) => a.edits - b.edits);
   const lacksOnlyWords = byEdits.find(({ known }) => {
     const others = known.split('_');
