@@ -149,7 +149,8 @@ async function untilTheUpstreamWaits(): Promise<void> {
 /** @returns how much of the text these bytes have */
 function countText(bytes: Buffer): number {
   let count = 0;
-  for (const byte of bytes) if (byte === TILDE) count += 1;
+  // An iterator would take most of the CPU time of this file.
+  for (let index = 0; index < bytes.length; index += 1) if (bytes[index] === TILDE) count += 1;
   return count;
 }
 

@@ -24,7 +24,7 @@ describe('freeMemoryWhenIdle', () => {
   it('frees memory once in each long pause, and never while there are requests', () => {
     const activity = createActivity();
     const shrink = jest.fn();
-    const stop = freeMemoryWhenIdle(activity, shrink);
+    const stop = freeMemoryWhenIdle(activity, { ownsProcess: false }, shrink);
     const shrunkAfter = (intervals: number): number => {
       jest.advanceTimersByTime(intervals * PAUSE_MS);
       return shrink.mock.calls.length;
@@ -46,5 +46,22 @@ describe('freeMemoryWhenIdle', () => {
     activity.begin();
     activity.end();
     expect(shrunkAfter(5)).toBe(3);
+  });
+
+  it.each([
+    { when: 'before the first request', ownsProcess: true, requests: 0, expected: 1 },
+    { when: 'not if requests came first', ownsProcess: true, requests: 1, expected: 0 },
+    { when: 'not among other code', ownsProcess: false, requests: 0, expected: 0 },
+  ])('frees the memory of the start: $when', ({ ownsProcess, requests, expected }) => {
+    const activity = createActivity();
+    const shrink = jest.fn();
+    const stop = freeMemoryWhenIdle(activity, { ownsProcess }, shrink);
+    for (let request = 0; request < requests; request += 1) {
+      activity.begin();
+      activity.end();
+    }
+    jest.advanceTimersByTime(PAUSE_MS / 2);
+    expect(shrink).toHaveBeenCalledTimes(expected);
+    stop();
   });
 });

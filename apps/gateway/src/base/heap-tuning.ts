@@ -18,6 +18,11 @@ type Collect = (
 const BYTES_BETWEEN = 8 * 1024 * 1024;
 /** How often to look for a pause: no request is running, and none has begun since the last look. */
 const PAUSE_MS = 5 * MINUTE_MS;
+/**
+ * The GC after the start takes 120 ms. It comes late enough to delay neither the first requests nor
+ * a process that is stopped soon, such as a command's or a test's.
+ */
+const START_PAUSE_MS = 3_000;
 
 let collect: Collect | undefined;
 let bytesSince = 0;
@@ -73,32 +78,30 @@ export function disableMemoryReducer(
 }
 
 /**
- * Returns to the system the memory that only the start needed, some 15 MB. At this moment there is
- * no optimized code that this GC could drop. For the program `gateway` only: in a process that runs
- * anything else, such as tests, a full GC takes long.
- */
-export function freeMemoryOfStart(): void {
-  collect?.({ type: 'major', flavor: 'last-resort' });
-}
-
-/**
  * Returns memory to the system after a long pause. Replaces V8's memory reducer.
  *
+ * @param options.ownsProcess - Also returns the memory that only the start needed, some 15 MB, if
+ * no request comes in the first seconds. False if anything else runs in the process, such as tests:
+ * there a full GC takes long.
  * @returns a function that ends this behaviour
  */
 export function freeMemoryWhenIdle(
   activity: Pick<Activity, 'begun' | 'running'>,
+  options: { readonly ownsProcess: boolean },
   shrink = (): void => collect?.({ type: 'major', flavor: 'last-resort' }),
 ): () => void {
   let begun = activity.begun;
   let isShrunk = false;
-  const timer = setInterval(() => {
+  const look = (): void => {
     const isPause = activity.running === 0 && activity.begun === begun;
     if (isPause && !isShrunk) shrink();
     isShrunk = isPause;
     begun = activity.begun;
-  }, PAUSE_MS).unref();
+  };
+  const afterStart = options.ownsProcess ? setTimeout(look, START_PAUSE_MS).unref() : undefined;
+  const timer = setInterval(look, PAUSE_MS).unref();
   return () => {
+    clearTimeout(afterStart);
     clearInterval(timer);
   };
 }

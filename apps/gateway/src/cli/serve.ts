@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { disableMemoryReducer, freeMemoryOfStart } from '../base/heap-tuning.js';
+import { disableMemoryReducer } from '../base/heap-tuning.js';
 import { ConfigError, readConfig } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { CONSOLE_PAGE, CUSTOMER_PAGE } from '../http/pages/addresses.js';
@@ -30,7 +30,7 @@ export async function serve(): Promise<void> {
     return;
   }
   const gateway = await (config.workers === 1
-    ? startGateway(config, { beforeListening: freeMemoryOfStart })
+    ? startGateway(config, { ownsProcess: true })
     : startGatewayWithWorkers(config));
   const demoKey = await ensureDemoKey(gateway, config);
 

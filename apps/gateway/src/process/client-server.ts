@@ -69,8 +69,8 @@ export interface ClientServer {
 export interface ClientServerParts extends Omit<SharedWithClients, 'store'> {
   readonly store: RequestLedger;
   readonly openLimiter: (metrics: Metrics) => Promise<Limiter>;
-  /** Called when everything is ready, just before the first connection is accepted. */
-  readonly beforeListening?: () => void;
+  /** Whether nothing else runs in this process; false when absent. */
+  readonly ownsProcess?: boolean;
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
@@ -85,7 +85,7 @@ export async function startClientServer(
   let schedule = parsePriceSchedule(settings.priceTable);
   const prices = schedule.at(Date.now());
   const activity = createActivity();
-  const stopShrinking = freeMemoryWhenIdle(activity);
+  const stopShrinking = freeMemoryWhenIdle(activity, { ownsProcess: parts.ownsProcess === true });
   const memory = createByteBudget(config.bodyMemoryBytes);
   const metrics = createMetrics(registry, {
     models: prices.list().map(({ id }) => id),
@@ -181,7 +181,6 @@ export async function startClientServer(
   }
   const server = createHttpServer(createApp(appParts), connectionLimitsOf(config.clientTimes));
   try {
-    parts.beforeListening?.();
     await listen(server, { host: config.host, port: config.port });
   } catch (error) {
     await closeAll();

@@ -11,7 +11,7 @@ import type { RunningGateway } from './gateway.js';
 
 export async function startGateway(
   config: Config,
-  options: Pick<ClientServerParts, 'beforeListening'> = {},
+  options: Pick<ClientServerParts, 'ownsProcess'> = {},
 ): Promise<RunningGateway & { readonly appParts: AppParts }> {
   const { clients, ...gateway } = await composeGateway(config, {
     async start(shared) {

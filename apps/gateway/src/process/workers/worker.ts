@@ -6,7 +6,6 @@
 import cluster from 'node:cluster';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import { freeMemoryOfStart } from '../../base/heap-tuning.js';
 import { openLog } from '../../base/log.js';
 import type { Config } from '../../config/config.js';
 import { openDataDir } from '../../config/data-dir.js';
@@ -108,7 +107,7 @@ async function serve(
     responses,
     settings,
     registry,
-    beforeListening: freeMemoryOfStart,
+    ownsProcess: true,
     payments: await openPayments(config, { ledger: ledger.store, registry, log: log.log }),
     openLimiter: (metrics) =>
       openLimiter(config, { log: log.log, metrics }, () => remoteLimiter(primary)),
