@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { readAnthropicFailure } from '../src/upstream/anthropic-failures.js';
-import { createAccountPool } from '../src/upstream/accounts/account-pool.js';
+import { AccountPool } from '../src/upstream/accounts/account-pool.js';
 import { RequestBody } from '../src/upstream/request-body.js';
 import type { UpstreamCall } from '../src/upstream/upstream.js';
 import { runs } from '../../../scripts/runs.cjs';
@@ -72,7 +72,7 @@ const WATCHERS = ['watcher_1', 'watcher_2', 'watcher_3', 'watcher_4'];
 /** Accounts whose answers a test gives. */
 function startPool(count: number) {
   const state = { now: 0, answers: [SERVED, SERVED, SERVED] as readonly Answer[] };
-  const pool = createAccountPool(
+  const pool = new AccountPool(
     NAMES.slice(0, count).map((name, index) => ({
       name,
       requestsPerMinute: undefined,

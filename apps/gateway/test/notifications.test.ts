@@ -16,7 +16,7 @@ import { sampleLimits, settlement } from '@gateway/balance-store/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import { DELIVERY_PATIENCE, startDeliverer } from '../src/observe/notifications/deliverer.js';
+import { DELIVERY_PATIENCE, Deliverer } from '../src/observe/notifications/deliverer.js';
 import type { DelivererParts, DeliveryPatience } from '../src/observe/notifications/deliverer.js';
 import { createWebhookClient } from '../src/observe/notifications/webhook-client.js';
 import { webhookSigner } from '../src/observe/notifications/webhook-message.js';
@@ -95,7 +95,7 @@ function deliver(
   patience: Partial<DeliveryPatience> = {},
 ) {
   const counts = { delivered: 0, failed: 0, givenUp: 0 };
-  const deliverer = startDeliverer({
+  const deliverer = new Deliverer({
     store,
     client: createWebhookClient({ url, allowPrivate: true }),
     sign: webhookSigner([SECRET]),

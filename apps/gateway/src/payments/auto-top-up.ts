@@ -76,13 +76,27 @@ const MAX_EARLIER_SETUPS = 10;
 
 const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
 
-export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpParts) {
+export class AutoTopUp {
+  readonly #ledger: PaymentLedger;
+  readonly #provider: PaymentProvider;
+  readonly #book: AutoTopUpParts['book'];
+  readonly #log: Logger;
+  readonly #now: () => number;
+
+  constructor({ ledger, provider, book, log, now }: AutoTopUpParts) {
+    this.#ledger = ledger;
+    this.#provider = provider;
+    this.#book = book;
+    this.#log = log;
+    this.#now = now;
+  }
+
   /**
    * Accepts or changes an order. An order that was stopped is then active again.
    *
    * @returns the order, and the page on which the method is saved if there is none yet
    */
-  async function order(
+  async order(
     accountId: string,
     rules: AutoTopUpRules,
     { returnUrl, by }: { readonly returnUrl: string; readonly by: Actor },
@@ -93,7 +107,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       max_per_day: rules.maxPerDay,
       max_per_month_cents: rules.maxPerMonthCents,
     };
-    const before = await find(accountId);
+    const before = await this.find(accountId);
     const hasMethod = before !== undefined && before.data.method_id !== null;
     const setupId = `setup_${randomUUID()}`;
     const data: OrderData = {
@@ -109,7 +123,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       earlier_setup_ids: hasMethod ? [] : setupIdsOf(before).slice(-MAX_EARLIER_SETUPS),
       stopped_code: null,
     };
-    const { outcome } = await ledger.writeDocument({
+    const { outcome } = await this.#ledger.writeDocument({
       kind: KIND,
       id: accountId,
       accountId,
@@ -118,15 +132,17 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       balanceBelow: data.state === 'on' ? rules.threshold : null,
       trail: { action: 'auto_top_up.order', by, details: given },
     });
-    if (outcome === 'conflict') return order(accountId, rules, { returnUrl, by });
-    const setupUrl = hasMethod ? undefined : (await startSetup(accountId, setupId, returnUrl)).url;
-    const written = await find(accountId);
+    if (outcome === 'conflict') return this.order(accountId, rules, { returnUrl, by });
+    const setupUrl = hasMethod
+      ? undefined
+      : (await this.#startSetup(accountId, setupId, returnUrl)).url;
+    const written = await this.find(accountId);
     if (written === undefined) throw new Error(`the order of ${accountId} is gone`);
     return { order: written, setupUrl };
   }
 
-  function startSetup(accountId: string, paymentId: string, returnUrl: string) {
-    return provider.startMethodSetup({
+  #startSetup(accountId: string, paymentId: string, returnUrl: string) {
+    return this.#provider.startMethodSetup({
       origin: { paymentId, accountId },
       ...returnUrls(returnUrl, 'auto_top_up'),
     });
@@ -136,13 +152,13 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
    * Called when a customer has saved a method on a page of an order. The first method to be saved
    * turns the order on.
    */
-  async function saveMethod({ origin, setupId }: MethodSavedFact): Promise<'noted' | 'foreign'> {
-    const known = await find(origin.accountId);
+  async saveMethod({ origin, setupId }: MethodSavedFact): Promise<'noted' | 'foreign'> {
+    const known = await this.find(origin.accountId);
     if (known === undefined) return 'foreign';
     if (!isAwaiting(known, origin.paymentId)) return 'noted';
-    const method = await provider.readSavedMethod(setupId);
+    const method = await this.#provider.readSavedMethod(setupId);
     if (method === undefined) return 'noted';
-    await change(origin.accountId, (data) =>
+    await this.#change(origin.accountId, (data) =>
       isAwaiting({ data }, origin.paymentId)
         ? {
             ...data,
@@ -160,38 +176,43 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
    * Charges, or continues to charge, the accounts whose balance is below the threshold of their
    * order.
    */
-  async function runDue(): Promise<void> {
+  async runDue(): Promise<void> {
     let before: bigint | undefined;
     do {
-      const page = await ledger.listDocuments({ kind: KIND, isDue: true, before, limit: PAGE });
+      const page = await this.#ledger.listDocuments({
+        kind: KIND,
+        isDue: true,
+        before,
+        limit: PAGE,
+      });
       for (const document of page) {
         try {
-          await attend(knownAs(KIND, document));
+          await this.#attend(knownAs(KIND, document));
         } catch (error) {
           // The next run continues with the same attempt.
           const reason = reasonOf(error);
-          log.warn({ account_id: document.accountId, reason }, 'auto top-up failed for now');
+          this.#log.warn({ account_id: document.accountId, reason }, 'auto top-up failed for now');
         }
       }
       before = page.length < PAGE ? undefined : page.at(-1)?.seq;
     } while (before !== undefined);
   }
 
-  async function attend(known: Order): Promise<void> {
+  async #attend(known: Order): Promise<void> {
     const { attempt } = known.data;
-    if (attempt === null) await begin(known);
-    else await goOn(known, attempt);
+    if (attempt === null) await this.#begin(known);
+    else await this.#goOn(known, attempt);
   }
 
-  async function begin(known: Order): Promise<void> {
+  async #begin(known: Order): Promise<void> {
     const { accountId, data, version, balanceBelow } = known;
     // The balance is read after the document. If the document has no attempt, the last charge is
     // already in the balance, because an attempt is cleared only after its credit.
-    const account = await ledger.getAccount(accountId);
+    const account = await this.#ledger.getAccount(accountId);
     if (account === undefined || balanceBelow === null || account.balance >= balanceBelow) return;
     // Nobody could spend the money or cancel the order. A key that only lacks balance is usable.
     if (account.usableKeys === 0) return;
-    const at = new Date(now());
+    const at = new Date(this.#now());
     const used = usedAfter(data, at);
     if (used === undefined) return;
     const attempt = {
@@ -200,7 +221,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       customer_id: data.customer_id ?? undefined,
     };
     const next = { ...data, used, attempt };
-    const { outcome } = await ledger.writeDocument({
+    const { outcome } = await this.#ledger.writeDocument({
       kind: KIND,
       id: accountId,
       accountId,
@@ -211,23 +232,23 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     // The document was changed in between: another replica has begun a charge, or the order was
     // changed or stopped.
     if (outcome === 'conflict') return;
-    await charge({ ...known, data: next }, attempt);
+    await this.#charge({ ...known, data: next }, attempt);
   }
 
-  async function goOn(known: Order, attempt: Attempt): Promise<void> {
-    const payment = await findDocument(ledger, 'payment', attempt.payment_id);
+  async #goOn(known: Order, attempt: Attempt): Promise<void> {
+    const payment = await findDocument(this.#ledger, 'payment', attempt.payment_id);
     switch (payment?.data.state) {
       case 'paid': {
         // The payment's document becomes `paid` before its credit is booked.
-        const id = creditId(provider.name, payment.data.provider_payment_id ?? '');
-        if ((await ledger.findEntries([id])).length > 0) await clear(known, attempt);
+        const id = creditId(this.#provider.name, payment.data.provider_payment_id ?? '');
+        if ((await this.#ledger.findEntries([id])).length > 0) await this.#clear(known, attempt);
         return;
       }
       case 'failed':
       case 'expired':
         // The process may have ended while it gave the charge up.
-        if (payment.data.code === NO_ANSWER) await clear(known, attempt);
-        else await stop(known, attempt, payment.data.code ?? 'failed');
+        if (payment.data.code === NO_ANSWER) await this.#clear(known, attempt);
+        else await this.#stop(known, attempt, payment.data.code ?? 'failed');
         return;
       case 'pending':
         return;
@@ -235,38 +256,38 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       case undefined:
         break;
     }
-    const ageMs = now() - Date.parse(attempt.started_at);
+    const ageMs = this.#now() - Date.parse(attempt.started_at);
     if (ageMs < ATTEMPT_PATIENCE_MS) return;
     const method = methodOf(known);
     // The provider finds a charge by its customer. If the order has another customer by now, the
     // charge may have been made although it is not found, so it is neither repeated nor replaced.
     if (method === undefined || method.customerId !== (attempt.customer_id ?? method.customerId)) {
-      await stop(known, attempt, NO_ANSWER);
+      await this.#stop(known, attempt, NO_ANSWER);
       return;
     }
     const origin = { paymentId: attempt.payment_id, accountId: known.accountId };
-    const asked = await provider.findCharge(
+    const asked = await this.#provider.findCharge(
       { ...method, origin, amountCents: payment?.data.amount_cents ?? 0 },
       new Date(attempt.started_at),
     );
-    if (asked !== undefined) await settle(known, attempt, asked);
-    else if (ageMs < REPEATABLE_MS) await charge(known, attempt);
-    else if (ageMs > GIVEN_UP_MS) await giveUp(known, attempt);
+    if (asked !== undefined) await this.#settle(known, attempt, asked);
+    else if (ageMs < REPEATABLE_MS) await this.#charge(known, attempt);
+    else if (ageMs > GIVEN_UP_MS) await this.#giveUp(known, attempt);
   }
 
   /** Ends a charge that never reached the provider. A later run begins a new one. */
-  async function giveUp(known: Order, attempt: Attempt): Promise<void> {
+  async #giveUp(known: Order, attempt: Attempt): Promise<void> {
     const payment = await changeDocument(
-      ledger,
+      this.#ledger,
       { kind: 'payment', id: attempt.payment_id },
       ({ data }) =>
         data.state === 'open' ? { data: { ...data, state: 'failed', code: NO_ANSWER } } : undefined,
     );
     // A notification may have changed the payment in between. The next run then continues with it.
-    if (payment === undefined || payment.data.code === NO_ANSWER) await clear(known, attempt);
+    if (payment === undefined || payment.data.code === NO_ANSWER) await this.#clear(known, attempt);
   }
 
-  async function charge(known: Order, attempt: Attempt): Promise<void> {
+  async #charge(known: Order, attempt: Attempt): Promise<void> {
     const { accountId, data } = known;
     const method = methodOf(known);
     if (method === undefined) return;
@@ -277,59 +298,62 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     });
     // Written before the charge, so that the notification of the charge finds this document.
     const id = attempt.payment_id;
-    await ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
-    const started = await findDocument(ledger, 'payment', id);
+    await this.#ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
+    const started = await findDocument(this.#ledger, 'payment', id);
     const amountCents = started?.data.amount_cents ?? data.amount_cents;
     const origin = { paymentId: id, accountId };
-    await settle(
+    await this.#settle(
       known,
       attempt,
-      await provider.chargeSavedMethod({ ...method, origin, amountCents }),
+      await this.#provider.chargeSavedMethod({ ...method, origin, amountCents }),
     );
   }
 
-  async function settle(known: Order, attempt: Attempt, outcome: ChargeOutcome): Promise<void> {
+  async #settle(known: Order, attempt: Attempt, outcome: ChargeOutcome): Promise<void> {
     switch (outcome.outcome) {
       case 'paid': {
-        const booked = await book(outcome.fact);
-        if (booked === 'booked' || booked === 'known') await clear(known, attempt);
-        else await stop(known, attempt, booked);
+        const booked = await this.#book(outcome.fact);
+        if (booked === 'booked' || booked === 'known') await this.#clear(known, attempt);
+        else await this.#stop(known, attempt, booked);
         return;
       }
       case 'pending':
-        await changeDocument(ledger, { kind: 'payment', id: attempt.payment_id }, ({ data }) =>
-          data.state === 'open' ? { data: { ...data, state: 'pending' } } : undefined,
+        await changeDocument(
+          this.#ledger,
+          { kind: 'payment', id: attempt.payment_id },
+          ({ data }) =>
+            data.state === 'open' ? { data: { ...data, state: 'pending' } } : undefined,
         );
         return;
       case 'declined':
         // The provider's notification may book the same failure later. `payment.failed` is still
         // sent once.
-        await book({
+        await this.#book({
           kind: 'failed',
           origin: { paymentId: attempt.payment_id, accountId: known.accountId },
           code: outcome.code,
         });
-        await stop(known, attempt, outcome.code);
+        await this.#stop(known, attempt, outcome.code);
     }
   }
 
-  async function clear({ accountId }: Order, attempt: Attempt): Promise<void> {
-    await change(accountId, (data) =>
+  async #clear({ accountId }: Order, attempt: Attempt): Promise<void> {
+    await this.#change(accountId, (data) =>
       data.attempt?.payment_id === attempt.payment_id ? { ...data, attempt: null } : undefined,
     );
   }
 
-  async function stop({ accountId }: Order, attempt: Attempt, code: string): Promise<void> {
+  async #stop({ accountId }: Order, attempt: Attempt, code: string): Promise<void> {
     // The event comes first, because the process may end in between. The next run then stops the
     // order, and the event's id prevents a second one.
-    await ledger.recordEvent({
+    await this.#ledger.recordEvent({
       id: `evt_auto_top_up_failed_${attempt.payment_id}`,
       type: 'auto_top_up.failed',
       accountId,
       keyId: undefined,
       data: { payment_id: attempt.payment_id, code },
     });
-    await change(accountId, (data) =>
+    await this.#change(accountId, (data) =>
       data.attempt?.payment_id === attempt.payment_id
         ? { ...data, attempt: null, state: 'stopped', stopped_code: code }
         : undefined,
@@ -337,8 +361,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
   }
 
   /** `balanceBelow` is set only while the order is on. */
-  function change(accountId: string, by: (data: OrderData) => OrderData | undefined) {
-    return changeDocument(ledger, { kind: KIND, id: accountId }, ({ data }) => {
+  #change(accountId: string, by: (data: OrderData) => OrderData | undefined) {
+    return changeDocument(this.#ledger, { kind: KIND, id: accountId }, ({ data }) => {
       const next = by(data);
       if (next === undefined) return undefined;
       const balanceBelow = next.state === 'on' ? parseUsd(next.threshold_usd) : null;
@@ -346,11 +370,13 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     });
   }
 
-  const find = (accountId: string) => findDocument(ledger, KIND, accountId);
+  find(accountId: string): Promise<Order | undefined> {
+    return findDocument(this.#ledger, KIND, accountId);
+  }
 
-  const cancel = (accountId: string, by: Actor) => cancelAutoTopUp(ledger, accountId, by);
-
-  return { order, cancel, saveMethod, runDue, find };
+  cancel(accountId: string, by: Actor) {
+    return cancelAutoTopUp(this.#ledger, accountId, by);
+  }
 }
 
 type Attempt = NonNullable<OrderData['attempt']>;

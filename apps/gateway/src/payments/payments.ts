@@ -9,7 +9,7 @@ import type {
   RefundOutcome,
 } from '@gateway/payments';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import { createAutoTopUp } from './auto-top-up.js';
+import { AutoTopUp } from './auto-top-up.js';
 import { bookFact } from './book-facts.js';
 import type { FactOutcome } from './book-facts.js';
 import type { NotificationOutcome } from './notification-outcome.js';
@@ -45,7 +45,7 @@ export type Payments = ReturnType<typeof createPayments>;
 
 export function createPayments(parts: PaymentParts) {
   const { ledger, provider, limits, publicUrl, log, metrics, now } = parts;
-  const autoTopUp = createAutoTopUp({ ledger, provider, book, log, now });
+  const autoTopUp = new AutoTopUp({ ledger, provider, book, log, now });
 
   function book(fact: PaymentFact): Promise<FactOutcome> {
     if (fact.kind === 'method_saved') return saveMethod(fact);

@@ -1,7 +1,7 @@
 /** Opens the upstream that the settings name: one account, or several of the same API. */
 
 import type { UpstreamTarget } from '../config/upstream-target.js';
-import { createAccountPool } from './accounts/account-pool.js';
+import { AccountPool } from './accounts/account-pool.js';
 import type { AccountPoolOptions } from './accounts/account-pool.js';
 import { anthropicUpstream } from './anthropic.js';
 import { createUpstreamClient } from './client.js';
@@ -33,5 +33,5 @@ export function openUpstream(
     tokensPerMinute: part(account.tokensPerMinute),
   }));
   const now = (): number => performance.now();
-  return createAccountPool(accounts, { now, maxWaitMs: MAX_WAIT_MS, onAnswer, onState });
+  return new AccountPool(accounts, { now, maxWaitMs: MAX_WAIT_MS, onAnswer, onState });
 }

@@ -7,7 +7,7 @@
 import { pino } from 'pino';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
-import { DELIVERY_PATIENCE, startDeliverer } from '../../src/observe/notifications/deliverer.js';
+import { DELIVERY_PATIENCE, Deliverer } from '../../src/observe/notifications/deliverer.js';
 import { createWebhookClient } from '../../src/observe/notifications/webhook-client.js';
 import { webhookSigner } from '../../src/observe/notifications/webhook-message.js';
 import { SECRET } from './webhook-receiver.js';
@@ -15,7 +15,7 @@ import { SECRET } from './webhook-receiver.js';
 const [kind = '', place = '', url = '', leaseMs = ''] = process.argv.slice(2);
 const pepper = 'pepper of the tests';
 
-startDeliverer({
+new Deliverer({
   store:
     kind === 'embedded'
       ? await openEmbeddedStore({ dataDir: place, pepper })

@@ -98,22 +98,49 @@ export function createPreparer(
   rules: PreparationRules,
   collectGarbage = (): void => undefined,
 ): (job: PreparationJob, limits: ThreadLimits) => Preparation {
-  const { allow, overdraft } = rules;
-  const features = translatorFeatures(rules.chat, allow);
-  const inspectMessage = createNativeInspector({ allow, kind: 'message' });
-  const inspectCount = createNativeInspector({ allow, kind: 'count_tokens' });
-  const scanForCharge = createChargeScan();
-  const prices = new Map<string, ModelPrice>();
-  for (const price of rules.models) {
-    for (const name of [price.id, ...price.aliases]) prices.set(name, price);
+  const preparer = new Preparer(rules, collectGarbage);
+  return (job, limits) => preparer.prepare(job, limits);
+}
+
+class Preparer {
+  readonly #overdraft: Config['overdraft'];
+  readonly #features: ReturnType<typeof translatorFeatures>;
+  readonly #inspectMessage: InspectNative;
+  readonly #inspectCount: InspectNative;
+  readonly #scanForCharge = createChargeScan();
+  readonly #prices = new Map<string, ModelPrice>();
+  readonly #collectGarbage: () => void;
+
+  constructor({ models, allow, overdraft, chat }: PreparationRules, collectGarbage: () => void) {
+    this.#overdraft = overdraft;
+    this.#features = translatorFeatures(chat, allow);
+    this.#inspectMessage = createNativeInspector({ allow, kind: 'message' });
+    this.#inspectCount = createNativeInspector({ allow, kind: 'count_tokens' });
+    this.#collectGarbage = collectGarbage;
+    for (const price of models) {
+      for (const name of [price.id, ...price.aliases]) this.#prices.set(name, price);
+    }
+  }
+
+  prepare(job: PreparationJob, limits: ThreadLimits): Preparation {
+    switch (job.format) {
+      case 'messages':
+        return this.#prepareNative(job, this.#inspectMessage, limits);
+      case 'count_tokens':
+        return this.#prepareNative(job, this.#inspectCount, limits);
+      case 'chat.completions':
+      case 'responses':
+      case 'input_tokens':
+        return this.#prepareTranslated(job, job.format, limits);
+    }
   }
 
   /** @returns the models with the ids of their prices, or the refusal if one has no price */
-  function priceModels(named: readonly NamedModel[]) {
+  #priceModels(named: readonly NamedModel[]) {
     const models: NamedModel[] = [];
     const found: ModelPrice[] = [];
     for (const { path, model } of named) {
-      const price = model === undefined ? undefined : prices.get(model);
+      const price = model === undefined ? undefined : this.#prices.get(model);
       if (model !== undefined && price === undefined) return refuse(modelNotFound(model, path));
       models.push({ path, model: price?.id });
       if (price !== undefined) found.push(price);
@@ -121,7 +148,7 @@ export function createPreparer(
     return { outcome: 'priced', models, found } as const;
   }
 
-  function boundOf(
+  #boundOf(
     job: PreparationJob,
     price: ModelPrice,
     request: { readonly bytes: number; readonly maxTokens: number | undefined },
@@ -133,7 +160,7 @@ export function createPreparer(
     return chargeBoundOf({ ...request, contextWindow }, findings, price);
   }
 
-  function prepareNative(
+  #prepareNative(
     job: PreparationJob,
     inspect: InspectNative,
     { nativeValues, nativeBytes }: ThreadLimits,
@@ -143,9 +170,9 @@ export function createPreparer(
     if (inspection.outcome === 'too_many_values') return { outcome: 'too_large' };
     if (inspection.outcome === 'refused') return inspection;
     const { model, maxTokens, body, findings, unknownMembers } = inspection;
-    const price = prices.get(model);
+    const price = this.#prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
-    const priced = priceModels(inspection.models);
+    const priced = this.#priceModels(inspection.models);
     if (priced.outcome === 'refused') return priced;
     const { models } = priced;
     const prepared = {
@@ -158,7 +185,7 @@ export function createPreparer(
       conversation: undefined,
       chosenLimit: undefined,
     } as const;
-    if (overdraft !== 'none' || job.format === 'count_tokens') {
+    if (this.#overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
     }
     const unboundedPath =
@@ -166,13 +193,13 @@ export function createPreparer(
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const request = { bytes: body.length, maxTokens };
     const chargeBound = priced.found.reduce(
-      (sum, each) => sum + boundOf(job, each, request, findings),
+      (sum, each) => sum + this.#boundOf(job, each, request, findings),
       0n,
     );
     return { ...prepared, chargeBound };
   }
 
-  function prepareTranslated(
+  #prepareTranslated(
     job: PreparationJob,
     format: TranslatedFormat,
     limits: ThreadLimits,
@@ -199,9 +226,9 @@ export function createPreparer(
       return isGiven(span && { body: job.body, span });
     });
     const isLarge = bytes > LARGE_BYTES;
-    const translation = parseAndTranslate(job, format, isLarge);
+    const translation = this.#parseAndTranslate(job, format, isLarge);
     if (translation.outcome === 'refused') return translation;
-    if (isLarge) collectGarbage();
+    if (isLarge) this.#collectGarbage();
     const { price } = translation;
     const body = Buffer.from(translation.body);
     const prepared = {
@@ -214,14 +241,14 @@ export function createPreparer(
       translation: translation.context,
       conversation: translation.conversation,
     } as const;
-    if (overdraft !== 'none' || format === 'input_tokens') {
+    if (this.#overdraft !== 'none' || format === 'input_tokens') {
       return { ...prepared, chargeBound: undefined, chosenLimit: undefined };
     }
-    const scanned = scanForCharge(body);
+    const scanned = this.#scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, limit } = scanned;
     const boundWith = (maxTokens: number): bigint =>
-      boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+      this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
     const promptCharge = boundWith(0);
     const chargePerToken = boundWith(1) - promptCharge;
     const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };
@@ -233,16 +260,16 @@ export function createPreparer(
   }
 
   /** This is a function of its own so that the parsed request is garbage once it has returned. */
-  function parseAndTranslate(job: PreparationJob, format: TranslatedFormat, isLarge: boolean) {
+  #parseAndTranslate(job: PreparationJob, format: TranslatedFormat, isLarge: boolean) {
     const request: unknown = JSON.parse(takeText(job));
-    if (isLarge) collectGarbage();
+    if (isLarge) this.#collectGarbage();
     const model = modelOf(request);
     if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
-    const price = prices.get(model);
+    const price = this.#prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
     const stringify = isLarge ? writeJson : JSON.stringify;
     const { id, traits, maxOutputTokens } = price;
-    const options = { model: id, traits, maxOutputTokens, ...features, stringify };
+    const options = { model: id, traits, maxOutputTokens, ...this.#features, stringify };
     const translation = TRANSLATIONS[format].translate(request, options, job.recalled);
     if (translation.outcome === 'translated') {
       const { items } = translation;
@@ -255,19 +282,6 @@ export function createPreparer(
     const { problem } = translation;
     return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
   }
-
-  return (job, limits) => {
-    switch (job.format) {
-      case 'messages':
-        return prepareNative(job, inspectMessage, limits);
-      case 'count_tokens':
-        return prepareNative(job, inspectCount, limits);
-      case 'chat.completions':
-      case 'responses':
-      case 'input_tokens':
-        return prepareTranslated(job, job.format, limits);
-    }
-  };
 }
 
 const NO_BYTES = new Uint8Array(0);

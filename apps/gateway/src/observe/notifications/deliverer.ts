@@ -53,109 +53,113 @@ const MAX_AT_ONCE = 32;
 /** The time between two attempts to record an outcome while the database does not respond. */
 const FINISH_RETRY_MS = 1_000;
 
-export interface Deliverer {
-  /**
-   * Takes no more events and waits for the attempts under way, for up to `stopMs`. An attempt that
-   * is cut off then does not count: the next process that delivers sends the event again.
-   */
-  stop(): Promise<void>;
-}
-
-export function startDeliverer(parts: DelivererParts): Deliverer {
-  const { store, client, sign, metrics, log, patience = DELIVERY_PATIENCE } = parts;
-  const { schedule, pollMs, leaseMs, stopMs } = patience;
-  const cutOff = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  let isStopping = false;
-  let isFailing = false;
+/** Delivers events from its construction until it is stopped. */
+export class Deliverer {
+  readonly #parts: DelivererParts;
+  readonly #patience: DeliveryPatience;
+  readonly #cutOff = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #running: Promise<void>;
+  #isStopping = false;
+  #isFailing = false;
   /**
    * Whether an attempt has ended since the last pause. Its account may then have another event.
    */
-  let isDue = false;
-  let wake = (): void => undefined;
+  #isDue = false;
+  #wake = (): void => undefined;
 
-  async function run(): Promise<void> {
-    while (!isStopping) {
-      const taken = await take(MAX_AT_ONCE - underWay.size);
-      for (const event of taken) start(event);
-      if (taken.length === 0) await pause();
+  constructor(parts: DelivererParts) {
+    this.#parts = parts;
+    this.#patience = parts.patience ?? DELIVERY_PATIENCE;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      const taken = await this.#take(MAX_AT_ONCE - this.#underWay.size);
+      for (const event of taken) this.#start(event);
+      if (taken.length === 0) await this.#pause();
     }
   }
 
-  async function take(limit: number): Promise<readonly StoredEvent[]> {
+  async #take(limit: number): Promise<readonly StoredEvent[]> {
     if (limit === 0) return [];
     const askedAt = performance.now();
     try {
-      const events = await store.takeDueEvents({ limit, leaseMs });
-      isFailing = false;
+      const events = await this.#parts.store.takeDueEvents({
+        limit,
+        leaseMs: this.#patience.leaseMs,
+      });
+      this.#isFailing = false;
       // If the answer took long, for example because this process was paused, the lease may end
       // during the attempts, and another process may take these events.
-      const isLate = performance.now() - askedAt > leaseMs / 2;
+      const isLate = performance.now() - askedAt > this.#patience.leaseMs / 2;
       return isLate ? [] : events;
     } catch (error) {
-      if (!isFailing) log.warn({ reason: reasonOf(error) }, 'events cannot be read');
-      isFailing = true;
+      if (!this.#isFailing)
+        this.#parts.log.warn({ reason: reasonOf(error) }, 'events cannot be read');
+      this.#isFailing = true;
       return [];
     }
   }
 
   /** Waits until an attempt ends, or until the next poll. */
-  async function pause(): Promise<void> {
-    if (!isDue) {
+  async #pause(): Promise<void> {
+    if (!this.#isDue) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pollMs);
-        wake = () => {
+        const timer = setTimeout(resolve, this.#patience.pollMs);
+        this.#wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    isDue = false;
+    this.#isDue = false;
   }
 
-  function hurry(): void {
-    isDue = true;
-    wake();
+  #hurry(): void {
+    this.#isDue = true;
+    this.#wake();
   }
 
-  function start(event: StoredEvent): void {
-    const attempt = deliver(event).finally(() => {
-      underWay.delete(attempt);
-      hurry();
+  #start(event: StoredEvent): void {
+    const attempt = this.#deliver(event).finally(() => {
+      this.#underWay.delete(attempt);
+      this.#hurry();
     });
-    underWay.add(attempt);
+    this.#underWay.add(attempt);
   }
 
-  async function deliver(event: StoredEvent): Promise<void> {
-    const sent = await send(event);
+  async #deliver(event: StoredEvent): Promise<void> {
+    const sent = await this.#send(event);
     if (sent.outcome === 'stopped') return;
     if (sent.outcome === 'delivered') {
-      metrics.count('delivered');
-      await finish(event, { outcome: 'delivered' });
+      this.#parts.metrics.count('delivered');
+      await this.#finish(event, { outcome: 'delivered' });
     } else {
-      await fail(event, sent);
+      await this.#fail(event, sent);
     }
   }
 
-  async function send(event: StoredEvent): Promise<SendOutcome> {
+  async #send(event: StoredEvent): Promise<SendOutcome> {
     try {
       const body = webhookBody(event);
-      const headers = sign(event.id, new Date(), body);
-      return await client.send({ headers, body }, cutOff.signal);
+      const headers = this.#parts.sign(event.id, new Date(), body);
+      return await this.#parts.client.send({ headers, body }, this.#cutOff.signal);
     } catch (error) {
       // For example, the event may be from a newer version. It must not stop the others.
       return { outcome: 'failed', reason: `the event cannot be sent: ${reasonOf(error)}` };
     }
   }
 
-  async function fail(
+  async #fail(
     event: StoredEvent,
     { reason }: SendOutcome & { readonly outcome: 'failed' },
   ): Promise<void> {
     const { type, accountId, attempts } = event;
     const now = Date.now();
-    const retryAt = nextAttempt(schedule, event, { now, random: Math.random() });
-    metrics.count('failed');
+    const retryAt = nextAttempt(this.#patience.schedule, event, { now, random: Math.random() });
+    this.#parts.metrics.count('failed');
     const facts = {
       event_id: event.id,
       type,
@@ -164,27 +168,30 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
       reason,
     };
     if (retryAt === undefined) {
-      metrics.count('givenUp');
-      log.error(facts, 'webhook given up');
+      this.#parts.metrics.count('givenUp');
+      this.#parts.log.error(facts, 'webhook given up');
     } else {
-      log.warn({ ...facts, retry_at: retryAt.toISOString() }, 'webhook not delivered');
+      this.#parts.log.warn({ ...facts, retry_at: retryAt.toISOString() }, 'webhook not delivered');
     }
-    await finish(event, { outcome: 'failed', error: reason, retryAt });
+    await this.#finish(event, { outcome: 'failed', error: reason, retryAt });
   }
 
   /** Records an outcome. Retries only within the lease: after it the event is sent again anyway. */
-  async function finish(
+  async #finish(
     { id, seq }: StoredEvent,
     result: Parameters<BalanceStore['finishEvent']>[1],
   ): Promise<void> {
-    const until = performance.now() + leaseMs - SEND_TIMEOUT_MS;
+    const until = performance.now() + this.#patience.leaseMs - SEND_TIMEOUT_MS;
     for (;;) {
       try {
-        await store.finishEvent(seq, result);
+        await this.#parts.store.finishEvent(seq, result);
         return;
       } catch (error) {
-        if (isStopping || performance.now() > until) {
-          log.warn({ event_id: id, reason: reasonOf(error) }, 'webhook outcome not recorded');
+        if (this.#isStopping || performance.now() > until) {
+          this.#parts.log.warn(
+            { event_id: id, reason: reasonOf(error) },
+            'webhook outcome not recorded',
+          );
           return;
         }
         await sleep(FINISH_RETRY_MS);
@@ -192,19 +199,19 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
     }
   }
 
-  const running = run();
-
-  return {
-    async stop() {
-      isStopping = true;
-      hurry();
-      await running;
-      const deadline = setTimeout(() => {
-        cutOff.abort();
-      }, stopMs);
-      await Promise.all(underWay);
-      clearTimeout(deadline);
-      await client.close();
-    },
-  };
+  /**
+   * Takes no more events and waits for the attempts under way, for up to `stopMs`. An attempt that
+   * is cut off then does not count: the next process that delivers sends the event again.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#hurry();
+    await this.#running;
+    const deadline = setTimeout(() => {
+      this.#cutOff.abort();
+    }, this.#patience.stopMs);
+    await Promise.all(this.#underWay);
+    clearTimeout(deadline);
+    await this.#parts.client.close();
+  }
 }

@@ -29,14 +29,14 @@ export async function startNotifications(
   const pruning = startEventPruning(store, log, { isDelivering: webhook !== undefined });
   if (webhook === undefined) return pruning;
   // Loaded only if a receiver is configured.
-  const [{ startDeliverer }, { createWebhookClient }, { webhookSigner }, { addWebhookMetrics }] =
+  const [{ Deliverer }, { createWebhookClient }, { webhookSigner }, { addWebhookMetrics }] =
     await Promise.all([
       import('./deliverer.js'),
       import('./webhook-client.js'),
       import('./webhook-message.js'),
       import('./webhook-metrics.js'),
     ]);
-  const deliverer = startDeliverer({
+  const deliverer = new Deliverer({
     store,
     client: createWebhookClient(webhook),
     sign: webhookSigner(webhook.secrets),

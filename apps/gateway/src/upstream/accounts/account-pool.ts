@@ -55,41 +55,48 @@ const BYTES_PER_TOKEN = 4;
 /** An image or a PDF has far fewer tokens than its bytes suggest. */
 const MOST_EXPECTED_TOKENS = 200_000;
 
-export function createAccountPool(
-  accounts: readonly PooledAccount[],
-  options: AccountPoolOptions,
-): UpstreamClient {
-  const { now, maxWaitMs } = options;
-  const members = accounts.map((account): Member => ({
-    ...account,
-    standing: createAccountStanding(now),
-    ceiling: createFairCeiling(account, { maxWaitMs, now }),
-  }));
-  const [first] = members;
-  if (first === undefined) throw new Error('a pool needs an account');
-  const { client } = first;
-  for (const { name } of members) options.onState(name, 'available');
+export class AccountPool implements UpstreamClient {
+  readonly #options: AccountPoolOptions;
+  readonly #members: readonly Member[];
+  readonly #reserved = new Map<string, Member[]>();
+  readonly #shared: readonly Member[];
+  /** Of any account: they are all of one API. */
+  readonly #client: UpstreamClient;
 
-  const reserved = new Map<string, Member[]>();
-  for (const member of members) {
-    for (const customer of new Set(member.onlyFor)) {
-      reserved.set(customer, [...(reserved.get(customer) ?? []), member]);
+  constructor(accounts: readonly PooledAccount[], options: AccountPoolOptions) {
+    const { now, maxWaitMs } = options;
+    this.#options = options;
+    this.#members = accounts.map((account): Member => ({
+      ...account,
+      standing: createAccountStanding(now),
+      ceiling: createFairCeiling(account, { maxWaitMs, now }),
+    }));
+    const [first] = this.#members;
+    if (first === undefined) throw new Error('a pool needs an account');
+    this.#client = first.client;
+    this.#shared = this.#members.filter(({ onlyFor }) => onlyFor === undefined);
+    for (const member of this.#members) {
+      options.onState(member.name, 'available');
+      for (const customer of new Set(member.onlyFor)) {
+        this.#reserved.set(customer, [...(this.#reserved.get(customer) ?? []), member]);
+      }
     }
   }
-  const shared = members.filter(({ onlyFor }) => onlyFor === undefined);
 
-  function membersFor({ accountId }: UpstreamCall): readonly Member[] {
-    return reserved.get(accountId) ?? shared;
+  #membersFor({ accountId }: UpstreamCall): readonly Member[] {
+    return this.#reserved.get(accountId) ?? this.#shared;
   }
 
-  function send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
-    attempt(inOrderFor(membersFor(call), call.keyId), call, handler).catch((error: unknown) => {
-      handler.onResponseError?.(NO_CONTROLLER, toError(error));
-    });
+  send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
+    this.#attempt(inOrderFor(this.#membersFor(call), call.keyId), call, handler).catch(
+      (error: unknown) => {
+        handler.onResponseError?.(NO_CONTROLLER, toError(error));
+      },
+    );
   }
 
   /** @param rest - Accounts that have not been tried, in the order of the key. */
-  async function attempt(
+  async #attempt(
     rest: readonly Member[],
     call: UpstreamCall,
     handler: Dispatcher.DispatchHandler,
@@ -98,7 +105,7 @@ export function createAccountPool(
     const open = rest.filter(({ standing }) => standing.waitMs(call) === 0);
     const member = open.find(({ standing }) => !standing.isAvoided()) ?? open[0];
     if (member === undefined) {
-      giveUp(call, handler, last);
+      this.#giveUp(call, handler, last);
       return;
     }
     // The provider limits the counting of tokens separately.
@@ -121,28 +128,28 @@ export function createAccountPool(
     const body = new RequestBody(call.body.peek(), () => undefined);
     call.account = member.name;
     const others = rest.filter((each) => each !== member);
-    const sentAt = now();
+    const sentAt = this.#options.now();
     const outcome = read(
       member,
       await new Promise<AttemptOutcome>((resolve) => {
         member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
       }),
     );
-    judge(member, call, outcome, sentAt);
+    this.#judge(member, call, outcome, sentAt);
     if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
     if (outcome.outcome === 'not_sent') {
-      await attempt(others, call, handler, { last: outcome, refusals });
+      await this.#attempt(others, call, handler, { last: outcome, refusals });
     } else if (outcome.outcome === 'refused' && outcome.cause !== 'request') {
       const { cause } = outcome;
       const known = [...refusals, { member, cause }];
-      await attempt(others, call, handler, { last: outcome, refusals: known });
+      await this.#attempt(others, call, handler, { last: outcome, refusals: known });
     } else {
       call.body.drop();
       if (outcome.outcome === 'refused') outcome.replay();
       if (isServed(outcome)) {
         for (const { member: refusing, cause } of refusals) {
           refusing.standing.servedElsewhere(call, cause);
-          options.onState(refusing.name, refusing.standing.state());
+          this.#options.onState(refusing.name, refusing.standing.state());
         }
       }
     }
@@ -152,12 +159,12 @@ export function createAccountPool(
    * No account is left. If the limits of one hold the request back, or no account was tried, passes
    * on the time until an account can be used again; otherwise, the last answer.
    */
-  function giveUp(
+  #giveUp(
     call: UpstreamCall,
     handler: Dispatcher.DispatchHandler,
     last: Refused | NotSent | undefined,
   ): void {
-    const waits = membersFor(call)
+    const waits = this.#membersFor(call)
       .map(({ standing }) => standing.waitMs(call))
       .filter((ms) => ms > 0);
     if (last === undefined || (last.outcome === 'refused' && waits.length > 0)) {
@@ -167,7 +174,7 @@ export function createAccountPool(
     else last.replay();
   }
 
-  function judge(
+  #judge(
     { name, standing }: Member,
     call: UpstreamCall,
     outcome: ReadOutcome,
@@ -175,37 +182,41 @@ export function createAccountPool(
   ): void {
     switch (outcome.outcome) {
       case 'accepted':
-        options.onAnswer(name, outcome.status);
+        this.#options.onAnswer(name, outcome.status);
         if (outcome.status < 500) standing.answered(sentAt);
         break;
       case 'refused':
-        options.onAnswer(name, outcome.status);
+        this.#options.onAnswer(name, outcome.status);
         if (outcome.cause === 'request') standing.answered(sentAt);
         else standing.refused(call, outcome.cause, retryAfterMsOf(outcome.failure));
         break;
       case 'not_sent':
-        options.onAnswer(name, 0);
+        this.#options.onAnswer(name, 0);
         standing.unreachable();
         break;
       case 'failed':
-        options.onAnswer(name, 0);
+        this.#options.onAnswer(name, 0);
         break;
     }
-    options.onState(name, standing.state());
+    this.#options.onState(name, standing.state());
   }
 
-  return {
-    openStream: (headers) => client.openStream(headers),
-    readFailure: (...response) => client.readFailure(...response),
-    send,
-    used(call, tokens) {
-      const member = members.find(({ name }) => name === call.account);
-      member?.ceiling.correct(tokens - expectedTokens(call));
-    },
-    async close() {
-      await Promise.all(members.map(({ client }) => client.close()));
-    },
-  };
+  openStream(headers: Parameters<UpstreamClient['openStream']>[0]) {
+    return this.#client.openStream(headers);
+  }
+
+  readFailure(...response: Parameters<UpstreamClient['readFailure']>) {
+    return this.#client.readFailure(...response);
+  }
+
+  used(call: UpstreamCall, tokens: number): void {
+    const member = this.#members.find(({ name }) => name === call.account);
+    member?.ceiling.correct(tokens - expectedTokens(call));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map(({ client }) => client.close()));
+  }
 }
 
 function read({ client }: Member, outcome: AttemptOutcome): ReadOutcome {
