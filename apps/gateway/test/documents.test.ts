@@ -1,0 +1,99 @@
+/** Links between documents lead somewhere, and what the README tells a newcomer to type works. */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { gatewayCommand } from './support/gateway-process.js';
+import { startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const ROOT = resolve(__dirname, '../../..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const COMMANDS = [...README.matchAll(/^```\n(.*?)^```/gms)].map(([, text]) => text!.trim());
+
+describe('the documents', () => {
+  const files = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+    .trim()
+    .split('\n');
+
+  it('link to files and headings that exist', () => {
+    const dead = files.flatMap((file) =>
+      linksOf(readText(file))
+        .filter((link) => !leads(file, link))
+        .map((link) => `${file}: ${link}`),
+    );
+    expect(files.length).toBeGreaterThan(50);
+    expect(dead).toEqual([]);
+  });
+
+  function leads(from: string, link: string): boolean {
+    const [path = '', heading] = link.split('#');
+    const file = path === '' ? from : join(dirname(from), path);
+    if (!existsSync(join(ROOT, file))) return false;
+    return heading === undefined || !file.endsWith('.md') || anchorsOf(file).has(heading);
+  }
+});
+
+describe('the README', () => {
+  const ADMIN_TOKEN = 'token-of-the-operator-for-this-test';
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway({ env: { ADMIN_TOKEN } });
+  });
+  afterAll(() => gateway.stop());
+
+  it('has at most 700 words, and no line that a narrow window would break', () => {
+    expect(README.split(/\s+/).length).toBeLessThanOrEqual(700);
+    expect(README.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  it('asks a question that is answered', async () => {
+    const { apiKey } = await gateway.createKey();
+    const command = COMMANDS.find((text) => text.startsWith('curl'));
+    const [, address] = /http:\/\/[^/]+(\/\S+)/.exec(command!)!;
+    const headers = [...command!.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(
+      ([, name, value]): [string, string] => [name!, value!.replace('<API_KEY>', apiKey)],
+    );
+    const [, body] = /-d '(.*)'/.exec(command!)!;
+    const response = await fetch(gateway.url + address!, { method: 'POST', headers, body: body! });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ type: 'message' });
+  });
+
+  it('creates a key with a budget', async () => {
+    const command = COMMANDS.find((text) => text.startsWith('npm run gateway -- '));
+    const args = command!.replace('npm run gateway -- ', '').split(' ');
+    const { code, out } = await gatewayCommand([...args, '--json'], {
+      ADMIN_URL: gateway.adminUrl,
+      ADMIN_TOKEN,
+    });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ caps: { month: { cap_usd: '50' } } });
+  });
+});
+
+const readText = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** Links within the repository. Code is left out, as it contains what looks like links. */
+function linksOf(text: string): readonly string[] {
+  const prose = text.replace(/^```.*?^```/gms, '').replace(/`[^`\n]*`/g, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link]) => link!)
+    .filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** The anchors that GitHub gives to headings. */
+function anchorsOf(file: string): ReadonlySet<string> {
+  const headings = [...readText(file).matchAll(/^#+ (.*)$/gm)].map(([, text]) => text!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .trim()
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
