@@ -2,7 +2,7 @@
  * The built gateway as a process of its own: first start, second start, signals, the command line.
  */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
@@ -134,9 +135,15 @@ describe('gateway serve', () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
-    expect(first.output()).toContain(`curl -s ${first.url}/v1/messages`);
-    expect(first.output()).toContain(`curl -s ${first.url}/v1/chat/completions`);
-    expect(first.output()).toContain(`curl -s ${first.url}/v1/responses`);
+    expect(first.output()).toContain('NO MODEL ANSWERS');
+    expect(first.output()).toContain(
+      `ANTHROPIC_BASE_URL=${first.url} ANTHROPIC_AUTH_TOKEN=${first.key} claude`,
+    );
+    expect(first.output()).toContain(`sign in with the token in ${dataDir}/demo/admin-token`);
+    expect(first.output().split('\n').length).toBeLessThanOrEqual(22);
+    const [, typed] = /Ask: +(curl [^]*?'\{.*\}')\n/.exec(first.output())!;
+    const asked = await promisify(execFile)('sh', ['-c', typed!]);
+    expect(JSON.parse(asked.stdout)).toMatchObject({ type: 'message' });
     expect(statSync(join(dataDir, 'demo', 'demo-key')).mode & 0o077).toBe(0);
 
     const plain = await postMessages(first, first.key, userMessage('Hello'));
@@ -161,7 +168,7 @@ describe('gateway serve', () => {
         headers: { authorization: `Bearer ${second.key}` },
       })
     ).json();
-    expect(entries.data).toHaveLength(2);
+    expect(entries.data).toHaveLength(3);
     expect(entries.data[1].balance_after_usd).toBe(balance);
     expect(entries.data[0]).toMatchObject({ streamed: true, endpoint: 'chat.completions' });
     second.child.kill('SIGTERM');
@@ -194,7 +201,7 @@ describe('gateway serve', () => {
   it('makes no demo key with a real upstream, because its output may be a log', async () => {
     const folder = join(dataDir, 'production');
     const gateway = await serve({ DATA_DIR: folder });
-    expect(gateway.output()).toContain('Create a key:');
+    expect(gateway.output()).toContain('keys create --name');
     expect(gateway.output()).not.toContain('gw_');
     expect(existsSync(join(folder, 'demo-key'))).toBe(false);
     const keys = await json(['keys', 'list'], { DATA_DIR: folder });

@@ -103,67 +103,76 @@ async function creditDemoKey(store: BalanceStore, { id }: KeyRecord): Promise<vo
   });
 }
 
+/** What a newcomer needs next, in about 20 lines. The pages and the documents have the rest. */
 function banner(gateway: RunningGateway, config: Config, demoKey: string | undefined): string {
-  const { url, adminUrl, isSimulated } = gateway;
-  const lines = [
-    '',
-    `  The gateway is ready:  ${url}/v1`,
-    '',
+  const { url, isSimulated } = gateway;
+  const blocks = [
+    [`The gateway is ready:  ${url}/v1`],
     isSimulated
-      ? '  Upstream:  the bundled SIMULATOR. No model answers; set UPSTREAM_API_KEY for the real API.'
-      : `  Upstream:  ${config.upstream?.url ?? `the accounts in ${config.upstreamsPath ?? ''}`}`,
-    config.databaseUrl === undefined
-      ? `  Ledger:    embedded, ${join(config.dataDir, 'ledger.db')}: every charge is written to disk before it is confirmed`
-      : '  Ledger:    PostgreSQL',
-    `  Limits:    ${limiterOf(config)}`,
-    ...(config.workers === 1 ? [] : [`  Workers:   ${String(config.workers)} processes`]),
-    ...(adminUrl === ''
-      ? []
-      : [`  Admin:     ${adminUrl} (token required), metrics at ${adminUrl}/metrics`]),
-    ...pageLines(gateway, config),
-    '',
+      ? [
+          'NO MODEL ANSWERS: the bundled simulator does. For real answers, write',
+          'UPSTREAM_API_KEY=<your key> into .env, and start again.',
+        ]
+      : [`Upstream:  ${config.upstream?.url ?? `the accounts in ${config.upstreamsPath ?? ''}`}`],
+    demoKey === undefined ? [] : demoLines(gateway, demoKey),
+    operatorLines(gateway, config),
+    [
+      `Ledger:    ${ledgerOf(config)}`,
+      `Limits:    ${limiterOf(config)}`,
+      ...(config.workers === 1 ? [] : [`Workers:   ${String(config.workers)} processes`]),
+    ],
   ];
-  if (demoKey === undefined) {
-    lines.push(`  Create a key:  ${COMMAND} keys create --name me --balance 5`, '');
-    return `${lines.join('\n')}\n`;
-  }
-  const model = gateway.prices.list()[0]?.id ?? '';
-  const ask = (path: string, headers: string, rest: string): string =>
-    `  curl -s ${url}${path} -H "Authorization: Bearer ${demoKey}" ${headers}-H "content-type: application/json" ` +
-    `-d '{"model":"${model}",${rest}}'`;
-  const message = '"max_tokens":100,"messages":[{"role":"user","content":"Hello"}]';
-  lines.push(
-    `  Demo key:  ${demoKey}   (started with ${formatUsd(DEMO_BALANCE)} USD)`,
-    '',
-    '  Try it, in each format:',
-    '',
-    ask('/v1/messages', '-H "anthropic-version: 2023-06-01" ', message),
-    '',
-    ask('/v1/chat/completions', '', message),
-    '',
-    ask('/v1/responses', '', '"max_output_tokens":100,"input":"Hello"'),
-    '',
-    '  Anthropic SDK:  new Anthropic({ baseURL: ' + `'${url}', apiKey: '${demoKey}' })`,
-    '  OpenAI SDK:     new OpenAI({ baseURL: ' + `'${url}/v1', apiKey: '${demoKey}' })`,
-    '',
-    '  Balance:        ' +
-      `curl -s ${url}/v1/dashboard/balance -H "Authorization: Bearer ${demoKey}"`,
-    `  Top up, audit:  ${COMMAND} keys list   (then keys top-up, ledger list, ledger audit)`,
-    '',
-  );
-  return `${lines.join('\n')}\n`;
+  const text = blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
+    .join('\n');
+  return `\n${text}\n`;
 }
 
-function pageLines({ url, adminUrl }: RunningGateway, { pagesDir }: Config): readonly string[] {
-  const hasConsole = adminUrl !== '' && findPage('console', pagesDir) !== undefined;
+function demoLines({ url, prices }: RunningGateway, demoKey: string): readonly string[] {
+  const body = JSON.stringify({
+    model: prices.list()[0]?.id ?? '',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'Hello' }],
+  });
+  return [
+    `Demo key:  ${demoKey}  (started with ${formatUsd(DEMO_BALANCE)} USD)`,
+    `Ask:       curl -s ${url}/v1/messages -H "x-api-key: ${demoKey}" \\`,
+    `             -H "anthropic-version: 2023-06-01" -H "content-type: application/json" \\`,
+    `             -d '${body}'`,
+    `Claude:    ANTHROPIC_BASE_URL=${url} ANTHROPIC_AUTH_TOKEN=${demoKey} claude`,
+  ];
+}
+
+function operatorLines(
+  { url, adminUrl, dataDir }: RunningGateway,
+  { pagesDir, adminToken }: Config,
+): readonly string[] {
+  const hasAdmin = adminUrl !== '';
+  const token =
+    adminToken !== undefined || dataDir === undefined
+      ? 'ADMIN_TOKEN'
+      : `the token in ${join(dataDir.path, 'admin-token')}`;
   return [
     ...(findPage('customer', pagesDir) === undefined
       ? []
-      : [`  Dashboard: ${url}${CUSTOMER_PAGE}/ (for the holder of a key)`]),
-    ...(hasConsole
-      ? [`  Console:   ${adminUrl}${CONSOLE_PAGE}/ (for you; log in with the token)`]
+      : [
+          `Dashboard: ${url}${CUSTOMER_PAGE}/  (sign in with a key; it also connects SDKs and Codex)`,
+        ]),
+    ...(!hasAdmin || findPage('console', pagesDir) === undefined
+      ? []
+      : [`Console:   ${adminUrl}${CONSOLE_PAGE}/  (sign in with ${token})`]),
+    ...(hasAdmin
+      ? [`Admin:     ${adminUrl} (API, with the same token), metrics at ${adminUrl}/metrics`]
       : []),
+    `A key:     ${COMMAND} keys create --name alice --balance 20 --cap-month 50`,
   ];
+}
+
+function ledgerOf({ databaseUrl, dataDir }: Config): string {
+  return databaseUrl === undefined
+    ? `${join(dataDir, 'ledger.db')}: each charge is on disk before it is confirmed`
+    : 'PostgreSQL';
 }
 
 function limiterOf({ redisUrls }: Config): string {
