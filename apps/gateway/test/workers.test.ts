@@ -529,13 +529,17 @@ describe('workers on PostgreSQL and Redis', () => {
 });
 
 describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
-  it('ends with an error that names the variables when the port is taken', async () => {
+  it('ends with an error that says what to type when a port is taken', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const port = String((other.address() as AddressInfo).port);
     const env = { ...newDataDir(), WORKERS: workers, PORT: port };
-    await expect(start(env)).rejects.toThrow(/PORT, ADMIN_PORT: cannot listen on .*EADDRINUSE/);
-    await expect(start({ ...env, PORT: '0', ADMIN_PORT: port })).rejects.toThrow(/EADDRINUSE/);
+    await expect(start(env)).rejects.toThrow(
+      /^ *PORT: cannot listen .*EADDRINUSE.*: PORT=\d+ npm start$/m,
+    );
+    await expect(start({ ...env, PORT: '0', ADMIN_PORT: port })).rejects.toThrow(
+      /^ *ADMIN_PORT: cannot listen .*: ADMIN_PORT=\d+ npm start$/m,
+    );
     // The failed gateway has closed everything it had opened, so the next one can start.
     await start({ ...env, PORT: '0' });
     other.close();

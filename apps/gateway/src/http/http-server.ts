@@ -154,18 +154,31 @@ const BACKLOG = 4_096;
 
 export function listen(
   server: Server,
-  at: { readonly host: string; readonly port: number },
+  {
+    host,
+    port,
+    variable = 'PORT',
+  }: {
+    readonly host: string;
+    readonly port: number;
+    /** The variable that sets the port; `PORT` when absent. */
+    readonly variable?: 'PORT' | 'ADMIN_PORT';
+  },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       const name = errorCode(error) ?? error.message;
+      const advice =
+        name === 'EADDRINUSE'
+          ? `: another program listens there; to use another port: ${variable}=${String(port + 10)} npm start`
+          : '';
       reject(
         new ConfigError([
-          `PORT, ADMIN_PORT: cannot listen on ${at.host}:${String(at.port)} (${name})`,
+          `${variable}: cannot listen on ${host}:${String(port)} (${name})${advice}`,
         ]),
       );
     });
-    server.listen({ ...at, backlog: BACKLOG }, resolve);
+    server.listen({ host, port, backlog: BACKLOG }, resolve);
   });
 }
 

@@ -227,7 +227,11 @@ async function openPartsOf(
           log,
         }),
       );
-      await listen(server, { host: config.adminHost, port: config.adminPort });
+      await listen(server, {
+        host: config.adminHost,
+        port: config.adminPort,
+        variable: 'ADMIN_PORT',
+      });
       closeAdmin = async () => {
         traffic.stop();
         await drain(server, { deadlineMs: ADMIN_DRAIN_MS });
