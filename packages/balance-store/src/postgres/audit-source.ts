@@ -1,5 +1,6 @@
 /** Reads the rows that an audit checks from PostgreSQL. */
 
+import type { SealedLedger, SealedTrail } from '../generated/tables.js';
 import type { Pool, QueryResultRow } from 'pg';
 import type {
   AccountTotals,
@@ -7,26 +8,23 @@ import type {
   AuditSource,
   AuditedAccounts,
   BlockFields,
-  EntryFields,
   LotTotals,
   SealFields,
-  TrailFields,
   UsageDay,
   UsageFields,
   UsagePosition,
 } from '../ledger/audit-source.js';
 import { TRAIL_PER_PAGE, replayRights, rightsStatements } from '../ledger/audit-rights.js';
 import type { OwnerRow, RightsChange } from '../ledger/audit-rights.js';
-import { AFTER_ALL_IDS, MAX_SEQ } from '../ledger/audit-source.js';
+import { ACCOUNT_TOTALS, AFTER_ALL_IDS, MAX_SEQ, keyTotalsOf } from '../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { windowBasesOf } from '../ledger/stored-key.js';
-import type { StoredCaps } from '../ledger/stored-key.js';
+import { CAP_MEMBERS } from '../ledger/stored-key.js';
+import type { Row } from '../ledger/tables.js';
 import { listArchives, listCarries } from './archives.js';
-import { CAP_COLUMNS } from './keys.js';
 import {
   LONG_TIMEOUT_MS,
   inTransaction,
@@ -37,6 +35,8 @@ import {
 } from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
+import { readerOf, sealedColumns, select } from './tables.js';
+import type { PostgresValues } from './tables.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
 
@@ -96,10 +96,9 @@ function readersOf(pool: Pool): AuditSource {
       inTransaction(pool, 'snapshot', (queries) => readUsageDay(queries, day)),
 
     trailAfter: (seq, limit) =>
-      queryArrays<TrailFields>(pool, {
+      queryArrays<SealedTrail>(pool, {
         text:
-          'SELECT seq::text, (extract(epoch FROM created_at) * 1000)::bigint::text, actor, ' +
-          'address, action, account_id, key_id, details, personal_id FROM trail ' +
+          `SELECT ${sealedColumns('Trail')} FROM trail ` +
           'WHERE trail.seq > $1::int8 ORDER BY trail.seq LIMIT $2',
         values: [seq.toString(), limit],
         timeoutMs,
@@ -126,7 +125,7 @@ function readersOf(pool: Pool): AuditSource {
       }),
 
     entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
-      queryArrays<EntryFields>(pool, {
+      queryArrays<SealedLedger>(pool, {
         text: READ_ENTRIES,
         values: [accountId, seq.toString(), lastAccountId ?? null, limit],
         timeoutMs,
@@ -181,7 +180,7 @@ function readersOf(pool: Pool): AuditSource {
     },
 
     chargesOf: (block) =>
-      queryArrays<EntryFields>(pool, {
+      queryArrays<SealedLedger>(pool, {
         text:
           `${SELECT_ENTRIES} JOIN (SELECT account_id AS of, from_seq, to_seq FROM ledger_seal ` +
           'WHERE block_id = $1::int8) s ON ledger.account_id = s.of ' +
@@ -212,16 +211,7 @@ const RIGHTS = rightsStatements({
   promoCode: `(coalesce(details::jsonb ->> 'document', details::jsonb ->> 'code') COLLATE "C")`,
 });
 
-const SELECT_ENTRIES =
-  'SELECT id, account_id, seq::text, kind, delta::text, balance_after::text, ' +
-  'written_off::text, over_cap::text, ' +
-  "encode(input_hash, 'hex'), " +
-  '(extract(epoch FROM created_at) * 1000)::bigint::text, key_id, model, input_tokens::text, ' +
-  'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
-  'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
-  'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
-  'streamed::text, upstream_id, upstream_account, remarks, actor, source, ' +
-  '(extract(epoch FROM expires_at) * 1000)::bigint::text, reason, reference, note_id FROM ledger';
+const SELECT_ENTRIES = `SELECT ${sealedColumns('Ledger')} FROM ledger`;
 
 const READ_ENTRIES =
   `${SELECT_ENTRIES} ` +
@@ -267,29 +257,31 @@ async function readUsageDay(
   return { day, differences: rows.map(dayDifferenceOf) };
 }
 
-type AccountRow = Readonly<Record<keyof AccountTotals, string>>;
+const readTotals = readerOf('Account', ACCOUNT_TOTALS);
+const KEY_MEMBERS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+const readKey = readerOf('ApiKey', KEY_MEMBERS);
+const LOT_MEMBERS = ['entryId', 'accountId', 'remaining'] as const;
+const readLot = readerOf('CreditLot', LOT_MEMBERS);
+
 type Page = readonly [after: string, last: string];
 
 async function readAccounts(
   { rows }: TransactionQueries,
   page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
 ): Promise<AuditedAccounts> {
-  const accounts = await rows<AccountRow>(
-    'SELECT id, seq::text, balance::text, spent::text, credited::text, adjusted::text, ' +
-      'expired::text, written_off::text AS "writtenOff", uncovered::text, allotted::text ' +
-      'FROM account WHERE id > $1 ORDER BY id LIMIT $2',
+  const accounts = await rows<Pick<Row<'Account', PostgresValues>, keyof AccountTotals>>(
+    `SELECT ${select('Account', ACCOUNT_TOTALS)} FROM account ` +
+      'WHERE id > $1 ORDER BY account.id LIMIT $2',
     [page.accountId, page.limit],
   );
   const range: Page = [page.accountId, accounts.at(-1)?.id ?? page.accountId];
-  const keys = await rows<
-    StoredCaps<string> & { readonly id: string; readonly accountId: string } & QueryResultRow
-  >(
-    `SELECT id, account_id AS "accountId", ${CAP_COLUMNS} FROM api_key ` +
+  const keys = await rows<Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]>>(
+    `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key ` +
       'WHERE account_id > $1 AND account_id <= $2',
     range,
   );
-  const lots = await rows<Readonly<Record<keyof LotTotals, string>>>(
-    'SELECT entry_id AS "entryId", account_id AS "accountId", remaining::text FROM credit_lot ' +
+  const lots = await rows<Pick<Row<'CreditLot', PostgresValues>, keyof LotTotals>>(
+    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
       'WHERE account_id > $1 AND account_id <= $2 ORDER BY expires_at NULLS LAST, entry_id',
     range,
   );
@@ -298,26 +290,9 @@ async function readAccounts(
     [...range, page.fromHour],
   );
   return {
-    accounts: accounts.map(({ id, seq, ...amounts }) => ({
-      id,
-      seq: BigInt(seq),
-      balance: unitsFromNumeric(amounts.balance),
-      spent: unitsFromNumeric(amounts.spent),
-      credited: unitsFromNumeric(amounts.credited),
-      adjusted: unitsFromNumeric(amounts.adjusted),
-      expired: unitsFromNumeric(amounts.expired),
-      writtenOff: unitsFromNumeric(amounts.writtenOff),
-      uncovered: unitsFromNumeric(amounts.uncovered),
-      allotted: unitsFromNumeric(amounts.allotted),
-    })),
-    keys: keys.map((row) => ({
-      id: row.id,
-      accountId: row.accountId,
-      windows: windowBasesOf(row, unitsFromNumeric),
-      spent: unitsFromNumeric(row.spent),
-      writtenOff: unitsFromNumeric(row.writtenOff),
-    })),
-    lots: lots.map((row) => ({ ...row, remaining: unitsFromNumeric(row.remaining) })),
+    accounts: accounts.map(readTotals),
+    keys: keys.map((row) => keyTotalsOf(readKey(row))),
+    lots: lots.map(readLot),
     usage: usage.map(usageOf),
   };
 }

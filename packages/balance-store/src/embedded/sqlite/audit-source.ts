@@ -1,32 +1,33 @@
 /** Reads the rows that an audit checks. */
 
 import { setImmediate } from 'node:timers/promises';
+import { sealedLedgerOf, sealedTrailOf } from '../../generated/tables.js';
 import type { SealHead } from '../../audit.js';
 import type {
+  AccountTotals,
   AuditSource,
   AuditedAccounts,
-  EntryFields,
+  LotTotals,
   SealFields,
-  TrailFields,
   UsageDay,
   UsageFields,
   UsagePosition,
 } from '../../ledger/audit-source.js';
 import { TRAIL_PER_PAGE, replayRights, rightsStatements } from '../../ledger/audit-rights.js';
 import type { OwnerRow, RightsChange } from '../../ledger/audit-rights.js';
-import { AFTER_ALL_IDS } from '../../ledger/audit-source.js';
+import { ACCOUNT_TOTALS, AFTER_ALL_IDS, keyTotalsOf } from '../../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
-import { windowBasesOf } from '../../ledger/stored-key.js';
-import type { StoredCaps } from '../../ledger/stored-key.js';
+import { CAP_MEMBERS } from '../../ledger/stored-key.js';
 import { listArchives, listCarries } from './archives.js';
 import type { Connection } from './connection.js';
-import { SELECT_ENTRIES, isStreamed } from './entries.js';
+import { SELECT_ENTRIES } from './entries.js';
 import type { EntryRow } from './entries.js';
-import { CAP_COLUMNS } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
+import { readerOf, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 import { TRAIL_COLUMNS } from './trail.js';
 import type { TrailRow } from './trail.js';
 
@@ -92,7 +93,7 @@ export function createAuditSource(connection: Connection): AuditSource {
         seq,
         limit,
       );
-      return rows.map(trailFieldsOf);
+      return rows.map(sealedTrailOf);
     },
 
     async rightsAfter(of, after, limit) {
@@ -130,7 +131,7 @@ export function createAuditSource(connection: Connection): AuditSource {
               lastAccountId,
               limit,
             );
-      return rows.map(fieldsOf);
+      return rows.map(sealedLedgerOf);
     },
 
     async sealsAfter({ accountId, seq }, { lastAccountId, block }, limit) {
@@ -218,7 +219,7 @@ export function createAuditSource(connection: Connection): AuditSource {
           "WHERE s.block_id = ? AND l.kind = 'charge' ORDER BY l.accountId, l.seq",
         block,
       );
-      return rows.map(fieldsOf);
+      return rows.map(sealedLedgerOf);
     },
 
     async hasCarriedCharges(archive) {
@@ -240,18 +241,11 @@ export function readHead(connection: Connection): SealHead | undefined {
   return row === undefined ? undefined : { block: BigInt(row.id), hash: hex(row.hash) };
 }
 
-interface AccountRow {
-  readonly id: string;
-  readonly seq: number;
-  readonly balance: string;
-  readonly spent: string;
-  readonly credited: string;
-  readonly adjusted: string;
-  readonly expired: string;
-  readonly writtenOff: string;
-  readonly uncovered: string;
-  readonly allotted: string;
-}
+const readTotals = readerOf('Account', ACCOUNT_TOTALS);
+const KEY_MEMBERS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+const readKey = readerOf('ApiKey', KEY_MEMBERS);
+const LOT_MEMBERS = ['entryId', 'accountId', 'remaining'] as const;
+const readLot = readerOf('CreditLot', LOT_MEMBERS);
 
 export interface UsageRow extends UsagePosition {
   readonly requests: number;
@@ -322,26 +316,19 @@ function readAccounts(
   connection: Connection,
   page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
 ): AuditedAccounts {
-  const accounts = connection.all<AccountRow>(
-    'SELECT id, seq, balance, spent, credited, adjusted, expired, written_off AS writtenOff, ' +
-      'uncovered, allotted FROM account WHERE id > ? ORDER BY id LIMIT ?',
+  const accounts = connection.all<Pick<SqliteRow<'Account'>, keyof AccountTotals>>(
+    `SELECT ${select('Account', ACCOUNT_TOTALS)} FROM account WHERE id > ? ORDER BY id LIMIT ?`,
     page.accountId,
     page.limit,
   );
   const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
-  const keys = connection.all<
-    StoredCaps<string> & { readonly id: string; readonly accountId: string }
-  >(
-    `SELECT id, account_id AS accountId, ${CAP_COLUMNS} FROM api_key ` +
+  const keys = connection.all<Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>>(
+    `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key ` +
       'WHERE account_id > ? AND account_id <= ?',
     ...range,
   );
-  const lots = connection.all<{
-    readonly entryId: string;
-    readonly accountId: string;
-    readonly remaining: string;
-  }>(
-    'SELECT entry_id AS entryId, account_id AS accountId, remaining FROM credit_lot ' +
+  const lots = connection.all<Pick<SqliteRow<'CreditLot'>, keyof LotTotals>>(
+    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
       'WHERE account_id > ? AND account_id <= ? ' +
       'ORDER BY expires_at IS NULL, expires_at, entry_id',
     ...range,
@@ -352,26 +339,9 @@ function readAccounts(
     page.fromHour,
   );
   return {
-    accounts: accounts.map((row) => ({
-      id: row.id,
-      seq: BigInt(row.seq),
-      balance: unitsOf(row.balance),
-      spent: unitsOf(row.spent),
-      credited: unitsOf(row.credited),
-      adjusted: unitsOf(row.adjusted),
-      expired: unitsOf(row.expired),
-      writtenOff: unitsOf(row.writtenOff),
-      uncovered: unitsOf(row.uncovered),
-      allotted: unitsOf(row.allotted),
-    })),
-    keys: keys.map((row) => ({
-      id: row.id,
-      accountId: row.accountId,
-      windows: windowBasesOf(row, unitsOf),
-      spent: unitsOf(row.spent),
-      writtenOff: unitsOf(row.writtenOff),
-    })),
-    lots: lots.map((row) => ({ ...row, remaining: unitsOf(row.remaining) })),
+    accounts: accounts.map(readTotals),
+    keys: keys.map((row) => keyTotalsOf(readKey(row))),
+    lots: lots.map(readLot),
     usage: usage.map(usageOf),
   };
 }
@@ -404,67 +374,6 @@ function sealOf(row: SealRow): SealFields {
 
 const ENTRIES_AFTER = `${SELECT_ENTRIES} WHERE (account_id, seq) > (?, ?)`;
 const ENTRY_ORDER = 'ORDER BY account_id, seq LIMIT ?';
-
-/**
- * Writes each column as PostgreSQL would, so that the hash chain stays valid when the ledger is
- * moved there.
- */
-export function fieldsOf(row: EntryRow): EntryFields {
-  return [
-    row.id,
-    row.accountId,
-    String(row.seq),
-    row.kind,
-    row.delta,
-    row.balanceAfter,
-    row.writtenOff,
-    row.overCap,
-    hex(row.inputHash),
-    String(row.createdAt),
-    row.keyId,
-    row.model,
-    textOf(row.inputTokens),
-    textOf(row.outputTokens),
-    textOf(row.cacheReadInputTokens),
-    textOf(row.cacheCreationInputTokens),
-    textOf(row.cacheCreation1hInputTokens),
-    row.inputRate,
-    row.outputRate,
-    row.cacheReadRate,
-    row.cacheWrite5mRate,
-    row.cacheWrite1hRate,
-    row.endpoint,
-    textOf(isStreamed(row)),
-    row.upstreamId,
-    row.upstreamAccount,
-    row.remarks,
-    row.actor,
-    row.source,
-    textOf(row.expiresAt),
-    row.reason,
-    row.reference,
-    row.noteId,
-  ];
-}
-
-/** Writes the columns of a row of the trail in the same way. */
-export function trailFieldsOf(row: TrailRow): TrailFields {
-  return [
-    String(row.seq),
-    String(row.createdAt),
-    row.actor,
-    row.address,
-    row.action,
-    row.accountId,
-    row.keyId,
-    row.details,
-    row.personalId,
-  ];
-}
-
-function textOf(value: number | boolean | null): string | null {
-  return value === null ? null : String(value);
-}
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');

@@ -9,18 +9,19 @@ import { detailOf, storable } from '../../ledger/quarantine-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
 import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
-import { capsOf, windowBasesOf } from '../../ledger/stored-key.js';
-import type { StoredCaps } from '../../ledger/stored-key.js';
+import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../../store.js';
 import type { Connection } from './connection.js';
 import { insertEvent } from './events.js';
-import { CAP_COLUMNS } from './keys.js';
+import { readCaps } from './keys.js';
 import { ZERO, assertNotNegative, textOf, unitsOf } from './money.js';
 import { standingOf, stateIn } from './standing.js';
 import type { StandingParts } from './standing.js';
+import { select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 import { createUsageFold } from './usage-fold.js';
 
 /** An account's row, to which the charges of the batch are added. */
@@ -247,15 +248,9 @@ function readAccount(connection: Connection, id: string): AccountFold {
   };
 }
 
-interface KeyRow extends StoredCaps<string> {
-  readonly accountId: string;
-  readonly state: KeyState;
-  readonly expiresAt: number | null;
-}
-
-const SELECT_KEY =
-  `SELECT account_id AS accountId, state, expires_at AS expiresAt, ${CAP_COLUMNS} ` +
-  'FROM api_key WHERE id = ?';
+const KEY_MEMBERS = ['accountId', 'state', 'expiresAt', ...CAP_MEMBERS] as const;
+type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>;
+const SELECT_KEY = `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key WHERE id = ?`;
 
 function readKey(
   connection: Connection,
@@ -272,16 +267,17 @@ function readKey(
     account = readAccount(connection, row.accountId);
     accounts.set(account.id, account);
   }
-  const { caps, used } = capsOf(row, unitsOf, windows);
-  const [spent, writtenOff] = [unitsOf(row.spent), unitsOf(row.writtenOff)];
+  const counted = readCaps(row);
+  const { caps, used } = capsOf(counted, windows);
+  const { spent, writtenOff } = counted;
   return {
     id,
     account,
-    state: row.state,
+    state: row.state as KeyState,
     expiresAt: row.expiresAt,
     caps,
     used: { ...used },
-    windows: windowBasesOf(row, unitsOf),
+    windows: windowBasesOf(counted),
     before: { spent, writtenOff },
     spent,
     writtenOff,

@@ -26,7 +26,7 @@ import { sealBlock, accountIdsToSeal } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
-import { createTransaction } from '../sqlite/transaction.js';
+import { SqliteTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
 import type { UsageQuery } from '../../usage.js';
 import { decodeBatch, encodeOutcomes } from './batch-codec.js';
@@ -87,7 +87,7 @@ export function createWriteOperations(
     async book<Name extends BookName>(name: Name, ...args: BookArgs<Name>) {
       if (name === 'eraseAccount') beforeErasure();
       const result = await guarded.writeAsync(() =>
-        callBook(createTransaction(guarded), name, args),
+        callBook(new SqliteTransaction(guarded), name, args),
       );
       if (name === 'eraseAccount') afterErasure();
       return result;
