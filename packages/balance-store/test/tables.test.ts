@@ -90,7 +90,7 @@ describe('the tables of the schema', () => {
         'FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid ' +
         'LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary ' +
         "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' " +
-        "AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT IN ('_prisma_migrations')",
+        "AND a.attnum > 0 AND NOT a.attisdropped AND c.relname NOT IN ('_prisma_migrations', 'schema_function')",
     )) as unknown as readonly Found[];
     expect(found.map(lineOf).sort()).toEqual(
       declared(POSTGRES).map((line) =>
