@@ -33,7 +33,7 @@ export interface BalanceStoreOptions {
   readonly database: LedgerDatabase;
   readonly peppers: Peppers;
   /** How many batches of settlements may be in flight at once. */
-  readonly lanes: number;
+  readonly maxInFlight: number;
   readonly maxBatchRows?: number;
   readonly holdLifetimeMs?: number | undefined;
   /** Whether to check all the time that charges can be recorded, see `charging` of the store. */
@@ -53,14 +53,14 @@ const ROLL_UP_DELAY_MS = 5 * 60_000;
 const SUMS_PER_ROLL_UP = 500;
 
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
-  const { database, peppers, lanes, maxBatchRows, holdLifetimeMs } = options;
+  const { database, peppers, maxInFlight, maxBatchRows, holdLifetimeMs } = options;
   const pepperId = pepperIdOf(peppers.pepper);
   const watch = createChargeWatch(database.charging, {
     isPeriodic: options.watchCharging === true,
   });
   const committer = new Committer({
     driver: database.settling,
-    lanes,
+    maxInFlight,
     maxBatchRows,
     onFault: watch.suspect,
   });

@@ -13,7 +13,7 @@ const HIDDEN = [
   'previousHmac',
   'pepperId',
   'previousPepperId',
-  'expiryToldAt',
+  'expiryNotifiedAt',
 ] as const;
 
 export const KEY_MEMBERS = membersWithout('ApiKey', HIDDEN);

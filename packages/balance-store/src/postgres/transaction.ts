@@ -261,7 +261,7 @@ class PostgresTransaction implements LedgerTransaction {
 
   takeExpiringKeys(accountIds: readonly string[], before: Date): Promise<readonly ExpiringKey[]> {
     return this.#queries.rows<{ keyId: string; accountId: string; expiresAt: Date }>(
-      `UPDATE api_key SET expiry_told_at = expires_at WHERE ${IS_EXPIRING} ` +
+      `UPDATE api_key SET expiry_notified_at = expires_at WHERE ${IS_EXPIRING} ` +
         'AND account_id = ANY ($2) ' +
         'RETURNING id AS "keyId", account_id AS "accountId", expires_at AS "expiresAt"',
       [before, accountIds],
@@ -363,4 +363,4 @@ class PostgresTransaction implements LedgerTransaction {
 
 const IS_EXPIRING =
   "state = 'active' AND expires_at > clock_timestamp() AND expires_at <= $1 " +
-  'AND expiry_told_at IS DISTINCT FROM expires_at';
+  'AND expiry_notified_at IS DISTINCT FROM expires_at';

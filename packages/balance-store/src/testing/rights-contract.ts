@@ -24,7 +24,7 @@ const EXEMPT = {
   },
   api_key: {
     ...textsOf('ApiKey'),
-    expiry_told_at: 'decides only whether an event is sent again',
+    expiry_notified_at: 'decides only whether an event is sent again',
     created_at: 'decides only the order of lists',
     last_charged_at: 'decides only the order of lists',
   },

@@ -193,12 +193,12 @@ function createFold(connection: Connection, now: number) {
       for (const account of accounts.values()) {
         if (!account.isChanged) continue;
         updateAccount(connection, account, now);
-        tellOfBalance(connection, account, now);
+        writeBalanceEvents(connection, account, now);
       }
       for (const key of keys.values()) {
         if (!key.isChanged) continue;
         updateKey(connection, key, windows, now);
-        tellOfCaps(connection, key, now);
+        writeCapEvents(connection, key, now);
       }
       usage.finish();
     },
@@ -328,7 +328,7 @@ function updateKey(connection: Connection, key: KeyFold, current: WindowStarts, 
  * Writes an event once when the balance becomes low or the account exhausted, not for each charge
  * after that.
  */
-function tellOfBalance(connection: Connection, account: AccountFold, now: number): void {
+function writeBalanceEvents(connection: Connection, account: AccountFold, now: number): void {
   const { id, lowBalance, before, balance, uncovered } = account;
   const event = { accountId: id, keyId: undefined };
   if (lowBalance !== null && before.balance > lowBalance && balance <= lowBalance) {
@@ -342,7 +342,7 @@ function tellOfBalance(connection: Connection, account: AccountFold, now: number
   }
 }
 
-function tellOfCaps(connection: Connection, key: KeyFold, now: number): void {
+function writeCapEvents(connection: Connection, key: KeyFold, now: number): void {
   const more = key.spent + key.writtenOff - key.before.spent - key.before.writtenOff;
   for (const { period, cap, used } of capUses(key.caps, key.used)) {
     if (used < cap || used - more >= cap) continue;

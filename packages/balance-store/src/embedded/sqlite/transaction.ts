@@ -231,7 +231,7 @@ export class SqliteTransaction implements LedgerTransaction {
     const keys = accountIds.flatMap((accountId) =>
       this.#connection
         .all<{ readonly id: string; readonly expires_at: number }>(
-          'UPDATE api_key SET expiry_told_at = expires_at ' +
+          'UPDATE api_key SET expiry_notified_at = expires_at ' +
             `WHERE ${IS_EXPIRING} AND account_id = ? RETURNING id, expires_at`,
           this.#now,
           before.getTime(),
@@ -311,4 +311,4 @@ export class SqliteTransaction implements LedgerTransaction {
 /** The first two conditions are those of the indexes. */
 const IS_EXPIRING =
   `${NOT_REVOKED} AND state = 'active' AND expires_at > ? AND expires_at <= ? ` +
-  'AND expiry_told_at IS NOT expires_at';
+  'AND expiry_notified_at IS NOT expires_at';

@@ -170,7 +170,7 @@ type Later =
   | 'previousHmac'
   | 'previousUntil'
   | 'previousPepperId'
-  | 'expiryToldAt'
+  | 'expiryNotifiedAt'
   | 'spent'
   | 'writtenOff'
   | `${'day' | 'week' | 'month'}${'Start' | 'Base'}`
