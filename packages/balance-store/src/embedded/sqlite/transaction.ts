@@ -36,7 +36,7 @@ import { getDocument, writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
 import { NOT_REVOKED, getKey, renewHash } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
-import { heldBy } from './settle.js';
+import { heldBy } from './holds.js';
 import { appendRow, insertRow, readerOf, select, updateRow } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
