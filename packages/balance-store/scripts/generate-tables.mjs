@@ -35,6 +35,7 @@ export function readTables(schema) {
           isNullable: optional === '?',
           isKey: /@id\b/.test(rest),
           isPersonal: /\/\/\/.*@personal\b/.test(rest),
+          isRight: /\/\/\/.*@right\b/.test(rest),
         },
       ];
     });
@@ -58,9 +59,9 @@ ${tables
 }
 
 function tableText({ model, table, columns, key }) {
-  const lines = columns.map(({ member, name, kind, isNullable, isPersonal }) => {
-    const personal = isPersonal ? ', isPersonal: true' : '';
-    return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${personal} },\n`;
+  const lines = columns.map(({ member, name, kind, isNullable, isPersonal, isRight }) => {
+    const marks = `${isPersonal ? ', isPersonal: true' : ''}${isRight ? ', isRight: true' : ''}`;
+    return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${marks} },\n`;
   });
   const primary = key.map((member) => `'${member}'`).join(', ');
   return (

@@ -31,6 +31,8 @@ export interface Column {
   readonly isNullable: boolean;
   /** Whether the text describes a person, so that erasing an account clears it. */
   readonly isPersonal?: true;
+  /** Whether it decides what an account or key may do, so that an audit compares it. */
+  readonly isRight?: true;
 }
 
 /** A row, each column under its name in the code. @typeParam Types - The type of each kind. */
