@@ -6,8 +6,7 @@ import type { PROMO_CODE } from '../document.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import type { SealedLedger, SealedTrail } from '../generated/tables.js';
 import type { WindowBases } from './cap-windows.js';
-import { windowBasesOf } from './stored-key.js';
-import type { StoredCaps } from './stored-key.js';
+import { CAP_MEMBERS, windowBasesOf } from './stored-key.js';
 import type { Row } from './tables.js';
 
 export interface AuditSource {
@@ -107,6 +106,8 @@ export const ACCOUNT_TOTALS = [
 
 export type AccountTotals = Pick<Row<'Account'>, (typeof ACCOUNT_TOTALS)[number]>;
 
+export const KEY_TOTALS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+
 export interface KeyTotals extends Pick<
   Row<'ApiKey'>,
   'id' | 'accountId' | 'spent' | 'writtenOff'
@@ -114,12 +115,14 @@ export interface KeyTotals extends Pick<
   readonly windows: WindowBases;
 }
 
-export function keyTotalsOf(row: Pick<Row<'ApiKey'>, 'id' | 'accountId'> & StoredCaps): KeyTotals {
+export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]>): KeyTotals {
   const { id, accountId, spent, writtenOff } = row;
   return { id, accountId, spent, writtenOff, windows: windowBasesOf(row) };
 }
 
-export type LotTotals = Pick<Row<'CreditLot'>, 'entryId' | 'accountId' | 'remaining'>;
+export const LOT_TOTALS = ['entryId', 'accountId', 'remaining'] as const;
+
+export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
 
 export interface UsagePosition {
   readonly accountId: string;

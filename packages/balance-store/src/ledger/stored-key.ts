@@ -34,7 +34,7 @@ export const CAP_MEMBERS = [
   'monthBase',
 ] as const;
 
-export type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
+type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
 
 /** A key's row, with the columns of its account that its record shows, and its standing. */
 export interface StoredKey

@@ -1,7 +1,7 @@
 /** Reads accounts, with their keys and lots, and totals of usage, for an audit. */
 
 import type { Pool, QueryResultRow } from 'pg';
-import { ACCOUNT_TOTALS, keyTotalsOf } from '../../ledger/audit-source.js';
+import { ACCOUNT_TOTALS, KEY_TOTALS, LOT_TOTALS, keyTotalsOf } from '../../ledger/audit-source.js';
 import type {
   AccountTotals,
   AuditSource,
@@ -14,7 +14,6 @@ import type {
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
-import { CAP_MEMBERS } from '../../ledger/stored-key.js';
 import type { Row } from '../../ledger/tables.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
 import { unitsFromNumeric } from '../../numeric.js';
@@ -111,10 +110,8 @@ async function readUsageDay(
 }
 
 const readTotals = readerOf('Account', ACCOUNT_TOTALS);
-const KEY_MEMBERS = ['id', 'accountId', ...CAP_MEMBERS] as const;
-const readKey = readerOf('ApiKey', KEY_MEMBERS);
-const LOT_MEMBERS = ['entryId', 'accountId', 'remaining'] as const;
-const readLot = readerOf('CreditLot', LOT_MEMBERS);
+const readKey = readerOf('ApiKey', KEY_TOTALS);
+const readLot = readerOf('CreditLot', LOT_TOTALS);
 
 type Page = readonly [after: string, last: string];
 
@@ -128,13 +125,13 @@ async function readAccounts(
     [page.accountId, page.limit],
   );
   const range: Page = [page.accountId, accounts.at(-1)?.id ?? page.accountId];
-  const keys = await rows<Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]>>(
-    `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key ` +
+  const keys = await rows<Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_TOTALS)[number]>>(
+    `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key ` +
       'WHERE account_id > $1 AND account_id <= $2',
     range,
   );
   const lots = await rows<Pick<Row<'CreditLot', PostgresValues>, keyof LotTotals>>(
-    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
+    `SELECT ${select('CreditLot', LOT_TOTALS)} FROM credit_lot ` +
       'WHERE account_id > $1 AND account_id <= $2 ORDER BY expires_at NULLS LAST, entry_id',
     range,
   );

@@ -1,7 +1,12 @@
 /** Reads accounts, with their keys and lots, and totals of usage, for an audit. */
 
 import { setImmediate } from 'node:timers/promises';
-import { ACCOUNT_TOTALS, keyTotalsOf } from '../../../ledger/audit-source.js';
+import {
+  ACCOUNT_TOTALS,
+  KEY_TOTALS,
+  LOT_TOTALS,
+  keyTotalsOf,
+} from '../../../ledger/audit-source.js';
 import type {
   AccountTotals,
   AuditSource,
@@ -14,7 +19,6 @@ import type {
 import { dayDifferenceOf, differencesOfDay } from '../../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, wholeSums } from '../../../ledger/audit-usage-rows.js';
-import { CAP_MEMBERS } from '../../../ledger/stored-key.js';
 import { HOURS_PER_DAY } from '../../../ledger/usage-source.js';
 import type { Connection } from '../connection.js';
 import { ZERO, unitsOf } from '../money.js';
@@ -67,10 +71,8 @@ export function totalReaders(
 }
 
 const readTotals = readerOf('Account', ACCOUNT_TOTALS);
-const KEY_MEMBERS = ['id', 'accountId', ...CAP_MEMBERS] as const;
-const readKey = readerOf('ApiKey', KEY_MEMBERS);
-const LOT_MEMBERS = ['entryId', 'accountId', 'remaining'] as const;
-const readLot = readerOf('CreditLot', LOT_MEMBERS);
+const readKey = readerOf('ApiKey', KEY_TOTALS);
+const readLot = readerOf('CreditLot', LOT_TOTALS);
 
 export interface UsageRow extends UsagePosition {
   readonly requests: number;
@@ -147,13 +149,13 @@ function readAccounts(
     page.limit,
   );
   const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
-  const keys = connection.all<Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>>(
-    `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key ` +
+  const keys = connection.all<Pick<SqliteRow<'ApiKey'>, (typeof KEY_TOTALS)[number]>>(
+    `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key ` +
       'WHERE account_id > ? AND account_id <= ?',
     ...range,
   );
   const lots = connection.all<Pick<SqliteRow<'CreditLot'>, keyof LotTotals>>(
-    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
+    `SELECT ${select('CreditLot', LOT_TOTALS)} FROM credit_lot ` +
       'WHERE account_id > ? AND account_id <= ? ' +
       'ORDER BY expires_at IS NULL, expires_at, entry_id',
     ...range,
