@@ -41,7 +41,7 @@ function settleAll(committer: Committer, charges: readonly Settlement[]) {
 
 const charges = (count: number) => Array.from({ length: count }, () => settlement('key'));
 const create = (options: Partial<CommitterOptions> & Pick<CommitterOptions, 'driver'>) =>
-  new Committer({ lanes: 2, random: () => 0, ...options });
+  new Committer({ maxInFlight: 2, random: () => 0, ...options });
 
 describe('committer', () => {
   it('folds settlements made at once into batches of at most the maximum, in order', async () => {
@@ -98,7 +98,7 @@ describe('committer', () => {
     await Promise.all(outcomes);
   });
 
-  it('has at most one batch in flight per lane, also on a slow database', async () => {
+  it('has no more batches in flight than allowed, also on a slow database', async () => {
     let now = 0;
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(
@@ -158,7 +158,7 @@ describe('committer', () => {
     const { driver, batches } = scriptedDriver(() => {
       if (!isUp) throw new Error('down');
     });
-    const committer = create({ driver, lanes: 1 });
+    const committer = create({ driver, maxInFlight: 1 });
     const [retried, queued, patient] = charges(3);
     if (!retried || !queued || !patient) throw new Error('no charges');
     const first = committer.settle(retried, { deadlineMs: 60 });
@@ -177,7 +177,7 @@ describe('committer', () => {
   it('refuses settlements at once while too many wait', async () => {
     let release: () => void = () => undefined;
     const { driver } = scriptedDriver(() => new Promise((resolve) => (release = resolve)));
-    const committer = create({ driver, lanes: 1, maxWaiting: 2 });
+    const committer = create({ driver, maxInFlight: 1, maxWaiting: 2 });
     const first = committer.settle(settlement('key'), DEADLINE);
     await new Promise(setImmediate);
     const others = charges(2).map((charge) => committer.settle(charge, DEADLINE));

@@ -434,23 +434,42 @@ describe('PostgreSQL: opening', () => {
 });
 
 describe('PostgreSQL: functions', () => {
-  it('have the text of their files in prisma/functions', async () => {
+  it('are applied again when their text changed, after which a reader may open', async () => {
     const connectionString = await server.createDatabase();
-    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    const open = async (migrate: boolean) =>
+      (await openPostgresStore({ connectionString, pepper: PEPPER, migrate })).close();
     const definitions = () =>
       querySql(
         connectionString,
         'SELECT proname AS name, pg_get_functiondef(p.oid) AS definition FROM pg_proc p ' +
           "WHERE pronamespace = 'public'::regnamespace ORDER BY proname",
       );
-    const migrated = await definitions();
-    const folder = join(__dirname, '..', 'prisma', 'functions');
-    const files = readdirSync(folder).sort();
-    expect(migrated.map(({ name }) => `${String(name)}.sql`)).toEqual(files);
-    for (const file of files) {
-      await querySql(connectionString, readFileSync(join(folder, file), 'utf8'));
-    }
-    expect(await definitions()).toEqual(migrated);
+    await open(true);
+    const applied = await definitions();
+    await querySql(
+      connectionString,
+      'CREATE OR REPLACE FUNCTION day_of(p_moment timestamptz) RETURNS integer LANGUAGE sql ' +
+        'IMMUTABLE AS $$ SELECT 0 $$; ' +
+        "UPDATE schema_function SET checksum = 'another' WHERE name = 'day_of'",
+    );
+    expect(await definitions()).not.toEqual(applied);
+    await expect(open(false)).rejects.toThrow('another text of the function day_of');
+    await open(true);
+    expect(await definitions()).toEqual(applied);
+    await open(false);
+  });
+
+  it('are all recorded, and none is left that no file contains', async () => {
+    const connectionString = await server.createDatabase();
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    const rows = await querySql(
+      connectionString,
+      'SELECT p.proname, f.name FROM (SELECT proname FROM pg_proc ' +
+        "WHERE pronamespace = 'public'::regnamespace) p " +
+        'FULL JOIN schema_function f ON f.name = p.proname ' +
+        'WHERE f.name IS NULL OR p.proname IS NULL',
+    );
+    expect(rows).toEqual([]);
   });
 
   it('take advisory locks whose numbers nothing else uses', () => {

@@ -15,7 +15,7 @@ import { openWriter } from '../src/embedded/sqlite/connection.js';
 import type { Connection } from '../src/embedded/sqlite/connection.js';
 import { listKeys } from '../src/embedded/sqlite/keys.js';
 import { listTrail } from '../src/embedded/sqlite/trail.js';
-import { createTransaction } from '../src/embedded/sqlite/transaction.js';
+import { SqliteTransaction } from '../src/embedded/sqlite/transaction.js';
 import type { BalanceStore } from '../src/index.js';
 import { createAccountTable } from '../src/postgres/accounts.js';
 import { openPostgresStore } from '../src/postgres/index.js';
@@ -91,7 +91,11 @@ describe('with many revoked keys, SQLite', () => {
     [
       'finds the accounts whose keys expire soon',
       async (on: Connection) => {
-        const found = createTransaction(on).accountsWithExpiringKeys('', new Date(+SOON + 1), 10);
+        const found = new SqliteTransaction(on).accountsWithExpiringKeys(
+          '',
+          new Date(+SOON + 1),
+          10,
+        );
         expect(await found).toEqual([accountId]);
       },
     ],
@@ -99,7 +103,9 @@ describe('with many revoked keys, SQLite', () => {
       'takes the keys of an account that expire soon',
       async (on: Connection) => {
         const before = new Date(+SOON + 1);
-        expect(await createTransaction(on).takeExpiringKeys([accountId], before)).toHaveLength(1);
+        expect(await new SqliteTransaction(on).takeExpiringKeys([accountId], before)).toHaveLength(
+          1,
+        );
       },
     ],
   ])('%s without reading the revoked ones', async (_, work) => {

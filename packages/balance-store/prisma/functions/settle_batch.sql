@@ -209,7 +209,7 @@ BEGIN
         = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
       "written_off" = usage_hour."written_off" + excluded."written_off"
   ),
-  told AS (
+  new_events AS (
     INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
     SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
     FROM (

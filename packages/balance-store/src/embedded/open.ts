@@ -51,8 +51,8 @@ export interface EmbeddedStoreOptions {
  * How many batches of settlements may be in flight at once. With two, the next batch is already
  * waiting when the writing thread finishes one.
  */
-const LANES = 2;
-/** Small enough that a few hundred waiting clients fill both lanes. */
+const BATCHES_IN_FLIGHT = 2;
+/** Small enough that a few hundred waiting clients fill both batches. */
 const MAX_BATCH_ROWS = 256;
 /** After this time without a call, a reading thread ends: it takes 12 MB and is seldom needed. */
 const READING_IDLE_MS = 10_000;
@@ -100,7 +100,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     return createBalanceStore({
       database,
       peppers,
-      lanes: LANES,
+      maxInFlight: BATCHES_IN_FLIGHT,
       maxBatchRows: MAX_BATCH_ROWS,
       holdLifetimeMs,
       watchCharging: options.watchCharging,

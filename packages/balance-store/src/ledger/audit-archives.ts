@@ -3,12 +3,14 @@
  * charges. Neither the carries nor the marks of the archives in the trail may change.
  */
 
+import { SEALED_TRAIL } from '../generated/tables.js';
+import type { SealedTrail } from '../generated/tables.js';
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference } from '../audit.js';
 import { createCarryDigest, createUsageDigest } from './archive/carry.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import { ARCHIVED, markDetailsOf } from './archive/mark.js';
-import type { AuditSource, TrailFields, UsageFields } from './audit-source.js';
+import type { AuditSource, UsageFields } from './audit-source.js';
 import { MAX_SEQ } from './audit-source.js';
 import { detailsText } from './books/trail.js';
 import { HOUR_MS } from './hours.js';
@@ -153,7 +155,8 @@ export function createArchiveAudit(
     addUsage(sum: UsageFields): void {
       audited.find(({ untilHour }) => sum.hour < untilHour)?.usage.add(sum);
     },
-    addTrail([, , , , action, , , details]: TrailFields): void {
+    addTrail(row: SealedTrail): void {
+      const [action, details] = [row[SEALED_TRAIL.action], row[SEALED_TRAIL.details]];
       if (action === ARCHIVED) marks.set(details, (marks.get(details) ?? 0) + 1);
     },
     finish(): void {

@@ -11,6 +11,8 @@
  * again.
  */
 
+import { SEALED_LEDGER as AT, SEALED_TRAIL } from '../generated/tables.js';
+import type { SealedLedger } from '../generated/tables.js';
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
@@ -22,13 +24,7 @@ import type { WindowFold } from './audit-cap-windows.js';
 import { createLotAudit } from './audit-lots.js';
 import { auditRights } from './audit-rights.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
-import type {
-  AccountTotals,
-  AuditSource,
-  AuditedAccounts,
-  EntryFields,
-  LotTotals,
-} from './audit-source.js';
+import type { AccountTotals, AuditSource, AuditedAccounts, LotTotals } from './audit-source.js';
 import { createUsageAudit, openHourOf } from './audit-usage.js';
 import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
 import { TRAIL } from './ledger-database.js';
@@ -332,7 +328,7 @@ interface AuditedEntry {
         readonly keyId: string;
         /** The charge of the recorded tokens at the recorded rates. */
         readonly listPrice: bigint;
-        readonly fields: EntryFields;
+        readonly fields: SealedLedger;
       }
     | undefined;
   readonly digest: Buffer;
@@ -360,31 +356,33 @@ async function* readTrail(source: AuditSource) {
   for (let seq = 0n; ;) {
     const rows = await source.trailAfter(seq, ENTRIES_PER_PAGE);
     for (const row of rows) {
-      seq = BigInt(row[0]);
-      const id = `${TRAIL}:${row[0]}`;
+      const number = row[SEALED_TRAIL.seq];
+      seq = BigInt(number);
+      const id = `${TRAIL}:${number}`;
       yield { id, accountId: TRAIL, seq, digest: digestOfEntry(row), fields: row };
     }
     if (rows.length < ENTRIES_PER_PAGE) return;
   }
 }
 
-function auditedEntryOf(row: EntryFields): AuditedEntry {
-  const [id, accountId, seq, kind, delta, balanceAfter, writtenOff, overCap] = row;
-  const listPrice = listPriceOf(row);
+function auditedEntryOf(row: SealedLedger): AuditedEntry {
   return {
-    id,
-    accountId,
-    seq: BigInt(seq),
-    kind,
-    delta: unitsFromNumeric(delta),
-    balanceAfter: unitsFromNumeric(balanceAfter),
-    writtenOff: unitsFromNumeric(writtenOff),
-    overCap: unitsFromNumeric(overCap),
-    createdAtMs: Number(row[9]),
-    source: row[28],
-    expiresAtMs: row[29],
-    reference: row[31],
-    charge: kind === 'charge' ? { keyId: row[10] ?? '', listPrice, fields: row } : undefined,
+    id: row[AT.id],
+    accountId: row[AT.accountId],
+    seq: BigInt(row[AT.seq]),
+    kind: row[AT.kind],
+    delta: unitsFromNumeric(row[AT.delta]),
+    balanceAfter: unitsFromNumeric(row[AT.balanceAfter]),
+    writtenOff: unitsFromNumeric(row[AT.writtenOff]),
+    overCap: unitsFromNumeric(row[AT.overCap]),
+    createdAtMs: Number(row[AT.createdAt]),
+    source: row[AT.source],
+    expiresAtMs: row[AT.expiresAt],
+    reference: row[AT.reference],
+    charge:
+      row[AT.kind] === 'charge'
+        ? { keyId: row[AT.keyId] ?? '', listPrice: listPriceOf(row), fields: row }
+        : undefined,
     digest: digestOfEntry(row),
   };
 }

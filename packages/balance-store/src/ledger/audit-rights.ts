@@ -10,6 +10,8 @@ import { OPERATOR_BOUNDS } from '../operator-bounds.js';
 import type { AuditSource, RightsOwner, RightsPage } from './audit-source.js';
 import { TRAIL } from './ledger-database.js';
 import { credentialDigest, documentDigest, stable } from './rights.js';
+import { columnsOf } from './tables.js';
+import type { Column } from './tables.js';
 
 /** A promotional code lists its accounts, in up to 64 KiB. */
 const OWNERS_PER_PAGE = { account: 500, key: 500, [PROMO_CODE]: 50 } as const;
@@ -53,6 +55,13 @@ export interface RightsStatements {
 export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
   const columns = (names: readonly string[], write: (name: string) => string) =>
     names.map((name) => `${write(name)} AS ${name}`).join(', ');
+  const rights = (model: 'Account' | 'ApiKey') =>
+    rightsIn(model)
+      .map(({ name, kind }) => {
+        if (kind === 'time') return `${ms(name)} AS ${name}`;
+        return kind === 'amount' || kind === 'json' ? `${text(name)} AS ${name}` : name;
+      })
+      .join(', ');
   const trailOf = (owner: string, actions: readonly string[]) =>
     `SELECT ${owner} AS owner, account_id, ${text('trail.seq')} AS seq, action, details ` +
     `FROM trail WHERE (${owner}, trail.seq) > (?, ?) AND ${owner} <= ? AND action IN ` +
@@ -60,16 +69,14 @@ export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
   return {
     account: {
       owners:
-        `SELECT id, id AS account_id, state, ${text('low_balance')} AS low_balance ` +
+        `SELECT id, id AS account_id, ${rights('Account')} ` +
         'FROM account WHERE id > ? ORDER BY id LIMIT ?',
       trail: trailOf('account_id', ACCOUNT_ACTIONS),
     },
     key: {
       owners:
-        'SELECT api_key.id, api_key.account_id, hint, state, scope, concurrency, burst, ' +
-        'requests_per_minute, pepper_id, previous_pepper_id, ' +
-        `${columns(['expires_at', 'previous_until'], ms)}, ` +
-        `${columns(['models', 'cap_day', 'cap_week', 'cap_month', 'cap_total'], text)}, ` +
+        'SELECT api_key.id, api_key.account_id, pepper_id, previous_pepper_id, ' +
+        `${rights('ApiKey')}, ` +
         `${columns(['credential_hmac', 'previous_hmac'], hex)}, ` +
         `${text('document.data')} AS ${OPERATOR_BOUNDS} FROM api_key ` +
         `LEFT JOIN document ON kind = '${OPERATOR_BOUNDS}' AND document.id = api_key.id ` +
@@ -191,25 +198,26 @@ const NAMES: Readonly<Record<RightsOwner, string>> = {
   [PROMO_CODE]: 'code',
 };
 
+function rightsIn(model: 'Account' | 'ApiKey'): readonly Column[] {
+  return Object.values(columnsOf(model)).filter(({ isRight }) => isRight);
+}
+
+/** A creation names all other rights. */
 const NO_RIGHTS_OF_KEY = {
   state: 'active',
-  models: null,
-  expires_at: null,
-  cap_day: null,
-  cap_week: null,
-  cap_month: null,
-  cap_total: null,
-  previous_until: null,
+  ...Object.fromEntries(
+    rightsIn('ApiKey').flatMap(({ name, isNullable }) => (isNullable ? [[name, null]] : [])),
+  ),
   previous_digest: null,
   [OPERATOR_BOUNDS]: null,
 };
-const NAMED_AT_CREATION = ['hint', 'scope', 'concurrency', 'burst', 'requests_per_minute'] as const;
 const RIGHTS_OF_KEY = [
   'credential_digest',
-  ...NAMED_AT_CREATION,
-  ...Object.keys(NO_RIGHTS_OF_KEY),
-] as const;
-const RIGHTS_OF_ACCOUNT = ['state', 'low_balance'] as const;
+  'previous_digest',
+  OPERATOR_BOUNDS,
+  ...rightsIn('ApiKey').map(({ name }) => name),
+];
+const RIGHTS_OF_ACCOUNT = rightsIn('Account').map(({ name }) => name);
 const RIGHTS_OF_CODE = ['digest'] as const;
 
 const RIGHTS: Readonly<Record<RightsOwner, readonly string[]>> = {
@@ -280,8 +288,8 @@ function valuesOfCode({ account_id: accountId, version, data }: OwnerRow): Value
   };
 }
 
-function valuesOfAccount({ state, low_balance }: OwnerRow): Values {
-  return { state, low_balance };
+function valuesOfAccount(row: OwnerRow): Values {
+  return Object.fromEntries(RIGHTS_OF_ACCOUNT.map((name) => [name, row[name]]));
 }
 
 function valuesOfKey(row: OwnerRow): Values {
@@ -296,9 +304,12 @@ function valuesOfKey(row: OwnerRow): Values {
   return {
     ...values,
     account: row.account_id,
-    models: parsed(row['models']),
-    expires_at: timeOf(row['expires_at']),
-    previous_until: timeOf(row['previous_until']),
+    ...Object.fromEntries(
+      rightsIn('ApiKey').flatMap(({ name, kind }) => {
+        if (kind === 'json') return [[name, parsed(row[name])]];
+        return kind === 'time' ? [[name, timeOf(row[name])]] : [];
+      }),
+    ),
     credential_digest: digest(pepper_id, credential_hmac),
     previous_digest: digest(previous_pepper_id, previous_hmac),
     [OPERATOR_BOUNDS]: parsed(row[OPERATOR_BOUNDS]),

@@ -4,7 +4,10 @@ import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, SealHead } from '../audit.js';
 import type { PROMO_CODE } from '../document.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
+import type { SealedLedger, SealedTrail } from '../generated/tables.js';
 import type { WindowBases } from './cap-windows.js';
+import { CAP_MEMBERS, windowBasesOf } from './stored-key.js';
+import type { Row } from './tables.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
@@ -21,7 +24,7 @@ export interface AuditSource {
     position: LedgerPosition,
     lastAccountId: string | undefined,
     limit: number,
-  ): Promise<readonly EntryFields[]>;
+  ): Promise<readonly SealedLedger[]>;
   /**
    * Hourly totals of usage before an hour, ordered by primary key, beginning after `position`. At
    * most `limit`. Returns an empty list only after the last total.
@@ -45,7 +48,7 @@ export interface AuditSource {
    */
   blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
   /** The trail in the order of its numbers, beginning after `seq`. */
-  trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
+  trailAfter(seq: bigint, limit: number): Promise<readonly SealedTrail[]>;
   /**
    * Compares the rights of accounts, keys or promotional codes with the trail, in the order of
    * their ids, beginning after this id. They and their trail are read in one state of the ledger.
@@ -63,7 +66,7 @@ export interface AuditSource {
   /** The number of the block that seals this entry. */
   blockOf(position: LedgerPosition): Promise<bigint | undefined>;
   /** The charges that a block seals and that are still in the ledger, by account and number. */
-  chargesOf(block: bigint): Promise<readonly EntryFields[]>;
+  chargesOf(block: bigint): Promise<readonly SealedLedger[]>;
   /** Whether charges that this archive carries are still in the ledger. */
   hasCarriedCharges(archive: number): Promise<boolean>;
 }
@@ -88,32 +91,38 @@ export interface AuditedAccounts {
   readonly usage: readonly UsageFields[];
 }
 
-export interface AccountTotals {
-  readonly id: string;
-  readonly seq: bigint;
-  readonly balance: bigint;
-  readonly spent: bigint;
-  readonly credited: bigint;
-  readonly adjusted: bigint;
-  readonly expired: bigint;
-  readonly writtenOff: bigint;
-  readonly uncovered: bigint;
-  readonly allotted: bigint;
-}
+export const ACCOUNT_TOTALS = [
+  'id',
+  'seq',
+  'balance',
+  'spent',
+  'credited',
+  'adjusted',
+  'expired',
+  'writtenOff',
+  'uncovered',
+  'allotted',
+] as const;
 
-export interface KeyTotals {
-  readonly id: string;
-  readonly accountId: string;
-  readonly spent: bigint;
-  readonly writtenOff: bigint;
+export type AccountTotals = Pick<Row<'Account'>, (typeof ACCOUNT_TOTALS)[number]>;
+
+export const KEY_TOTALS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+
+export interface KeyTotals extends Pick<
+  Row<'ApiKey'>,
+  'id' | 'accountId' | 'spent' | 'writtenOff'
+> {
   readonly windows: WindowBases;
 }
 
-export interface LotTotals {
-  readonly entryId: string;
-  readonly accountId: string;
-  readonly remaining: bigint;
+export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]>): KeyTotals {
+  const { id, accountId, spent, writtenOff } = row;
+  return { id, accountId, spent, writtenOff, windows: windowBasesOf(row) };
 }
+
+export const LOT_TOTALS = ['entryId', 'accountId', 'remaining'] as const;
+
+export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
 
 export interface UsagePosition {
   readonly accountId: string;
@@ -159,56 +168,6 @@ export interface AuditCounts {
   readonly conflicts: number;
   readonly orphanedHolds: number;
 }
-
-/** Every column as text, in the order in which the columns are sealed. Hashes are hexadecimal. */
-export type EntryFields = [
-  id: string,
-  accountId: string,
-  seq: string,
-  kind: string,
-  delta: string,
-  balanceAfter: string,
-  writtenOff: string,
-  overCap: string,
-  inputHash: string,
-  createdAtMs: string,
-  keyId: string | null,
-  model: string | null,
-  input: string | null,
-  output: string | null,
-  cacheRead: string | null,
-  cacheWrite: string | null,
-  cacheWrite1h: string | null,
-  inputRate: string | null,
-  outputRate: string | null,
-  cacheReadRate: string | null,
-  cacheWrite5mRate: string | null,
-  cacheWrite1hRate: string | null,
-  endpoint: string | null,
-  streamed: string | null,
-  upstreamId: string | null,
-  upstreamAccount: string | null,
-  remarks: string | null,
-  actor: string | null,
-  source: string | null,
-  expiresAtMs: string | null,
-  reason: string | null,
-  reference: string | null,
-  noteId: string | null,
-];
-
-/** The columns of a row of the trail, in the same form. */
-export type TrailFields = [
-  seq: string,
-  createdAtMs: string,
-  actor: string,
-  address: string | null,
-  action: string,
-  accountId: string | null,
-  keyId: string | null,
-  details: string,
-  personalId: string | null,
-];
 
 /** A range of one account's entries, or of the trail, with the digest of each. */
 export interface SealFields {

@@ -1,10 +1,13 @@
 /** Compares the hourly totals of usage with the charges that they sum up. */
 
+import { SEALED_LEDGER as AT } from '../generated/tables.js';
+import type { SealedLedger } from '../generated/tables.js';
 import type { AuditDifference } from '../audit.js';
 import type { ArchiveAudit } from './audit-archives.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
-import type { AuditSource, EntryFields, UsageFields, UsagePosition } from './audit-source.js';
+import type { AuditSource, UsageFields, UsagePosition } from './audit-source.js';
+import { COUNT_COLUMNS, RATE_COLUMNS } from './charge-columns.js';
 import { HOUR_MS } from './hours.js';
 
 const SUMS_PER_PAGE = 1_000;
@@ -21,7 +24,7 @@ export function openHourOf(nowMs: number): number {
 
 export interface UsageAudit {
   /** Adds a charge to compare. Charges must come in the order of account and entry number. */
-  add(charge: EntryFields, writtenOff: bigint): Promise<void>;
+  add(charge: SealedLedger, writtenOff: bigint): Promise<void>;
   finish(): Promise<void>;
 }
 
@@ -115,10 +118,10 @@ export function createUsageAudit(
 
   return {
     async add(charge, writtenOff) {
-      const [, accountId, , , , , , , , createdAtMs, keyId, model] = charge;
-      const counts = charge.slice(12, 17).map((text) => BigInt(text ?? 0));
-      const rates = charge.slice(17, 22).map((text) => unitsFromNumeric(text ?? '0'));
-      const hour = Math.floor(Number(createdAtMs) / HOUR_MS);
+      const accountId = charge[AT.accountId];
+      const counts = COUNT_COLUMNS.map((name) => BigInt(charge[AT[name]] ?? 0));
+      const rates = RATE_COLUMNS.map((name) => unitsFromNumeric(charge[AT[name]] ?? '0'));
+      const hour = Math.floor(Number(charge[AT.createdAt]) / HOUR_MS);
       if (hour < archives.closedHour) return;
       if (accountId !== current.accountId || hour > current.hour) {
         current = { accountId, hour };
@@ -128,10 +131,10 @@ export function createUsageAudit(
         {
           accountId,
           hour,
-          keyId: keyId ?? '',
-          model: model ?? '',
-          endpoint: charge[22] ?? '',
-          upstreamAccount: charge[25] ?? '',
+          keyId: charge[AT.keyId] ?? '',
+          model: charge[AT.model] ?? '',
+          endpoint: charge[AT.endpoint] ?? '',
+          upstreamAccount: charge[AT.upstreamAccount] ?? '',
           ratesId: hash('sha256', rates.join(','), 'hex').slice(0, 16),
         },
         rates.join(','),

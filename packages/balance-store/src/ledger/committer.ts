@@ -3,8 +3,8 @@
  * transaction.
  *
  * No timer delays a batch. A batch starts when the previous one is committed, so batches grow with
- * the load, and a lone settlement does not wait. A second lane opens only when the database is slow
- * or a full batch is waiting.
+ * the load, and a lone settlement does not wait. A second batch starts only when the database is
+ * slow or a full batch is waiting.
  *
  * A settlement is sent until its outcome is known or its deadline has passed. If the connection
  * broke around the commit, the outcome is unknown: the same settlements are sent again under the
@@ -30,7 +30,7 @@ export interface SettleDriver {
 export interface CommitterOptions {
   readonly driver: SettleDriver;
   /** Batches in flight at once. */
-  readonly lanes: number;
+  readonly maxInFlight: number;
   /** 500 when absent. */
   readonly maxBatchRows?: number | undefined;
   /** The longest queue of waiting settlements. If it is reached, `settle` rejects at once. */
@@ -53,8 +53,8 @@ interface Waiting {
 }
 
 /**
- * While the last batch is younger than this, settlements wait for it instead of taking another
- * lane. Its commit will end soon, and one larger transaction costs less than two.
+ * While the last batch is younger than this, settlements wait for it instead of starting another
+ * batch. Its commit will end soon, and one larger transaction costs less than two.
  */
 const GATHER_MS = 10;
 const FIRST_BACKOFF_MS = 50;
@@ -64,15 +64,15 @@ const MAX_RACES = 5;
 
 export class Committer {
   readonly #driver: SettleDriver;
-  readonly #lanes: number;
+  readonly #maxInFlight: number;
   readonly #maxBatchRows: number;
   readonly #maxWaiting: number;
   readonly #onFault: () => void;
   readonly #random: () => number;
   readonly #now: () => number;
   #queue: Waiting[] = [];
-  /** Batches in flight, at most one per lane. */
-  readonly #busyLanes: (readonly Waiting[])[] = [];
+  /** Batches in flight, each with its settlements. */
+  readonly #inFlight: (readonly Waiting[])[] = [];
   #lastBatchAt = 0;
   /**
    * Settlements that are accepted and neither resolved nor rejected yet.
@@ -96,7 +96,7 @@ export class Committer {
 
   constructor(options: CommitterOptions) {
     this.#driver = options.driver;
-    this.#lanes = options.lanes;
+    this.#maxInFlight = options.maxInFlight;
     this.#maxBatchRows = options.maxBatchRows ?? 500;
     this.#maxWaiting = options.maxWaiting ?? 50_000;
     this.#onFault = options.onFault ?? (() => undefined);
@@ -174,7 +174,7 @@ export class Committer {
   }
 
   #giveUp(dueAt: number): void {
-    const pending = [...this.#busyLanes.flat(), ...this.#queue].filter(isLive);
+    const pending = [...this.#inFlight.flat(), ...this.#queue].filter(isLive);
     let next = Infinity;
     for (const waiting of pending) {
       if (waiting.deadlineAt > dueAt) {
@@ -196,7 +196,7 @@ export class Committer {
    * Waits for the end of the event-loop tick, so that all settlements of one tick share a batch.
    */
   #schedule(): void {
-    if (this.#isScheduled || !this.#isLaneFree()) return;
+    if (this.#isScheduled || !this.#mayStart()) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -204,20 +204,20 @@ export class Committer {
     });
   }
 
-  #isLaneFree(): boolean {
-    if (this.#busyLanes.length === 0) return true;
-    if (this.#busyLanes.length >= this.#lanes) return false;
+  #mayStart(): boolean {
+    if (this.#inFlight.length === 0) return true;
+    if (this.#inFlight.length >= this.#maxInFlight) return false;
     return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= GATHER_MS;
   }
 
   #sendBatches(): void {
-    while (this.#isLaneFree()) {
+    while (this.#mayStart()) {
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
-      this.#busyLanes.push(batch);
+      this.#inFlight.push(batch);
       this.#lastBatchAt = this.#now();
       void this.#commit(batch).finally(() => {
-        this.#busyLanes.splice(this.#busyLanes.indexOf(batch), 1);
+        this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
         this.#sendBatches();
       });
     }

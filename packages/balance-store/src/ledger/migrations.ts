@@ -21,11 +21,12 @@ export interface AppliedMigration {
 }
 
 /**
- * Reads the migrations in a folder of this package. Each is a file or a folder of its own.
+ * Reads the SQL files in a folder of this package, in order of name. Each is a file or a folder of
+ * its own.
  *
- * @param fileOf - The path of a migration's file, from the name of its entry in the folder.
+ * @param fileOf - The path of a file, from the name of its entry in the folder.
  */
-export function readMigrations(
+export function readSqlFiles(
   folder: string,
   fileOf: (entry: string) => string,
 ): readonly Migration[] {
@@ -39,9 +40,13 @@ export function readMigrations(
       return {
         name: entry.replace(/\.sql$/, ''),
         sql,
-        checksum: createHash('sha256').update(sql).digest('hex'),
+        checksum: checksumOf(sql),
       };
     });
+}
+
+export function checksumOf(sql: string): string {
+  return createHash('sha256').update(sql).digest('hex');
 }
 
 /**

@@ -1,14 +1,14 @@
 /**
- * Combines many look-ups ("questions") into few queries. At most {@link LANES} queries are in
- * flight, even if there are many questions or the database is slow.
+ * Combines many look-ups ("questions") into few queries. At most {@link MAX_IN_FLIGHT} queries are
+ * in flight, even if there are many questions or the database is slow.
  *
  * The rule is the same as in the Committer: the batch grows with the load, and there is no timer.
  */
 
-/** Queries in flight at once. While all lanes are busy, questions wait for the next query. */
-const LANES = 4;
+/** Queries in flight at once. While there are as many, questions wait for the next query. */
+const MAX_IN_FLIGHT = 4;
 /**
- * While the last query is younger than this, questions wait for it instead of taking another lane.
+ * While the last query is younger than this, questions wait for it instead of starting another.
  * Its answer will arrive soon, and one larger query costs less than two.
  */
 const GATHER_MS = 5;
@@ -29,12 +29,12 @@ export function createQueryBatcher<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
 ): (question: Question) => Promise<Answer> {
   let queue: Waiting<Question, Answer>[] = [];
-  let busyLanes = 0;
+  let inFlight = 0;
   let isScheduled = false;
   let lastBatchAt = 0;
 
   function schedule(): void {
-    if (isScheduled || queue.length === 0 || !isLaneFree()) return;
+    if (isScheduled || queue.length === 0 || !mayStart()) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
@@ -42,15 +42,15 @@ export function createQueryBatcher<Question, Answer>(
     });
   }
 
-  function isLaneFree(): boolean {
-    if (busyLanes === 0) return true;
-    return busyLanes < LANES && performance.now() - lastBatchAt >= GATHER_MS;
+  function mayStart(): boolean {
+    if (inFlight === 0) return true;
+    return inFlight < MAX_IN_FLIGHT && performance.now() - lastBatchAt >= GATHER_MS;
   }
 
   async function sendBatch(): Promise<void> {
     const batch = queue;
     queue = [];
-    busyLanes += 1;
+    inFlight += 1;
     lastBatchAt = performance.now();
     try {
       const answers = await ask(batch.map(({ question }) => question));
@@ -62,7 +62,7 @@ export function createQueryBatcher<Question, Answer>(
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      busyLanes -= 1;
+      inFlight -= 1;
       schedule();
     }
   }

@@ -4,29 +4,27 @@
  */
 
 import { hash } from 'node:crypto';
-import { CAP_PERIODS } from '../key.js';
 import type { KeyChange } from '../key.js';
 import type { StoredDocument } from '../document.js';
 import type { KeyCredential } from './books/transaction.js';
+import { capColumnsOf } from './stored-key.js';
+import { columnsOf } from './tables.js';
 
 export type Rights = Readonly<Record<string, unknown>>;
 
-type KeyRights = {
-  readonly [Name in 'scope' | 'models' | 'expiresAt' | 'caps' | 'limits']?:
-    KeyChange[Name] | undefined;
-};
+interface KeyRights {
+  readonly limits?: KeyChange['limits'] | undefined;
+  readonly caps?: KeyChange['caps'] | undefined;
+}
 
 /** The rights that a change or a record of a key names. Others are `undefined`. */
-export function rightsOfKey({ scope, models, expiresAt, limits, caps }: KeyRights): Rights {
-  return {
-    scope,
-    models,
-    expires_at: expiresAt,
-    concurrency: limits?.concurrency,
-    burst: limits?.burst,
-    requests_per_minute: limits?.requestsPerMinute,
-    ...Object.fromEntries(CAP_PERIODS.map((period) => [`cap_${period}`, caps?.[period]])),
-  };
+export function rightsOfKey<Named extends KeyRights>({ limits, caps, ...others }: Named): Rights {
+  const values: Rights = { ...others, ...limits, ...capColumnsOf(caps ?? {}) };
+  return Object.fromEntries(
+    Object.entries(columnsOf('ApiKey'))
+      .filter(([member, { isRight }]) => isRight && member in values)
+      .map(([member, { name }]) => [name, values[member]]),
+  );
 }
 
 /**

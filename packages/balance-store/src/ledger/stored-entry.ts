@@ -2,58 +2,21 @@
 
 import type { AdjustmentReason, CreditSource } from '../account.js';
 import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
+import { membersWithout } from './tables.js';
+import type { Row } from './tables.js';
 
-/** @typeParam Amount - How the database returns an amount of USD. */
-export interface StoredEntry<Amount> {
-  readonly id: string;
-  readonly accountId: string;
-  readonly seq: bigint;
-  readonly kind: string;
-  readonly delta: Amount;
-  readonly balanceAfter: Amount;
-  readonly writtenOff: Amount;
-  readonly overCap: Amount;
-  readonly createdAt: Date;
-  readonly keyId: string | null;
-  readonly model: string | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cacheReadInputTokens: number | null;
-  readonly cacheCreationInputTokens: number | null;
-  readonly cacheCreation1hInputTokens: number | null;
-  readonly inputRate: Amount | null;
-  readonly outputRate: Amount | null;
-  readonly cacheReadRate: Amount | null;
-  readonly cacheWrite5mRate: Amount | null;
-  readonly cacheWrite1hRate: Amount | null;
-  readonly endpoint: string | null;
-  readonly streamed: boolean | null;
-  readonly upstreamId: string | null;
-  readonly upstreamAccount: string | null;
-  readonly remarks: string | null;
-  readonly actor: string | null;
-  readonly source: string | null;
-  readonly expiresAt: Date | null;
-  readonly reason: string | null;
-  readonly reference: string | null;
-  readonly noteId: string | null;
-}
+export const ENTRY_MEMBERS = membersWithout('Ledger', ['inputHash']);
 
-/**
- * @param unitsOf - Reads an amount into units of 10^-14 USD.
- * @param note - The text of the row's note; `undefined` if it was erased or there was none.
- */
-export function ledgerEntryOf<Amount>(
-  row: StoredEntry<Amount>,
-  unitsOf: (amount: Amount) => bigint,
-  note: string | undefined,
-): LedgerEntry {
+export type StoredEntry = Pick<Row<'Ledger'>, (typeof ENTRY_MEMBERS)[number]>;
+
+/** @param note - The text of the row's note; `undefined` if it was erased or there was none. */
+export function ledgerEntryOf(row: StoredEntry, note: string | undefined): LedgerEntry {
   const common = {
     id: row.id,
     accountId: row.accountId,
     seq: row.seq,
-    delta: unitsOf(row.delta),
-    balanceAfter: unitsOf(row.balanceAfter),
+    delta: row.delta,
+    balanceAfter: row.balanceAfter,
     createdAt: row.createdAt,
   };
   if (row.kind !== 'charge') return bookedEntryOf(row, common, note);
@@ -61,8 +24,8 @@ export function ledgerEntryOf<Amount>(
     ...common,
     kind: 'charge',
     keyId: recorded(row.keyId),
-    writtenOff: unitsOf(row.writtenOff),
-    overCap: unitsOf(row.overCap),
+    writtenOff: row.writtenOff,
+    overCap: row.overCap,
     model: recorded(row.model),
     usage: {
       inputTokens: recorded(row.inputTokens),
@@ -71,7 +34,7 @@ export function ledgerEntryOf<Amount>(
       cacheCreationInputTokens: recorded(row.cacheCreationInputTokens),
       cacheCreation1hInputTokens: recorded(row.cacheCreation1hInputTokens),
     },
-    rates: ratesOf(row, unitsOf),
+    rates: ratesOf(row),
     endpoint: recorded(row.endpoint),
     streamed: recorded(row.streamed),
     upstreamId: row.upstreamId ?? undefined,
@@ -80,8 +43,8 @@ export function ledgerEntryOf<Amount>(
   };
 }
 
-function bookedEntryOf<Amount>(
-  row: StoredEntry<Amount>,
+function bookedEntryOf(
+  row: StoredEntry,
   common: Pick<LedgerEntry, 'id' | 'accountId' | 'seq' | 'delta' | 'balanceAfter' | 'createdAt'>,
   text: string | undefined,
 ): LedgerEntry {
@@ -108,20 +71,13 @@ function bookedEntryOf<Amount>(
   }
 }
 
-/** The rate columns, of a ledger entry or of a sum of usage. */
-export function ratesOf<Amount>(
-  row: Pick<
-    StoredEntry<Amount>,
-    'inputRate' | 'outputRate' | 'cacheReadRate' | 'cacheWrite5mRate' | 'cacheWrite1hRate'
-  >,
-  unitsOf: (amount: Amount) => bigint,
-): SettledRates {
+function ratesOf(row: StoredEntry): SettledRates {
   return {
-    inputPerToken: unitsOf(recorded(row.inputRate)),
-    outputPerToken: unitsOf(recorded(row.outputRate)),
-    cacheReadPerToken: unitsOf(recorded(row.cacheReadRate)),
-    cacheWrite5mPerToken: unitsOf(recorded(row.cacheWrite5mRate)),
-    cacheWrite1hPerToken: unitsOf(recorded(row.cacheWrite1hRate)),
+    inputPerToken: recorded(row.inputRate),
+    outputPerToken: recorded(row.outputRate),
+    cacheReadPerToken: recorded(row.cacheReadRate),
+    cacheWrite5mPerToken: recorded(row.cacheWrite5mRate),
+    cacheWrite1hPerToken: recorded(row.cacheWrite1hRate),
   };
 }
 

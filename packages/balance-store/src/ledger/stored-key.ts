@@ -4,54 +4,49 @@ import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyStanding, KeyState } f
 import type { Metadata } from '../metadata.js';
 import { usedInWindows, windowStartsAt } from './cap-windows.js';
 import type { WindowBases, WindowStarts } from './cap-windows.js';
+import { membersWithout } from './tables.js';
+import type { Row } from './tables.js';
 
-/** @typeParam Amount - How the database returns an amount of USD. */
-export interface StoredKey<Amount> extends StoredCaps<Amount> {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  readonly metadata: unknown;
-  readonly hint: string;
-  readonly state: string;
-  readonly scope: string;
-  readonly models: unknown;
-  readonly expiresAt: Date | null;
-  readonly previousUntil: Date | null;
-  readonly concurrency: number;
-  readonly burst: number;
-  readonly requestsPerMinute: number;
-  readonly balance: Amount;
-  readonly credited: Amount;
-  readonly createdAt: Date;
-  readonly lastChargedAt: Date | null;
+/** Columns that no record of a key shows. */
+const HIDDEN = [
+  'credentialHmac',
+  'previousHmac',
+  'pepperId',
+  'previousPepperId',
+  'expiryNotifiedAt',
+] as const;
+
+export const KEY_MEMBERS = membersWithout('ApiKey', HIDDEN);
+
+/** The columns from which the unused part of a key's caps is computed. */
+export const CAP_MEMBERS = [
+  'capDay',
+  'capWeek',
+  'capMonth',
+  'capTotal',
+  'spent',
+  'writtenOff',
+  'dayStart',
+  'dayBase',
+  'weekStart',
+  'weekBase',
+  'monthStart',
+  'monthBase',
+] as const;
+
+type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
+
+/** A key's row, with the columns of its account that its record shows, and its standing. */
+export interface StoredKey
+  extends
+    Pick<Row<'ApiKey'>, (typeof KEY_MEMBERS)[number]>,
+    Pick<Row<'Account'>, 'balance' | 'credited'> {
   readonly standing: KeyStanding;
 }
 
-/** The columns from which the unused part of a key's caps is computed. */
-export interface StoredCaps<Amount> {
-  readonly capDay: Amount | null;
-  readonly capWeek: Amount | null;
-  readonly capMonth: Amount | null;
-  readonly capTotal: Amount | null;
-  readonly spent: Amount;
-  readonly writtenOff: Amount;
-  readonly dayStart: number;
-  readonly dayBase: Amount;
-  readonly weekStart: number;
-  readonly weekBase: Amount;
-  readonly monthStart: number;
-  readonly monthBase: Amount;
-}
-
-/** @param unitsOf - Reads an amount into units of 10^-14 USD. */
-export function keyRecordOf<Amount>(
-  row: StoredKey<Amount>,
-  unitsOf: (amount: Amount) => bigint,
-  now: Date,
-): KeyRecord {
-  const { caps, used } = capsOf(row, unitsOf, windowStartsAt(now.getTime()));
-  const { previousUntil } = row;
+export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
+  const { caps, used } = capsOf(row, windowStartsAt(now.getTime()));
+  const { previousUntil, standing } = row;
   return {
     id: row.id,
     accountId: row.accountId,
@@ -70,52 +65,42 @@ export function keyRecordOf<Amount>(
     },
     caps,
     used,
-    balance: unitsOf(row.balance),
-    spent: unitsOf(row.spent),
-    credited: unitsOf(row.credited),
-    writtenOff: unitsOf(row.writtenOff),
+    balance: row.balance,
+    spent: row.spent,
+    credited: row.credited,
+    writtenOff: row.writtenOff,
     previousUntil: previousUntil !== null && previousUntil > now ? previousUntil : null,
-    standing: row.standing,
-    isActive: row.standing === 'active',
+    standing,
+    isActive: standing === 'active',
     createdAt: row.createdAt,
     lastChargedAt: row.lastChargedAt,
   };
 }
 
 /** The caps of a key, and the amount that it has used in the window of each cap. */
-export function capsOf<Amount>(
-  row: StoredCaps<Amount>,
-  unitsOf: (amount: Amount) => bigint,
+export function capsOf(
+  row: StoredCaps,
   current: WindowStarts,
 ): { readonly caps: KeyCaps; readonly used: Readonly<Record<CapPeriod, bigint>> } {
-  const capOf = (amount: Amount | null) => (amount === null ? null : unitsOf(amount));
   return {
-    caps: {
-      day: capOf(row.capDay),
-      week: capOf(row.capWeek),
-      month: capOf(row.capMonth),
-      total: capOf(row.capTotal),
-    },
-    used: usedInWindows(
-      unitsOf(row.spent) + unitsOf(row.writtenOff),
-      windowBasesOf(row, unitsOf),
-      current,
-    ),
+    caps: { day: row.capDay, week: row.capWeek, month: row.capMonth, total: row.capTotal },
+    used: usedInWindows(row.spent + row.writtenOff, windowBasesOf(row), current),
   };
 }
 
-export function windowBasesOf<Amount>(
-  row: StoredCaps<Amount>,
-  unitsOf: (amount: Amount) => bigint,
-): WindowBases {
+/** The columns of the given caps. */
+export function capColumnsOf(caps: KeyCaps): CapColumns<bigint | null>;
+export function capColumnsOf(caps: Partial<KeyCaps>): CapColumns<bigint | null | undefined>;
+export function capColumnsOf({ day, week, month, total }: Partial<KeyCaps>) {
+  return { capDay: day, capWeek: week, capMonth: month, capTotal: total };
+}
+
+type CapColumns<Cap> = { readonly [Period in CapPeriod as `cap${Capitalize<Period>}`]: Cap };
+
+export function windowBasesOf(row: StoredCaps): WindowBases {
   return {
     starts: { day: row.dayStart, week: row.weekStart, month: row.monthStart, total: 0 },
-    bases: {
-      day: unitsOf(row.dayBase),
-      week: unitsOf(row.weekBase),
-      month: unitsOf(row.monthBase),
-      total: 0n,
-    },
+    bases: { day: row.dayBase, week: row.weekBase, month: row.monthBase, total: 0n },
   };
 }
 

@@ -70,7 +70,7 @@ export function topRowsOf(
 
 /**
  * SQL that limits a query for stored sums. It reads one row more than `maxSums`, so that
- * {@link assertNotTooMany} can tell that there are more.
+ * {@link assertNotTooMany} sees that there are more.
  */
 export function limitOf({ maxSums }: Pick<UsageQuery, 'maxSums'>): string {
   return maxSums === undefined ? '' : ` LIMIT ${String(maxSums + 1)}`;

@@ -1,13 +1,14 @@
 /** Reads accounts: their rows, their lots, and their balances at a given time. */
 
 import type { Pool } from 'pg';
-import type { CreditSource } from '../account.js';
+import type { AccountRecord, CreditSource } from '../account.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
 import { containing } from '../ledger/search.js';
-import { accountRecordOf } from '../ledger/stored-account.js';
-import type { StoredAccount } from '../ledger/stored-account.js';
+import { ACCOUNT_MEMBERS, accountRecordOf } from '../ledger/stored-account.js';
+import { membersWithout } from '../ledger/tables.js';
+import type { Row } from '../ledger/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import {
@@ -18,28 +19,30 @@ import {
   reachingDatabase,
 } from './query.js';
 import type { TransactionQueries } from './query.js';
+import { readerOf, select } from './tables.js';
+import type { PostgresValues } from './tables.js';
 import { readUsage } from './usage.js';
 
 export function createAccountTable(pool: Pool): AccountTable {
   return {
     async get(id) {
       const [row] = await reachingDatabase(() =>
-        queryRows<StoredAccount<string>>(pool, {
+        queryRows<AccountRow>(pool, {
           text: `${SELECT_ACCOUNT} WHERE id = $1`,
           values: [id],
           timeoutMs: READ_TIMEOUT_MS,
         }),
       );
-      return row === undefined ? undefined : accountRecordOf(row, unitsFromNumeric);
+      return row === undefined ? undefined : recordOf(row);
     },
 
     async list({ name, externalId, metadata, ...page }) {
-      const rows = await readList<StoredAccount<string>>(pool, ACCOUNTS, page, [
+      const rows = await readList<AccountRow>(pool, ACCOUNTS, page, [
         ['name ILIKE ?', containing(name)],
         ['external_id = ?', externalId],
         ...metadataConditions(metadata),
       ]);
-      return rows.map((row) => accountRecordOf(row, unitsFromNumeric));
+      return rows.map(recordOf);
     },
 
     readLots: (accountId) =>
@@ -123,13 +126,30 @@ export function createAccountTable(pool: Pool): AccountTable {
 }
 
 /** Its caller adds a condition. */
-export const SELECT_ACCOUNT =
-  'SELECT id, name, external_id AS "externalId", metadata, state, low_balance::text AS "lowBalance", ' +
-  'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
-  'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
-  'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
+const SELECT_ACCOUNT =
+  `SELECT ${select('Account', ACCOUNT_MEMBERS)}, (SELECT count(*)::int FROM api_key ` +
   "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
   'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account';
+
+type AccountRow = Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]> & {
+  readonly usableKeys: number;
+};
+
+const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
+
+function recordOf(row: AccountRow): AccountRecord {
+  return accountRecordOf(readAccount(row));
+}
+
+/** Reads an account in a transaction. */
+export async function accountRecord(
+  { rows }: TransactionQueries,
+  id: string,
+): Promise<AccountRecord | undefined> {
+  const [row] = await rows<AccountRow>(`${SELECT_ACCOUNT} WHERE id = $1`, [id]);
+  return row === undefined ? undefined : recordOf(row);
+}
+
 const ACCOUNTS = sourceOf({ select: SELECT_ACCOUNT, from: 'account' });
 const BOOKED_BEFORE =
   'SELECT coalesce(sum(delta), 0)::text AS booked FROM ledger ' +
@@ -140,17 +160,13 @@ export async function lotsOf(
   { rows }: TransactionQueries,
   accountId: string,
 ): Promise<readonly Lot[]> {
-  const lots = await rows<{
-    entryId: string;
-    accountId: string;
-    source: CreditSource;
-    expiresAt: Date | null;
-    remaining: string;
-  }>(
-    'SELECT entry_id AS "entryId", account_id AS "accountId", source, ' +
-      'expires_at AS "expiresAt", remaining::text FROM credit_lot ' +
-      'WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, entry_id',
+  const lots = await rows<Row<'CreditLot', PostgresValues>>(
+    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
+      'WHERE account_id = $1 AND remaining > 0 ORDER BY credit_lot.expires_at NULLS LAST, entry_id',
     [accountId],
   );
-  return lots.map((lot) => ({ ...lot, remaining: unitsFromNumeric(lot.remaining) }));
+  return lots.map((lot) => ({ ...readLot(lot), source: lot.source as CreditSource }));
 }
+
+const LOT_MEMBERS = membersWithout('CreditLot', []);
+const readLot = readerOf('CreditLot', LOT_MEMBERS);

@@ -7,41 +7,36 @@ import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
 import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
 import type { SeqRange } from '../ledger/ledger-database.js';
-import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
+import {
+  archiveColumnsOf,
+  archiveOf,
+  carryColumnsOf,
+  carryOf,
+} from '../ledger/archive/stored-archive.js';
+import { membersWithout } from '../ledger/tables.js';
+import type { Row } from '../ledger/tables.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { LONG_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';
+import { insertRow, insertRows, readerOf, select } from './tables.js';
+import type { PostgresValues } from './tables.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
 
-type ArchiveRow = Readonly<
-  Record<'charges' | 'charged' | 'writtenOff' | 'lastBlock', string> &
-    Omit<LedgerArchive, 'charges' | 'charged' | 'writtenOff' | 'lastBlock'>
->;
+const ARCHIVE_MEMBERS = membersWithout('LedgerArchive', []);
+const readArchive = readerOf('LedgerArchive', ARCHIVE_MEMBERS);
 
 /** Oldest first. */
 export async function listArchives(pool: Pool): Promise<readonly LedgerArchive[]> {
-  const rows = await queryRows<ArchiveRow>(pool, {
-    text:
-      'SELECT id AS number, until_at AS until, created_at AS "createdAt", charges::text, ' +
-      'charged::text, written_off::text AS "writtenOff", last_block::text AS "lastBlock", ' +
-      'last_hash AS "lastHash", carry_digest AS "carryDigest", usage_digest AS "usageDigest", ' +
-      'file_digest AS "fileDigest" FROM ledger_archive ORDER BY id',
+  const rows = await queryRows<Row<'LedgerArchive', PostgresValues>>(pool, {
+    text: `SELECT ${select('LedgerArchive', ARCHIVE_MEMBERS)} FROM ledger_archive ORDER BY id`,
     timeoutMs,
   });
-  return rows.map((row) => ({
-    ...row,
-    charges: Number(row.charges),
-    charged: unitsFromNumeric(row.charged),
-    writtenOff: unitsFromNumeric(row.writtenOff),
-    lastBlock: BigInt(row.lastBlock),
-  }));
+  return rows.map((row) => archiveOf(readArchive(row)));
 }
 
-type StoredCarry = Readonly<
-  Record<'from' | 'to' | 'charges' | 'charged' | 'writtenOff' | 'overCap' | 'balanceAfter', string>
-> &
-  Pick<CarryRow, 'accountId' | 'keyId' | 'archive' | 'firstAt' | 'lastAt'>;
+const CARRY_MEMBERS = membersWithout('LedgerCarry', []);
+const readCarry = readerOf('LedgerCarry', CARRY_MEMBERS);
 
 /** Carried sums ordered by account, entry number and key, beginning after the given position. */
 export async function listCarries(
@@ -50,79 +45,26 @@ export async function listCarries(
   lastAccountId: string | undefined,
   limit: number,
 ): Promise<readonly CarryRow[]> {
-  const rows = await queryRows<StoredCarry>(pool, {
+  const rows = await queryRows<Row<'LedgerCarry', PostgresValues>>(pool, {
     text:
-      'SELECT account_id AS "accountId", from_seq::text AS "from", to_seq::text AS "to", ' +
-      'key_id AS "keyId", archive_id AS archive, charges::text, charged::text, ' +
-      'written_off::text AS "writtenOff", over_cap::text AS "overCap", first_at AS "firstAt", ' +
-      'last_at AS "lastAt", balance_after::text AS "balanceAfter" FROM ledger_carry ' +
+      `SELECT ${select('LedgerCarry', CARRY_MEMBERS)} FROM ledger_carry ` +
       'WHERE (account_id, from_seq, key_id) > ($1, $2::int8, $3) ' +
       'AND ($4::text IS NULL OR account_id <= $4) ORDER BY account_id, from_seq, key_id LIMIT $5',
     values: [accountId, from.toString(), keyId, lastAccountId ?? null, limit],
     timeoutMs,
   });
-  return rows.map((row) => ({
-    ...row,
-    from: BigInt(row.from),
-    to: BigInt(row.to),
-    charges: Number(row.charges),
-    charged: unitsFromNumeric(row.charged),
-    writtenOff: unitsFromNumeric(row.writtenOff),
-    overCap: unitsFromNumeric(row.overCap),
-    balanceAfter: unitsFromNumeric(row.balanceAfter),
-  }));
+  return rows.map((row) => carryOf(readCarry(row)));
 }
 
-export async function insertArchive(
-  { rows }: TransactionQueries,
-  archive: LedgerArchive,
-): Promise<void> {
-  await rows(
-    'INSERT INTO ledger_archive (id, until_at, created_at, charges, charged, written_off, ' +
-      'last_block, last_hash, carry_digest, usage_digest, file_digest) ' +
-      'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
-    [
-      archive.number,
-      archive.until,
-      archive.createdAt,
-      archive.charges,
-      numericFromUnits(archive.charged),
-      numericFromUnits(archive.writtenOff),
-      archive.lastBlock.toString(),
-      archive.lastHash,
-      archive.carryDigest,
-      archive.usageDigest,
-      archive.fileDigest,
-    ],
-  );
+export function insertArchive(queries: TransactionQueries, archive: LedgerArchive): Promise<void> {
+  return insertRow(queries, 'LedgerArchive', archiveColumnsOf(archive));
 }
 
 export async function insertCarries(
-  { rows }: TransactionQueries,
+  queries: TransactionQueries,
   carries: readonly CarryRow[],
 ): Promise<void> {
-  const texts = (read: (row: CarryRow) => string) => carries.map(read);
-  await rows(
-    'INSERT INTO ledger_carry (account_id, from_seq, to_seq, key_id, archive_id, charges, ' +
-      'charged, written_off, over_cap, first_at, last_at, balance_after) ' +
-      'SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::int4[], ' +
-      '$6::int8[], $7::numeric[], $8::numeric[], $9::numeric[], $10::timestamptz[], ' +
-      '$11::timestamptz[], $12::numeric[])',
-    [
-      texts((row) => row.accountId),
-      texts((row) => row.from.toString()),
-      texts((row) => row.to.toString()),
-      texts((row) => row.keyId),
-      texts((row) => String(row.archive)),
-      texts((row) => String(row.charges)),
-      texts((row) => numericFromUnits(row.charged)),
-      texts((row) => numericFromUnits(row.writtenOff)),
-      texts((row) => numericFromUnits(row.overCap)),
-      texts((row) => row.firstAt.toISOString()),
-      texts((row) => row.lastAt.toISOString()),
-      texts((row) => numericFromUnits(row.balanceAfter)),
-    ],
-  );
+  await insertRows(queries, 'LedgerCarry', carries.map(carryColumnsOf));
 }
 
 /**

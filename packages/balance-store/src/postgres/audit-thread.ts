@@ -7,7 +7,7 @@ import { auditLedger } from '../ledger/audit-ledger.js';
 import { yieldToOtherThreads } from '../ledger/background-thread.js';
 import { encode } from '../ledger/thread-codec.js';
 import { StoreUnavailableError } from '../store.js';
-import { createAuditSource } from './audit-source.js';
+import { createAuditSource } from './audit/source.js';
 import { CONNECT_TIMEOUT_MS } from './query.js';
 
 export interface AuditThreadData {

@@ -3,7 +3,8 @@
 import type { Prisma, PrismaClient } from '../generated/client.js';
 import type { EntryPosition } from '../ledger/entry-cursor.js';
 import type { EntryTable } from '../ledger/ledger-database.js';
-import { ledgerEntryOf } from '../ledger/stored-entry.js';
+import { ENTRY_MEMBERS, ledgerEntryOf } from '../ledger/stored-entry.js';
+import { rowReader } from '../ledger/tables.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import { unitsFromDecimal } from './decimal.js';
 import { personalTextsOf } from './personal-texts.js';
@@ -16,7 +17,7 @@ export function createEntryTable(prisma: PrismaClient): EntryTable {
       prisma,
       rows.map(({ noteId }) => noteId),
     );
-    return rows.map((row) => ledgerEntryOf(row, unitsFromDecimal, notes.get(row.noteId ?? '')));
+    return rows.map((row) => ledgerEntryOf(readEntry(row), notes.get(row.noteId ?? '')));
   }
 
   return {
@@ -41,6 +42,8 @@ export function createEntryTable(prisma: PrismaClient): EntryTable {
       }),
   };
 }
+
+const readEntry = rowReader('Ledger', ENTRY_MEMBERS, { amount: unitsFromDecimal });
 
 function conditionsOf({
   accountId,

@@ -43,7 +43,7 @@ const MIN_ADMIN_CONNECTIONS = 2;
 /** Timeout of operators' queries that set none of their own: those of Prisma, and migrations. */
 const ADMIN_TIMEOUT_MS = 30_000;
 /** How many batches of settlements may be in flight at once. */
-const LANES = 2;
+const BATCHES_IN_FLIGHT = 2;
 
 /**
  * Opens the store. Applies missing migrations first, safely from several processes at once.
@@ -103,7 +103,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   const { watchCharging } = options;
-  return createBalanceStore({ database, peppers, lanes: LANES, holdLifetimeMs, watchCharging });
+  return createBalanceStore({
+    database,
+    peppers,
+    maxInFlight: BATCHES_IN_FLIGHT,
+    holdLifetimeMs,
+    watchCharging,
+  });
 }
 
 /**

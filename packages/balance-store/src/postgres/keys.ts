@@ -1,14 +1,16 @@
 /** Reads keys. */
 
 import type { Pool } from 'pg';
-import type { PresentedKey } from '../key.js';
+import type { KeyRecord, KeyStanding, PresentedKey } from '../key.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
 import { containing } from '../ledger/search.js';
-import { keyRecordOf } from '../ledger/stored-key.js';
-import type { StoredKey } from '../ledger/stored-key.js';
-import { unitsFromNumeric } from '../numeric.js';
+import { KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
+import type { Row } from '../ledger/tables.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import type { TransactionQueries } from './query.js';
+import { readerOf, select } from './tables.js';
+import type { PostgresValues } from './tables.js';
 
 /**
  * @param hot - The pool for requests.
@@ -18,9 +20,9 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
   return {
     async get(id) {
       const [row] = await reachingDatabase(() =>
-        queryRows<StoredKey<string>>(hot, { ...GET_KEY, values: [id] }),
+        queryRows<KeyRow>(hot, { ...GET_KEY, values: [id] }),
       );
-      return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
+      return row === undefined ? undefined : recordOf(row);
     },
 
     async list(
@@ -29,7 +31,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
     ) {
       const pattern = containing(name);
       const previous = pepper === undefined ? undefined : pepperId;
-      const rows = await readList<StoredKey<string>>(admin, KEYS, page, [
+      const rows = await readList<KeyRow>(admin, KEYS, page, [
         ['account_id = ?', accountId],
         ['(name ILIKE ? OR hint ILIKE ?)', pattern, pattern],
         ['external_id = ?', externalId],
@@ -37,7 +39,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
         ...(withoutRevoked === true ? [["state <> 'revoked'"] as const] : []),
         ...metadataConditions(metadata),
       ]);
-      return rows.map((row) => keyRecordOf(row, unitsFromNumeric, new Date()));
+      return rows.map(recordOf);
     },
 
     async find({ hash, oldHash }) {
@@ -45,13 +47,12 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
         queryRows<FoundRow>(hot, { ...FIND_KEY, values: [bytesOf(hash), bytesOf(oldHash)] }),
       );
       if (row === undefined) return undefined;
-      const record = keyRecordOf(row, unitsFromNumeric, new Date());
-      return { record, presented: row.presented, hasOldHash: row.hasOldHash };
+      return { record: recordOf(row), presented: row.presented, hasOldHash: row.hasOldHash };
     },
   };
 }
 
-interface FoundRow extends StoredKey<string> {
+interface FoundRow extends KeyRow {
   readonly presented: PresentedKey['presented'];
   readonly hasOldHash: boolean;
 }
@@ -68,19 +69,30 @@ const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
-/** The columns of {@link StoredCaps}. */
-export const CAP_COLUMNS =
-  'cap_day::text AS "capDay", cap_week::text AS "capWeek", cap_month::text AS "capMonth", ' +
-  'cap_total::text AS "capTotal", spent::text, written_off::text AS "writtenOff", ' +
-  'day_start AS "dayStart", day_base::text AS "dayBase", week_start AS "weekStart", ' +
-  'week_base::text AS "weekBase", month_start AS "monthStart", month_base::text AS "monthBase"';
+const ACCOUNT_MEMBERS = ['balance', 'credited'] as const;
+const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS)}, standing`;
 
-/** The columns of {@link StoredKey}. */
-export const KEY_COLUMNS =
-  'id, account_id AS "accountId", name, external_id AS "externalId", metadata, hint, state, ' +
-  'scope, models, expires_at AS "expiresAt", previous_until AS "previousUntil", concurrency, ' +
-  `burst, requests_per_minute AS "requestsPerMinute", ${CAP_COLUMNS}, balance::text, ` +
-  'credited::text, created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing';
+const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
+const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS);
+
+/** A row of the view `key_standing`. */
+type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]> &
+  Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]> & {
+    readonly standing: KeyStanding;
+  };
+
+function recordOf(row: KeyRow): KeyRecord {
+  return keyRecordOf(readAccountColumns(readKeyColumns(row)), new Date());
+}
+
+/** Reads a key in a transaction. */
+export async function keyRecord(
+  { rows }: TransactionQueries,
+  keyId: string,
+): Promise<KeyRecord | undefined> {
+  const [row] = await rows<KeyRow>(GET_KEY.text, [keyId]);
+  return row === undefined ? undefined : recordOf(row);
+}
 
 const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from: 'key_standing' });
 

@@ -1,20 +1,22 @@
 /**
- * Brings a PostgreSQL database to this version's schema.
+ * Brings a PostgreSQL database to this version's schema: its migrations, then its functions.
  *
- * Uses the folders, the table and the advisory lock of Prisma's migrator. Operators may therefore
- * run `prisma migrate deploy` instead; after one of the two, the other has nothing to do.
+ * For migrations it uses the folders, the table and the advisory lock of Prisma's migrator.
+ * Operators may therefore run `prisma migrate deploy` first; the functions are applied when the
+ * store opens.
  */
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Pool, PoolClient } from 'pg';
-import { DatabaseUnsuitableError, SchemaMismatchError } from '../errors.js';
-import { assertNoneMissing, missingMigrations, readMigrations } from '../ledger/migrations.js';
+import { DatabaseUnsuitableError, SchemaMismatchError, SchemaTooOldError } from '../errors.js';
+import { assertNoneMissing, missingMigrations, readSqlFiles } from '../ledger/migrations.js';
 import type { AppliedMigration, Migration } from '../ledger/migrations.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
+import { applyFunctions, readChangedFunctions } from './functions.js';
 
 /**
- * Applies the missing migrations. Several processes may call it at once.
+ * Applies the missing migrations and the changed functions. Several processes may call it at once.
  *
  * @throws {SchemaTooNewError} when the database has a migration that this version does not know.
  * @throws {SchemaMismatchError} when a migration failed earlier or differs from this version's.
@@ -24,10 +26,11 @@ export async function migrate(pool: Pool): Promise<void> {
   try {
     // Usually nothing is missing: then no lock is taken, and no right to change the schema is
     // needed.
-    if ((await readMissing(client)).length > 0) {
+    if ((await readMissing(client)).length > 0 || (await readChangedFunctions(client)).length > 0) {
       await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
       await client.query(CREATE_HISTORY);
       for (const migration of await readMissing(client)) await apply(client, migration);
+      await applyFunctions(client, await readChangedFunctions(client));
       await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migration]);
     }
     client.release();
@@ -52,7 +55,7 @@ function lacksRight(error: unknown): DatabaseUnsuitableError | undefined {
 }
 
 /**
- * @throws {SchemaTooOldError} when a migration is missing.
+ * @throws {SchemaTooOldError} when a migration is missing or a function has another text.
  * @throws {SchemaTooNewError} when a newer version has migrated the database.
  * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  */
@@ -60,13 +63,20 @@ export async function assertMigrated(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
     assertNoneMissing(await readMissing(client));
+    const [changed] = await readChangedFunctions(client);
+    if (changed !== undefined) {
+      throw new SchemaTooOldError(
+        `the database has another text of the function ${changed.name}: open the ledger once ` +
+          'with a role that may change it',
+      );
+    }
   } finally {
     client.release();
   }
 }
 
 async function readMissing(client: PoolClient): Promise<readonly Migration[]> {
-  const migrations = readMigrations('prisma/migrations', (name) => join(name, 'migration.sql'));
+  const migrations = readSqlFiles('prisma/migrations', (name) => join(name, 'migration.sql'));
   return missingMigrations(migrations, await readApplied(client));
 }
 

@@ -11,7 +11,7 @@ import { createAccountTable } from './accounts.js';
 import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
 import type { Auditor } from './audit-beside.js';
-import { createAuditSource } from './audit-source.js';
+import { createAuditSource } from './audit/source.js';
 import { checkCharging, probeCharging } from './charging.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';

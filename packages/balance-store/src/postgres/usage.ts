@@ -1,7 +1,6 @@
 /** Reads sums of usage, and rolls them up. */
 
 import type { Pool } from 'pg';
-import { ratesOf } from '../ledger/stored-entry.js';
 import {
   DIMENSION_COLUMNS,
   assertNotTooMany,
@@ -147,10 +146,13 @@ function storedSum({
 }: SumRow): StoredSum {
   return {
     ...countsOf(row),
-    rates: ratesOf(
-      { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate },
-      unitsFromNumeric,
-    ),
+    rates: {
+      inputPerToken: unitsFromNumeric(inputRate),
+      outputPerToken: unitsFromNumeric(outputRate),
+      cacheReadPerToken: unitsFromNumeric(cacheReadRate),
+      cacheWrite5mPerToken: unitsFromNumeric(cacheWrite5mRate),
+      cacheWrite1hPerToken: unitsFromNumeric(cacheWrite1hRate),
+    },
   };
 }
 

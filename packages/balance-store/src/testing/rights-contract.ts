@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AuditDifference } from '../audit.js';
 import { PROMO_CODE } from '../document.js';
+import { columnsOf } from '../ledger/tables.js';
+import type { Model } from '../ledger/tables.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -13,26 +15,26 @@ type Tampering = Readonly<Record<string, readonly [value: string, named: RegExp]
 /** Columns that the audit need not compare with anything, each with the reason. */
 type Exempt = Readonly<Record<string, string>>;
 
-const TEXT_ABOUT_IT = 'describes it, decides nothing, and may be erased';
-
 const EXEMPT = {
   account: {
-    name: TEXT_ABOUT_IT,
-    external_id: TEXT_ABOUT_IT,
-    metadata: TEXT_ABOUT_IT,
+    ...textsOf('Account'),
     allotted: 'has an effect on credits only, whose unspent parts are compared',
     created_at: 'decides only the order of lists',
     last_charged_at: 'decides only the order of lists',
   },
   api_key: {
-    name: TEXT_ABOUT_IT,
-    external_id: TEXT_ABOUT_IT,
-    metadata: TEXT_ABOUT_IT,
-    expiry_told_at: 'decides only whether an event is sent again',
+    ...textsOf('ApiKey'),
+    expiry_notified_at: 'decides only whether an event is sent again',
     created_at: 'decides only the order of lists',
     last_charged_at: 'decides only the order of lists',
   },
 } satisfies Record<string, Exempt>;
+
+function textsOf(model: Model): Exempt {
+  const personal = Object.values(columnsOf(model)).filter(({ isPersonal }) => isPersonal);
+  const reason = 'describes it, decides nothing, and may be erased';
+  return Object.fromEntries(personal.map(({ name }) => [name, reason]));
+}
 
 export function rightsContract({ runner, subject, newAccount, settle }: ContractPart): void {
   const { describe, it } = runner;

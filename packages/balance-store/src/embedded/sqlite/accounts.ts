@@ -1,9 +1,9 @@
 /** Reads accounts: their rows, their lots, and their balances at a given time. */
 
-import type { AccountFilter, AccountRecord } from '../../account.js';
+import type { AccountFilter, AccountRecord, CreditSource } from '../../account.js';
 import type { AccountState, Lot } from '../../ledger/books/transaction.js';
-import { accountRecordOf } from '../../ledger/stored-account.js';
-import type { StoredAccount } from '../../ledger/stored-account.js';
+import { ACCOUNT_MEMBERS, accountRecordOf } from '../../ledger/stored-account.js';
+import { membersWithout } from '../../ledger/tables.js';
 import { balanceBefore } from '../../ledger/balance-before.js';
 import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
@@ -12,23 +12,19 @@ import type { Connection } from './connection.js';
 import { NOT_REVOKED } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
-import { dateOf } from './time.js';
+import { readerOf, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 import { sumUsage } from './usage.js';
 
-interface AccountRow extends Omit<
-  StoredAccount<string>,
-  'metadata' | 'createdAt' | 'lastChargedAt'
-> {
-  readonly metadata: string;
-  readonly createdAt: number;
-  readonly lastChargedAt: number | null;
-}
+type AccountRow = Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
+  readonly usableKeys: number;
+};
+
+const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
 
 /** Its first parameter is the current time, so that expired keys are not counted as usable. */
 const SELECT_ACCOUNT =
-  'SELECT id, name, external_id AS externalId, metadata, state, low_balance AS lowBalance, balance, ' +
-  'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +
-  'created_at AS createdAt, last_charged_at AS lastChargedAt, ' +
+  `SELECT ${select('Account', ACCOUNT_MEMBERS)}, ` +
   '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
   `AND ${NOT_REVOKED} AND state = 'active' AND account.state = 'active' ` +
   'AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account';
@@ -62,17 +58,11 @@ export function listAccounts(
 }
 
 function recordOf(row: AccountRow): AccountRecord {
-  const { createdAt, lastChargedAt } = row;
-  return accountRecordOf(
-    {
-      ...row,
-      metadata: JSON.parse(row.metadata),
-      createdAt: new Date(createdAt),
-      lastChargedAt: dateOf(lastChargedAt),
-    },
-    unitsOf,
-  );
+  return accountRecordOf(readAccount(row));
 }
+
+const LOT_MEMBERS = membersWithout('CreditLot', []);
+const readLot = readerOf('CreditLot', LOT_MEMBERS);
 
 /**
  * The account's lots with an unused part, in the order in which charges use them. Spending since
@@ -80,17 +70,13 @@ function recordOf(row: AccountRow): AccountRecord {
  */
 export function lotsOf(connection: Connection, accountId: string): readonly Lot[] {
   return connection
-    .all<Omit<Lot, 'expiresAt' | 'remaining'> & { expiresAt: number | null; remaining: string }>(
-      'SELECT entry_id AS entryId, account_id AS accountId, source, expires_at AS expiresAt, ' +
-        `remaining FROM credit_lot WHERE account_id = ? AND remaining <> '${ZERO}' ` +
+    .all<SqliteRow<'CreditLot'>>(
+      `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot ` +
+        `WHERE account_id = ? AND remaining <> '${ZERO}' ` +
         'ORDER BY expires_at IS NULL, expires_at, entry_id',
       accountId,
     )
-    .map((row) => ({
-      ...row,
-      expiresAt: dateOf(row.expiresAt),
-      remaining: unitsOf(row.remaining),
-    }));
+    .map((row) => ({ ...readLot(row), source: row.source as CreditSource }));
 }
 
 export function readLots(

@@ -1,24 +1,14 @@
 /** Adds figures to one hourly or daily total of usage. */
 
+import { COUNT_COLUMNS, RATE_COLUMNS } from '../../ledger/charge-columns.js';
+import { columnOf, keyOf } from '../../ledger/tables.js';
+import type { ColumnOf } from '../../ledger/tables.js';
 import type { Connection } from './connection.js';
 import { ZERO, textOf, unitsOf } from './money.js';
 
-/** The primary keys of the tables. */
-export const SUM_KEYS = {
-  usage_hour: [
-    'account_id',
-    'hour',
-    'key_id',
-    'model',
-    'endpoint',
-    'upstream_account',
-    'rates_id',
-    'rolled_up',
-  ],
-  usage_day: ['account_id', 'key_id', 'day', 'model', 'endpoint', 'upstream_account', 'rates_id'],
-} as const;
+const MODELS = { usage_hour: 'UsageHour', usage_day: 'UsageDay' } as const;
 
-type SumTable = keyof typeof SUM_KEYS;
+type SumTable = keyof typeof MODELS;
 
 export interface SumFigures {
   readonly requests: number;
@@ -50,26 +40,27 @@ export function addToSum(
 
 /** An SQL condition that selects one total. Bind its primary key, in the order of its columns. */
 export function sumCondition(table: SumTable): string {
-  return SUM_KEYS[table].map((column) => `${column} = ?`).join(' AND ');
+  return keysOf(table)
+    .map((column) => `${column} = ?`)
+    .join(' AND ');
+}
+
+function keysOf(table: SumTable): readonly string[] {
+  return keyOf(MODELS[table]).map(({ name }) => name);
 }
 
 function statementsOf(table: SumTable) {
-  const keys = SUM_KEYS[table];
+  const named = (members: readonly ColumnOf<'UsageHour'>[]) =>
+    members.map((member) => columnOf('UsageHour', member).name);
+  const keys = keysOf(table);
   const isIt = sumCondition(table);
+  const added = named(['requests', ...COUNT_COLUMNS]);
+  const columns = [...keys, ...added, ...named(RATE_COLUMNS)];
   return {
     add:
-      `INSERT INTO ${table} (${keys.join(', ')}, requests, input_tokens, output_tokens, ` +
-      'cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens, ' +
-      'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, ' +
-      `written_off) VALUES (${'?, '.repeat(keys.length + 11)}'${ZERO}') ` +
-      'ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, ' +
-      'input_tokens = input_tokens + excluded.input_tokens, ' +
-      'output_tokens = output_tokens + excluded.output_tokens, ' +
-      'cache_read_input_tokens = cache_read_input_tokens + excluded.cache_read_input_tokens, ' +
-      'cache_creation_input_tokens = ' +
-      'cache_creation_input_tokens + excluded.cache_creation_input_tokens, ' +
-      'cache_creation_1h_input_tokens = ' +
-      'cache_creation_1h_input_tokens + excluded.cache_creation_1h_input_tokens',
+      `INSERT INTO ${table} (${columns.join(', ')}, written_off) ` +
+      `VALUES (${'?, '.repeat(columns.length)}'${ZERO}') ON CONFLICT DO UPDATE SET ` +
+      added.map((name) => `${name} = ${name} + excluded.${name}`).join(', '),
     readWrittenOff: `SELECT written_off FROM ${table} WHERE ${isIt}`,
     setWrittenOff: `UPDATE ${table} SET written_off = ? WHERE ${isIt}`,
   };

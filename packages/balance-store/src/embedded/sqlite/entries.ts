@@ -2,38 +2,17 @@
 
 import type { EntryFilter, LedgerEntry } from '../../ledger-entry.js';
 import type { EntryPosition } from '../../ledger/entry-cursor.js';
-import { ledgerEntryOf } from '../../ledger/stored-entry.js';
-import type { StoredEntry } from '../../ledger/stored-entry.js';
+import { ENTRY_MEMBERS, ledgerEntryOf } from '../../ledger/stored-entry.js';
+import { membersWithout } from '../../ledger/tables.js';
 import type { Connection } from './connection.js';
-import { unitsOf } from './money.js';
-import { dateOf } from './time.js';
+import { readerOf, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 
-/** A row as {@link SELECT_ENTRIES} returns it. */
-export interface EntryRow extends Omit<
-  StoredEntry<string>,
-  'seq' | 'createdAt' | 'streamed' | 'expiresAt'
-> {
-  readonly seq: number;
-  readonly inputHash: Uint8Array;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-  readonly streamed: number | null;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number | null;
-}
+export type EntryRow = SqliteRow<'Ledger'>;
 
-export const SELECT_ENTRIES =
-  'SELECT id, account_id AS accountId, seq, kind, delta, balance_after AS balanceAfter, ' +
-  'written_off AS writtenOff, over_cap AS overCap, input_hash AS inputHash, ' +
-  'created_at AS createdAt, key_id AS keyId, model, ' +
-  'input_tokens AS inputTokens, output_tokens AS outputTokens, ' +
-  'cache_read_input_tokens AS cacheReadInputTokens, ' +
-  'cache_creation_input_tokens AS cacheCreationInputTokens, ' +
-  'cache_creation_1h_input_tokens AS cacheCreation1hInputTokens, input_rate AS inputRate, ' +
-  'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
-  'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
-  'endpoint, streamed, upstream_id AS upstreamId, upstream_account AS upstreamAccount, remarks, actor, source, ' +
-  'expires_at AS expiresAt, reason, reference, note_id AS noteId FROM ledger';
+export const SELECT_ENTRIES = `SELECT ${select('Ledger', membersWithout('Ledger', []))} FROM ledger`;
+
+const readEntry = readerOf('Ledger', ENTRY_MEMBERS);
 
 export function findEntry(
   connection: Connection,
@@ -111,14 +90,7 @@ export function listEntries(
 
 function entryOf(connection: Connection, row: EntryRow): LedgerEntry {
   return ledgerEntryOf(
-    {
-      ...row,
-      seq: BigInt(row.seq),
-      createdAt: new Date(row.createdAt),
-      streamed: isStreamed(row),
-      expiresAt: dateOf(row.expiresAt),
-    },
-    unitsOf,
+    readEntry(row),
     row.noteId === null ? undefined : noteOf(connection, row.noteId),
   );
 }
@@ -128,8 +100,4 @@ function noteOf(connection: Connection, id: string): string | undefined {
     'SELECT text FROM personal_text WHERE id = ?',
     id,
   )?.text;
-}
-
-export function isStreamed({ streamed }: Pick<EntryRow, 'streamed'>): boolean | null {
-  return streamed === null ? null : streamed === 1;
 }

@@ -6,7 +6,6 @@
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
 import type { Connection } from './connection.js';
 import { assertNotNegative, textOf, unitsOf } from './money.js';
-import { heldBy } from './settle.js';
 import { readStanding } from './keys.js';
 import { dateOf } from './time.js';
 
@@ -61,6 +60,16 @@ function placeHold(
     now + lifetimeMs,
   );
   return { outcome: 'held', balance, held: held + amount };
+}
+
+/** Sum of the account's live holds. */
+export function heldBy(connection: Connection, accountId: string): bigint {
+  return connection
+    .all<{ readonly amount: string }>(
+      'SELECT amount FROM hold WHERE account_id = ? AND orphaned_at IS NULL',
+      accountId,
+    )
+    .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }
 
 /** Sum of the key's own live holds. */

@@ -9,52 +9,31 @@ import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
 import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/pepper.js';
 import { containing } from '../../ledger/search.js';
-import { capsOf, keyRecordOf } from '../../ledger/stored-key.js';
-import type { StoredCaps, StoredKey } from '../../ledger/stored-key.js';
+import { CAP_MEMBERS, KEY_MEMBERS, capsOf, keyRecordOf } from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
-import { dateOf } from './time.js';
 import { standingOf, stateIn } from './standing.js';
+import { readerOf, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 
-/** Times are milliseconds since the epoch. */
-interface KeyRow extends Omit<
-  StoredKey<string>,
-  | 'state'
-  | 'metadata'
-  | 'models'
-  | 'expiresAt'
-  | 'previousUntil'
-  | 'createdAt'
-  | 'lastChargedAt'
-  | 'standing'
-> {
-  readonly state: KeyState;
-  readonly accountState: AccountStatus;
-  readonly metadata: string;
-  readonly models: string | null;
-  readonly expiresAt: number | null;
-  readonly previousUntil: number | null;
-  readonly createdAt: number;
-  readonly lastChargedAt: number | null;
-  readonly uncovered: string;
-}
+const ACCOUNT_MEMBERS = ['balance', 'credited', 'uncovered'] as const;
 
-/** The columns of {@link StoredCaps}. */
-export const CAP_COLUMNS =
-  'cap_day AS capDay, cap_week AS capWeek, cap_month AS capMonth, cap_total AS capTotal, ' +
-  'api_key.spent, api_key.written_off AS writtenOff, day_start AS dayStart, ' +
-  'day_base AS dayBase, week_start AS weekStart, week_base AS weekBase, ' +
-  'month_start AS monthStart, month_base AS monthBase';
+type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]> &
+  Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
+    readonly accountState: string;
+  };
+type CapsRow = Pick<SqliteRow<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
+
+export const CAP_COLUMNS = select('ApiKey', CAP_MEMBERS, 'api_key');
+export const readCaps = readerOf('ApiKey', CAP_MEMBERS);
 
 const KEY_COLUMNS =
-  'api_key.id, account_id AS accountId, api_key.name, ' +
-  'api_key.external_id AS externalId, api_key.metadata, hint, api_key.state, ' +
-  'account.state AS accountState, scope, models, ' +
-  'expires_at AS expiresAt, previous_until AS previousUntil, concurrency, burst, ' +
-  `requests_per_minute AS requestsPerMinute, ${CAP_COLUMNS}, balance, credited, uncovered, ` +
-  'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt';
+  `${select('ApiKey', KEY_MEMBERS, 'api_key')}, ${select('Account', ACCOUNT_MEMBERS)}, ` +
+  'account.state AS accountState';
+const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
+
 const TABLES = 'api_key JOIN account ON account.id = account_id';
 export const FROM_KEY = `FROM ${TABLES}`;
 const SELECT_KEY = `SELECT ${KEY_COLUMNS} ${FROM_KEY}`;
@@ -176,20 +155,9 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
   const now = new Date();
-  const { standing } = standingOfRow(row, now.getTime());
-  const { expiresAt, previousUntil, createdAt, lastChargedAt } = row;
+  const { standing, balance } = standingOfRow(row, now.getTime());
   return keyRecordOf(
-    {
-      ...row,
-      standing,
-      metadata: JSON.parse(row.metadata),
-      models: row.models === null ? null : JSON.parse(row.models),
-      expiresAt: dateOf(expiresAt),
-      previousUntil: dateOf(previousUntil),
-      createdAt: new Date(createdAt),
-      lastChargedAt: dateOf(lastChargedAt),
-    },
-    unitsOf,
+    { ...readKeyColumns(row), balance, credited: unitsOf(row.credited), standing },
     now,
   );
 }
@@ -205,16 +173,16 @@ export const STANDING_COLUMNS =
 const SELECT_STANDING = `SELECT ${STANDING_COLUMNS}, ${CAP_COLUMNS} ${FROM_KEY} WHERE api_key.id = ?`;
 
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
-  const row = connection.get<StandingRow & StoredCaps<string>>(SELECT_STANDING, keyId);
+  const row = connection.get<StandingRow & CapsRow>(SELECT_STANDING, keyId);
   if (row === undefined) return { standing: 'unknown' };
   const standing = standingOfRow(row, now);
   if (hasNoCaps(row)) return standing;
-  const { caps, used } = capsOf(row, unitsOf, windowStartsAt(now));
+  const { caps, used } = capsOf(readCaps(row), windowStartsAt(now));
   const [cap] = capUses(caps, used);
   return cap === undefined ? standing : { ...standing, cap };
 }
 
-function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: StoredCaps<string>): boolean {
+function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
   return (capDay ?? capWeek ?? capMonth ?? capTotal) === null;
 }
 
@@ -222,7 +190,7 @@ function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: StoredCaps<string>):
 export function standingOfRow(row: StandingRow, now: number) {
   const { expiresAt } = row;
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
-  const state = stateIn(row.accountState, row.state);
+  const state = stateIn(row.accountState as AccountStatus, row.state as KeyState);
   const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
   return { standing, balance, uncovered };
 }

@@ -1,6 +1,6 @@
 /** Brings a ledger's file to this version's schema. */
 
-import { assertNoneMissing, missingMigrations, readMigrations } from '../../ledger/migrations.js';
+import { assertNoneMissing, missingMigrations, readSqlFiles } from '../../ledger/migrations.js';
 import type { AppliedMigration, Migration } from '../../ledger/migrations.js';
 import { APPLICATION_ID } from './connection.js';
 import type { Connection } from './connection.js';
@@ -44,7 +44,7 @@ const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migration (
 ) STRICT`;
 
 function readMissing(connection: Connection): readonly Migration[] {
-  const migrations = readMigrations('sqlite/migrations', (name) => name);
+  const migrations = readSqlFiles('sqlite/migrations', (name) => name);
   return missingMigrations(migrations, readApplied(connection));
 }
 

@@ -1,6 +1,12 @@
-/** Lists usage that was set aside. */
+/** Sets usage aside, and lists what was set aside. */
 
-import type { QuarantineFilter, QuarantineRecord } from '../../store.js';
+import { detailOf, storable } from '../../ledger/quarantine-text.js';
+import type {
+  QuarantineFilter,
+  QuarantineRecord,
+  QuarantinedUsage,
+  Settlement,
+} from '../../store.js';
 import type { Connection } from './connection.js';
 
 export function listQuarantined(
@@ -17,4 +23,29 @@ export function listQuarantined(
       limit,
     )
     .map((row) => ({ ...row, createdAt: new Date(row.createdAt) }));
+}
+
+/** Durably sets a settlement aside. A second call changes nothing. */
+export function quarantineSettlement(
+  connection: Connection,
+  settlement: Settlement,
+  reason: string,
+): void {
+  insertQuarantine(connection, { ...settlement, reason }, detailOf(settlement));
+}
+
+export function insertQuarantine(
+  connection: Connection,
+  { requestId, keyId, model, reason }: QuarantinedUsage,
+  detail: string | null = null,
+): void {
+  connection.write(() => {
+    connection.run(
+      'INSERT INTO quarantine (request_id, key_id, model, reason, detail, created_at) ' +
+        'VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      ...[requestId, keyId, model, reason].map(storable),
+      detail,
+      Date.now(),
+    );
+  });
 }

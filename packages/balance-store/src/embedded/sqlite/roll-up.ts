@@ -8,8 +8,8 @@ import { addedUsage } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
 import { addToSum, sumCondition } from './add-to-sum.js';
 import type { SumFigures } from './add-to-sum.js';
-import { SELECT_USAGE, usageOf } from './audit-source.js';
-import type { UsageRow } from './audit-source.js';
+import { SELECT_USAGE, usageOf } from './audit/totals.js';
+import type { UsageRow } from './audit/totals.js';
 import type { Connection } from './connection.js';
 
 interface DaySum {

@@ -1,8 +1,8 @@
 /** Extends the hash chain by the same rules as the SQL function `seal_ledger` on PostgreSQL. */
 
+import { sealedLedgerOf, sealedTrailOf } from '../../generated/tables.js';
 import { digestOfEntry, DIGEST_BYTES, hashOfBlock } from '../../ledger/seal-chain.js';
 import { TRAIL } from '../../ledger/ledger-database.js';
-import { fieldsOf, trailFieldsOf } from './audit-source.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES } from './entries.js';
 import type { EntryRow } from './entries.js';
@@ -119,7 +119,7 @@ export function digestsOf(
             from,
             to,
           )
-          .map(trailFieldsOf)
+          .map(sealedTrailOf)
       : connection
           .all<EntryRow>(
             `${SELECT_ENTRIES} WHERE account_id = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
@@ -127,7 +127,7 @@ export function digestsOf(
             from,
             to,
           )
-          .map(fieldsOf);
+          .map(sealedLedgerOf);
   const digests = Buffer.concat(fields.map(digestOfEntry));
   if (digests.length !== DIGEST_BYTES * (to - from + 1)) {
     throw new Error(`entries of ${accountId} are missing, so nothing was sealed: audit the ledger`);

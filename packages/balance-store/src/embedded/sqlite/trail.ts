@@ -1,18 +1,17 @@
 /** Lists the trail. */
 
 import { trailEntryOf } from '../../ledger/stored-trail.js';
-import type { StoredTrail } from '../../ledger/stored-trail.js';
+import { membersWithout } from '../../ledger/tables.js';
 import type { TrailEntry, TrailFilter } from '../../trail.js';
 import type { Connection } from './connection.js';
+import { readerOf, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
 
-export interface TrailRow extends Omit<StoredTrail, 'seq' | 'createdAt'> {
-  readonly seq: number;
-  readonly createdAt: number;
-}
+export type TrailRow = SqliteRow<'Trail'>;
 
-export const TRAIL_COLUMNS =
-  't.seq, t.created_at AS createdAt, t.actor, t.address, t.action, t.account_id AS accountId, ' +
-  't.key_id AS keyId, t.details, t.personal_id AS personalId';
+const MEMBERS = membersWithout('Trail', []);
+export const TRAIL_COLUMNS = select('Trail', MEMBERS, 't');
+const readTrail = readerOf('Trail', MEMBERS);
 
 export function listTrail(
   connection: Connection,
@@ -31,10 +30,5 @@ export function listTrail(
       ...conditions.map(([, value]) => value),
       limit,
     )
-    .map(({ text, ...row }) =>
-      trailEntryOf(
-        { ...row, seq: BigInt(row.seq), createdAt: new Date(row.createdAt) },
-        text ?? undefined,
-      ),
-    );
+    .map(({ text, ...row }) => trailEntryOf(readTrail(row), text ?? undefined));
 }

@@ -1,6 +1,5 @@
 /** Reads sums of usage. */
 
-import { ratesOf } from '../../ledger/stored-entry.js';
 import {
   DIMENSION_COLUMNS,
   assertNotTooMany,
@@ -79,10 +78,13 @@ function storedSum({
 }: SumRow): StoredSum {
   return {
     ...row,
-    rates: ratesOf(
-      { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate },
-      unitsOf,
-    ),
+    rates: {
+      inputPerToken: unitsOf(inputRate),
+      outputPerToken: unitsOf(outputRate),
+      cacheReadPerToken: unitsOf(cacheReadRate),
+      cacheWrite5mPerToken: unitsOf(cacheWrite5mRate),
+      cacheWrite1hPerToken: unitsOf(cacheWrite1hRate),
+    },
     usage: {
       inputTokens: BigInt(row.inputTokens),
       outputTokens: BigInt(row.outputTokens),

@@ -11,7 +11,8 @@ import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
 import { readBooks } from '../sqlite/books.js';
 import { deleteCharges } from '../sqlite/archives.js';
-import { createAuditSource, readHead } from '../sqlite/audit-source.js';
+import { readHead } from '../sqlite/audit/chain.js';
+import { createAuditSource } from '../sqlite/audit/source.js';
 import { APPLICATION_ID } from '../sqlite/connection.js';
 import type { Connection } from '../sqlite/connection.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
@@ -19,14 +20,14 @@ import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/e
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
 import { listKeys } from '../sqlite/keys.js';
-import { listQuarantined } from '../sqlite/quarantine.js';
+import { insertQuarantine, listQuarantined, quarantineSettlement } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
 import { sealBlock, accountIdsToSeal } from '../sqlite/seals.js';
-import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
+import { settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
-import { createTransaction } from '../sqlite/transaction.js';
+import { SqliteTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
 import type { UsageQuery } from '../../usage.js';
 import { decodeBatch, encodeOutcomes } from './batch-codec.js';
@@ -87,7 +88,7 @@ export function createWriteOperations(
     async book<Name extends BookName>(name: Name, ...args: BookArgs<Name>) {
       if (name === 'eraseAccount') beforeErasure();
       const result = await guarded.writeAsync(() =>
-        callBook(createTransaction(guarded), name, args),
+        callBook(new SqliteTransaction(guarded), name, args),
       );
       if (name === 'eraseAccount') afterErasure();
       return result;

@@ -7,7 +7,8 @@
  * digest covers all of it.
  */
 
-import type { BlockFields, EntryFields } from '../audit-source.js';
+import type { SealedLedger } from '../../generated/tables.js';
+import type { BlockFields } from '../audit-source.js';
 
 export const FORMAT = 'gateway-ledger-archive';
 export const FORMAT_VERSION = 1;
@@ -39,7 +40,7 @@ export interface BlockLine {
 }
 
 export interface ChargeLine {
-  readonly charge: EntryFields;
+  readonly charge: SealedLedger;
 }
 
 export interface EndLine {

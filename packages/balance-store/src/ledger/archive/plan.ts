@@ -1,6 +1,7 @@
 /** Determines the contents of an archive: its charges, their blocks, and their sums. */
 
 import { LedgerArchiveError } from '../../errors.js';
+import { SEALED_LEDGER } from '../../generated/tables.js';
 import type { AuditSource, UsagePosition } from '../audit-source.js';
 import { MAX_SEQ } from '../audit-source.js';
 import { carriedChargeOf } from './archived-charge.js';
@@ -51,7 +52,7 @@ export async function planArchive(
       if (isSkipping && accountId === position.accountId) continue;
       isSkipping = charge.createdAtMs >= until.getTime();
       position = { accountId, seq: isSkipping ? MAX_SEQ : seq };
-      if (isSkipping || fields[3] !== 'charge') continue;
+      if (isSkipping || fields[SEALED_LEDGER.kind] !== 'charge') continue;
       sums.add(charge);
       if (!firstSeqs.has(accountId)) firstSeqs.set(accountId, seq);
       lastSeqs.set(accountId, seq);

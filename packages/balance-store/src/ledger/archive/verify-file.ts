@@ -4,6 +4,8 @@
  * the digest of the last line.
  */
 
+import { SEALED_LEDGER } from '../../generated/tables.js';
+import type { SealedLedger } from '../../generated/tables.js';
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
@@ -11,7 +13,7 @@ import type { ArchiveFileSummary } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { numericFromUnits } from '../../numeric.js';
 import { listPriceOf } from '../audit-list-price.js';
-import type { BlockFields, EntryFields } from '../audit-source.js';
+import type { BlockFields } from '../audit-source.js';
 import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seal-chain.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { carryDigestOf, createCarrySums } from './carry.js';
@@ -24,7 +26,7 @@ export interface VerifiedFile extends ArchiveFileSummary {
 }
 
 const CHARGES_PER_PROGRESS = 10_000;
-const COLUMNS = 33;
+const COLUMNS = Object.keys(SEALED_LEDGER).length;
 
 /** @throws {LedgerArchiveError} names the first line that is wrong. */
 export async function verifyArchiveFile(
@@ -93,7 +95,7 @@ function createFileReader() {
     lastCharge = undefined;
   }
 
-  function addCharge(fields: EntryFields, until: string): void {
+  function addCharge(fields: SealedLedger, until: string): void {
     if (!Array.isArray(fields) || fields.length !== COLUMNS) throw problem('is not a charge');
     const charge = carriedChargeOf(fields);
     const { accountId, seq, delta, writtenOff, createdAtMs } = charge;
@@ -108,7 +110,7 @@ function createFileReader() {
     if (lastCharge?.accountId === accountId && lastCharge.seq >= seq) {
       throw problem('the charge is out of order');
     }
-    if (fields[3] !== 'charge' || createdAtMs >= Date.parse(until)) {
+    if (fields[SEALED_LEDGER.kind] !== 'charge' || createdAtMs >= Date.parse(until)) {
       throw problem('the entry does not belong to the archive');
     }
     if (delta !== writtenOff - listPriceOf(fields)) {

@@ -2,6 +2,7 @@
 
 import { numericFromUnits } from '../../numeric.js';
 import { LedgerArchiveError } from '../../errors.js';
+import { SEALED_LEDGER as AT } from '../../generated/tables.js';
 import type { AuditSource } from '../audit-source.js';
 import { carryDigestOf } from './carry.js';
 import { FORMAT, FORMAT_VERSION, blockLineOf } from './file-lines.js';
@@ -60,7 +61,7 @@ async function writeLines(
     for (const block of await source.blocksAfter(last, plan.lastBlock, BLOCKS_PER_PAGE)) {
       writer.write(blockLineOf(block));
       for (const charge of await source.chargesOf(block.block)) {
-        if (BigInt(charge[2]) > (plan.lastSeqs.get(charge[1]) ?? 0n)) continue;
+        if (BigInt(charge[AT.seq]) > (plan.lastSeqs.get(charge[AT.accountId]) ?? 0n)) continue;
         writer.write({ charge } satisfies ChargeLine);
         written += 1;
       }

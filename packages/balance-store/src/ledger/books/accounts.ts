@@ -19,6 +19,9 @@ import { credit } from './bookings.js';
 import { credentialDigest, rightsOfKey } from '../rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
+import { capColumnsOf } from '../stored-key.js';
+import { columnsOf } from '../tables.js';
+import type { SomeColumns } from '../tables.js';
 import { recordChange } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
@@ -94,7 +97,7 @@ export async function create(
       scope: key.scope ?? 'use',
       models: key.models ?? null,
       expiresAt: key.expiresAt,
-      caps: { day: null, week: null, month: null, total: null, ...key.caps },
+      ...capColumnsOf({ ...NO_CAPS, ...key.caps }),
       createdAt: at,
     });
   }
@@ -279,10 +282,10 @@ export async function updateKey(
   await transaction.updateKey(keyId, {
     ...others,
     ...limits,
-    ...(name === undefined ? {} : { name }),
-    ...(externalId === undefined ? {} : { externalId }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(caps === undefined ? {} : { caps }),
+    ...capColumnsOf(caps ?? {}),
+    name,
+    externalId,
+    metadata,
   });
   const decided =
     by.isHolder === true
@@ -449,6 +452,8 @@ export async function recordLink(
   return key;
 }
 
+const NO_CAPS = { day: null, week: null, month: null, total: null };
+
 const ERASED = '(erased)';
 
 export async function eraseAccount(
@@ -457,10 +462,9 @@ export async function eraseAccount(
   by: Actor,
 ): Promise<AccountRecord | undefined> {
   if ((await transaction.lockAccounts([accountId])).size === 0) return undefined;
-  const nothing = { name: ERASED, externalId: null, metadata: {} };
-  await transaction.updateAccount(accountId, nothing);
+  await transaction.updateAccount(accountId, erasedColumns('Account'));
   for (const keyId of await transaction.keyIdsOf(accountId)) {
-    await transaction.updateKey(keyId, nothing);
+    await transaction.updateKey(keyId, erasedColumns('ApiKey'));
   }
   await transaction.erasePersonalTexts(accountId);
   // The hash of a creation covers names, and a guessed name could be compared with it.
@@ -473,6 +477,17 @@ export async function eraseAccount(
     details: {},
   });
   return transaction.accountRecord(accountId);
+}
+
+/** The columns about a person, without their contents. */
+function erasedColumns<Of extends 'Account' | 'ApiKey'>(model: Of): SomeColumns<Of> {
+  const personal = Object.entries(columnsOf(model)).filter(([, { isPersonal }]) => isPersonal);
+  return Object.fromEntries(
+    personal.map(([member, { kind, isNullable }]) => [
+      member,
+      isNullable ? null : kind === 'json' ? {} : ERASED,
+    ]),
+  ) as SomeColumns<Of>;
 }
 
 /** Whether another row has the external id. */

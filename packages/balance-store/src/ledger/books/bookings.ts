@@ -84,10 +84,10 @@ async function book(
       },
     });
   }
-  if (delta < 0n) await tellOfLowBalance(transaction, account, before);
+  if (delta < 0n) await writeBalanceEvents(transaction, account, before);
 }
 
-async function tellOfLowBalance(
+async function writeBalanceEvents(
   transaction: LedgerTransaction,
   { id, balance, lowBalance, uncovered }: AccountState,
   before: bigint,

@@ -3,18 +3,13 @@
  * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
-import type {
-  AccountRecord,
-  AccountStatus,
-  AdjustmentReason,
-  CreditSource,
-} from '../../account.js';
+import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
-import type { Metadata } from '../../metadata.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
-import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
+import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../archive/carry-row.js';
+import type { Row, SomeColumns } from '../tables.js';
 import type { HashRenewal } from '../pepper.js';
 
 export interface LedgerTransaction {
@@ -94,19 +89,25 @@ export interface LedgerTransaction {
   replaceCreationHashes(accountId: string, hash: string): Promise<void>;
 }
 
+export const ACCOUNT_STATE = [
+  'id',
+  'lowBalance',
+  'balance',
+  'spent',
+  'credited',
+  'adjusted',
+  'expired',
+  'uncovered',
+  'allotted',
+  'seq',
+] as const;
+
+type StoredState = Pick<Row<'Account'>, (typeof ACCOUNT_STATE)[number]>;
+
 /** An account's row, while a transaction changes it. */
-export interface AccountState {
-  readonly id: string;
-  readonly lowBalance: bigint | null;
-  balance: bigint;
-  spent: bigint;
-  credited: bigint;
-  adjusted: bigint;
-  expired: bigint;
-  uncovered: bigint;
-  allotted: bigint;
-  seq: bigint;
-}
+export type AccountState = Pick<StoredState, 'id' | 'lowBalance'> & {
+  -readonly [Name in Exclude<keyof StoredState, 'id' | 'lowBalance'>]: StoredState[Name];
+};
 
 export interface KnownEntry {
   readonly accountId: string;
@@ -114,30 +115,29 @@ export interface KnownEntry {
   readonly balanceAfter: bigint;
 }
 
-export interface BookedEntry {
-  readonly id: string;
-  readonly accountId: string;
-  readonly seq: bigint;
+export type BookedEntry = Pick<
+  Row<'Ledger'>,
+  | 'id'
+  | 'accountId'
+  | 'seq'
+  | 'delta'
+  | 'balanceAfter'
+  | 'createdAt'
+  | 'expiresAt'
+  | 'reference'
+  | 'noteId'
+> & {
   readonly kind: 'top_up' | 'adjustment' | 'expiry';
-  readonly delta: bigint;
-  readonly balanceAfter: bigint;
   readonly hash: string;
-  readonly createdAt: Date;
   readonly actor: string;
   readonly source: CreditSource | null;
-  readonly expiresAt: Date | null;
   readonly reason: AdjustmentReason | null;
-  readonly reference: string | null;
-  readonly noteId: string | null;
-}
+};
 
-export interface Lot {
-  readonly entryId: string;
-  readonly accountId: string;
+export type Lot = Omit<Row<'CreditLot'>, 'source' | 'remaining'> & {
   readonly source: CreditSource;
-  readonly expiresAt: Date | null;
   remaining: bigint;
-}
+};
 
 export interface KnownCreation {
   readonly hash: string;
@@ -145,18 +145,12 @@ export interface KnownCreation {
   readonly keyId: string | null;
 }
 
-export interface NewAccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  readonly metadata: Metadata;
-  readonly lowBalance: bigint | null;
-  readonly createdAt: Date;
-}
+export type NewAccountRow = Pick<
+  Row<'Account'>,
+  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'createdAt'
+>;
 
-export type AccountRowChange = Partial<Omit<NewAccountRow, 'id' | 'createdAt'>> & {
-  readonly state?: AccountStatus;
-};
+export type AccountRowChange = SomeColumns<'Account'>;
 
 export interface KeyCredential {
   readonly hint: string;
@@ -170,29 +164,21 @@ export interface RenewedHash {
   readonly before: Pick<KeyCredential, 'credentialHmac' | 'pepperId'>;
 }
 
-export interface NewKeyRow extends KeyCredential, KeyLimits {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  readonly metadata: Metadata;
-  readonly scope: KeyScope;
-  readonly models: readonly string[] | null;
-  readonly expiresAt: Date | null;
-  readonly caps: Readonly<Record<CapPeriod, bigint | null>>;
-  readonly createdAt: Date;
-}
+/** The columns that a new key has no value for: they have defaults, or stay null. */
+type Later =
+  | 'state'
+  | 'previousHmac'
+  | 'previousUntil'
+  | 'previousPepperId'
+  | 'expiryNotifiedAt'
+  | 'spent'
+  | 'writtenOff'
+  | `${'day' | 'week' | 'month'}${'Start' | 'Base'}`
+  | 'lastChargedAt';
 
-export interface KeyRowChange extends Partial<KeyLimits> {
-  readonly name?: string;
-  readonly externalId?: string | null;
-  readonly metadata?: Metadata;
-  readonly scope?: KeyScope;
-  readonly models?: readonly string[] | null;
-  readonly expiresAt?: Date | null;
-  readonly caps?: Partial<Readonly<Record<CapPeriod, bigint | null>>>;
-  readonly state?: KeyState;
-}
+export type NewKeyRow = Omit<Row<'ApiKey'>, Later>;
+
+export type KeyRowChange = SomeColumns<'ApiKey'>;
 
 export interface ExpiringKey {
   readonly keyId: string;
@@ -200,21 +186,6 @@ export interface ExpiringKey {
   readonly expiresAt: Date;
 }
 
-export interface TrailRow {
-  readonly createdAt: Date;
-  readonly actor: string;
-  readonly address: string | null;
-  readonly action: string;
-  readonly accountId: string | null;
-  readonly keyId: string | null;
-  /** JSON. */
-  readonly details: string;
-  readonly personalId: string | null;
-}
+export type TrailRow = Omit<Row<'Trail'>, 'seq'>;
 
-export interface PersonalText {
-  readonly id: string;
-  readonly accountId: string | null;
-  readonly salt: string;
-  readonly text: string;
-}
+export type PersonalText = Row<'PersonalText'>;

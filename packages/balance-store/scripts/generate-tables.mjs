@@ -1,0 +1,129 @@
+/**
+ * Reads `prisma/schema.prisma` and writes `src/generated/tables.ts`: each table with its columns,
+ * their kinds, and the names under which the code knows them. `src/ledger/tables.ts` derives the
+ * types of rows from it.
+ */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const KINDS = {
+  String: 'text',
+  Int: 'integer',
+  BigInt: 'bigint',
+  Float: 'real',
+  Decimal: 'amount',
+  Boolean: 'flag',
+  Bytes: 'bytes',
+  DateTime: 'time',
+  Json: 'json',
+};
+
+export function readTables(schema) {
+  const models = schema.matchAll(/((?:^\/\/\/.*\n)*)^model (\w+) \{\n([\s\S]*?)^\}/gm);
+  return [...models].map(([, comment, model, body]) => {
+    const columns = body.split('\n').flatMap((line) => {
+      const found = /^ {2}(\w+) +(\w+)(\?)? *(.*)$/.exec(line);
+      const kind = KINDS[found?.[2]];
+      if (kind === undefined) return [];
+      const [, member, , optional, rest] = found;
+      return [
+        {
+          member,
+          name: /@map\("(\w+)"\)/.exec(rest)?.[1] ?? member,
+          kind,
+          isNullable: optional === '?',
+          isKey: /@id\b/.test(rest),
+          isPersonal: /\/\/\/.*@personal\b/.test(rest),
+          isRight: /\/\/\/.*@right\b/.test(rest),
+        },
+      ];
+    });
+    const table = /@@map\("(\w+)"\)/.exec(body)?.[1];
+    const composed = /@@id\(\[([\w, ]+)\]\)/.exec(body)?.[1]?.split(', ');
+    const key = composed ?? columns.filter(({ isKey }) => isKey).map(({ member }) => member);
+    if (table === undefined || key.length === 0) throw new Error(`${model} lacks a name or a key`);
+    return { model, table, columns, key, isSealed: comment.includes('@sealed') };
+  });
+}
+
+function textOf(tables) {
+  return `// Made from prisma/schema.prisma by scripts/generate-tables.mjs.
+
+export const TABLES = {
+${tables.map(tableText).join('')}} as const;
+${tables
+  .filter(({ isSealed }) => isSealed)
+  .map(sealedText)
+  .join('')}`;
+}
+
+function tableText({ model, table, columns, key }) {
+  const lines = columns.map(({ member, name, kind, isNullable, isPersonal, isRight }) => {
+    const marks = `${isPersonal ? ', isPersonal: true' : ''}${isRight ? ', isRight: true' : ''}`;
+    return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${marks} },\n`;
+  });
+  const primary = key.map((member) => `'${member}'`).join(', ');
+  return (
+    `  ${model}: {\n    table: '${table}',\n    key: [${primary}],\n` +
+    `    columns: {\n${lines.join('')}    },\n  },\n`
+  );
+}
+
+/** Code without loops, because an audit runs it once for each entry of the ledger. */
+function sealedText({ model, columns }) {
+  const types = columns.map(
+    ({ member, isNullable }) => `  ${member}: string${isNullable ? ' | null' : ''},\n`,
+  );
+  const positions = columns.map(({ member }, index) => `  ${member}: ${index},\n`);
+  const values = columns.map((column) => `    ${sealedValue(column)},\n`);
+  return `
+/** A row of ${model} as it is sealed: every column as text, in the order of the seal. */
+export type Sealed${model} = [
+${types.join('')}];
+
+/** The place of each column in a {@link Sealed${model}}. */
+export const SEALED_${model.toUpperCase()} = {
+${positions.join('')}} as const;
+
+/** @param row - As SQLite returns it. */
+export function sealed${model}Of(row: {
+${columns.map(({ member, kind, isNullable }) => `  readonly ${member}: ${SQLITE_TYPES[kind]}${isNullable ? ' | null' : ''};\n`).join('')}}): Sealed${model} {
+  return [
+${values.join('')}  ];
+}
+`;
+}
+
+const SQLITE_TYPES = {
+  text: 'string',
+  integer: 'number',
+  bigint: 'number',
+  real: 'number',
+  amount: 'string',
+  flag: 'number',
+  bytes: 'Uint8Array',
+  time: 'number',
+  json: 'string',
+};
+
+function sealedValue({ member, kind, isNullable }) {
+  const value = `row.${member}`;
+  const text =
+    kind === 'text' || kind === 'amount' || kind === 'json'
+      ? value
+      : kind === 'bytes'
+        ? `Buffer.from(${value}).toString('hex')`
+        : kind === 'flag'
+          ? `String(${value} === 1)`
+          : `String(${value})`;
+  return isNullable && text !== value ? `${value} === null ? null : ${text}` : text;
+}
+
+/** @param root - The folder of the package. */
+export function generateTables(root) {
+  const tables = readTables(readFileSync(join(root, 'prisma', 'schema.prisma'), 'utf8'));
+  const file = join(root, 'src', 'generated', 'tables.ts');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, textOf(tables));
+}

@@ -1,0 +1,174 @@
+/** Reads accounts, with their keys and lots, and totals of usage, for an audit. */
+
+import { setImmediate } from 'node:timers/promises';
+import {
+  ACCOUNT_TOTALS,
+  KEY_TOTALS,
+  LOT_TOTALS,
+  keyTotalsOf,
+} from '../../../ledger/audit-source.js';
+import type {
+  AccountTotals,
+  AuditSource,
+  AuditedAccounts,
+  LotTotals,
+  UsageDay,
+  UsageFields,
+  UsagePosition,
+} from '../../../ledger/audit-source.js';
+import { dayDifferenceOf, differencesOfDay } from '../../../ledger/audit-usage-days.js';
+import type { DayDifferenceRow } from '../../../ledger/audit-usage-days.js';
+import { NEXT_USAGE_DAY, wholeSums } from '../../../ledger/audit-usage-rows.js';
+import { HOURS_PER_DAY } from '../../../ledger/usage-source.js';
+import type { Connection } from '../connection.js';
+import { ZERO, unitsOf } from '../money.js';
+import { readerOf, select } from '../tables.js';
+import type { SqliteRow } from '../tables.js';
+import { pageReader } from './page.js';
+
+export function totalReaders(
+  connection: Connection,
+): Pick<AuditSource, 'accountsAfter' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
+  const page = pageReader(connection);
+  return {
+    async accountsAfter(accountId, limit, fromHour) {
+      await setImmediate();
+      return connection.read(() => readAccounts(connection, { accountId, limit, fromHour }));
+    },
+
+    async seqOf(accountId) {
+      const [row] = await page<{ readonly seq: number }>(
+        'SELECT seq FROM account WHERE id = ?',
+        accountId,
+      );
+      return row === undefined ? undefined : BigInt(row.seq);
+    },
+
+    async usageAfter(position, { lastAccountId, hour }, limit) {
+      const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = position;
+      const rows = await page<UsageRow>(
+        `${SELECT_USAGE} WHERE (${USAGE_ORDER}) > (?, ?, ?, ?, ?, ?, ?) ` +
+          `AND account_id <= ? AND hour < ? ORDER BY ${USAGE_ORDER} LIMIT ?`,
+        accountId,
+        position.hour,
+        keyId,
+        model,
+        endpoint,
+        upstreamAccount,
+        ratesId,
+        lastAccountId,
+        hour,
+        limit + 1,
+      );
+      return wholeSums(rows.map(usageOf), limit);
+    },
+
+    async usageDayAfter(day) {
+      await setImmediate();
+      return connection.read(() => readUsageDay(connection, day));
+    },
+  };
+}
+
+const readTotals = readerOf('Account', ACCOUNT_TOTALS);
+const readKey = readerOf('ApiKey', KEY_TOTALS);
+const readLot = readerOf('CreditLot', LOT_TOTALS);
+
+export interface UsageRow extends UsagePosition {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly inputRate: string;
+  readonly outputRate: string;
+  readonly cacheReadRate: string;
+  readonly cacheWrite5mRate: string;
+  readonly cacheWrite1hRate: string;
+  readonly writtenOff: string;
+}
+
+const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
+
+export const SELECT_USAGE =
+  'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, ' +
+  'upstream_account AS upstreamAccount, rates_id AS ratesId, requests, ' +
+  'input_tokens AS input, output_tokens AS output, ' +
+  'cache_read_input_tokens AS cacheRead, cache_creation_input_tokens AS cacheWrite, ' +
+  'cache_creation_1h_input_tokens AS cacheWrite1h, input_rate AS inputRate, ' +
+  'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
+  'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
+  'written_off AS writtenOff FROM usage_hour';
+
+export function usageOf(row: UsageRow): UsageFields {
+  const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = row;
+  return {
+    accountId,
+    hour,
+    keyId,
+    model,
+    endpoint,
+    upstreamAccount,
+    ratesId,
+    rates: [
+      row.inputRate,
+      row.outputRate,
+      row.cacheReadRate,
+      row.cacheWrite5mRate,
+      row.cacheWrite1hRate,
+    ],
+    requests: BigInt(row.requests),
+    counts: [row.input, row.output, row.cacheRead, row.cacheWrite, row.cacheWrite1h].map(BigInt),
+    writtenOff: unitsOf(row.writtenOff),
+  };
+}
+
+function readUsageDay(connection: Connection, after: number): UsageDay | undefined {
+  const [{ day } = { day: null }] = connection.all<{ readonly day: number | null }>(
+    NEXT_USAGE_DAY,
+    after,
+    (after + 1) * HOURS_PER_DAY,
+  );
+  if (day === null) return undefined;
+  const { sql, values } = differencesOfDay(day, {
+    sum: 'sum_usd(written_off, sign)',
+    zero: `'${ZERO}'`,
+  });
+  const rows = connection.all<DayDifferenceRow>(sql, ...values);
+  return { day, differences: rows.map(dayDifferenceOf) };
+}
+
+function readAccounts(
+  connection: Connection,
+  page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
+): AuditedAccounts {
+  const accounts = connection.all<Pick<SqliteRow<'Account'>, keyof AccountTotals>>(
+    `SELECT ${select('Account', ACCOUNT_TOTALS)} FROM account WHERE id > ? ORDER BY id LIMIT ?`,
+    page.accountId,
+    page.limit,
+  );
+  const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
+  const keys = connection.all<Pick<SqliteRow<'ApiKey'>, (typeof KEY_TOTALS)[number]>>(
+    `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key ` +
+      'WHERE account_id > ? AND account_id <= ?',
+    ...range,
+  );
+  const lots = connection.all<Pick<SqliteRow<'CreditLot'>, keyof LotTotals>>(
+    `SELECT ${select('CreditLot', LOT_TOTALS)} FROM credit_lot ` +
+      'WHERE account_id > ? AND account_id <= ? ' +
+      'ORDER BY expires_at IS NULL, expires_at, entry_id',
+    ...range,
+  );
+  const usage = connection.all<UsageRow>(
+    `${SELECT_USAGE} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
+    ...range,
+    page.fromHour,
+  );
+  return {
+    accounts: accounts.map(readTotals),
+    keys: keys.map((row) => keyTotalsOf(readKey(row))),
+    lots: lots.map(readLot),
+    usage: usage.map(usageOf),
+  };
+}

@@ -1,0 +1,244 @@
+/** Reads and writes the rows that a batch of charges changes. */
+
+import type { AccountStatus } from '../../account.js';
+import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
+import { storable } from '../../ledger/quarantine-text.js';
+import { rateTextsOf } from '../../ledger/rate-texts.js';
+import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
+import { columnOf, membersWithout } from '../../ledger/tables.js';
+import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
+import type { Settlement } from '../../store.js';
+import type { Connection } from './connection.js';
+import { readCaps } from './keys.js';
+import { ZERO, textOf, unitsOf } from './money.js';
+import { select } from './tables.js';
+import type { SqliteRow } from './tables.js';
+
+/** An account's row, to which the charges of the batch are added. */
+export interface AccountFold {
+  readonly id: string;
+  readonly state: AccountStatus;
+  readonly lowBalance: bigint | null;
+  readonly before: { readonly balance: bigint; readonly uncovered: bigint };
+  balance: bigint;
+  spent: bigint;
+  writtenOff: bigint;
+  uncovered: bigint;
+  seq: number;
+  /** Sum of the account's live holds that the batch has not deleted; read when first needed. */
+  held: bigint | undefined;
+  isChanged: boolean;
+}
+
+/** A key's row, to which the charges of the batch are added. */
+export interface KeyFold {
+  readonly id: string;
+  readonly account: AccountFold;
+  readonly state: KeyState;
+  readonly expiresAt: number | null;
+  readonly caps: KeyCaps;
+  /** What the key used in the current window of each cap. */
+  readonly used: Record<CapPeriod, bigint>;
+  readonly windows: WindowBases;
+  readonly before: { readonly spent: bigint; readonly writtenOff: bigint };
+  spent: bigint;
+  writtenOff: bigint;
+  isChanged: boolean;
+}
+
+/** The ledger's entry for a request id. */
+export interface KnownCharge {
+  readonly hash: string;
+  readonly balanceAfter: bigint;
+  readonly writtenOff: bigint;
+}
+
+interface AccountRow {
+  readonly state: AccountStatus;
+  readonly low_balance: string | null;
+  readonly balance: string;
+  readonly spent: string;
+  readonly written_off: string;
+  readonly uncovered: string;
+  readonly seq: number;
+}
+
+function readAccount(connection: Connection, id: string): AccountFold {
+  const row = connection.get<AccountRow>(
+    'SELECT state, low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
+    id,
+  );
+  if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
+  const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
+  return {
+    id,
+    state: row.state,
+    lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
+    before: { balance, uncovered },
+    balance,
+    spent: unitsOf(row.spent),
+    writtenOff: unitsOf(row.written_off),
+    uncovered,
+    seq: row.seq,
+    held: undefined,
+    isChanged: false,
+  };
+}
+
+const KEY_MEMBERS = ['accountId', 'state', 'expiresAt', ...CAP_MEMBERS] as const;
+type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>;
+const SELECT_KEY = `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key WHERE id = ?`;
+
+export function readKey(
+  connection: Connection,
+  id: string,
+  {
+    accounts,
+    windows,
+  }: { readonly accounts: Map<string, AccountFold>; readonly windows: WindowStarts },
+): KeyFold {
+  const row = connection.get<KeyRow>(SELECT_KEY, id);
+  if (row === undefined) throw new RangeError('no such API key');
+  let account = accounts.get(row.accountId);
+  if (account === undefined) {
+    account = readAccount(connection, row.accountId);
+    accounts.set(account.id, account);
+  }
+  const counted = readCaps(row);
+  const { caps, used } = capsOf(counted, windows);
+  const { spent, writtenOff } = counted;
+  return {
+    id,
+    account,
+    state: row.state as KeyState,
+    expiresAt: row.expiresAt,
+    caps,
+    used: { ...used },
+    windows: windowBasesOf(counted),
+    before: { spent, writtenOff },
+    spent,
+    writtenOff,
+    isChanged: false,
+  };
+}
+
+export function updateAccount(connection: Connection, account: AccountFold, now: number): void {
+  connection.run(
+    'UPDATE account SET balance = ?, spent = ?, written_off = ?, uncovered = ?, seq = ?, ' +
+      'last_charged_at = ? WHERE id = ?',
+    textOf(account.balance),
+    textOf(account.spent),
+    textOf(account.writtenOff),
+    textOf(account.uncovered),
+    account.seq,
+    now,
+    account.id,
+  );
+}
+
+const UPDATE_KEY =
+  'UPDATE api_key SET spent = ?, written_off = ?, day_start = ?, day_base = ?, ' +
+  'week_start = ?, week_base = ?, month_start = ?, month_base = ?, last_charged_at = ? ' +
+  'WHERE id = ?';
+
+export function updateKey(
+  connection: Connection,
+  key: KeyFold,
+  current: WindowStarts,
+  now: number,
+): void {
+  const { starts, bases } = key.windows;
+  const usedBefore = key.before.spent + key.before.writtenOff;
+  const baseOf = (period: CapPeriod) =>
+    textOf(starts[period] === current[period] ? bases[period] : usedBefore);
+  connection.run(
+    UPDATE_KEY,
+    textOf(key.spent),
+    textOf(key.writtenOff),
+    current.day,
+    baseOf('day'),
+    current.week,
+    baseOf('week'),
+    current.month,
+    baseOf('month'),
+    now,
+    key.id,
+  );
+}
+
+export function readKnown(connection: Connection, id: string): KnownCharge {
+  const row = connection.get<{
+    readonly input_hash: Uint8Array;
+    readonly balance_after: string;
+    readonly written_off: string;
+  }>('SELECT input_hash, balance_after, written_off FROM ledger WHERE id = ?', id);
+  if (row === undefined) throw new Error(`the ledger has no entry ${id}`);
+  return {
+    hash: Buffer.from(row.input_hash).toString('hex'),
+    balanceAfter: unitsOf(row.balance_after),
+    writtenOff: unitsOf(row.written_off),
+  };
+}
+
+/** The columns of a charge. The others belong to the entries that are booked. */
+const CHARGE_MEMBERS = membersWithout('Ledger', [
+  'overCap',
+  'actor',
+  'source',
+  'expiresAt',
+  'reason',
+  'reference',
+  'noteId',
+]);
+
+// A constant: the prepared statement is found by this text. Inside the function the text would be
+// built and hashed again for each charge.
+const INSERT_CHARGE =
+  `INSERT INTO ledger (${CHARGE_MEMBERS.map((member) => columnOf('Ledger', member).name).join(', ')}) ` +
+  `VALUES (${CHARGE_MEMBERS.map(() => '?').join(', ')}) ON CONFLICT (id) DO NOTHING`;
+
+/**
+ * Adds the next entry of the account. No query looks for the request id first, because almost every
+ * charge is new.
+ *
+ * @returns `false`, and nothing is inserted, if the ledger has an entry with this request id
+ */
+export function insertCharge(
+  connection: Connection,
+  settlement: Settlement,
+  account: AccountFold,
+  { hash, balanceAfter, writtenOff }: KnownCharge,
+  now: number,
+): boolean {
+  const { usage, remarks } = settlement;
+  const rates = rateTextsOf(settlement.rates).numerics;
+  const row: Pick<SqliteRow<'Ledger'>, (typeof CHARGE_MEMBERS)[number]> = {
+    id: settlement.requestId,
+    accountId: account.id,
+    seq: account.seq + 1,
+    kind: 'charge',
+    delta: textOf(writtenOff - settlement.amount),
+    balanceAfter: textOf(balanceAfter),
+    writtenOff: writtenOff === 0n ? ZERO : textOf(writtenOff),
+    inputHash: Buffer.from(hash, 'hex'),
+    createdAt: now,
+    keyId: settlement.keyId,
+    model: settlement.model,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cacheReadInputTokens: usage.cacheReadInputTokens,
+    cacheCreationInputTokens: usage.cacheCreationInputTokens,
+    cacheCreation1hInputTokens: usage.cacheCreation1hInputTokens,
+    inputRate: rates.inputPerToken,
+    outputRate: rates.outputPerToken,
+    cacheReadRate: rates.cacheReadPerToken,
+    cacheWrite5mRate: rates.cacheWrite5mPerToken,
+    cacheWrite1hRate: rates.cacheWrite1hPerToken,
+    endpoint: settlement.endpoint,
+    streamed: settlement.streamed ? 1 : 0,
+    upstreamId: settlement.upstreamId ?? null,
+    upstreamAccount: settlement.upstreamAccount ?? null,
+    remarks: remarks === undefined ? null : storable(remarks),
+  };
+  return connection.run(INSERT_CHARGE, ...CHARGE_MEMBERS.map((member) => row[member])) === 1;
+}

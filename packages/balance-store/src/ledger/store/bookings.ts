@@ -1,0 +1,81 @@
+/** Checks and books what changes balances, events and documents, except charges. */
+
+import type { BalanceStore } from '../../store.js';
+import {
+  assertActor,
+  assertAmount,
+  assertDocument,
+  assertId,
+  assertPositive,
+  assertText,
+  assertTime,
+} from '../argument-checks.js';
+import type { ExpiryProgress } from '../books/bookings.js';
+import type { LedgerDatabase } from '../ledger-database.js';
+
+export function createBookings(
+  database: LedgerDatabase,
+  sweepHolds: () => Promise<void>,
+): Pick<
+  BalanceStore,
+  'topUp' | 'adjust' | 'transfer' | 'expire' | 'recordEvent' | 'writeDocument'
+> {
+  return {
+    async topUp(topUp) {
+      assertPositive('a top-up', topUp.amount);
+      assertId('topUpId', topUp.topUpId);
+      assertTime('expiresAt', topUp.expiresAt);
+      assertText('reference', topUp.reference);
+      assertText('note', topUp.note);
+      assertActor(topUp.by);
+      return database.book('topUp', topUp);
+    },
+    async adjust(adjustment) {
+      if (adjustment.amount === 0n) throw new RangeError('an adjustment must not be zero');
+      assertAmount('an adjustment', adjustment.amount);
+      assertId('adjustmentId', adjustment.adjustmentId);
+      assertText('reference', adjustment.reference);
+      assertText('note', adjustment.note);
+      assertActor(adjustment.by);
+      return database.book('adjust', adjustment);
+    },
+    async transfer(transfer) {
+      assertPositive('a transfer', transfer.amount);
+      assertId('transferId', transfer.transferId);
+      assertText('note', transfer.note);
+      assertActor(transfer.by);
+      if (transfer.from === transfer.to) {
+        throw new RangeError('a transfer must be between two accounts');
+      }
+      return database.book('transfer', transfer);
+    },
+    async expire(options) {
+      // A process that places no holds must also find the holds of a process that was killed.
+      // Otherwise they would keep credits from expiring.
+      await sweepHolds();
+      return (
+        (await forEachAccount((after) => database.book('expireCredits', after))) +
+        (await forEachAccount((after) => database.book('announceExpiringKeys', after, options)))
+      );
+    },
+    async recordEvent(event) {
+      if (event.id !== undefined) assertId('id', event.id);
+      return database.book('recordEvent', event);
+    },
+    async writeDocument(write) {
+      assertDocument(write);
+      return database.book('writeDocument', write);
+    },
+  };
+}
+
+/** @returns the total of `done` over all calls */
+async function forEachAccount(work: (after: string) => Promise<ExpiryProgress>): Promise<number> {
+  let done = 0;
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const progress = await work(after);
+    done += progress.done;
+    after = progress.last;
+  }
+  return done;
+}

@@ -1,0 +1,26 @@
+/** Reads the rows that an audit checks from PostgreSQL. */
+
+import type { Pool } from 'pg';
+import type { AuditSource } from '../../ledger/audit-source.js';
+import { reachingDatabase } from '../query.js';
+import { archiveReaders } from './archives.js';
+import { chainReaders } from './chain.js';
+import { entryReaders } from './entries.js';
+import { totalReaders } from './totals.js';
+
+/** Its methods throw `StoreUnavailableError` for faults of the database. */
+export function createAuditSource(pool: Pool): AuditSource {
+  const readers: AuditSource = {
+    ...totalReaders(pool),
+    ...entryReaders(pool),
+    ...chainReaders(pool),
+    ...archiveReaders(pool),
+  };
+  const methods = Object.entries(readers).map(([name, read]) => [
+    name,
+    (...args: readonly never[]) => reachingDatabase(() => (read as Read)(...args)),
+  ]);
+  return Object.fromEntries(methods) as AuditSource;
+}
+
+type Read = (...args: readonly never[]) => Promise<unknown>;
