@@ -10,10 +10,11 @@ import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
  */
 const TRANSLATOR_LAYERS = {
   wire: [],
+  message: ['wire'],
   reading: ['wire'],
   'chat-client': ['wire'],
   'chat-client/request': ['chat-client', 'reading', 'wire'],
-  'chat-client/answer': ['chat-client', 'reading', 'wire'],
+  'chat-client/answer': ['chat-client', 'message', 'wire'],
   features: ['reading', 'wire'],
   'responses-client': ['wire'],
   'responses-client/request': [
@@ -23,7 +24,7 @@ const TRANSLATOR_LAYERS = {
     'reading',
     'wire',
   ],
-  'responses-client/answer': ['responses-client', 'chat-client/answer', 'wire'],
+  'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
   'native-client': [],
   'native-client/request': ['native-client', 'reading', 'wire'],
   'native-client/answer': ['native-client', 'reading', 'wire'],
@@ -48,7 +49,7 @@ const TRANSLATOR_LAYERS = {
   streams: ['chat-client/answer', 'wire'],
   reverse: ['native-client', 'native-client/request', 'native-client/answer'],
   responses: ['responses-client', 'responses-client/request', 'responses-client/answer', 'wire'],
-  '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
+  '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'message', 'reading', 'wire'],
 };
 
 /** The rooms of the gateway, from the ground up (docs/decisions/0066). */

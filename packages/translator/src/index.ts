@@ -19,11 +19,8 @@ export {
 export { chatErrorEvent } from './chat-client/answer/error-events.js';
 export { errorBody, type ErrorDetails } from './wire/error-body.js';
 export { finishReason, type FinishReason } from './chat-client/answer/finish-reason.js';
-export {
-  translateResponse,
-  type ResponseTranslation,
-  type TranslateResponseContext,
-} from './chat-client/answer/response.js';
+export { translateResponse, type ResponseTranslation } from './chat-client/answer/response.js';
+export type { TranslateResponseContext } from './chat-client/answer/chunk-encoder.js';
 export type {
   FailureCause,
   MessageEnd,
@@ -31,7 +28,8 @@ export type {
   StreamError,
   StreamPipe,
 } from './wire/stream-pipe.js';
-export { createChatStream, type ChatStreamOptions } from './chat-client/answer/stream.js';
+export { createChatStream } from './chat-client/answer/stream.js';
+export type { EventStreamOptions } from './message/event-pipe.js';
 export {
   chatUsage,
   readUsage,

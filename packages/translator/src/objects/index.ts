@@ -3,11 +3,6 @@
  * Integers beyond 2^53 keep their digits only in text.
  */
 
-import type { ChatAnnotation } from '../chat-client/answer/annotations.js';
-import type { FinishReason } from '../chat-client/answer/finish-reason.js';
-import type { ChatToolCall, TranslateResponseContext } from '../chat-client/answer/response.js';
-import { translateResponse } from '../chat-client/answer/response.js';
-import type { ThinkingBlock } from '../chat-client/answer/thinking.js';
 import type { NativeRequest } from '../chat-client/request/native-request.js';
 import { translateRequest, type TranslateRequestOptions } from '../chat-client/request/request.js';
 import type { ResponseContext } from '../chat-client/response-context.js';
@@ -19,9 +14,6 @@ import {
   translateMessagesRequest,
   type TranslateMessagesOptions,
 } from '../native-client/request/request.js';
-import { translateMessage } from '../responses-client/answer/response.js';
-import { type ResponseObject, responseObject } from '../responses-client/answer/response-object.js';
-import type { TranslateMessageContext } from '../responses-client/answer/response-text.js';
 import {
   translateResponsesRequest,
   type TranslateResponsesOptions,
@@ -30,10 +22,14 @@ import type { ResponsesContext } from '../responses-client/response-context.js';
 import type { Note, RequestProblem } from '../reading/note.js';
 import { isTooDeep, type JsonText } from '../wire/raw-json.js';
 import type { StreamError } from '../wire/stream-pipe.js';
-import type { chatUsage, UsageReading } from '../wire/usage.js';
+import type { UsageReading } from '../wire/usage.js';
 
-export { createResponseEventStream } from '../responses-client/answer/event-objects.js';
-export type { UrlCitation } from '../responses-client/answer/output-items.js';
+export { toChatCompletion } from '../chat-client/answer/response.js';
+export type { ChatCompletionTranslation } from '../chat-client/answer/response.js';
+export type { ChatCompletion } from '../chat-client/answer/completion.js';
+export { createResponseEventStream } from '../responses-client/answer/stream.js';
+export { toResponse } from '../responses-client/answer/response.js';
+export type { ResponseObjectTranslation } from '../responses-client/answer/response.js';
 export type {
   ResponseEvent,
   ResponseFailure,
@@ -41,6 +37,7 @@ export type {
   ResponseObject,
   ResponsePart,
   SummaryPart,
+  UrlCitation,
 } from '../responses-client/answer/response-object.js';
 
 /**
@@ -58,32 +55,6 @@ type Written<Value> = Value extends JsonText
 export type MessageParams = Omit<Written<NativeRequest>, 'stream'> & { stream?: boolean };
 /** A chat request. OpenAI's SDK takes it as `ChatCompletionCreateParams`. */
 export type ChatParams = Omit<Written<ChatRequest>, 'stream'> & { stream?: boolean };
-
-/** A chat completion. It can be used as `OpenAI.ChatCompletion`. */
-export interface ChatCompletion {
-  id: string;
-  object: 'chat.completion';
-  /** In seconds since the epoch. */
-  created: number;
-  model: string;
-  choices: {
-    index: number;
-    message: {
-      role: 'assistant';
-      content: string | null;
-      refusal: string | null;
-      annotations?: ChatAnnotation[];
-      tool_calls?: ChatToolCall[];
-      function_call?: { name: string; arguments: string };
-      reasoning_content?: string;
-      thinking_blocks?: ThinkingBlock[];
-    };
-    logprobs: null;
-    finish_reason: FinishReason;
-  }[];
-  service_tier?: 'default' | 'priority';
-  usage?: ReturnType<typeof chatUsage>;
-}
 
 export interface Refused {
   readonly outcome: 'refused';
@@ -120,28 +91,6 @@ export function toMessageParams(
   if (result.outcome === 'refused') return result;
   const { body, ...rest } = result;
   return { ...rest, params: JSON.parse(body) as MessageParams };
-}
-
-export type ChatCompletionTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly completion: ChatCompletion;
-      readonly usage: UsageReading;
-      readonly messageId: string | undefined;
-      readonly stopReason: string | undefined;
-    }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/** `translateResponse` for objects, such as `Anthropic.Message`. */
-export function toChatCompletion(
-  message: object,
-  context: TranslateResponseContext,
-): ChatCompletionTranslation {
-  if (isTooDeep(message)) return TOO_DEEP;
-  const result = translateResponse(JSON.stringify(message), context);
-  if (result.outcome === 'malformed') return result;
-  const { body, ...rest } = result;
-  return { ...rest, completion: JSON.parse(body) as ChatCompletion };
 }
 
 const TOO_DEEP = { outcome: 'malformed', reason: 'the object is nested too deeply' } as const;
@@ -219,28 +168,4 @@ export function responseParamsToMessageParams(
   if (result.outcome === 'refused') return result;
   const { body, ...rest } = result;
   return { ...rest, params: JSON.parse(body) as MessageParams };
-}
-
-export type ResponseObjectTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly response: ResponseObject;
-      readonly usage: UsageReading;
-      readonly messageId: string | undefined;
-      readonly stopReason: string | undefined;
-    }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/**
- * `translateMessage` of `@gateway/translator/responses` for objects, such as `Anthropic.Message`.
- */
-export function toResponse(
-  message: object,
-  context: TranslateMessageContext,
-): ResponseObjectTranslation {
-  if (isTooDeep(message)) return TOO_DEEP;
-  const result = translateMessage(JSON.stringify(message), context);
-  if (result.outcome === 'malformed') return result;
-  const { body, ...rest } = result;
-  return { ...rest, response: responseObject(body) };
 }

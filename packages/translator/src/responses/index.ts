@@ -17,16 +17,16 @@ export {
   type TokenCountTranslation,
 } from '../responses-client/answer/token-count.js';
 export type { StoredResponses } from '../responses-client/request/stored-state.js';
-export type { FinishedResponse } from '../responses-client/answer/item-events.js';
 export { responseId, responseIdOfItem } from '../responses-client/answer/output-items.js';
 export { translateMessage } from '../responses-client/answer/response.js';
 export {
   responseUsage,
   type TranslateMessageContext,
-} from '../responses-client/answer/response-text.js';
+} from '../responses-client/answer/written-response.js';
 export {
   createResponseStream,
   createResponseTextStream,
+  type FinishedResponse,
   type ResponseBytePipe,
   type ResponseStreamPipe,
 } from '../responses-client/answer/stream.js';

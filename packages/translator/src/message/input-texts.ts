@@ -1,6 +1,6 @@
 /** Cuts the inputs of tool calls out of JSON text. `JSON.parse` would round large integers. */
 
-import { closingQuote } from '../../wire/json-strings.js';
+import { closingQuote } from '../wire/json-strings.js';
 
 /** The deepest `input`: `message.content[0].input` of a `message_start` event. */
 const MAX_LEVELS = 4;

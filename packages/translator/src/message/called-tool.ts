@@ -1,8 +1,8 @@
 /** Reads the calls in a native message. */
 
-import type { CalledAs } from '../../wire/called-as.js';
-import { renameMembers } from '../../wire/member-names.js';
-import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
+import type { CalledAs } from '../wire/called-as.js';
+import { renameMembers } from '../wire/member-names.js';
+import { type JsonObject, objectOf, parseObject, stringOf } from '../wire/raw-json.js';
 
 /** A tool call in the chat format. */
 export interface CalledTool {

@@ -1,4 +1,4 @@
-/** Writes the JSON text of a response object, in any state. */
+/** Makes the object of a response, in any state. */
 
 import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
@@ -6,6 +6,12 @@ import { chatUsage, type Usage } from '../../wire/usage.js';
 import type { ResponsesContext } from '../response-context.js';
 import type { IncompleteReason } from './incomplete-reason.js';
 import { responseId } from './output-items.js';
+import type {
+  ResponseFailure,
+  ResponseItem,
+  ResponseUsage,
+  WrittenResponse,
+} from './response-object.js';
 
 export interface TranslateMessageContext extends ResponsesContext {
   /** The `created_at` time of the response, in seconds since the epoch. */
@@ -15,26 +21,20 @@ export interface TranslateMessageContext extends ResponsesContext {
 export interface ResponseFacts {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly messageId: string | undefined;
-  /** The JSON texts of the output items. */
-  readonly output: readonly string[];
+  readonly output: ResponseItem[];
   readonly incompleteReason?: IncompleteReason | undefined;
   readonly usage?: Usage | undefined;
   /** The tier that served the message, as the upstream reports it. */
   readonly serviceTier?: unknown;
-  readonly error?: ResponseError | undefined;
-}
-
-export interface ResponseError {
-  readonly code: string;
-  readonly message: string;
+  readonly error?: ResponseFailure | undefined;
 }
 
 /** The members have the order of OpenAI's own responses. */
-export function responseText(
+export function writtenResponse(
   { model, created, settings }: TranslateMessageContext,
   { status, messageId, output, incompleteReason, usage, serviceTier, error }: ResponseFacts,
-): string {
-  const head = {
+): WrittenResponse {
+  return {
     id: responseId(messageId),
     object: 'response',
     created_at: created,
@@ -43,8 +43,7 @@ export function responseText(
     error: error ?? null,
     incomplete_details: incompleteReason ? { reason: incompleteReason } : null,
     model,
-  };
-  const tail = {
+    output,
     ...settings,
     instructions: null,
     tools: [],
@@ -55,11 +54,10 @@ export function responseText(
     usage: usage ? responseUsage(usage) : null,
     access_programs: null,
   };
-  return `${JSON.stringify(head).slice(0, -1)},"output":[${output.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }
 
 /** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */
-export function responseUsage(input: Usage) {
+export function responseUsage(input: Usage): ResponseUsage {
   const chat = chatUsage(input);
   return {
     input_tokens: chat.prompt_tokens,
@@ -74,7 +72,7 @@ export function responseUsage(input: Usage) {
  * The error of a failed response. Only three of OpenAI's codes have a counterpart among the errors
  * of this upstream.
  */
-export function responseError({ type, message }: StreamError): ResponseError {
+export function responseError({ type, message }: StreamError): ResponseFailure {
   switch (type) {
     case 'rate_limit_error':
       return { code: 'rate_limit_exceeded', message };
