@@ -1,13 +1,13 @@
 /** Passes the bytes of a native event stream to a reader, and returns what its encoder wrote. */
 
-import { decodeUtf8 } from '../wire/bytes.js';
-import { EventSplitter, type LargeEventSink } from '../wire/event-splitter.js';
+import { decodeUtf8, encodeUtf8 } from '../wire/bytes.js';
+import { EventSplitter, type LargeEventSink, LF } from '../wire/event-splitter.js';
 import { LargeEventReader } from '../wire/large-event.js';
 import { parseObject } from '../wire/raw-json.js';
 import { isEventStream, MAX_EVENT_BYTES, readEvent, readEventText } from '../wire/sse.js';
 import type { MessageEnd, StreamPipe } from '../wire/stream-pipe.js';
 import type { MessageReader } from './message-reader.js';
-import { MAX_SEARCHED_LENGTH, TEXT_DELTA_EVENT } from './text-deltas.js';
+import { MAX_SEARCHED_LENGTH, STRING_DELTA_EVENT, type WriteString } from './string-deltas.js';
 
 /**
  * Events that belong to the message. If one of them, or an event without a name, is unreadable, the
@@ -25,12 +25,11 @@ export interface EventStreamOptions {
 /** The encoder of a format, and the text that it has written. */
 export interface TextOutput {
   /**
-   * Prepares to write text deltas of a block. The result takes each as the JSON text of its string.
-   * Undefined if they need an event each.
+   * Prepares to write deltas of a block, in the fast path. Undefined if they need an event each.
    *
    * @param at - The number of the block in the message.
    */
-  textWriter(at: number): ((json: string) => void) | undefined;
+  stringWriter(at: number): WriteString | undefined;
   /** The text that was written since the last call. */
   take(): string;
   /** Writes the end of the stream in the client's format. */
@@ -52,6 +51,9 @@ export function eventPipe<Out>({
 }: EventPipeParts<Out>): StreamPipe<Uint8Array, Out> {
   const splitter = new EventSplitter(maxEventBytes, { open: openLarge });
   let hasEvents = false;
+  /** The block whose deltas were passed last, and its writer. */
+  let passed: number | undefined;
+  let write: WriteString | undefined;
 
   function openLarge(): LargeEventSink {
     const large = new LargeEventReader();
@@ -71,7 +73,7 @@ export function eventPipe<Out>({
 
   function readBytes(bytes: Uint8Array, from: number, to: number): void {
     const text = decodeUtf8(bytes.subarray(from, to));
-    if (readUsual(text, 0) > 0) return;
+    if (readUsual(text) > 0) return;
     const { event, data } = readEventText(text);
     readData(event, data);
   }
@@ -84,38 +86,31 @@ export function eventPipe<Out>({
     else if (name === '' || KNOWN_EVENT.test(name)) reader.fail('malformed');
   }
 
-  /** Reads consecutive events in the usual form. @returns where the last one ends */
-  function readUsual(text: string, from: number): number {
-    let at = from;
-    for (;;) {
-      const start = at;
-      at = readTextDeltas(text, at);
+  /** Reads the events in the usual form at the beginning. @returns where the last one ends */
+  function readUsual(text: string): number {
+    let at = passStringDeltas(text, 0);
+    while (at < text.length) {
       USUAL_EVENT.lastIndex = at;
       const [event, name = '', data = ''] = USUAL_EVENT.exec(text) ?? [];
-      if (event && event.length <= maxEventBytes) {
-        readData(name, data);
-        at += event.length;
-      }
-      if (at === start) return at;
+      if (!event || event.length > maxEventBytes) break;
+      readData(name, data);
+      at = passStringDeltas(text, at + event.length);
     }
+    return at;
   }
 
-  /**
-   * The fast path: writes consecutive text deltas of one block without parsing them and without
-   * objects. @returns where they end
-   */
-  function readTextDeltas(text: string, from: number): number {
+  /** The fast path (`string-deltas.ts`). @returns where the deltas end */
+  function passStringDeltas(text: string, from: number): number {
     let at = from;
-    let block: string | undefined;
-    let write: ((json: string) => void) | undefined;
-    while (text.length < MAX_SEARCHED_LENGTH) {
-      TEXT_DELTA_EVENT.lastIndex = at;
-      const [event, index = '', json = ''] = TEXT_DELTA_EVENT.exec(text) ?? [];
+    while (at < text.length && text.length < MAX_SEARCHED_LENGTH) {
+      STRING_DELTA_EVENT.lastIndex = at;
+      const [event, index, type = '', json = ''] = STRING_DELTA_EVENT.exec(text) ?? [];
       if (!event || event.length > maxEventBytes) break;
-      if (index !== block) {
-        const number = reader.textBlock(Number(index));
-        write = number === undefined ? undefined : output.textWriter(number);
-        block = index;
+      const block = reader.passingBlock(Number(index), type);
+      if (block === undefined) break;
+      if (block !== passed) {
+        passed = block;
+        write = output.stringWriter(block);
       }
       if (!write) break;
       write(json);
@@ -133,15 +128,36 @@ export function eventPipe<Out>({
     else if (!hasEvents && !isEventStream(rest)) reader.fail('malformed');
   }
 
+  /**
+   * Reads the usual events at the beginning of `chunk` from `from` on, decoded together. Events end
+   * with ASCII, so no character is split.
+   *
+   * @returns where they end
+   */
+  function passUsual(chunk: Uint8Array, from: number): number {
+    const to = endOfLastEvent(chunk);
+    if (to <= from) return from;
+    const text = decodeUtf8(chunk.subarray(from, to));
+    const isAscii = text.length === to - from;
+    // Decoding drops a byte order mark and replaces broken UTF-8, so positions could not be found.
+    if (!isAscii && (text.includes('\ufffd') || chunk[from] === 0xef)) return from;
+    const at = readUsual(text);
+    if (at === text.length) return to;
+    return from + (isAscii ? at : encodeUtf8(text.slice(0, at)).length);
+  }
+
   const pipe = {
     isFinished: false,
     push(chunk: Uint8Array) {
       if (!pipe.isFinished) {
-        const text = decodeUtf8(chunk);
-        // If the chunk is ASCII, positions in the text are positions in the chunk.
-        const isAscii = text.length === chunk.length;
-        const passUsual = isAscii ? (from: number) => readUsual(text, from) : undefined;
-        if (!splitter.push(chunk, readBytes, passUsual)) reader.fail('too_large');
+        let isUsual = true;
+        const passOnce = (from: number) => {
+          if (!isUsual) return from;
+          // What follows an event in another form is read event by event.
+          isUsual = false;
+          return passUsual(chunk, from);
+        };
+        if (!splitter.push(chunk, readBytes, passOnce)) reader.fail('too_large');
         pipe.isFinished = reader.isFinished;
       }
       return written(output.take());
@@ -154,4 +170,12 @@ export function eventPipe<Out>({
     },
   };
   return pipe;
+}
+
+/** The position after the last blank line of a chunk without CR; 0 when it has none. */
+function endOfLastEvent(chunk: Uint8Array): number {
+  for (let at = chunk.lastIndexOf(LF); at > 0; at = chunk.lastIndexOf(LF, at - 1)) {
+    if (chunk[at - 1] === LF) return at + 1;
+  }
+  return 0;
 }

@@ -44,8 +44,11 @@ export type SearchOutcome = 'completed' | 'failed';
 
 /** Reads one native block while it is open. It emits the block's start when it is made. */
 export interface BlockReader {
-  /** Whether text deltas of the block become `text` events with the same text. */
-  readonly isText: boolean;
+  /**
+   * Whether the caller may write the strings of deltas of this type itself, instead of `onDelta`.
+   * It then has to write the next one.
+   */
+  mayPass(type: string): boolean;
   onDelta(delta: JsonObject): void;
   end(): void;
 }
@@ -98,7 +101,6 @@ export function openBlock(
 }
 
 class TextReader implements BlockReader {
-  readonly isText = true;
   readonly #at: number;
   readonly #emit: Emit;
 
@@ -108,6 +110,10 @@ class TextReader implements BlockReader {
     emit({ type: 'text_start', at });
     this.#add(stringOf(text));
     for (const citation of objectsOf(citations)) emit({ type: 'citation', at, citation });
+  }
+
+  mayPass(type: string): boolean {
+    return type === 'text_delta';
   }
 
   onDelta({ type, text, citation }: JsonObject): void {
@@ -127,7 +133,6 @@ class TextReader implements BlockReader {
 }
 
 class ThinkingReader implements BlockReader {
-  readonly isText = false;
   readonly #block: ThinkingBlock;
   readonly #at: number;
   readonly #emit: Emit;
@@ -138,6 +143,10 @@ class ThinkingReader implements BlockReader {
     this.#emit = emit;
     emit({ type: 'thinking_start', at });
     if (this.#block.type === 'thinking') this.#show(this.#block.thinking);
+  }
+
+  mayPass(): boolean {
+    return false;
   }
 
   onDelta({ thinking, signature }: JsonObject): void {
@@ -158,7 +167,6 @@ class ThinkingReader implements BlockReader {
 }
 
 class CallReader implements BlockReader {
-  readonly isText = false;
   readonly #at: number;
   readonly #emit: Emit;
   /** The input at the start of the block. It is used if no deltas follow. */
@@ -169,6 +177,12 @@ class CallReader implements BlockReader {
     this.#emit = emit;
     const isEmpty = isJsonObject(input) && Object.keys(input).length === 0;
     this.#input = argumentsOf(inputText && !isEmpty ? inputText() : JSON.stringify(input));
+  }
+
+  mayPass(type: string): boolean {
+    if (type !== 'input_json_delta') return false;
+    this.#input = '';
+    return true;
   }
 
   onDelta({ partial_json: partial }: JsonObject): void {
@@ -186,7 +200,6 @@ class CallReader implements BlockReader {
 }
 
 class SearchReader implements BlockReader {
-  readonly isText = false;
   readonly #id: string;
   readonly #emit: Emit;
   readonly #input: unknown;
@@ -196,6 +209,10 @@ class SearchReader implements BlockReader {
     this.#id = stringOf(id);
     this.#input = input;
     this.#emit = emit;
+  }
+
+  mayPass(): boolean {
+    return false;
   }
 
   onDelta({ partial_json: partial }: JsonObject): void {

@@ -110,10 +110,13 @@ export class MessageReader {
     return true;
   }
 
-  /** The number of the open text block with this native index, if its text is still wanted. */
-  textBlock(index: number): number | undefined {
-    const block = this.#blocks.get(index);
-    return this.isFinished || this.#isCut || !block?.reader.isText ? undefined : block.at;
+  /**
+   * The number of the open block with this native index, if the caller may write the strings of its
+   * deltas itself. See {@link BlockReader.mayPass}.
+   */
+  passingBlock(index: number, deltaType: string): number | undefined {
+    const block = this.isFinished || this.#isCut ? undefined : this.#blocks.get(index);
+    return block?.reader.mayPass(deltaType) ? block.at : undefined;
   }
 
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */

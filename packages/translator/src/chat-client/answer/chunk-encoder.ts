@@ -10,7 +10,7 @@ import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
 import { chatUsage } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
-import type { ChatCallDelta, WrittenChunk, WrittenDelta } from './chat-chunk.js';
+import type { WrittenChunk, WrittenDelta } from './chat-chunk.js';
 import { type FinishReason, finishReason } from './finish-reason.js';
 import { chatServiceTier } from './service-tier.js';
 
@@ -67,9 +67,7 @@ export class ChunkEncoder implements MessageEncoder {
         this.#addInput(event.at, event.json);
         return;
       case 'text_start':
-        if (this.#context.annotations) {
-          this.#texts.set(event.at, { start: this.#length, citations: [] });
-        }
+        this.#texts.set(event.at, { start: this.#length, citations: [] });
         return;
       case 'citation':
         this.#texts.get(event.at)?.citations.push(event.citation);
@@ -100,16 +98,22 @@ export class ChunkEncoder implements MessageEncoder {
     }
   }
 
-  /** A chunk with this text, for a caller that writes texts by itself; undefined if it may not. */
-  textChunk(text: string): WrittenChunk | undefined {
+  /**
+   * The chunk of a delta of this block, for a caller that writes deltas by itself; undefined if
+   * they may not be written one by one.
+   */
+  sampleChunk(at: number, text: string): WrittenChunk | undefined {
+    const call = this.#calls.get(at);
+    if (call && !call.whole) return this.#deltaChunk(this.#arguments(call.index, text));
     // Annotations need the length of the text.
-    return this.#context.annotations ? undefined : this.#deltaChunk({ content: text });
+    if (this.#context.annotations || !this.#texts.has(at)) return undefined;
+    return this.#deltaChunk({ content: text });
   }
 
   #endText(at: number): void {
     const text = this.#texts.get(at);
-    if (!text) return;
     this.#texts.delete(at);
+    if (!text || !this.#context.annotations) return;
     append(this.#annotations, annotationsOf(text.citations, text.start, this.#length));
   }
 
@@ -120,20 +124,24 @@ export class ChunkEncoder implements MessageEncoder {
     const as = calledAs(called, this.#context.tools);
     const isCustom = as.type === 'custom';
     const whole = isCustom || as.members ? { ...as, id: called.id } : undefined;
+    const { legacyFunctions } = this.#context;
+    // `function_call` can contain only one call.
+    if (legacyFunctions && !isCustom && index > 0) return;
     this.#calls.set(at, { index, whole, json: '' });
     if (isCustom) return;
     const call = { name: as.name, arguments: '' };
-    if (this.#context.legacyFunctions) this.#legacyCall(index, call);
-    else {
-      this.#delta({ tool_calls: [{ index, id: called.id, type: 'function', function: call }] });
-    }
+    this.#delta(
+      legacyFunctions
+        ? { function_call: call }
+        : { tool_calls: [{ index, id: called.id, type: 'function', function: call }] },
+    );
   }
 
   #addInput(at: number, json: string): void {
     const call = this.#calls.get(at);
     if (!call) return;
     if (call.whole) call.json += json;
-    else this.#arguments(call.index, json);
+    else this.#delta(this.#arguments(call.index, json));
   }
 
   #endCall(at: number): void {
@@ -145,18 +153,14 @@ export class ChunkEncoder implements MessageEncoder {
     if (type === 'custom') {
       const custom = { name, input: customInput(json) };
       this.#delta({ tool_calls: [{ index, id, type, custom }] });
-    } else this.#arguments(index, argumentsOf(json, members));
+    } else this.#delta(this.#arguments(index, argumentsOf(json, members)));
   }
 
-  #arguments(index: number, json: string): void {
+  #arguments(index: number, json: string): WrittenDelta {
     const call = { arguments: json };
-    if (this.#context.legacyFunctions) this.#legacyCall(index, call);
-    else this.#delta({ tool_calls: [{ index, function: call }] });
-  }
-
-  /** `function_call` can contain only one call. */
-  #legacyCall(index: number, call: ChatCallDelta): void {
-    if (index === 0) this.#delta({ function_call: call });
+    return this.#context.legacyFunctions
+      ? { function_call: call }
+      : { tool_calls: [{ index, function: call }] };
   }
 
   #endThinking(at: number, block: ThinkingBlock): void {

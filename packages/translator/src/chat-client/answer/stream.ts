@@ -7,7 +7,7 @@
 import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js';
 import { MessageReader } from '../../message/message-reader.js';
 import { objectPipe } from '../../message/object-pipe.js';
-import { aroundSample, SAMPLE_TEXT } from '../../message/text-deltas.js';
+import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
 import type { StreamPipe } from '../../wire/stream-pipe.js';
 import type { ChatChunk, WrittenChunk } from './chat-chunk.js';
@@ -51,10 +51,9 @@ function chatPipe<Out>(
   const encoder = new ChunkEncoder(context, (chunk) => {
     ready += `data: ${JSON.stringify(chunk)}\n\n`;
   });
-  let writeText: ((json: string) => void) | undefined;
-
-  function textWriter(): ((json: string) => void) | undefined {
-    const sample = encoder.textChunk(SAMPLE_TEXT);
+  /** All chunks with deltas of one block differ in their string only. */
+  function stringWriter(at: number): WriteString | undefined {
+    const sample = encoder.sampleChunk(at, SAMPLE);
     if (!sample) return undefined;
     const [before, after] = aroundSample(sample);
     return (json) => {
@@ -67,8 +66,7 @@ function chatPipe<Out>(
     written,
     reader: new MessageReader(encoder),
     output: {
-      // All text chunks of a message differ in their text only.
-      textWriter: () => (writeText ??= textWriter()),
+      stringWriter,
       take() {
         const text = ready;
         ready = '';

@@ -253,17 +253,8 @@ export class ItemEvents {
   }
 
   addToCall(call: StreamedItem<CallItem>, text: string): void {
-    const { item } = call;
-    item.text += text;
-    this.#emit({
-      type:
-        item.type === 'function_call'
-          ? 'response.function_call_arguments.delta'
-          : 'response.custom_tool_call_input.delta',
-      sequence_number: this.nextNumber(),
-      ...addressOf(call),
-      delta: text,
-    });
+    call.item.text += text;
+    this.#emit(callDelta(call, text, this.nextNumber()));
   }
 
   closeCall(call: StreamedItem<CallItem>): void {
@@ -393,6 +384,18 @@ export function textDelta(
   return part.type === 'refusal'
     ? { type: 'response.refusal.delta', ...head, delta: text }
     : { type: 'response.output_text.delta', ...head, logprobs: [], delta: text };
+}
+
+export function callDelta(
+  call: StreamedItem<CallItem>,
+  text: string,
+  number: number,
+): WrittenEvent {
+  const type =
+    call.item.type === 'function_call'
+      ? 'response.function_call_arguments.delta'
+      : 'response.custom_tool_call_input.delta';
+  return { type, sequence_number: number, ...addressOf(call), delta: text };
 }
 
 function addressOf({ item, index }: StreamedItem) {

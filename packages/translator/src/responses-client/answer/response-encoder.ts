@@ -8,7 +8,13 @@ import type { LocalToolType } from '../../wire/local-tools.js';
 import type { JsonObject } from '../../wire/raw-json.js';
 import { CustomInputReader, RenamedInputReader } from './custom-input.js';
 import { incompleteReason } from './incomplete-reason.js';
-import { ItemEvents, type StreamedItem, type StreamedPart } from './item-events.js';
+import {
+  callDelta,
+  ItemEvents,
+  type StreamedItem,
+  type StreamedPart,
+  textDelta,
+} from './item-events.js';
 import {
   callItem,
   type CallItem,
@@ -43,6 +49,12 @@ type OpenCall =
       json: string;
     };
 
+export interface BlockDeltas {
+  /** The part or the call that has the whole text. */
+  readonly holder: { text: string };
+  sample(text: string, number: number): WrittenEvent;
+}
+
 export class ResponseEncoder implements MessageEncoder {
   readonly events: ItemEvents;
   readonly #context: TranslateMessageContext;
@@ -67,7 +79,7 @@ export class ResponseEncoder implements MessageEncoder {
         this.#texts.set(event.at, { part: undefined, citations: [] });
         return;
       case 'text': {
-        const part = this.textPart(event.at);
+        const part = this.#textPart(event.at);
         if (part) this.events.addText(part, event.text);
         return;
       }
@@ -112,8 +124,27 @@ export class ResponseEncoder implements MessageEncoder {
     }
   }
 
+  /**
+   * How deltas of this block are written, for a caller that writes them by itself; undefined if
+   * they may not be written one by one.
+   */
+  deltas(at: number): BlockDeltas | undefined {
+    const call = this.#calls.get(at);
+    if (call && 'streamed' in call && !call.reader) {
+      const { streamed } = call;
+      return { holder: streamed.item, sample: (text, number) => callDelta(streamed, text, number) };
+    }
+    const streamed = this.#textPart(at);
+    return (
+      streamed && {
+        holder: streamed.part,
+        sample: (text, number) => textDelta(streamed, text, number),
+      }
+    );
+  }
+
   /** The part for text of this block, which begins with its first text. */
-  textPart(at: number): StreamedPart | undefined {
+  #textPart(at: number): StreamedPart | undefined {
     const text = this.#texts.get(at);
     if (!text) return undefined;
     text.part ??= this.events.openPart('output_text');

@@ -7,11 +7,11 @@
 import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js';
 import { MessageReader } from '../../message/message-reader.js';
 import { objectPipe } from '../../message/object-pipe.js';
-import { aroundSample, SAMPLE_TEXT } from '../../message/text-deltas.js';
+import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 import type { MessageEnd, StreamError, StreamPipe } from '../../wire/stream-pipe.js';
-import { type ItemEvents, textDelta } from './item-events.js';
+import type { ItemEvents } from './item-events.js';
 import { ResponseEncoder } from './response-encoder.js';
 import { type ResponseEvent, sdkResponse } from './response-object.js';
 import type { TranslateMessageContext } from './written-response.js';
@@ -98,17 +98,17 @@ function responsePipe<Out>(
   });
   const { events } = encoder;
 
-  /** All deltas of a part differ in their text and their number only. */
-  function textWriter(at: number): ((json: string) => void) | undefined {
-    const streamed = encoder.textPart(at);
-    if (!streamed) return undefined;
-    const sample = textDelta(streamed, SAMPLE_TEXT, SAMPLE_NUMBER);
+  /** All deltas of one block differ in their string and their number only. */
+  function stringWriter(at: number): WriteString | undefined {
+    const deltas = encoder.deltas(at);
+    if (!deltas) return undefined;
+    const sample = deltas.sample(SAMPLE, SAMPLE_NUMBER);
     const [head, after] = aroundSample(sample);
     const number = head.indexOf(String(SAMPLE_NUMBER));
     const before = `event: ${sample.type}\ndata: ${head.slice(0, number)}`;
     const address = head.slice(number + String(SAMPLE_NUMBER).length);
     return (json) => {
-      streamed.part.text += stringOfJson(json);
+      deltas.holder.text += stringOfJson(json);
       ready += `${before}${events.nextNumber()}${address}${json}${after}\n\n`;
     };
   }
@@ -124,7 +124,7 @@ function responsePipe<Out>(
     written,
     reader: new MessageReader(encoder),
     output: {
-      textWriter,
+      stringWriter,
       take,
       end: (end) => writeFailure(events, end),
     },
