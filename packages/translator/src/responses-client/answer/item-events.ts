@@ -23,6 +23,7 @@ import {
 } from './output-items.js';
 import type {
   ResponseState,
+  UnnumberedEvent,
   UrlCitation,
   WrittenEvent,
   WrittenResponse,
@@ -67,7 +68,7 @@ export class ItemEvents {
   #makeLocalCall: ((index: number) => LocalCallItem) | undefined;
   #sequenceNumber = 0;
   /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
-  #tail: { from: number; readonly events: WrittenEvent[] } | undefined;
+  #tail: { from: number; readonly events: UnnumberedEvent[] } | undefined;
 
   /** The response with which the message ended; undefined before that, and if it failed. */
   finished: WrittenResponse | undefined;
@@ -91,10 +92,10 @@ export class ItemEvents {
   repeatTail(): void {
     const events = this.dropTail();
     this.startTail();
-    for (const event of events) this.#emit({ ...event, sequence_number: this.nextNumber() });
+    for (const event of events) this.#emit(event);
   }
 
-  dropTail(): readonly WrittenEvent[] {
+  dropTail(): readonly UnnumberedEvent[] {
     const { from, events } = this.#tail ?? { from: this.#sequenceNumber, events: [] };
     this.#tail = undefined;
     this.#sequenceNumber = from;
@@ -141,7 +142,6 @@ export class ItemEvents {
     this.#items.push(added);
     this.#emit({
       type: 'response.output_item.added',
-      sequence_number: this.nextNumber(),
       output_index: index,
       item: itemObject(added.item, 'in_progress'),
     });
@@ -154,12 +154,7 @@ export class ItemEvents {
     const { parts } = holder.item;
     const part: Part = { type, text: '' };
     const address = { ...addressOf(holder), content_index: parts.length };
-    this.#emit({
-      type: 'response.content_part.added',
-      sequence_number: this.nextNumber(),
-      ...address,
-      part: partObject(part),
-    });
+    this.#emit({ type: 'response.content_part.added', ...address, part: partObject(part) });
     parts.push(part);
     return { holder, part, address };
   }
@@ -181,7 +176,7 @@ export class ItemEvents {
 
   addText(streamed: StreamedPart, text: string): void {
     streamed.part.text += text;
-    this.#emit(textDelta(streamed, text, this.nextNumber()));
+    this.#emit(textDelta(streamed, text));
   }
 
   /** Adds the pages that a part cites. */
@@ -190,7 +185,6 @@ export class ItemEvents {
     annotations.forEach((annotation, at) => {
       this.#emit({
         type: 'response.output_text.annotation.added',
-        sequence_number: this.nextNumber(),
         ...address,
         annotation_index: at,
         annotation,
@@ -200,15 +194,10 @@ export class ItemEvents {
 
   closePart({ holder, part, address }: StreamedPart): void {
     const { type, text } = part;
-    const head = { sequence_number: this.nextNumber(), ...address };
-    if (type === 'refusal') this.#emit({ type: 'response.refusal.done', ...head, refusal: text });
-    else this.#emit({ type: 'response.output_text.done', ...head, logprobs: [], text });
-    this.#emit({
-      type: 'response.content_part.done',
-      sequence_number: this.nextNumber(),
-      ...address,
-      part: partObject(part),
-    });
+    if (type === 'refusal')
+      this.#emit({ type: 'response.refusal.done', ...address, refusal: text });
+    else this.#emit({ type: 'response.output_text.done', ...address, logprobs: [], text });
+    this.#emit({ type: 'response.content_part.done', ...address, part: partObject(part) });
     this.#close(holder);
   }
 
@@ -218,18 +207,12 @@ export class ItemEvents {
     if (item.summary === undefined) {
       this.#emit({
         type: 'response.reasoning_summary_part.added',
-        sequence_number: this.nextNumber(),
         ...address,
         part: summaryPart(''),
       });
     }
     item.summary = (item.summary ?? '') + text;
-    this.#emit({
-      type: 'response.reasoning_summary_text.delta',
-      sequence_number: this.nextNumber(),
-      ...address,
-      delta: text,
-    });
+    this.#emit({ type: 'response.reasoning_summary_text.delta', ...address, delta: text });
   }
 
   closeReasoning(reasoning: StreamedItem<ReasoningItem>, block: ThinkingBlock): void {
@@ -238,15 +221,9 @@ export class ItemEvents {
     this.#close(reasoning);
     if (item.summary === undefined) return;
     const address = summaryAddress(reasoning);
-    this.#emit({
-      type: 'response.reasoning_summary_text.done',
-      sequence_number: this.nextNumber(),
-      ...address,
-      text: item.summary,
-    });
+    this.#emit({ type: 'response.reasoning_summary_text.done', ...address, text: item.summary });
     this.#emit({
       type: 'response.reasoning_summary_part.done',
-      sequence_number: this.nextNumber(),
       ...address,
       part: summaryPart(item.summary),
     });
@@ -254,23 +231,18 @@ export class ItemEvents {
 
   addToCall(call: StreamedItem<CallItem>, text: string): void {
     call.item.text += text;
-    this.#emit(callDelta(call, text, this.nextNumber()));
+    this.#emit(callDelta(call, text));
   }
 
   closeCall(call: StreamedItem<CallItem>): void {
     const { type, text, calledAs } = call.item;
     this.#close(call);
-    const head = { sequence_number: this.nextNumber(), ...addressOf(call) };
+    const head = addressOf(call);
     if (type === 'custom_tool_call') {
       this.#emit({ type: 'response.custom_tool_call_input.done', ...head, input: text });
     } else {
       const { name } = calledAs;
-      this.#emit({
-        type: 'response.function_call_arguments.done',
-        ...head,
-        name,
-        arguments: text,
-      });
+      this.#emit({ type: 'response.function_call_arguments.done', ...head, name, arguments: text });
     }
   }
 
@@ -298,11 +270,7 @@ export class ItemEvents {
   }
 
   #progress(search: StreamedItem, state: 'in_progress' | 'searching' | 'completed'): void {
-    this.#emit({
-      type: `response.web_search_call.${state}`,
-      sequence_number: this.nextNumber(),
-      ...addressOf(search),
-    });
+    this.#emit({ type: `response.web_search_call.${state}`, ...addressOf(search) });
   }
 
   /** @param status - The status of the items to which no block is still adding. */
@@ -326,7 +294,6 @@ export class ItemEvents {
     streamed.status = status;
     this.#emit({
       type: 'response.output_item.done',
-      sequence_number: this.nextNumber(),
       output_index: streamed.index,
       item: itemObject(streamed.item, status),
     });
@@ -344,18 +311,13 @@ export class ItemEvents {
     this.begin(undefined);
     const { code, message } = responseError(error);
     const details = { code, message, param: null };
-    this.#emit({
-      type: 'error',
-      sequence_number: this.nextNumber(),
-      ...details,
-      error: { type: error.type, ...details },
-    });
+    this.#emit({ type: 'error', ...details, error: { type: error.type, ...details } });
     this.#respond('response.failed', { status: 'failed', output: [], error: { code, message } });
   }
 
   #respond(type: ResponseState, facts: Omit<ResponseFacts, 'messageId'>): WrittenResponse {
     const response = writtenResponse(this.#context, { ...facts, messageId: this.messageId });
-    this.#emit({ type, sequence_number: this.nextNumber(), response });
+    this.#emit({ type, response });
     return response;
   }
 
@@ -364,9 +326,9 @@ export class ItemEvents {
     this.#closed.push(streamed);
   }
 
-  #emit(event: WrittenEvent): void {
+  #emit(event: UnnumberedEvent): void {
     this.#tail?.events.push(event);
-    this.#write(event);
+    this.#write(numbered(event, this.nextNumber()));
   }
 
   /** Takes the number of the next event. A caller that writes an event itself calls this. */
@@ -375,27 +337,22 @@ export class ItemEvents {
   }
 }
 
-export function textDelta(
-  { part, address }: StreamedPart,
-  text: string,
-  number: number,
-): WrittenEvent {
-  const head = { sequence_number: number, ...address };
-  return part.type === 'refusal'
-    ? { type: 'response.refusal.delta', ...head, delta: text }
-    : { type: 'response.output_text.delta', ...head, logprobs: [], delta: text };
+export function numbered(event: UnnumberedEvent, number: number): WrittenEvent {
+  return Object.assign({ type: event.type, sequence_number: number }, event);
 }
 
-export function callDelta(
-  call: StreamedItem<CallItem>,
-  text: string,
-  number: number,
-): WrittenEvent {
+export function textDelta({ part, address }: StreamedPart, text: string): UnnumberedEvent {
+  return part.type === 'refusal'
+    ? { type: 'response.refusal.delta', ...address, delta: text }
+    : { type: 'response.output_text.delta', ...address, logprobs: [], delta: text };
+}
+
+export function callDelta(call: StreamedItem<CallItem>, text: string): UnnumberedEvent {
   const type =
     call.item.type === 'function_call'
       ? 'response.function_call_arguments.delta'
       : 'response.custom_tool_call_input.delta';
-  return { type, sequence_number: number, ...addressOf(call), delta: text };
+  return { type, ...addressOf(call), delta: text };
 }
 
 function addressOf({ item, index }: StreamedItem) {

@@ -27,7 +27,7 @@ import {
   searchItem,
   urlCitations,
 } from './output-items.js';
-import type { WrittenEvent } from './response-object.js';
+import type { UnnumberedEvent, WrittenEvent } from './response-object.js';
 import type { TranslateMessageContext } from './written-response.js';
 
 interface OpenText {
@@ -52,7 +52,7 @@ type OpenCall =
 export interface BlockDeltas {
   /** The part or the call that has the whole text. */
   readonly holder: { text: string };
-  sample(text: string, number: number): WrittenEvent;
+  sample(text: string): UnnumberedEvent;
 }
 
 export class ResponseEncoder implements MessageEncoder {
@@ -132,13 +132,13 @@ export class ResponseEncoder implements MessageEncoder {
     const call = this.#calls.get(at);
     if (call && 'streamed' in call && !call.reader) {
       const { streamed } = call;
-      return { holder: streamed.item, sample: (text, number) => callDelta(streamed, text, number) };
+      return { holder: streamed.item, sample: (text) => callDelta(streamed, text) };
     }
     const streamed = this.#textPart(at);
     return (
       streamed && {
         holder: streamed.part,
-        sample: (text, number) => textDelta(streamed, text, number),
+        sample: (text) => textDelta(streamed, text),
       }
     );
   }

@@ -246,6 +246,10 @@ export type WrittenResponse = Omit<
 export type WrittenEvent =
   ResponseEvent<WrittenResponse> | { type: 'keepalive'; sequence_number: number };
 
+type WithoutNumber<Event> = Event extends unknown ? Omit<Event, 'sequence_number'> : never;
+
+export type UnnumberedEvent = WithoutNumber<WrittenEvent>;
+
 /** The response as SDKs return it. Their types list the values that its settings can have. */
 export function sdkResponse({ usage, ...response }: WrittenResponse): ResponseObject {
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));

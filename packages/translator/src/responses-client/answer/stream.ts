@@ -11,7 +11,7 @@ import { aroundSample, SAMPLE, type WriteString } from '../../message/string-del
 import { encodeUtf8 } from '../../wire/bytes.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 import type { MessageEnd, StreamError, StreamPipe } from '../../wire/stream-pipe.js';
-import type { ItemEvents } from './item-events.js';
+import { type ItemEvents, numbered } from './item-events.js';
 import { ResponseEncoder } from './response-encoder.js';
 import { type ResponseEvent, sdkResponse } from './response-object.js';
 import type { TranslateMessageContext } from './written-response.js';
@@ -102,7 +102,7 @@ function responsePipe<Out>(
   function stringWriter(at: number): WriteString | undefined {
     const deltas = encoder.deltas(at);
     if (!deltas) return undefined;
-    const sample = deltas.sample(SAMPLE, SAMPLE_NUMBER);
+    const sample = numbered(deltas.sample(SAMPLE), SAMPLE_NUMBER);
     const [head, after] = aroundSample(sample);
     const number = head.indexOf(String(SAMPLE_NUMBER));
     const before = `event: ${sample.type}\ndata: ${head.slice(0, number)}`;
