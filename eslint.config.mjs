@@ -25,9 +25,11 @@ const TRANSLATOR_LAYERS = {
     'wire',
   ],
   'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
-  'native-client': [],
-  'native-client/request': ['native-client', 'reading', 'wire'],
-  'native-client/answer': ['native-client', 'reading', 'wire'],
+  // The other direction, which nothing else imports (docs/decisions/0075).
+  'reverse/context': [],
+  'reverse/request': ['reverse/context', 'reading', 'wire'],
+  'reverse/answer': ['reverse/context', 'reading', 'wire'],
+  reverse: ['reverse/context', 'reverse/request', 'reverse/answer', 'reading', 'wire'],
   // The public entries. (`features`, above, is one too.)
   native: ['wire'],
   models: ['chat-client/request'],
@@ -36,9 +38,6 @@ const TRANSLATOR_LAYERS = {
     'chat-client',
     'chat-client/request',
     'chat-client/answer',
-    'native-client',
-    'native-client/request',
-    'native-client/answer',
     'responses-client',
     'responses-client/request',
     'responses-client/answer',
@@ -47,7 +46,6 @@ const TRANSLATOR_LAYERS = {
   ],
   mapping: ['reading'],
   streams: ['chat-client/answer', 'wire'],
-  reverse: ['native-client', 'native-client/request', 'native-client/answer'],
   responses: ['responses-client', 'responses-client/request', 'responses-client/answer', 'wire'],
   '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'message', 'reading', 'wire'],
 };

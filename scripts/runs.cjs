@@ -18,7 +18,7 @@ const { env } = require('node:process');
 const RUNS = {
   'packages/translator/test/request-properties.test.ts': { inputs: [400, 4_000] },
   'packages/translator/test/responses-properties.test.ts': { inputs: [400, 4_000] },
-  'packages/translator/test/reverse-properties.test.ts': {
+  'packages/translator/test/reverse/properties.test.ts': {
     inputs: [400, 4_000],
     // Each run reads a whole stream twice.
     streams: [100, 1_000],

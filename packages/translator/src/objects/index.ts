@@ -6,23 +6,13 @@
 import type { NativeRequest } from '../chat-client/request/native-request.js';
 import { translateRequest, type TranslateRequestOptions } from '../chat-client/request/request.js';
 import type { ResponseContext } from '../chat-client/response-context.js';
-import { translateCompletion } from '../native-client/answer/completion.js';
-import type { NativeMessage } from '../native-client/answer/message.js';
-import type { MessageContext } from '../native-client/message-context.js';
-import type { ChatRequest } from '../native-client/request/chat-request.js';
-import {
-  translateMessagesRequest,
-  type TranslateMessagesOptions,
-} from '../native-client/request/request.js';
 import {
   translateResponsesRequest,
   type TranslateResponsesOptions,
 } from '../responses-client/request/request.js';
 import type { ResponsesContext } from '../responses-client/response-context.js';
 import type { Note, RequestProblem } from '../reading/note.js';
-import { isTooDeep, type JsonText } from '../wire/raw-json.js';
-import type { StreamError } from '../wire/stream-pipe.js';
-import type { UsageReading } from '../wire/usage.js';
+import type { Written } from '../wire/written.js';
 
 export { toChatCompletion } from '../chat-client/answer/response.js';
 export type { ChatCompletionTranslation } from '../chat-client/answer/response.js';
@@ -40,22 +30,8 @@ export type {
   UrlCitation,
 } from '../responses-client/answer/response-object.js';
 
-/**
- * The type of a value after writing and reading it as JSON: no undefined members, and not readonly.
- */
-type Written<Value> = Value extends JsonText
-  ? Record<string, unknown>
-  : Value extends readonly (infer Item)[]
-    ? Written<Item>[]
-    : Value extends object
-      ? { -readonly [Key in keyof Value]: Written<Exclude<Value[Key], undefined>> }
-      : Value;
-
 /** A native request. Anthropic's SDK takes it as `MessageCreateParams`. */
 export type MessageParams = Omit<Written<NativeRequest>, 'stream'> & { stream?: boolean };
-/** A chat request. OpenAI's SDK takes it as `ChatCompletionCreateParams`. */
-export type ChatParams = Omit<Written<ChatRequest>, 'stream'> & { stream?: boolean };
-
 export interface Refused {
   readonly outcome: 'refused';
   readonly problem: RequestProblem;
@@ -91,51 +67,6 @@ export function toMessageParams(
   if (result.outcome === 'refused') return result;
   const { body, ...rest } = result;
   return { ...rest, params: JSON.parse(body) as MessageParams };
-}
-
-const TOO_DEEP = { outcome: 'malformed', reason: 'the object is nested too deeply' } as const;
-
-export type ChatParamsTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly params: ChatParams;
-      readonly stream: boolean;
-      readonly response: MessageContext;
-      readonly notes: readonly Note[];
-    }
-  | Refused;
-
-/** `translateMessagesRequest` for objects, such as `Anthropic.MessageCreateParams`. */
-export function toChatParams(
-  params: object,
-  options: TranslateMessagesOptions,
-): ChatParamsTranslation {
-  if (isTooDeep(params)) {
-    const problem = { message: `the body: ${TOO_DEEP.reason}`, param: null, code: 'invalid_value' };
-    return { outcome: 'refused', problem };
-  }
-  const result = translateMessagesRequest(JSON.stringify(params), options);
-  if (result.outcome === 'refused') return result;
-  const { body, ...rest } = result;
-  return { ...rest, params: JSON.parse(body) as ChatParams };
-}
-
-export type MessageTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly message: NativeMessage;
-      readonly usage: UsageReading;
-    }
-  | { readonly outcome: 'error'; readonly error: StreamError }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/** `translateCompletion` for objects, such as `OpenAI.ChatCompletion`. */
-export function toMessage(completion: object, context: MessageContext): MessageTranslation {
-  if (isTooDeep(completion)) return TOO_DEEP;
-  const result = translateCompletion(JSON.stringify(completion), context);
-  if (result.outcome !== 'translated') return result;
-  const { body, usage } = result;
-  return { outcome: 'translated', message: JSON.parse(body) as NativeMessage, usage };
 }
 
 export type ResponseParamsTranslation =

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { translateRequest, translateResponse, type ModelTraits } from '../src/index.js';
+import { translateRequest, translateResponse, type ModelTraits } from '../../src/index.js';
 import {
   createMessageEventStream,
   createMessageStream,
@@ -10,10 +10,10 @@ import {
   translateCompletion,
   translateMessagesRequest,
   type NativeEvent,
-} from '../src/reverse/index.js';
-import { CONTEXT, cutAt, run } from './replay-vectors.js';
-import { traitsNamed } from './reverse-vectors.js';
-import { runs } from '../../../scripts/runs.cjs';
+} from '../../src/reverse/index.js';
+import { CONTEXT, cutAt, run } from '../replay-vectors.js';
+import { traitsNamed } from './vectors.js';
+import { runs } from '../../../../scripts/runs.cjs';
 
 /** `TEST_RUNS=200000` looks for rarer cases. */
 const RUNS = runs(__filename, 'inputs');

@@ -1,14 +1,14 @@
 /** `translateCompletion` and `translateChatError` with their vectors. */
 
 import { describe, expect, it } from '@jest/globals';
-import { readUsage } from '../src/index.js';
+import { readUsage } from '../../src/index.js';
 import {
   ERROR_STATUS,
   errorOfStatus,
   statusOfError,
   translateChatError,
   translateCompletion,
-} from '../src/reverse/index.js';
+} from '../../src/reverse/index.js';
 import {
   contextOf,
   load,
@@ -16,8 +16,8 @@ import {
   textOf,
   type ErrorVector,
   type ResponseVector,
-} from './reverse-vectors.js';
-import { titled } from './titled.js';
+} from './vectors.js';
+import { titled } from '../titled.js';
 
 describe('translateCompletion, with vectors', () => {
   it.each(titled(load<ResponseVector>('response')))('%s', (_title, vector) => {

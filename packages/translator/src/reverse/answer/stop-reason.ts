@@ -2,7 +2,7 @@
 
 import { type JsonObject, stringOf } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
-import type { MessageContext } from '../message-context.js';
+import type { MessageContext } from '../context/message-context.js';
 import type { NativeErrorType } from './errors.js';
 import type { StopMembers, StopReason } from './message.js';
 

@@ -10,7 +10,7 @@ import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../../wire/native-events.
 import { isJsonObject, parseObject } from '../../wire/raw-json.js';
 import { isEventStream, MAX_EVENT_BYTES, readEvent } from '../../wire/sse.js';
 import type { StreamEnd, StreamPipe } from '../../wire/stream-pipe.js';
-import type { MessageContext } from '../message-context.js';
+import type { MessageContext } from '../context/message-context.js';
 import { createEventWriter } from './event-writer.js';
 import type { NativeEvent } from './message.js';
 

@@ -14,7 +14,7 @@ import {
   stringOf,
 } from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
-import type { MessageContext } from '../message-context.js';
+import type { MessageContext } from '../context/message-context.js';
 import { BlockQueue } from './block-queue.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';

@@ -1,9 +1,9 @@
-/** The vectors in `vectors/reverse`, and functions that several suites share. */
+/** The vectors in `vectors`, and functions that several suites share. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StreamEnd, StreamError, Usage } from '../src/index.js';
-import type { ChatTraits, MessageContext } from '../src/reverse/index.js';
+import type { StreamEnd, StreamError, Usage } from '../../src/index.js';
+import type { ChatTraits, MessageContext } from '../../src/reverse/index.js';
 
 interface Vector {
   readonly why: string;
@@ -134,7 +134,7 @@ export function traitsNamed(name = 'openai'): ChatTraits {
 export function load<Kind extends Vector>(
   kind: 'request' | 'response' | 'stream' | 'error',
 ): (readonly [name: string, vector: Kind])[] {
-  const folder = join(__dirname, 'vectors/reverse', kind);
+  const folder = join(__dirname, 'vectors', kind);
   return readdirSync(folder)
     .sort()
     .map((file) => {

@@ -1,9 +1,9 @@
-/** `translateMessagesRequest` with the vectors in `vectors/reverse/request`: one file per case. */
+/** `translateMessagesRequest` with the vectors in `vectors/request`: one file per case. */
 
 import { describe, expect, it } from '@jest/globals';
-import { MESSAGE_FIELDS, translateMessagesRequest } from '../src/reverse/index.js';
-import { load, textOf, traitsNamed, type RequestVector } from './reverse-vectors.js';
-import { titled } from './titled.js';
+import { MESSAGE_FIELDS, translateMessagesRequest } from '../../src/reverse/index.js';
+import { load, textOf, traitsNamed, type RequestVector } from './vectors.js';
+import { titled } from '../titled.js';
 
 describe('translateMessagesRequest, with vectors', () => {
   it.each(titled(load<RequestVector>('request')))('%s', (_title, vector) => {

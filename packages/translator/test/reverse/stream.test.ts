@@ -1,4 +1,4 @@
-/** `createMessageStream` with `vectors/reverse/stream`: split, as objects, and read by the SDKs. */
+/** `createMessageStream` with `vectors/stream`: split, as objects, and read by the SDKs. */
 
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
@@ -6,18 +6,18 @@ import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createMessageStreamTap } from '../src/native/index.js';
+import { createMessageStreamTap } from '../../src/native/index.js';
 import {
   createMessageEventStream,
   createMessageStream,
   translateCompletion,
   type NativeEvent,
-} from '../src/reverse/index.js';
-import { iterateThrough, transformThrough } from '../src/streams/index.js';
-import { assembled } from './assembled-completion.js';
-import { bytewise, cutAt, run } from './replay-vectors.js';
-import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './reverse-vectors.js';
-import { titled } from './titled.js';
+} from '../../src/reverse/index.js';
+import { iterateThrough, transformThrough } from '../../src/streams/index.js';
+import { assembled } from '../assembled-completion.js';
+import { bytewise, cutAt, run } from '../replay-vectors.js';
+import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './vectors.js';
+import { titled } from '../titled.js';
 
 const VECTORS = load<StreamVector>('stream');
 const COMPLETE = VECTORS.filter(([, { outcome }]) => outcome === 'complete');

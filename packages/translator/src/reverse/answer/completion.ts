@@ -18,7 +18,7 @@ import {
 } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import type { UsageReading } from '../../wire/usage.js';
-import type { MessageContext } from '../message-context.js';
+import type { MessageContext } from '../context/message-context.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import {

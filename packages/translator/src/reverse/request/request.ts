@@ -10,7 +10,7 @@ import type { Note, RequestProblem } from '../../reading/note.js';
 import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { finishNotes } from '../../reading/translation.js';
-import type { MessageContext } from '../message-context.js';
+import type { MessageContext } from '../context/message-context.js';
 import { type ChatRequest, type ChatResponseFormat, writeChatRequest } from './chat-request.js';
 import { noteIgnoredMembers } from './message-fields.js';
 import { translateTurns } from './messages.js';

@@ -16,8 +16,8 @@ import {
   type NativeMessage,
   type NativeUsage,
   type StopReason,
-} from '../src/reverse/index.js';
-import type { ChatMessage, ChatRequest } from '../src/native-client/request/chat-request.js';
+} from '../../src/reverse/index.js';
+import type { ChatMessage, ChatRequest } from '../../src/reverse/request/chat-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 

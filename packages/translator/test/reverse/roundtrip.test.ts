@@ -13,17 +13,17 @@ import {
   type ModelTraits,
   type Note,
   type StreamPipe,
-} from '../src/index.js';
-import { nativeSchemas } from '../src/features/index.js';
-import { NOT_STRICT } from '../src/native-client/request/strict-schema.js';
+} from '../../src/index.js';
+import { nativeSchemas } from '../../src/features/index.js';
+import { NOT_STRICT } from '../../src/reverse/request/strict-schema.js';
 import {
   createMessageStream,
   translateCompletion,
   translateMessagesRequest,
-} from '../src/reverse/index.js';
-import { assembled } from './assembled-completion.js';
-import { CONTEXT, STREAM_VECTORS, bytesOf, contextOf, optionsOf, run } from './replay-vectors.js';
-import * as reverse from './reverse-vectors.js';
+} from '../../src/reverse/index.js';
+import { assembled } from '../assembled-completion.js';
+import { CONTEXT, STREAM_VECTORS, bytesOf, contextOf, optionsOf, run } from '../replay-vectors.js';
+import * as reverse from './vectors.js';
 
 const MODEL: ModelTraits = {
   sampling: 'accepted',
@@ -57,7 +57,7 @@ function backwards(native: string): { body: string; notes: readonly Note[] } {
 function nativeVectors(
   kind: 'request' | 'response',
 ): (readonly [name: string, vector: { readonly native?: object | string }])[] {
-  const folder = join(__dirname, 'vectors', kind);
+  const folder = join(__dirname, '../vectors', kind);
   return readdirSync(folder)
     .sort()
     .map((file) => [
