@@ -4,6 +4,12 @@ import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
 import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
 
+const CLIENTS_AND_BELOW = [
+  ...['chat-client', 'chat-client/request', 'chat-client/answer'],
+  ...['responses-client', 'responses-client/request', 'responses-client/answer'],
+  ...['message', 'reading', 'wire'],
+];
+
 /**
  * The folders of the translator, from the bottom up, each with the other folders that its files may
  * import.
@@ -30,24 +36,15 @@ const TRANSLATOR_LAYERS = {
   'reverse/request': ['reverse/context', 'reading', 'wire'],
   'reverse/answer': ['reverse/context', 'reading', 'wire'],
   reverse: ['reverse/context', 'reverse/request', 'reverse/answer', 'reading', 'wire'],
-  // The public entries. (`features`, above, is one too.)
-  native: ['wire'],
   models: ['chat-client/request'],
   errors: ['wire'],
-  objects: [
-    'chat-client',
-    'chat-client/request',
-    'chat-client/answer',
-    'responses-client',
-    'responses-client/request',
-    'responses-client/answer',
-    'reading',
-    'wire',
-  ],
   mapping: ['reading'],
-  streams: ['chat-client/answer', 'wire'],
-  responses: ['responses-client', 'responses-client/request', 'responses-client/answer', 'wire'],
-  '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'message', 'reading', 'wire'],
+  streams: ['wire'],
+  // The public entries.
+  native: ['wire'],
+  objects: CLIENTS_AND_BELOW,
+  '.': [...CLIENTS_AND_BELOW, 'features', 'models', 'errors', 'mapping', 'streams'],
+  fetch: [...CLIENTS_AND_BELOW, 'errors', 'streams'],
 };
 
 /** The rooms of the gateway, from the ground up (docs/decisions/0066). */

@@ -19,9 +19,9 @@ import { BUNDLES, PAGE_LIMITS } from './size-limits.mjs';
  * @type {readonly [entry: string, single: string, share: number][]}
  */
 const SINGLES = [
-  ['@gateway/translator', 'normalizeToolChoice', 0.15],
-  ['@gateway/translator', 'translateRequest', 0.7],
-  ['@gateway/translator/streams', 'transformThrough', 0.15],
+  ['@gateway/translator', 'normalizeToolChoice', 0.1],
+  ['@gateway/translator', 'translateRequest', 0.4],
+  ['@gateway/translator', 'transformThrough', 0.1],
 ];
 
 await withScratch(async (dir) => {

@@ -42,7 +42,7 @@ describe('the example of a native upstream', () => {
     const completion = await client.chat.completions.create(ask);
     expect(completion.choices[0]?.message.content).toBe('Hello');
     expect(completion.usage?.total_tokens).toBe(3);
-    expect(sent).toMatchObject([{ model: 'claude-sonnet-5', max_tokens: 128_000 }]);
+    expect(sent).toMatchObject([{ model: 'claude-sonnet-5', max_tokens: 21_333 }]);
   });
 
   it('refuses a request that it cannot translate', async () => {

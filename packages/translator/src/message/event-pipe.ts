@@ -149,6 +149,9 @@ export function eventPipe<Out>({
   const pipe = {
     isFinished: false,
     push(chunk: Uint8Array) {
+      if (!ArrayBuffer.isView(chunk)) {
+        throw new TypeError('this pipe takes bytes: for objects of events see `/objects`');
+      }
       if (!pipe.isFinished) {
         let isUsual = true;
         const passOnce = (from: number) => {

@@ -1,6 +1,6 @@
 /** Passes native events, given as objects, to a reader, and returns what its encoder wrote. */
 
-import { isJsonObject } from '../wire/raw-json.js';
+import { isJsonObject, objectOf, stringOf } from '../wire/raw-json.js';
 import type { MessageEnd, StreamPipe } from '../wire/stream-pipe.js';
 import type { MessageReader } from './message-reader.js';
 
@@ -23,10 +23,18 @@ export function objectPipe<Item>(
   const pipe = {
     isFinished: false,
     push(event: object) {
+      if (ArrayBuffer.isView(event)) {
+        throw new TypeError('this pipe takes the objects of events: bytes need createChatStream');
+      }
       if (isJsonObject(event)) reader.read(event, '');
       else reader.fail('malformed');
       pipe.isFinished = reader.isFinished;
       return output.take();
+    },
+    /** SDKs turn an error event into an error that has the event as its `error`. */
+    sourceFailed(error: unknown) {
+      const reported = objectOf(objectOf(objectOf(error)['error'])['error']);
+      if (stringOf(reported['type']) !== '') reader.fail('error_event', reported);
     },
     end() {
       const end = reader.end();

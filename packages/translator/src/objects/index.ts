@@ -17,6 +17,9 @@ import type { Written } from '../wire/written.js';
 export { toChatCompletion } from '../chat-client/answer/response.js';
 export type { ChatCompletionTranslation } from '../chat-client/answer/response.js';
 export type { ChatCompletion } from '../chat-client/answer/completion.js';
+export { createChatChunkStream } from '../chat-client/answer/stream.js';
+export type { ChatStreamError } from '../chat-client/answer/error-events.js';
+export type { ChatCallDelta, ChatChunk, ChatDelta } from '../chat-client/answer/chat-chunk.js';
 export { createResponseEventStream } from '../responses-client/answer/stream.js';
 export { toResponse } from '../responses-client/answer/response.js';
 export type { ResponseObjectTranslation } from '../responses-client/answer/response.js';
@@ -53,7 +56,7 @@ export type MessageParamsTranslation =
  * @param chat - For instance `OpenAI.ChatCompletionCreateParams`. It is not changed.
  * @example
  * import { toMessageParams } from '@gateway/translator/objects';
- * import { optionsOf } from '@gateway/translator/models';
+ * import { optionsOf } from '@gateway/translator';
  *
  * const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
  * const result = toMessageParams(chat, optionsOf('claude-sonnet-5')!);
@@ -85,7 +88,7 @@ export type ResponseParamsTranslation =
  * @param request - For instance `OpenAI.Responses.ResponseCreateParams`. It is not changed.
  * @example
  * import { responseParamsToMessageParams } from '@gateway/translator/objects';
- * import { optionsOf } from '@gateway/translator/models';
+ * import { optionsOf } from '@gateway/translator';
  *
  * const request = { model: 'm', input: 'Hi' };
  * const result = responseParamsToMessageParams(request, optionsOf('claude-sonnet-5')!);

@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { errorBody } from '@gateway/translator';
+import { transformThrough } from '@gateway/translator/fetch';
 import {
   createMessageStream,
   statusOfError,
@@ -7,7 +8,6 @@ import {
 } from '@gateway/translator/reverse';
 import { translateCompletion, translateMessagesRequest } from '@gateway/translator/reverse';
 import type { ChatTraits } from '@gateway/translator/reverse';
-import { transformThrough } from '@gateway/translator/streams';
 
 const traits: ChatTraits = {
   maxTokens: 'max_completion_tokens',

@@ -10,11 +10,11 @@ import {
   readUsage,
   translateRequest,
   translateResponse,
+  nativeSchemas,
   type ModelTraits,
   type Note,
   type StreamPipe,
 } from '../../src/index.js';
-import { nativeSchemas } from '../../src/features/index.js';
 import { NOT_STRICT } from '../../src/reverse/request/strict-schema.js';
 import {
   createMessageStream,

@@ -13,7 +13,8 @@ import {
   translateCompletion,
   type NativeEvent,
 } from '../../src/reverse/index.js';
-import { iterateThrough, transformThrough } from '../../src/streams/index.js';
+import { transformThrough } from '../../src/fetch/index.js';
+import { iterateThrough } from '../../src/index.js';
 import { assembled } from '../assembled-completion.js';
 import { bytewise, cutAt, run } from '../replay-vectors.js';
 import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './vectors.js';

@@ -9,6 +9,7 @@
 import type { Note, RequestProblem } from '../../reading/note.js';
 import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
+import { requireOption } from '../../wire/require-option.js';
 import { finishNotes } from '../../reading/translation.js';
 import type { MessageContext } from '../context/message-context.js';
 import { type ChatRequest, type ChatResponseFormat, writeChatRequest } from './chat-request.js';
@@ -80,6 +81,10 @@ export function translateMessagesRequest(
   body: string | Uint8Array,
   options: TranslateMessagesOptions,
 ): MessagesRequestTranslation {
+  const { model, traits } = options ?? {};
+  requireOption('model', model, "the upstream's name of the model");
+  requireOption('traits.maxTokens', traits?.maxTokens, 'the member that limits the answer');
+  requireOption('traits.effort', traits?.effort, 'a list');
   try {
     return translate(body, options);
   } catch (error) {

@@ -1,7 +1,6 @@
 /**
- * Turns a {@link StreamPipe} into an async iterable or a web stream. Both apply back-pressure: they
- * read from their source only as fast as their own output is read. The iterable has no buffer
- * besides the pipe. The web stream also queues at most one chunk and the output of one.
+ * Turns a {@link StreamPipe} into an async iterable with back-pressure: it reads from its source
+ * only as fast as its own output is read, and has no buffer besides the pipe.
  */
 
 import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
@@ -28,7 +27,7 @@ export interface PipeThroughOptions<Out> {
  *
  * @example
  * import { createChatStream } from '@gateway/translator';
- * import { iterateThrough } from '@gateway/translator/streams';
+ * import { iterateThrough } from '@gateway/translator';
  *
  * const context = { model: 'm', includeUsage: false, legacyFunctions: false, created: 0 };
  * const { body } = new Response('data: {"type":"ping"}\n\n');
@@ -74,6 +73,7 @@ async function* generate<In, Out extends Uint8Array | string | readonly unknown[
         result = await input.next();
       } catch (error) {
         fault = { error };
+        pipe.sourceFailed?.(error);
         isOpen = false;
         break;
       }
@@ -92,48 +92,8 @@ async function* generate<In, Out extends Uint8Array | string | readonly unknown[
   if (fault !== undefined) throw fault.error;
 }
 
-/**
- * Turns a pipe into a web `TransformStream`: write bytes or objects to it, and read the output.
- *
- * A stream that fails ends with the pipe's error event and closes. An error of the source errors
- * the readable side at once, as in every web stream: nothing can be sent after it, and `onEnd` is
- * not called. As soon as the pipe is finished, the readable side closes and the source is
- * cancelled. The writable side queues at most one chunk, and the readable side at most the output
- * of one.
- *
- * @example
- * import { createChatStream } from '@gateway/translator';
- * import { transformThrough } from '@gateway/translator/streams';
- *
- * const context = { model: 'm', includeUsage: false, legacyFunctions: false, created: 0 };
- * const { body } = new Response('data: {"type":"ping"}\n\n');
- * const chunks = body!.pipeThrough(transformThrough(createChatStream(context)));
- * await new Response(chunks).text();
- */
-export function transformThrough<In, Out extends Uint8Array | string | readonly unknown[]>(
-  pipe: StreamPipe<In, Out>,
-  { onEnd }: PipeThroughOptions<Out> = {},
-): TransformStream<In, PieceOf<Out>> {
-  type Controller = TransformStreamDefaultController<PieceOf<Out>>;
-
-  async function finish(controller: Controller): Promise<void> {
-    const end = pipe.end();
-    await onEnd?.(end);
-    for (const piece of piecesOf(end.tail)) controller.enqueue(piece);
-  }
-
-  return new TransformStream<In, PieceOf<Out>>({
-    async transform(chunk, controller) {
-      for (const piece of piecesOf(pipe.push(chunk))) controller.enqueue(piece);
-      if (!pipe.isFinished) return;
-      await finish(controller);
-      controller.terminate();
-    },
-    flush: finish,
-  });
-}
-
-function* piecesOf<Out extends Uint8Array | string | readonly unknown[]>(
+/** The pieces of an output that is not empty. */
+export function* piecesOf<Out extends Uint8Array | string | readonly unknown[]>(
   out: Out,
 ): Generator<PieceOf<Out>> {
   if (out.length === 0) return;

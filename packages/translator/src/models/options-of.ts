@@ -3,21 +3,24 @@
  * https://platform.claude.com/docs/en/about-claude/models/overview
  */
 
+import type { ModelOptions } from '../chat-client/request/model-options.js';
 import type { ModelTraits } from '../chat-client/request/traits.js';
 import { KNOWN_MODELS, KNOWN_TRAITS } from './known-models.js';
 
-/** The options of `translateRequest` that depend on the model. */
-export interface ModelOptions {
-  readonly model: string;
-  readonly traits: ModelTraits;
-  /** The most tokens of one answer. */
-  readonly maxOutputTokens: number;
-}
+/**
+ * What Anthropic's SDKs expect to be generated in ten minutes, at 128,000 tokens an hour. They
+ * refuse to send a request for more unless it is streamed.
+ */
+const TEN_MINUTES_OF_TOKENS = 21_333;
 
 const OPTIONS: ReadonlyMap<string, Omit<ModelOptions, 'model'>> = /* @__PURE__ */ new Map(
   KNOWN_MODELS.map(([id, index, thousands]) => [
     id,
-    { traits: KNOWN_TRAITS[index]!, maxOutputTokens: thousands * 1000 },
+    {
+      traits: KNOWN_TRAITS[index]!,
+      maxOutputTokens: thousands * 1000,
+      plainOutputTokens: TEN_MINUTES_OF_TOKENS,
+    },
   ]),
 );
 
