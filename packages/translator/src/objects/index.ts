@@ -16,10 +16,14 @@ import type { Written } from '../wire/written.js';
 
 export { toChatCompletion } from '../chat-client/answer/response.js';
 export type { ChatCompletionTranslation } from '../chat-client/answer/response.js';
-export type { ChatCompletion } from '../chat-client/answer/completion.js';
+export type {
+  ChatCallDelta,
+  ChatChunk,
+  ChatCompletion,
+  ChatDelta,
+} from '../chat-client/answer/completion.js';
 export { createChatChunkStream } from '../chat-client/answer/stream.js';
 export type { ChatStreamError } from '../chat-client/answer/error-events.js';
-export type { ChatCallDelta, ChatChunk, ChatDelta } from '../chat-client/answer/chat-chunk.js';
 export { createResponseEventStream } from '../responses-client/answer/stream.js';
 export { toResponse } from '../responses-client/answer/response.js';
 export type { ResponseObjectTranslation } from '../responses-client/answer/response.js';

@@ -11,7 +11,7 @@ import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
 import { chatUsage } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
-import type { WrittenChunk, WrittenDelta } from './chat-chunk.js';
+import type { WrittenChunk, WrittenDelta } from './completion.js';
 import { type FinishReason, finishReason } from './finish-reason.js';
 import { chatServiceTier } from './service-tier.js';
 

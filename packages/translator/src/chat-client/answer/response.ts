@@ -6,9 +6,8 @@
 
 import { encodeBody, encodeObject, type MessageReport } from '../../message/whole-message.js';
 import type { MessageEncoder } from '../../message/message-reader.js';
-import type { WrittenChunk } from './chat-chunk.js';
 import { ChunkEncoder, type TranslateResponseContext } from './chunk-encoder.js';
-import { type ChatCompletion, completionOf } from './completion.js';
+import { type ChatCompletion, completionOf, type WrittenChunk } from './completion.js';
 
 type Malformed = MessageReport & { readonly outcome: 'malformed' };
 

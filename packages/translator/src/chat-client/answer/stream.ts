@@ -10,7 +10,7 @@ import { objectPipe } from '../../message/object-pipe.js';
 import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
 import type { StreamPipe } from '../../wire/stream-pipe.js';
-import type { ChatChunk, WrittenChunk } from './chat-chunk.js';
+import type { ChatChunk, WrittenChunk } from './completion.js';
 import { ChunkEncoder, type TranslateResponseContext } from './chunk-encoder.js';
 import { chatErrorText, type ChatStreamError, chatStreamError } from './error-events.js';
 

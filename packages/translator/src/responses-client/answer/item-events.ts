@@ -12,7 +12,6 @@ import {
   itemId,
   itemObject,
   type ItemStatus,
-  type LocalCallItem,
   type MessageItem,
   type OutputItem,
   type Part,
@@ -20,6 +19,7 @@ import {
   type ReasoningItem,
   type SearchItem,
   summaryPart,
+  type WholeItem,
 } from './output-items.js';
 import type {
   ResponseState,
@@ -64,8 +64,8 @@ export class ItemEvents {
   readonly #items: StreamedItem[] = [];
   /** Items to which a block has stopped adding since the last `finishItems`. */
   #closed: StreamedItem[] = [];
-  /** Makes the item of a call that has ended; undefined unless it is the last one so far. */
-  #makeLocalCall: ((index: number) => LocalCallItem) | undefined;
+  /** Makes the item that comes whole; undefined unless it is the last one so far. */
+  #makeWhole: ((index: number) => WholeItem) | undefined;
   #sequenceNumber = 0;
   /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
   #tail: { from: number; readonly events: UnnumberedEvent[] } | undefined;
@@ -247,12 +247,12 @@ export class ItemEvents {
   }
 
   /**
-   * Adds a call of a tool that the client runs itself, whole, once it is known that the message
-   * goes on or is complete. A call that was cut off is left out: the client would run a part of it.
+   * Adds an item that is written whole, once it is known that the message goes on or is complete.
+   * A call that was cut off is left out: the client would run a part of it.
    */
-  addLocalCall(makeItem: (index: number) => LocalCallItem): void {
+  addWhole(makeItem: (index: number) => WholeItem): void {
     this.finishItems('completed');
-    this.#makeLocalCall = makeItem;
+    this.#makeWhole = makeItem;
   }
 
   /** Adds a search, which stays open until {@link closeSearch}. */
@@ -282,8 +282,8 @@ export class ItemEvents {
       if (streamed.openBlocks > 0 || streamed.status !== 'in_progress') continue;
       this.#finish(streamed, status);
     }
-    const makeItem = this.#makeLocalCall;
-    this.#makeLocalCall = undefined;
+    const makeItem = this.#makeWhole;
+    this.#makeWhole = undefined;
     if (!makeItem || status === 'incomplete') return;
     const call = this.add(makeItem);
     call.openBlocks = 0;

@@ -13,11 +13,17 @@ import type { CalledAs } from '../../wire/called-as.js';
 import { callMembers, isLocalType, type LocalToolType } from '../../wire/local-tools.js';
 import type { JsonObject } from '../../wire/raw-json.js';
 import { incompleteReason } from './incomplete-reason.js';
-import type { ResponseItem, ResponsePart, SummaryPart, UrlCitation } from './response-object.js';
+import {
+  ITEM_PREFIXES,
+  type ResponseItem,
+  type ResponsePart,
+  type SummaryPart,
+  type UrlCitation,
+} from './response-object.js';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export type OutputItem = MessageItem | ReasoningItem | CallItem | LocalCallItem | SearchItem;
+export type OutputItem = MessageItem | ReasoningItem | CallItem | WholeItem | SearchItem;
 
 export interface MessageItem {
   readonly type: 'message';
@@ -50,12 +56,14 @@ export interface CallItem {
   text: string;
 }
 
-/** A call of a tool that the client runs itself and that has an item of its own. */
-export interface LocalCallItem {
-  readonly type: `${LocalToolType}_call`;
+/** An item that is written whole, such as a call of a tool that the client runs itself. */
+export interface WholeItem {
+  readonly type: Exclude<
+    ResponseItem['type'],
+    (MessageItem | ReasoningItem | CallItem | SearchItem)['type']
+  >;
   readonly id: string;
-  readonly callId: string;
-  /** The members that have the input. */
+  /** The members beside `id`, `type` and `status`. */
   readonly members: JsonObject;
 }
 
@@ -68,26 +76,13 @@ export interface SearchItem {
   outcome: SearchOutcome;
 }
 
-/** The prefixes that OpenAI's ids have. Some clients check them. */
-const PREFIXES = {
-  message: 'msg',
-  reasoning: 'rs',
-  function_call: 'fc',
-  custom_tool_call: 'ctc',
-  shell_call: 'sh',
-  local_shell_call: 'lsh',
-  apply_patch_call: 'apc',
-  tool_search_call: 'tsc',
-  web_search_call: 'ws',
-} as const;
-
 /** The id of an item: the same in a stream and in a plain response. */
 export function itemId(
   type: OutputItem['type'],
   messageId: string | undefined,
   index: number,
 ): string {
-  return `${PREFIXES[type]}_${bareId(messageId)}_${index}`;
+  return `${ITEM_PREFIXES[type]}_${bareId(messageId)}_${index}`;
 }
 
 /** The id of the response that a native message becomes. */
@@ -125,10 +120,10 @@ export function localCallItem(
   called: CalledTool,
   json: string,
   { messageId, index }: ItemPlace,
-): LocalCallItem {
+): WholeItem {
   const type = `${tool}_call` as const;
   const id = itemId(type, messageId, index);
-  return { type, id, callId: called.id, members: callMembers(tool, json) };
+  return { type, id, members: { call_id: called.id, ...callMembers(tool, json) } };
 }
 
 /** The item that a call becomes, still without its arguments. */
@@ -166,8 +161,8 @@ export function itemObject(item: OutputItem, status: ItemStatus): ResponseItem {
       return { id, type, status: reached, action };
     }
     default:
-      // `callMembers` gives the members that an item of this type has.
-      return { id, type, status, call_id: item.callId, ...item.members } as ResponseItem;
+      // Whoever makes the item gives the members that its type has.
+      return { id, type, status, ...item.members } as ResponseItem;
   }
 }
 

@@ -207,7 +207,7 @@ export class ResponseEncoder implements MessageEncoder {
     if ('tool' in call) {
       const { tool, called, json } = call;
       const { messageId } = this.events;
-      this.events.addLocalCall((index) => localCallItem(tool, called, json, { messageId, index }));
+      this.events.addWhole((index) => localCallItem(tool, called, json, { messageId, index }));
       return;
     }
     this.#addText(call.streamed, call.reader?.end() ?? '');

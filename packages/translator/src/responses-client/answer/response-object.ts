@@ -166,6 +166,19 @@ export type ResponseItem =
       action: { type: 'search'; query: string; queries: string[] };
     };
 
+/** The prefixes that OpenAI's ids have. Some clients check them. */
+export const ITEM_PREFIXES: Readonly<Record<ResponseItem['type'], string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  shell_call: 'sh',
+  local_shell_call: 'lsh',
+  apply_patch_call: 'apc',
+  tool_search_call: 'tsc',
+  web_search_call: 'ws',
+};
+
 export type ResponsePart =
   | { type: 'output_text'; annotations: UrlCitation[]; logprobs: never[]; text: string }
   | { type: 'refusal'; refusal: string };
