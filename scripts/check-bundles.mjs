@@ -20,8 +20,8 @@ import { BUNDLES, PAGE_LIMITS } from './size-limits.mjs';
  */
 const SINGLES = [
   ['@gateway/translator', 'normalizeToolChoice', 0.1],
-  ['@gateway/translator', 'translateRequest', 0.4],
-  ['@gateway/translator', 'transformThrough', 0.1],
+  ['@gateway/translator', 'translateRequest', 0.45],
+  ['@gateway/translator/fetch', 'transformThrough', 0.1],
 ];
 
 await withScratch(async (dir) => {

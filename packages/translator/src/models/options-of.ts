@@ -25,7 +25,7 @@ const OPTIONS: ReadonlyMap<string, Omit<ModelOptions, 'model'>> = /* @__PURE__ *
 );
 
 /** The models that are known, newest first. Ids of snapshots also carry a date. */
-export const MODELS: readonly string[] = /* @__PURE__ */ [...OPTIONS.keys()];
+export const MODELS: readonly string[] = /* @__PURE__ */ KNOWN_MODELS.map(([id]) => id);
 
 /**
  * The traits of a model, by its id or the id of a dated snapshot. Undefined for a model that this
