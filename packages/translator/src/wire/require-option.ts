@@ -11,3 +11,9 @@ export function requireOption(name: string, value: unknown, expected: string): v
     throw new TypeError(`the option ${name} must be ${expected}`);
   }
 }
+
+/** Checks the context of an answer. */
+export function requireContext(context: { readonly created: number } | undefined): void {
+  requireOption('context', context, 'the `response` of the translated request');
+  requireOption('created', typeof context?.created === 'number', 'the time in seconds');
+}

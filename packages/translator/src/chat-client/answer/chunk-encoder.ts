@@ -6,7 +6,7 @@ import type { MessageEncoder, MessageFacts } from '../../message/message-reader.
 import { type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { append } from '../../wire/lists.js';
-import { requireOption } from '../../wire/require-option.js';
+import { requireContext } from '../../wire/require-option.js';
 import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
 import { chatUsage } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
@@ -50,8 +50,7 @@ export class ChunkEncoder implements MessageEncoder {
 
   /** @param write - Takes each chunk, in order. */
   constructor(context: TranslateResponseContext, write: (chunk: WrittenChunk) => void) {
-    requireOption('context', context, 'the `response` of the translated request');
-    requireOption('created', typeof context.created === 'number', 'the time in seconds');
+    requireContext(context);
     this.#context = context;
     this.#write = write;
   }

@@ -6,7 +6,7 @@ import type { MessageEncoder, MessageFacts } from '../../message/message-reader.
 import { type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
 import type { LocalToolType } from '../../wire/local-tools.js';
 import type { JsonObject } from '../../wire/raw-json.js';
-import { requireOption } from '../../wire/require-option.js';
+import { requireContext } from '../../wire/require-option.js';
 import { CustomInputReader, RenamedInputReader } from './custom-input.js';
 import { incompleteReason } from './incomplete-reason.js';
 import {
@@ -67,8 +67,7 @@ export class ResponseEncoder implements MessageEncoder {
 
   /** @param write - Called with each event, in order. */
   constructor(context: TranslateMessageContext, write: (event: WrittenEvent) => void) {
-    requireOption('context', context, 'the `response` of the translated request');
-    requireOption('created', typeof context.created === 'number', 'the time in seconds');
+    requireContext(context);
     this.#context = context;
     this.events = new ItemEvents(context, write);
   }
