@@ -208,15 +208,11 @@ export class ChunkEncoder implements MessageEncoder {
     }: { tier?: WrittenChunk['service_tier']; usage: WrittenChunk['usage'] | undefined },
   ): WrittenChunk {
     const { created, model } = this.#context;
-    return {
-      id: this.#id,
-      object: 'chat.completion.chunk',
-      created,
-      model,
-      choices,
-      ...(tier && { service_tier: tier }),
-      ...(usage !== undefined && { usage }),
-    };
+    const id = this.#id;
+    const chunk: WrittenChunk = { id, object: 'chat.completion.chunk', created, model, choices };
+    if (tier) chunk.service_tier = tier;
+    if (usage !== undefined) chunk.usage = usage;
+    return chunk;
   }
 }
 

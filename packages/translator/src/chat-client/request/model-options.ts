@@ -32,7 +32,7 @@ export function requireModelOptions(options: ModelOptions | undefined): void {
 }
 
 function requireOneOf(name: string, value: string, values: readonly string[]): void {
-  requireOption(name, values.includes(value), `one of ${values.join(', ')}`);
+  if (!values.includes(value)) requireOption(name, undefined, `one of ${values.join(', ')}`);
 }
 
 /** The limit of an answer for which the client names none. */
