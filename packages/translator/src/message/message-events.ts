@@ -42,13 +42,13 @@ export type MessageEvent =
 
 export type SearchOutcome = 'completed' | 'failed';
 
-/** Reads one native block while it is open. It emits the block's start when it is made. */
+/** Reads one native block while it is open, after its start. */
 export interface BlockReader {
   /**
    * Whether the caller may write the strings of deltas of this type itself, instead of `onDelta`.
    * It then has to write the next one.
    */
-  mayPass(type: string): boolean;
+  mayPass?(type: string): boolean;
   onDelta(delta: JsonObject): void;
   end(): void;
 }
@@ -145,10 +145,6 @@ class ThinkingReader implements BlockReader {
     if (this.#block.type === 'thinking') this.#show(this.#block.thinking);
   }
 
-  mayPass(): boolean {
-    return false;
-  }
-
   onDelta({ thinking, signature }: JsonObject): void {
     const block = this.#block;
     if (block.type !== 'thinking') return;
@@ -209,10 +205,6 @@ class SearchReader implements BlockReader {
     this.#id = stringOf(id);
     this.#input = input;
     this.#emit = emit;
-  }
-
-  mayPass(): boolean {
-    return false;
   }
 
   onDelta({ partial_json: partial }: JsonObject): void {

@@ -116,7 +116,7 @@ export class MessageReader {
    */
   passingBlock(index: number, deltaType: string): number | undefined {
     const block = this.isFinished || this.#isCut ? undefined : this.#blocks.get(index);
-    return block?.reader.mayPass(deltaType) ? block.at : undefined;
+    return block?.reader.mayPass?.(deltaType) ? block.at : undefined;
   }
 
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */
