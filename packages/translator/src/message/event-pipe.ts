@@ -129,13 +129,13 @@ export function eventPipe<Out>({
   }
 
   /**
-   * Reads the usual events at the beginning of `chunk` from `from` on, decoded together. Events end
-   * with ASCII, so no character is split.
+   * Reads the usual events at the beginning of `chunk` from `from` on, decoded together. The text
+   * ends after a line break, so no character is split.
    *
    * @returns where they end
    */
   function passUsual(chunk: Uint8Array, from: number): number {
-    const to = endOfLastEvent(chunk);
+    const to = chunk.lastIndexOf(LF) + 1;
     if (to <= from) return from;
     const text = decodeUtf8(chunk.subarray(from, to));
     const isAscii = text.length === to - from;
@@ -173,12 +173,4 @@ export function eventPipe<Out>({
     },
   };
   return pipe;
-}
-
-/** The position after the last blank line of a chunk without CR; 0 when it has none. */
-function endOfLastEvent(chunk: Uint8Array): number {
-  for (let at = chunk.lastIndexOf(LF); at > 0; at = chunk.lastIndexOf(LF, at - 1)) {
-    if (chunk[at - 1] === LF) return at + 1;
-  }
-  return 0;
 }
