@@ -108,21 +108,24 @@ describe('translateRequest', () => {
   });
 
   it.each([
-    [undefined, 'options must be an object: `optionsOf` returns undefined for unknown models'],
-    [{ traits: TRAITS, maxOutputTokens: 1 }, "model must be the upstream's id of the model"],
-    [{ model: 'm', traits: {}, maxOutputTokens: 1 }, 'traits.effort must be a list'],
+    [undefined, 'the options are missing: `optionsOf` returns undefined for unknown models'],
+    [
+      { traits: TRAITS, maxOutputTokens: 1 },
+      "the option model must be the upstream's id of the model",
+    ],
+    [{ model: 'm', traits: {}, maxOutputTokens: 1 }, 'the option traits.effort must be a list'],
     [
       { model: 'm', traits: { ...TRAITS, sampling: 'yes' }, maxOutputTokens: 1 },
-      'traits.sampling must be one of accepted, refused',
+      'the option traits.sampling must be one of accepted, refused',
     ],
-    [{ model: 'm', traits: TRAITS }, 'maxOutputTokens must be an integer above 0'],
+    [{ model: 'm', traits: TRAITS }, 'the option maxOutputTokens must be an integer above 0'],
     [
       { model: 'm', traits: TRAITS, maxOutputTokens: 0 },
-      'maxOutputTokens must be an integer above 0',
+      'the option maxOutputTokens must be an integer above 0',
     ],
   ])('names the option that a caller forgot or misspelt: %j', (options, complaint) => {
     const call = () => translateRequest({}, options as never);
-    expect(call).toThrow(new TypeError(`the option ${complaint}`));
+    expect(call).toThrow(new TypeError(complaint));
   });
 
   it('limits a plain answer to `plainOutputTokens`, unless the client names a limit or streams', () => {

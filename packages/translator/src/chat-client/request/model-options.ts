@@ -19,8 +19,12 @@ export interface ModelOptions {
 
 /** @throws {TypeError} An option is missing or has no meaning. The message names it. */
 export function requireModelOptions(options: ModelOptions | undefined): void {
-  requireOption('options', options, 'an object: `optionsOf` returns undefined for unknown models');
-  const { model, traits, maxOutputTokens } = options ?? {};
+  if (!options) {
+    throw new TypeError(
+      'the options are missing: `optionsOf` returns undefined for unknown models',
+    );
+  }
+  const { model, traits, maxOutputTokens } = options;
   requireOption('model', model, "the upstream's id of the model");
   requireOption('traits.effort', traits?.effort, 'a list');
   const { sampling = '', forcedToolChoice = '', thinkingOff = '' } = traits ?? {};
