@@ -4,16 +4,23 @@ import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
 import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
 
+const CLIENTS_AND_BELOW = [
+  ...['chat-client', 'chat-client/request', 'chat-client/answer'],
+  ...['responses-client', 'responses-client/request', 'responses-client/answer'],
+  ...['message', 'reading', 'wire'],
+];
+
 /**
  * The folders of the translator, from the bottom up, each with the other folders that its files may
  * import.
  */
 const TRANSLATOR_LAYERS = {
   wire: [],
+  message: ['wire'],
   reading: ['wire'],
   'chat-client': ['wire'],
   'chat-client/request': ['chat-client', 'reading', 'wire'],
-  'chat-client/answer': ['chat-client', 'reading', 'wire'],
+  'chat-client/answer': ['chat-client', 'message', 'wire'],
   features: ['reading', 'wire'],
   'responses-client': ['wire'],
   'responses-client/request': [
@@ -23,32 +30,21 @@ const TRANSLATOR_LAYERS = {
     'reading',
     'wire',
   ],
-  'responses-client/answer': ['responses-client', 'chat-client/answer', 'wire'],
-  'native-client': [],
-  'native-client/request': ['native-client', 'reading', 'wire'],
-  'native-client/answer': ['native-client', 'reading', 'wire'],
-  // The public entries. (`features`, above, is one too.)
-  native: ['wire'],
+  'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
+  // The other direction, which nothing else imports (docs/decisions/0075).
+  'reverse/context': [],
+  'reverse/request': ['reverse/context', 'reading', 'wire'],
+  'reverse/answer': ['reverse/context', 'reading', 'wire'],
+  reverse: ['reverse/context', 'reverse/request', 'reverse/answer', 'reading', 'wire'],
   models: ['chat-client/request'],
   errors: ['wire'],
-  objects: [
-    'chat-client',
-    'chat-client/request',
-    'chat-client/answer',
-    'native-client',
-    'native-client/request',
-    'native-client/answer',
-    'responses-client',
-    'responses-client/request',
-    'responses-client/answer',
-    'reading',
-    'wire',
-  ],
   mapping: ['reading'],
-  streams: ['chat-client/answer', 'wire'],
-  reverse: ['native-client', 'native-client/request', 'native-client/answer'],
-  responses: ['responses-client', 'responses-client/request', 'responses-client/answer', 'wire'],
-  '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
+  streams: ['wire'],
+  // The public entries.
+  native: ['wire'],
+  objects: CLIENTS_AND_BELOW,
+  '.': [...CLIENTS_AND_BELOW, 'features', 'models', 'errors', 'mapping', 'streams'],
+  fetch: [...CLIENTS_AND_BELOW, 'errors', 'streams'],
 };
 
 /** The rooms of the gateway, from the ground up (docs/decisions/0066). */

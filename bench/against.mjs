@@ -13,7 +13,14 @@ import { runRounds } from './rounds.mjs';
 import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
-const COMPARED = ['native-json-1k', 'native-json-1m', 'native-stream-300', 'chat-json-1k'];
+const COMPARED = [
+  'native-json-1k',
+  'native-json-1m',
+  'native-stream-300',
+  'chat-json-1k',
+  'chat-json-100k',
+  'chat-stream-300',
+];
 const WARM_UP_MS = 15_000;
 const DURATION_MS = 750;
 

@@ -22,7 +22,7 @@ const PORTABLE = [
   '@gateway/translator',
   '@gateway/translator/native',
   '@gateway/translator/reverse',
-  '@gateway/translator/mapping',
+
   '@gateway/rate-limiter',
   '@gateway/rate-limiter/redis',
 ];

@@ -14,10 +14,14 @@ const PAGE = 'packages/translator/docs/mapping.md';
 step(isCheck ? 'Comparing the mapping tables' : 'Writing the mapping tables');
 ensureBuilt();
 const dist = join(root, 'packages/translator/dist');
-const { chatUsage, finishReason, normalizeToolChoice } = await import(join(dist, 'index.js'));
-const { REQUEST_FIELDS, RESPONSES_FIELDS, STOP_REASONS } = await import(
-  join(dist, 'mapping/index.js')
-);
+const {
+  chatUsage,
+  finishReason,
+  normalizeToolChoice,
+  REQUEST_FIELDS,
+  RESPONSES_FIELDS,
+  STOP_REASONS,
+} = await import(join(dist, 'index.js'));
 const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
 
 const TABLES = {

@@ -5,7 +5,7 @@
  * calls them; the Redis backend is the same function in Lua.
  */
 
-import { takePermit } from './gcra.js';
+import { permitsLeft, takePermit } from './gcra.js';
 import type { Admission, Group } from './limiter.js';
 import { assertPolicy } from './policy.js';
 import type { Policy } from './policy.js';
@@ -24,7 +24,13 @@ export interface AskedLimit {
 }
 
 export type AdmissionDecision =
-  { readonly outcome: 'admitted'; readonly states: readonly SubjectState[] } | LimitDenial;
+  | {
+      readonly outcome: 'admitted';
+      readonly states: readonly SubjectState[];
+      /** The least number of permits that a limit has left. */
+      readonly remaining: number;
+    }
+  | LimitDenial;
 
 export type LimitDenial = {
   readonly outcome: 'denied';
@@ -44,6 +50,7 @@ export function decideAdmission(
   nowUs: number,
 ): AdmissionDecision {
   const states: SubjectState[] = [];
+  let remaining = Infinity;
   for (const [index, { state, policy }] of limits.entries()) {
     if (state.leases >= policy.concurrency) {
       return { outcome: 'denied', index, limit: 'concurrency' };
@@ -53,8 +60,9 @@ export function decideAdmission(
       return { outcome: 'denied', index, limit: 'rate', waitUs: permit.waitUs };
     }
     states.push({ leases: state.leases + 1, tatUs: permit.tatUs });
+    remaining = Math.min(remaining, permitsLeft(permit.tatUs, nowUs, policy));
   }
-  return { outcome: 'admitted', states };
+  return { outcome: 'admitted', states, remaining };
 }
 
 /**

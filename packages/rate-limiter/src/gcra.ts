@@ -37,3 +37,8 @@ export function takePermit(
   if (nextUs > nowUs + spanUs) return { outcome: 'denied', waitUs: nextUs - nowUs - spanUs };
   return { outcome: 'allowed', tatUs: nextUs };
 }
+
+/** How many more permits could be taken at once. */
+export function permitsLeft(tatUs: number, nowUs: number, policy: Policy): number {
+  return Math.floor((nowUs + burstSpanUs(policy) - tatUs) / permitIntervalUs(policy));
+}

@@ -51,7 +51,15 @@ export interface Group {
 }
 
 export type Admission =
-  | { readonly outcome: 'admitted'; readonly lease: Lease }
+  | {
+      readonly outcome: 'admitted';
+      readonly lease: Lease;
+      /**
+       * The number of further permits that could be taken at once, such as for a header
+       * `RateLimit-Remaining`. With a group, the smaller of both numbers.
+       */
+      readonly remaining: number;
+    }
   | {
       readonly outcome: 'denied';
       /** Whose limit was reached. If both limits are, it is the subject's. */

@@ -107,7 +107,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
         busy.set(name, Object.assign(state, decision.states[index]));
         resting.delete(name);
       });
-      return { outcome: 'admitted', lease: leaseOf(limits) };
+      return { outcome: 'admitted', lease: leaseOf(limits), remaining: decision.remaining };
     },
 
     record(subject, policy) {

@@ -7,6 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AskedLimit, LimitDenial, SubjectState } from '../src/admission.js';
 import { decideAdmission, limitsOf } from '../src/admission.js';
+import { permitsLeft } from '../src/gcra.js';
 import type { Group, Lease } from '../src/limiter.js';
 import type { OwnEvents, OwnPermits } from '../src/local.js';
 import {
@@ -70,7 +71,7 @@ interface Real {
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-type Expected = { readonly outcome: 'admitted' } | LimitDenial;
+type Expected = { readonly outcome: 'admitted'; readonly remaining: number } | LimitDenial;
 
 const MEMBERS: ReadonlySet<string> = new Set(['b', 'c']);
 
@@ -93,16 +94,18 @@ function decideAdmissionOf(model: Model, asked: readonly AskedLimit[]): Expected
 function admitInModelLocally(model: Model, asked: readonly AskedLimit[]): Expected {
   const { nowUs } = model;
   const granted: (() => void)[] = [];
+  let remaining = Infinity;
   for (const [index, { subject, policy }] of asked.entries()) {
     const own = boundOwn(model, subject, policy);
     const leases = heldOf(model, subject);
     const decision = admitLocally(own, { leases, nowUs }, sharesOf(model, policy));
     if (decision.outcome === 'denied') return { ...decision, index };
     const { tatUs } = decision;
+    remaining = Math.min(remaining, permitsLeft(tatUs, nowUs, sharesOf(model, policy).share));
     granted.push(() => model.ownPermits.set(subject, { ...own, tatUs, isAhead: true }));
   }
   for (const grant of granted) grant();
-  return { outcome: 'admitted' };
+  return { outcome: 'admitted', remaining };
 }
 
 function admitInModel(model: Model, asked: readonly AskedLimit[]): Expected {
@@ -125,7 +128,7 @@ function admitInModel(model: Model, asked: readonly AskedLimit[]): Expected {
     const tatUs = tatAfterGrantUs(own.tatUs, nowUs, policy);
     model.ownPermits.set(subject, { ...own, tatUs, isAhead: isStillAhead(own, nowUs) });
   });
-  return { outcome: 'admitted' };
+  return { outcome: 'admitted', remaining: decision.remaining };
 }
 
 function sharesOf(model: Model, policy: Policy) {
@@ -173,6 +176,7 @@ function admit(subject: string, policy: Policy, groupPolicy: Policy): Command {
       const actual = await real.harness.limiter.admit(subject, policy, group);
       expect(actual.outcome).toBe(expected.outcome);
       if (actual.outcome === 'admitted') {
+        expect(actual).toMatchObject(expected);
         const subjects = asked.map((limit) => limit.subject);
         model.leases.push({ subjects, isOwn: model.isLost });
         real.leases.push(actual.lease);

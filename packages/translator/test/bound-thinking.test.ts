@@ -4,10 +4,14 @@
  */
 
 import { describe, expect, it } from '@jest/globals';
-import { cacheEveryRequest } from '../src/features/index.js';
-import { translateRequest, translateResponse } from '../src/index.js';
-import { optionsOf } from '../src/models/index.js';
-import { translateMessage, translateResponsesRequest } from '../src/responses/index.js';
+import {
+  cacheEveryRequest,
+  translateRequest,
+  translateResponse,
+  optionsOf,
+  translateMessage,
+  translateResponsesRequest,
+} from '../src/index.js';
 
 const OPTIONS = optionsOf('claude-opus-5-5')!;
 const WITH_THINKING = { ...OPTIONS, reasoning: 'thinking_blocks' } as const;

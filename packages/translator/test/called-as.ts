@@ -1,6 +1,6 @@
 /** How vectors write the tools whose calls are returned in another form. */
 
-import type { CalledAs } from '../src/responses/index.js';
+import type { CalledAs } from '../src/index.js';
 
 export interface VectorTools {
   /** Names of the tools of type `custom`. */

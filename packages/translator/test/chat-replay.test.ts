@@ -4,8 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createChatStream } from '../src/index.js';
-import { createChatTextStream } from '../src/streams/index.js';
+import { createChatStream, createChatTextStream } from '../src/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { translateError } from '../src/errors/index.js';
+import { translateError } from '../src/index.js';
 
 const native = (type: string, message: string) =>
   JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_upstream' });

@@ -4,8 +4,7 @@
  */
 
 import { describe, expect, it } from '@jest/globals';
-import { createChatStream, translateRequest, translateResponse } from '../src/index.js';
-import { optionsOf } from '../src/models/index.js';
+import { createChatStream, translateRequest, translateResponse, optionsOf } from '../src/index.js';
 
 const OPTIONS = { ...optionsOf('claude-opus-5-5')!, reasoning: 'reasoning_content' } as const;
 const HM = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };

@@ -1,12 +1,13 @@
 /** Pipes as async iterables and as web streams, with bytes and with objects. */
 
+import { createChatChunkStream } from '../src/objects/index.js';
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
-import { createChatStream, type StreamEnd } from '../src/index.js';
+import { createChatStream, iterateThrough, type StreamEnd } from '../src/index.js';
+import { transformThrough } from '../src/fetch/index.js';
 import { createMessageStreamTap } from '../src/native/index.js';
-import { createChatChunkStream, iterateThrough, transformThrough } from '../src/streams/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,
@@ -311,4 +312,52 @@ describe('createChatChunkStream', () => {
     expect(pipe.isFinished).toBe(true);
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
   });
+});
+
+describe('a source that is a stream of an SDK', () => {
+  const ask = {
+    model: 'm',
+    max_tokens: 1,
+    messages: [{ role: 'user' as const, content: 'Hi' }],
+    stream: true as const,
+  };
+
+  it.each([
+    ['the newest', (options: object) => new Anthropic(options).messages.create(ask)],
+    ['an older one', (options: object) => new Anthropic0(options).messages.create(ask)],
+  ])('keeps the type of an error event: %s', async (_, create) => {
+    const error = { type: 'overloaded_error', message: 'Overloaded' };
+    const bytes = [
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1"}}\n\n',
+      `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`,
+    ].join('');
+    const headers = { 'content-type': 'text/event-stream' };
+    const source: AsyncIterable<object> = await create({
+      apiKey: 'key',
+      maxRetries: 0,
+      fetch: () => Promise.resolve(new Response(bytes, { headers })),
+    });
+    const pipe = createChatChunkStream({
+      model: 'm',
+      includeUsage: false,
+      legacyFunctions: false,
+      created: 0,
+    });
+    const ends: unknown[] = [];
+    const pieces: unknown[] = [];
+    const read = async () => {
+      const onEnd = (end: unknown) => void ends.push(end);
+      for await (const piece of iterateThrough(source, pipe, { onEnd })) pieces.push(piece);
+    };
+    await expect(read()).rejects.toThrow();
+    expect(ends).toMatchObject([{ outcome: 'failed', cause: 'error_event', error }]);
+    expect(pieces.at(-1)).toMatchObject({ error });
+  });
+});
+
+it('pipes name what they cannot take', () => {
+  const context = { model: 'm', includeUsage: false, legacyFunctions: false, created: 0 };
+  expect(() => createChatChunkStream(context).push(new Uint8Array(1))).toThrow(/objects of events/);
+  expect(() => createChatStream(context).push({} as never)).toThrow(/takes bytes/);
+  expect(() => createChatStream({ ...context, created: undefined } as never)).toThrow(/created/);
 });

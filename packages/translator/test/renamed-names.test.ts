@@ -5,13 +5,15 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createChatStream, translateRequest, translateResponse } from '../src/index.js';
-import { optionsOf } from '../src/models/index.js';
 import {
+  createChatStream,
+  translateRequest,
+  translateResponse,
+  optionsOf,
   createResponseStream,
   translateMessage,
   translateResponsesRequest,
-} from '../src/responses/index.js';
+} from '../src/index.js';
 import { renameMembers } from '../src/wire/member-names.js';
 import { eventsOf } from './sse-events.js';
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cacheEveryRequest, nativeSchemas, webSearch } from '../src/features/index.js';
-import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
+import {
+  cacheEveryRequest,
+  nativeSchemas,
+  webSearch,
+  translateRequest,
+  type ModelTraits,
+  type RequestTranslation,
+} from '../src/index.js';
 import { runs } from '../../../scripts/runs.cjs';
 
 /** `TEST_RUNS=200000` looks for rarer cases. */

@@ -5,7 +5,7 @@ import type Anthropic0 from 'anthropic-sdk-0';
 import type OpenAI from 'openai';
 import type OpenAI6 from 'openai-6';
 import { describe, expect, it } from '@jest/globals';
-import { REQUEST_FIELDS, STOP_REASONS } from '../src/mapping/index.js';
+import { REQUEST_FIELDS, STOP_REASONS } from '../src/index.js';
 import type { NativeRequest } from '../src/chat-client/request/native-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;

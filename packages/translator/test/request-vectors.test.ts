@@ -3,9 +3,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { cacheEveryRequest, nativeSchemas, webSearch } from '../src/features/index.js';
+import {
+  cacheEveryRequest,
+  nativeSchemas,
+  webSearch,
+  translateRequest,
+  type ModelTraits,
+  type ReasoningForm,
+} from '../src/index.js';
 import { toolsOf, type VectorTools } from './called-as.js';
-import { translateRequest, type ModelTraits, type ReasoningForm } from '../src/index.js';
 
 interface Vector extends VectorTools {
   readonly why: string;

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
-import { REQUEST_FIELDS } from '../src/mapping/index.js';
+import {
+  translateRequest,
+  REQUEST_FIELDS,
+  type ModelTraits,
+  type RequestTranslation,
+} from '../src/index.js';
 import { isAllowedToken, toAllowedToken } from '../src/reading/tool-ids.js';
 
 const TRAITS: ModelTraits = {
@@ -104,13 +108,41 @@ describe('translateRequest', () => {
   });
 
   it.each([
-    [undefined, 'model'],
-    [{ traits: TRAITS, maxOutputTokens: 1 }, 'model'],
-    [{ model: 'm', traits: {}, maxOutputTokens: 1 }, 'traits.effort'],
-    [{ model: 'm', traits: TRAITS }, 'maxOutputTokens'],
-  ])('names the option that a caller forgot: %j', (options, name) => {
+    [undefined, 'the options are missing: `optionsOf` returns undefined for unknown models'],
+    [
+      { traits: TRAITS, maxOutputTokens: 1 },
+      "the option model must be the upstream's id of the model",
+    ],
+    [{ model: 'm', traits: {}, maxOutputTokens: 1 }, 'the option traits.effort must be a list'],
+    [
+      { model: 'm', traits: { ...TRAITS, sampling: 'yes' }, maxOutputTokens: 1 },
+      'the option traits.sampling must be one of accepted, refused',
+    ],
+    [{ model: 'm', traits: TRAITS }, 'the option maxOutputTokens must be an integer above 0'],
+    [
+      { model: 'm', traits: TRAITS, maxOutputTokens: 0 },
+      'the option maxOutputTokens must be an integer above 0',
+    ],
+  ])('names the option that a caller forgot or misspelt: %j', (options, complaint) => {
     const call = () => translateRequest({}, options as never);
-    expect(call).toThrow(new TypeError(`the option ${name} is missing`));
+    expect(call).toThrow(new TypeError(complaint));
+  });
+
+  it('limits a plain answer to `plainOutputTokens`, unless the client names a limit or streams', () => {
+    const options = {
+      model: 'm',
+      traits: TRAITS,
+      maxOutputTokens: 8192,
+      plainOutputTokens: 1000,
+    };
+    const limitOf = (rest: object): unknown => {
+      const result = translateRequest({ model: 'm', messages: [user('Hi')], ...rest }, options);
+      return result.outcome === 'translated' && JSON.parse(result.body).max_tokens;
+    };
+    expect(limitOf({})).toBe(1000);
+    expect(limitOf({ stream: true })).toBe(8192);
+    expect(limitOf({ max_tokens: 5000 })).toBe(5000);
+    expect(limitOf({ max_tokens: 9000 })).toBe(8192);
   });
 
   it('refuses a body nested deeper than 200 levels, however deep', () => {

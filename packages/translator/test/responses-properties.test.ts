@@ -4,17 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { webSearch } from '../src/features/index.js';
-import type { ModelTraits } from '../src/index.js';
 import {
+  webSearch,
   createResponseStream,
   translateMessage,
   translateResponsesRequest,
-} from '../src/responses/index.js';
-import type {
-  ResponsesRequestTranslation,
-  TranslateMessageContext,
-} from '../src/responses/index.js';
+  type ModelTraits,
+  type ResponsesRequestTranslation,
+  type TranslateMessageContext,
+} from '../src/index.js';
 import type { ResponseObject } from './responses-events.js';
 import { runs } from '../../../scripts/runs.cjs';
 

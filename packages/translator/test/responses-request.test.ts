@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import { cacheEveryRequest, webSearch } from '../src/features/index.js';
-import type { ModelTraits } from '../src/index.js';
-import { RESPONSES_FIELDS } from '../src/mapping/index.js';
 import {
+  cacheEveryRequest,
+  webSearch,
+  RESPONSES_FIELDS,
   translateResponsesRequest,
   translateTokenCount,
   translateTokenCountRequest,
-} from '../src/responses/index.js';
+  type ModelTraits,
+} from '../src/index.js';
 
 interface Vector {
   readonly why: string;

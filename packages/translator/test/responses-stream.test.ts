@@ -13,8 +13,9 @@ import {
   createResponseStream,
   createResponseTextStream,
   translateMessage,
-} from '../src/responses/index.js';
-import type { CalledAs, TranslateMessageContext } from '../src/responses/index.js';
+  type CalledAs,
+  type TranslateMessageContext,
+} from '../src/index.js';
 import { bytesOf, bytewise, cutAt, run, STREAM_VECTORS } from './replay-vectors.js';
 import { createResponseEventStream } from '../src/objects/index.js';
 import {

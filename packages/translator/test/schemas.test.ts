@@ -1,8 +1,7 @@
 /** Schemas that a simple translation would take too long for, or would change in meaning. */
 
 import { describe, expect, it } from '@jest/globals';
-import { nativeSchemas } from '../src/features/index.js';
-import { translateRequest, type ModelTraits } from '../src/index.js';
+import { nativeSchemas, translateRequest, type ModelTraits } from '../src/index.js';
 
 const TRAITS: ModelTraits = {
   sampling: 'accepted',

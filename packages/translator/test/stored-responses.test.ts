@@ -3,16 +3,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type { ModelTraits } from '../src/index.js';
 import {
   createResponseTextStream,
   responseId,
   responseIdOfItem,
-  type StoredResponses,
   translateMessage,
   translateResponsesRequest,
   translateTokenCountRequest,
-} from '../src/responses/index.js';
+  type ModelTraits,
+  type StoredResponses,
+} from '../src/index.js';
 
 const TRAITS: ModelTraits = {
   sampling: 'refused',

@@ -1,7 +1,6 @@
 /** The differences between the response formats that the relay must know. */
 
-import type { StreamPipe, UsageReading } from '@gateway/translator';
-import type { FinishedResponse } from '@gateway/translator/responses';
+import type { StreamPipe, UsageReading, FinishedResponse } from '@gateway/translator';
 import type { Dialect } from './refusal.js';
 
 export type ResponseReading =

@@ -6,7 +6,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { codeOfError } from '@gateway/translator/errors';
+import { codeOfError } from '@gateway/translator';
 import { z } from 'zod';
 import { parseJson } from '../base/parse-json.js';
 import type { Refusal } from '../http/refusal.js';

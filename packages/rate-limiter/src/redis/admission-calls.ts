@@ -33,7 +33,8 @@ export interface AdmissionReply {
   readonly outcome: number;
   /** Index of the limit that denies. */
   readonly index: number;
-  readonly waitUs: number;
+  /** How long to wait in microseconds; once admitted, the number of permits that are left. */
+  readonly waitOrRemaining: number;
   /** Redis has fewer leases than this process holds. */
   readonly hasLostLeases: boolean;
 }
@@ -142,16 +143,16 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
     try {
       const answers = asNumbers(await withTimeout(reply, timeoutMs));
       admissions.forEach(({ resolve }, number) => {
-        const [outcome, index, waitUs, lost] = answers.slice(4 * number, 4 * number + 4);
+        const [outcome, index, waitOrRemaining, lost] = answers.slice(4 * number, 4 * number + 4);
         if (
           outcome === undefined ||
           index === undefined ||
-          waitUs === undefined ||
+          waitOrRemaining === undefined ||
           lost === undefined
         ) {
           throw new TypeError('the limiter script returned too few results');
         }
-        resolve({ outcome, index, waitUs, hasLostLeases: lost === 1 });
+        resolve({ outcome, index, waitOrRemaining, hasLostLeases: lost === 1 });
       });
     } catch (error) {
       for (const { reject } of admissions) reject(error);

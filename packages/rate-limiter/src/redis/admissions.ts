@@ -32,11 +32,12 @@ export function createAdmit(
 ): (limits: readonly AskedLimit[]) => Admission | Promise<Admission> {
   const { calls, local, registry, breaker, newId, random, onLostLeases } = options;
 
-  function grant(limits: readonly AskedLimit[], id: string): Admission {
+  function grant(limits: readonly AskedLimit[], id: string, remaining: number): Admission {
     const subjects = limits.map(({ subject }) => subject);
     registry.add(subjects, id);
     return {
       outcome: 'admitted',
+      remaining,
       lease: {
         release() {
           if (registry.remove(subjects, id)) calls.release(subjects, id);
@@ -47,7 +48,7 @@ export function createAdmit(
 
   function admitLocally(limits: readonly AskedLimit[], id: string): Admission {
     const decision = local.admit(limits);
-    return decision.outcome === 'admitted' ? grant(limits, id) : decision;
+    return decision.outcome === 'admitted' ? grant(limits, id, decision.remaining) : decision;
   }
 
   async function admitThroughRedis(
@@ -64,16 +65,16 @@ export function createAdmit(
       return admitLocally(limits, id);
     }
     breaker.succeeded();
-    const { outcome, index, waitUs, hasLostLeases } = reply;
+    const { outcome, index, waitOrRemaining, hasLostLeases } = reply;
     if (hasLostLeases) onLostLeases();
     if (outcome === ADMIT_REPLY.admitted) {
       pending.granted();
-      return grant(limits, id);
+      return grant(limits, id, waitOrRemaining);
     }
     pending.notGranted();
     return denialOf(
       outcome === ADMIT_REPLY.deniedRate
-        ? { outcome: 'denied', index, limit: 'rate', waitUs }
+        ? { outcome: 'denied', index, limit: 'rate', waitUs: waitOrRemaining }
         : { outcome: 'denied', index, limit: 'concurrency' },
       random,
     );

@@ -9,6 +9,7 @@
 import { denialOf } from '../admission.js';
 import type { AskedLimit } from '../admission.js';
 import { createExpiringMap } from '../expiring-map.js';
+import { permitsLeft } from '../gcra.js';
 import type { Admission } from '../limiter.js';
 import {
   admitLocally,
@@ -34,7 +35,9 @@ export interface LocalAdmissions {
   /** Call this before Redis is asked for an admission. After a denial, do not ask Redis. */
   ask(limits: readonly AskedLimit[]): PendingAdmission | Denial;
   /** Decides by the share of this process. */
-  admit(limits: readonly AskedLimit[]): { readonly outcome: 'admitted' } | Denial;
+  admit(
+    limits: readonly AskedLimit[],
+  ): { readonly outcome: 'admitted'; readonly remaining: number } | Denial;
   clear(): void;
 }
 
@@ -125,6 +128,7 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
 
     admit(asked) {
       const time = nowUs();
+      let remaining = Infinity;
       const granted: { subject: string; own: Subject; tatUs: number }[] = [];
       for (const [index, { subject, policy }] of asked.entries()) {
         const limits = limitsOf(policy);
@@ -133,13 +137,14 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
         const decision = admitLocally(own, { leases: leasesOf(subject), nowUs: time }, limits);
         if (decision.outcome === 'denied') return denialOf({ ...decision, index }, random);
         granted.push({ subject, own, tatUs: decision.tatUs });
+        remaining = Math.min(remaining, permitsLeft(decision.tatUs, time, limits.share));
       }
       for (const { subject, own, tatUs } of granted) {
         own.tatUs = tatUs;
         own.isAhead = true;
         subjects.put(subject, own, time);
       }
-      return { outcome: 'admitted' };
+      return { outcome: 'admitted', remaining };
     },
 
     clear() {

@@ -41,16 +41,17 @@ export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } 
  * four numbers for the subject and four for its group, if any: subject, concurrency, burst, permit
  * interval in microseconds. Subjects and groups are numbered together, from 1.
  *
- * Returns for each admission: outcome, index of the limit that denies, wait in microseconds, and 1
- * if Redis found fewer leases than the caller holds, otherwise 0. In that case Redis has lost some,
- * and the caller's own count is used until the leases are put back.
+ * Returns for each admission: outcome, index of the limit that denies, wait in microseconds (once
+ * admitted, the number of permits that are left), and 1 if Redis found fewer leases than the
+ * caller holds, otherwise 0. In that case Redis has lost some, and the caller's own count is used
+ * until the leases are put back.
  */
 export const ADMIT = script(`${NOW}
 local ttl = tonumber(ARGV[1])
 local held = cjson.decode(ARGV[2])
 
 local function admit(step)
-  local lost, tats = 0, {}
+  local lost, tats, left = 0, {}, math.huge
   for at = 2, #step, 4 do
     local i, concurrency, burst, interval = step[at], step[at + 1], step[at + 2], step[at + 3]
     local index = (at - 2) / 4
@@ -67,6 +68,7 @@ local function admit(step)
       return 2, index, after - now - span, lost
     end
     tats[at] = after
+    left = math.min(left, math.floor((now + span - after) / interval))
   end
 
   for at = 2, #step, 4 do
@@ -78,7 +80,7 @@ local function admit(step)
     redis.call('PEXPIRE', leases, ttl)
     held[i] = held[i] + 1
   end
-  return 0, 0, 0, lost
+  return 0, 0, left, lost
 end
 
 local reply = {}

@@ -119,6 +119,20 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       },
     );
 
+    fact(
+      'an admission reports the permits that are left, of the tighter limit',
+      async (harness) => {
+        const { limiter, advance } = harness;
+        const group = { subject: 'all', policy: { ...SECONDLY, burst: 2 } };
+        assert.deepEqual(await remainingOf(limiter, 'a', SECONDLY), 2);
+        assert.deepEqual(await remainingOf(limiter, 'a', SECONDLY), 1);
+        await advance(1_000);
+        assert.deepEqual(await remainingOf(limiter, 'a', SECONDLY), 1);
+        assert.deepEqual(await remainingOf(limiter, 'b', SECONDLY, group), 1);
+        assert.deepEqual(await remainingOf(limiter, 'c', SECONDLY, group), 0);
+      },
+    );
+
     fact('admits one request of a burst of one', async ({ limiter }) => {
       const policy = { ...SECONDLY, burst: 1 };
       await take(limiter, 'a', policy, 1);
@@ -454,4 +468,12 @@ async function assertDenied(
   if (admission.outcome === 'admitted') assert.fail(`admitted, not denied by ${limit}`);
   assert.equal(admission.limit, limit);
   if (retryAfterMs !== undefined) assert.equal(admission.retryAfterMs, retryAfterMs);
+}
+
+async function remainingOf(
+  limiter: Limiter,
+  ...asked: Parameters<Limiter['admit']>
+): Promise<number | undefined> {
+  const admission = await limiter.admit(...asked);
+  return admission.outcome === 'admitted' ? admission.remaining : undefined;
 }

@@ -76,38 +76,71 @@ export interface WorkLimit {
  * refuse deeper bodies before.
  */
 export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading {
-  const definitions = new Map<string, JsonObject>();
+  return new SchemaRewriter(root, limit).read();
+}
+
+class SchemaRewriter {
+  readonly #root: JsonObject;
+  readonly #limit: WorkLimit;
+  readonly #definitions = new Map<string, JsonObject>();
   /** The name under which each definition is sent. */
-  const names = new Map<JsonObject, string>();
+  readonly #names = new Map<JsonObject, string>();
   /**
    * Definitions that are being rewritten. A definition that is reached again while it is open
    * contains itself.
    */
-  const open = new Set<JsonObject>();
-  let depth = 0;
-  let isLoosened = false;
-  let optional = 0;
-  let unions = 0;
+  readonly #open = new Set<JsonObject>();
+  #depth = 0;
+  #isLoosened = false;
+  #optional = 0;
+  #unions = 0;
 
-  function rewritten(value: unknown, path: string): JsonObject {
-    if (depth > MAX_DEPTH) throw new UnacceptableSchema(path, 'contains itself or is too deep');
-    depth += 1;
-    const result = rewrittenSchema(joined(objectOf(value), path), path);
-    depth -= 1;
+  constructor(root: JsonObject, limit: WorkLimit) {
+    this.#root = root;
+    this.#limit = limit;
+  }
+
+  read(): SchemaReading {
+    try {
+      const schema = this.#rewritten(this.#root, '');
+      const defs =
+        this.#definitions.size > 0 ? { $defs: Object.fromEntries(this.#definitions) } : {};
+      return {
+        outcome: 'accepted',
+        schema: { ...schema, ...defs },
+        isLoosened: this.#isLoosened,
+        optional: this.#optional,
+        unions: this.#unions,
+      };
+    } catch (error) {
+      if (!(error instanceof UnacceptableSchema)) throw error;
+      return {
+        outcome: 'unacceptable',
+        complaint: `schema${error.path.slice(0, MAX_PATH)} ${error.message}`,
+      };
+    }
+  }
+
+  #rewritten(value: unknown, path: string): JsonObject {
+    if (this.#depth > MAX_DEPTH)
+      throw new UnacceptableSchema(path, 'contains itself or is too deep');
+    this.#depth += 1;
+    const result = this.#rewrittenSchema(this.#joined(objectOf(value), path), path);
+    this.#depth -= 1;
     return result;
   }
 
-  function rewrittenSchema(schema: JsonObject, path: string): JsonObject {
+  #rewrittenSchema(schema: JsonObject, path: string): JsonObject {
     const { $ref, type } = schema;
-    if ($ref !== undefined) return reference($ref, path);
-    if (schema['anyOf'] !== undefined) return union(schema, 'anyOf', path);
-    if (schema['oneOf'] !== undefined) return union(schema, 'oneOf', path);
+    if ($ref !== undefined) return this.#reference($ref, path);
+    if (schema['anyOf'] !== undefined) return this.#union(schema, 'anyOf', path);
+    if (schema['oneOf'] !== undefined) return this.#union(schema, 'oneOf', path);
 
     const types = Array.isArray(type) ? type : [type ?? impliedType(schema)];
     const result: Record<string, unknown> = {};
     const described: string[] = [];
     for (const [name, constraint] of Object.entries(schema)) {
-      if (!HANDLED.test(name)) spend(textOf(constraint).length, path);
+      if (!HANDLED.test(name)) this.#spend(textOf(constraint).length, path);
       if (KEPT.test(name) || isGuaranteed(name, constraint)) result[name] = constraint;
       else if (!HANDLED.test(name)) described.push(`${name}: ${JSON.stringify(constraint)}`);
     }
@@ -128,42 +161,42 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       delete result['type'];
       return result;
     }
-    if (types.includes('array')) Object.assign(result, arrayMembers(schema, path));
-    if (types.includes('object')) Object.assign(result, objectMembers(schema, path));
+    if (types.includes('array')) Object.assign(result, this.#arrayMembers(schema, path));
+    if (types.includes('object')) Object.assign(result, this.#objectMembers(schema, path));
     if (described.length > 0) {
-      isLoosened = true;
+      this.#isLoosened = true;
       const text = `{${described.join(', ')}}`;
       result['description'] = [stringOf(schema['description']), text].filter(Boolean).join('\n\n');
     }
     return result;
   }
 
-  function reference(name: unknown, path: string): JsonObject {
-    const target = targetOf(name, path);
-    let key = names.get(target);
+  #reference(name: unknown, path: string): JsonObject {
+    const target = this.#targetOf(name, path);
+    let key = this.#names.get(target);
     if (key === undefined) {
       key = stringOf(name)
         .replace(/^.*\//, '')
         .replaceAll(/[^\w.-]/g, '_');
-      while (definitions.has(key)) key += `_${definitions.size}`;
-      names.set(target, key);
-      definitions.set(key, {});
-      open.add(target);
+      while (this.#definitions.has(key)) key += `_${this.#definitions.size}`;
+      this.#names.set(target, key);
+      this.#definitions.set(key, {});
+      this.#open.add(target);
       const at = `.${stringOf(name).slice(2).replaceAll('/', '.')}`;
-      definitions.set(key, rewritten(target, at));
-      open.delete(target);
+      this.#definitions.set(key, this.#rewritten(target, at));
+      this.#open.delete(target);
     }
     return { $ref: `#/$defs/${key}` };
   }
 
-  function targetOf(name: unknown, path: string): JsonObject {
-    const target = definition(root, name);
-    if (target && !open.has(target)) return target;
+  #targetOf(name: unknown, path: string): JsonObject {
+    const target = definition(this.#root, name);
+    if (target && !this.#open.has(target)) return target;
     throw new UnacceptableSchema(path, target ? 'contains itself' : NO_DEFINITION);
   }
 
   /** The upstream accepts no constraints beside `anyOf`, so they are copied into each case. */
-  function union(schema: JsonObject, keyword: 'anyOf' | 'oneOf', path: string): JsonObject {
+  #union(schema: JsonObject, keyword: 'anyOf' | 'oneOf', path: string): JsonObject {
     const { title, description, [keyword]: branches, ...shared } = schema;
     if (!Array.isArray(branches) || branches.length === 0) {
       throw new UnacceptableSchema(path, 'has a union without cases');
@@ -173,12 +206,12 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
     );
     const own = Object.fromEntries(constraints.filter(([name]) => name !== 'default'));
     const hasOwn = Object.keys(own).length > 0;
-    spend(textOf([title, description]).length, path);
+    this.#spend(textOf([title, description]).length, path);
     return {
       ...(typeof title === 'string' && { title }),
       ...(typeof description === 'string' && { description }),
       anyOf: branches.map((branch: unknown, index) =>
-        rewritten(hasOwn ? { allOf: [own, branch] } : branch, `${path}.${keyword}[${index}]`),
+        this.#rewritten(hasOwn ? { allOf: [own, branch] } : branch, `${path}.${keyword}[${index}]`),
       ),
     };
   }
@@ -188,8 +221,8 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
    * with `allOf` or a keyword of {@link SHAPE} beside it is joined with all its siblings in the
    * same way. What stands beside any other reference is left out.
    */
-  function joined(schema: JsonObject, path: string): JsonObject {
-    spend(SCHEMA_WORK, path);
+  #joined(schema: JsonObject, path: string): JsonObject {
+    this.#spend(SCHEMA_WORK, path);
     const isPlain =
       schema['$ref'] === undefined || !Object.keys(schema).some((name) => SHAPE.test(name));
     if (schema['allOf'] === undefined && isPlain) return schema;
@@ -202,24 +235,24 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
     for (let next = pending.pop(); next; next = pending.pop()) {
       if (parts.has(next)) continue;
       parts.add(next);
-      spend(SCHEMA_WORK, path);
+      this.#spend(SCHEMA_WORK, path);
       const { $ref, allOf, ...part } = next;
-      spend(listOf(allOf).length, path);
+      this.#spend(listOf(allOf).length, path);
       append(pending, objectsOf(allOf).reverse());
-      if ($ref !== undefined) pending.push(targetOf($ref, path));
+      if ($ref !== undefined) pending.push(this.#targetOf($ref, path));
       for (const [name, value] of Object.entries(part)) {
         const other = result[name];
         if (name === 'properties') {
           result[name] ??= {};
           for (const [member, memberSchema] of Object.entries(objectOf(value))) {
-            spend(member.length, path);
+            this.#spend(member.length, path);
             members.set(member, (members.get(member) ?? new Set()).add(memberSchema));
           }
         } else if (name === 'required') {
           result[name] ??= [];
-          spend(listOf(value).length, path);
+          this.#spend(listOf(value).length, path);
           for (const each of listOf(value)) required.add(each);
-        } else if (other === undefined || isEqual(other, value, path)) {
+        } else if (other === undefined || this.#isEqual(other, value, path)) {
           result[name] = value;
         } else if (name === 'additionalProperties') {
           result[name] = other !== false && value;
@@ -239,29 +272,29 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
     };
   }
 
-  function isEqual(a: unknown, b: unknown, path: string): boolean {
+  #isEqual(a: unknown, b: unknown, path: string): boolean {
     if (a === b) return true;
     const [text, other] = [textOf(a), textOf(b)];
-    spend(text.length + other.length, path);
+    this.#spend(text.length + other.length, path);
     return text === other;
   }
 
-  function spend(work: number, path: string): void {
-    limit.left -= work;
-    if (limit.left < 0) throw new UnacceptableSchema(path, 'is too complex');
+  #spend(work: number, path: string): void {
+    this.#limit.left -= work;
+    if (this.#limit.left < 0) throw new UnacceptableSchema(path, 'is too complex');
   }
 
-  function arrayMembers({ items, prefixItems, minItems }: JsonObject, path: string): JsonObject {
+  #arrayMembers({ items, prefixItems, minItems }: JsonObject, path: string): JsonObject {
     if (Array.isArray(items) || prefixItems !== undefined) {
       throw new UnacceptableSchema(path, 'is a tuple');
     }
     return {
-      items: rewritten(items, `${path}.items`),
+      items: this.#rewritten(items, `${path}.items`),
       ...((minItems === 0 || minItems === 1) && { minItems }),
     };
   }
 
-  function objectMembers(schema: JsonObject, path: string): JsonObject {
+  #objectMembers(schema: JsonObject, path: string): JsonObject {
     const { additionalProperties: others = schema['unevaluatedProperties'] } = schema;
     const properties = objectOf(schema['properties']);
     const names = Object.keys(properties);
@@ -270,31 +303,19 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       throw new UnacceptableSchema(path, 'allows members of any name');
     }
     const wanted = listOf(schema['required']);
-    spend(wanted.length, path);
+    this.#spend(wanted.length, path);
     const required = new Set(wanted);
     const known = new Set<unknown>(names);
     if (![...required].every((name) => known.has(name))) {
       throw new UnacceptableSchema(path, 'requires a member that it does not describe');
     }
     const members = names.map((name) => {
-      const member = rewritten(properties[name], `${path}.properties.${name.slice(0, 64)}`);
-      if (!required.has(name)) optional += 1;
-      if (Array.isArray(member['type']) || member['anyOf']) unions += 1;
+      const member = this.#rewritten(properties[name], `${path}.properties.${name.slice(0, 64)}`);
+      if (!required.has(name)) this.#optional += 1;
+      if (Array.isArray(member['type']) || member['anyOf']) this.#unions += 1;
       return [name, member];
     });
     return { properties: Object.fromEntries(members), additionalProperties: false };
-  }
-
-  try {
-    const schema = rewritten(root, '');
-    const defs = definitions.size > 0 ? { $defs: Object.fromEntries(definitions) } : {};
-    return { outcome: 'accepted', schema: { ...schema, ...defs }, isLoosened, optional, unions };
-  } catch (error) {
-    if (!(error instanceof UnacceptableSchema)) throw error;
-    return {
-      outcome: 'unacceptable',
-      complaint: `schema${error.path.slice(0, MAX_PATH)} ${error.message}`,
-    };
   }
 }
 

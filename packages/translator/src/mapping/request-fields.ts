@@ -4,14 +4,14 @@
  */
 
 import type { RequestField } from '../reading/field-fate.js';
-import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
+import { fieldTable, ignored, mapped } from './field-table.js';
 
 /**
  * The list has every member of `ChatCompletionCreateParamsBase` of the OpenAI SDK in
  * `package.json`, and four that clients of other gateways send: `cache_control`, `reasoning`,
  * `system` and `thinking`.
  */
-export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
+export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = /* @__PURE__ */ fieldTable(() => [
   mapped('model', 'model'),
   mapped('messages', 'messages, system'),
   mapped('system', 'system'),
@@ -54,11 +54,3 @@ export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   ignored('audio', 'answers are text'),
   ignored('moderation', 'there is no moderation step'),
 ]);
-
-function mapped(name: string, to: string): [string, RequestField] {
-  return [name, { fate: 'mapped', to }];
-}
-
-function ignored(name: string, why: string): [string, RequestField] {
-  return [name, { fate: 'ignored', why, neutral: [NEUTRAL_VALUES[name] ?? []].flat() }];
-}

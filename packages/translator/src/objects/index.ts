@@ -3,37 +3,30 @@
  * Integers beyond 2^53 keep their digits only in text.
  */
 
-import type { ChatAnnotation } from '../chat-client/answer/annotations.js';
-import type { FinishReason } from '../chat-client/answer/finish-reason.js';
-import type { ChatToolCall, TranslateResponseContext } from '../chat-client/answer/response.js';
-import { translateResponse } from '../chat-client/answer/response.js';
-import type { ThinkingBlock } from '../chat-client/answer/thinking.js';
 import type { NativeRequest } from '../chat-client/request/native-request.js';
 import { translateRequest, type TranslateRequestOptions } from '../chat-client/request/request.js';
 import type { ResponseContext } from '../chat-client/response-context.js';
-import { translateCompletion } from '../native-client/answer/completion.js';
-import type { NativeMessage } from '../native-client/answer/message.js';
-import type { MessageContext } from '../native-client/message-context.js';
-import type { ChatRequest } from '../native-client/request/chat-request.js';
-import {
-  translateMessagesRequest,
-  type TranslateMessagesOptions,
-} from '../native-client/request/request.js';
-import { translateMessage } from '../responses-client/answer/response.js';
-import { type ResponseObject, responseObject } from '../responses-client/answer/response-object.js';
-import type { TranslateMessageContext } from '../responses-client/answer/response-text.js';
 import {
   translateResponsesRequest,
   type TranslateResponsesOptions,
 } from '../responses-client/request/request.js';
 import type { ResponsesContext } from '../responses-client/response-context.js';
 import type { Note, RequestProblem } from '../reading/note.js';
-import { isTooDeep, type JsonText } from '../wire/raw-json.js';
-import type { StreamError } from '../wire/stream-pipe.js';
-import type { chatUsage, UsageReading } from '../wire/usage.js';
+import type { Written } from '../wire/written.js';
 
-export { createResponseEventStream } from '../responses-client/answer/event-objects.js';
-export type { UrlCitation } from '../responses-client/answer/output-items.js';
+export { toChatCompletion } from '../chat-client/answer/response.js';
+export type { ChatCompletionTranslation } from '../chat-client/answer/response.js';
+export type {
+  ChatCallDelta,
+  ChatChunk,
+  ChatCompletion,
+  ChatDelta,
+} from '../chat-client/answer/completion.js';
+export { createChatChunkStream } from '../chat-client/answer/stream.js';
+export type { ChatStreamError } from '../chat-client/answer/error-events.js';
+export { createResponseEventStream } from '../responses-client/answer/stream.js';
+export { toResponse } from '../responses-client/answer/response.js';
+export type { ResponseObjectTranslation } from '../responses-client/answer/response.js';
 export type {
   ResponseEvent,
   ResponseFailure,
@@ -41,50 +34,11 @@ export type {
   ResponseObject,
   ResponsePart,
   SummaryPart,
+  UrlCitation,
 } from '../responses-client/answer/response-object.js';
-
-/**
- * The type of a value after writing and reading it as JSON: no undefined members, and not readonly.
- */
-type Written<Value> = Value extends JsonText
-  ? Record<string, unknown>
-  : Value extends readonly (infer Item)[]
-    ? Written<Item>[]
-    : Value extends object
-      ? { -readonly [Key in keyof Value]: Written<Exclude<Value[Key], undefined>> }
-      : Value;
 
 /** A native request. Anthropic's SDK takes it as `MessageCreateParams`. */
 export type MessageParams = Omit<Written<NativeRequest>, 'stream'> & { stream?: boolean };
-/** A chat request. OpenAI's SDK takes it as `ChatCompletionCreateParams`. */
-export type ChatParams = Omit<Written<ChatRequest>, 'stream'> & { stream?: boolean };
-
-/** A chat completion. It can be used as `OpenAI.ChatCompletion`. */
-export interface ChatCompletion {
-  id: string;
-  object: 'chat.completion';
-  /** In seconds since the epoch. */
-  created: number;
-  model: string;
-  choices: {
-    index: number;
-    message: {
-      role: 'assistant';
-      content: string | null;
-      refusal: string | null;
-      annotations?: ChatAnnotation[];
-      tool_calls?: ChatToolCall[];
-      function_call?: { name: string; arguments: string };
-      reasoning_content?: string;
-      thinking_blocks?: ThinkingBlock[];
-    };
-    logprobs: null;
-    finish_reason: FinishReason;
-  }[];
-  service_tier?: 'default' | 'priority';
-  usage?: ReturnType<typeof chatUsage>;
-}
-
 export interface Refused {
   readonly outcome: 'refused';
   readonly problem: RequestProblem;
@@ -106,7 +60,7 @@ export type MessageParamsTranslation =
  * @param chat - For instance `OpenAI.ChatCompletionCreateParams`. It is not changed.
  * @example
  * import { toMessageParams } from '@gateway/translator/objects';
- * import { optionsOf } from '@gateway/translator/models';
+ * import { optionsOf } from '@gateway/translator';
  *
  * const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
  * const result = toMessageParams(chat, optionsOf('claude-sonnet-5')!);
@@ -120,73 +74,6 @@ export function toMessageParams(
   if (result.outcome === 'refused') return result;
   const { body, ...rest } = result;
   return { ...rest, params: JSON.parse(body) as MessageParams };
-}
-
-export type ChatCompletionTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly completion: ChatCompletion;
-      readonly usage: UsageReading;
-      readonly messageId: string | undefined;
-      readonly stopReason: string | undefined;
-    }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/** `translateResponse` for objects, such as `Anthropic.Message`. */
-export function toChatCompletion(
-  message: object,
-  context: TranslateResponseContext,
-): ChatCompletionTranslation {
-  if (isTooDeep(message)) return TOO_DEEP;
-  const result = translateResponse(JSON.stringify(message), context);
-  if (result.outcome === 'malformed') return result;
-  const { body, ...rest } = result;
-  return { ...rest, completion: JSON.parse(body) as ChatCompletion };
-}
-
-const TOO_DEEP = { outcome: 'malformed', reason: 'the object is nested too deeply' } as const;
-
-export type ChatParamsTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly params: ChatParams;
-      readonly stream: boolean;
-      readonly response: MessageContext;
-      readonly notes: readonly Note[];
-    }
-  | Refused;
-
-/** `translateMessagesRequest` for objects, such as `Anthropic.MessageCreateParams`. */
-export function toChatParams(
-  params: object,
-  options: TranslateMessagesOptions,
-): ChatParamsTranslation {
-  if (isTooDeep(params)) {
-    const problem = { message: `the body: ${TOO_DEEP.reason}`, param: null, code: 'invalid_value' };
-    return { outcome: 'refused', problem };
-  }
-  const result = translateMessagesRequest(JSON.stringify(params), options);
-  if (result.outcome === 'refused') return result;
-  const { body, ...rest } = result;
-  return { ...rest, params: JSON.parse(body) as ChatParams };
-}
-
-export type MessageTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly message: NativeMessage;
-      readonly usage: UsageReading;
-    }
-  | { readonly outcome: 'error'; readonly error: StreamError }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/** `translateCompletion` for objects, such as `OpenAI.ChatCompletion`. */
-export function toMessage(completion: object, context: MessageContext): MessageTranslation {
-  if (isTooDeep(completion)) return TOO_DEEP;
-  const result = translateCompletion(JSON.stringify(completion), context);
-  if (result.outcome !== 'translated') return result;
-  const { body, usage } = result;
-  return { outcome: 'translated', message: JSON.parse(body) as NativeMessage, usage };
 }
 
 export type ResponseParamsTranslation =
@@ -205,7 +92,7 @@ export type ResponseParamsTranslation =
  * @param request - For instance `OpenAI.Responses.ResponseCreateParams`. It is not changed.
  * @example
  * import { responseParamsToMessageParams } from '@gateway/translator/objects';
- * import { optionsOf } from '@gateway/translator/models';
+ * import { optionsOf } from '@gateway/translator';
  *
  * const request = { model: 'm', input: 'Hi' };
  * const result = responseParamsToMessageParams(request, optionsOf('claude-sonnet-5')!);
@@ -219,28 +106,4 @@ export function responseParamsToMessageParams(
   if (result.outcome === 'refused') return result;
   const { body, ...rest } = result;
   return { ...rest, params: JSON.parse(body) as MessageParams };
-}
-
-export type ResponseObjectTranslation =
-  | {
-      readonly outcome: 'translated';
-      readonly response: ResponseObject;
-      readonly usage: UsageReading;
-      readonly messageId: string | undefined;
-      readonly stopReason: string | undefined;
-    }
-  | { readonly outcome: 'malformed'; readonly reason: string };
-
-/**
- * `translateMessage` of `@gateway/translator/responses` for objects, such as `Anthropic.Message`.
- */
-export function toResponse(
-  message: object,
-  context: TranslateMessageContext,
-): ResponseObjectTranslation {
-  if (isTooDeep(message)) return TOO_DEEP;
-  const result = translateMessage(JSON.stringify(message), context);
-  if (result.outcome === 'malformed') return result;
-  const { body, ...rest } = result;
-  return { ...rest, response: responseObject(body) };
 }

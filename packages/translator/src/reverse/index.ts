@@ -1,8 +1,5 @@
-export type { ChatEffort } from '../native-client/request/chat-request.js';
-export {
-  translateCompletion,
-  type CompletionTranslation,
-} from '../native-client/answer/completion.js';
+export type { ChatEffort } from './request/chat-request.js';
+export { translateCompletion, type CompletionTranslation } from './answer/completion.js';
 export {
   ERROR_STATUS,
   errorOfStatus,
@@ -11,7 +8,7 @@ export {
   type ChatErrorResponse,
   type NativeErrorResponse,
   type NativeErrorType,
-} from '../native-client/answer/errors.js';
+} from './answer/errors.js';
 export type {
   BlockDelta,
   DeltaUsage,
@@ -22,18 +19,25 @@ export type {
   RefusalDetails,
   StopReason,
   ThinkingPiece,
-} from '../native-client/answer/message.js';
+} from './answer/message.js';
 export {
   translateMessagesRequest,
   type MessagesRequestTranslation,
   type TranslateMessagesOptions,
-} from '../native-client/request/request.js';
-export { MESSAGE_FIELDS } from '../native-client/request/message-fields.js';
-export type { MessageContext } from '../native-client/message-context.js';
+} from './request/request.js';
+export { MESSAGE_FIELDS } from './request/message-fields.js';
+export type { MessageContext } from './context/message-context.js';
 export {
   createMessageEventStream,
   createMessageStream,
   type MessageStreamOptions,
-} from '../native-client/answer/stream.js';
-export type { ChatTraits } from '../native-client/request/traits.js';
-export { readChatUsage } from '../native-client/answer/usage.js';
+} from './answer/stream.js';
+export type { ChatTraits } from './request/traits.js';
+export { readChatUsage } from './answer/usage.js';
+export {
+  toChatParams,
+  toMessage,
+  type ChatParams,
+  type ChatParamsTranslation,
+  type MessageTranslation,
+} from './objects.js';

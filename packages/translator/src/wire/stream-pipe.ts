@@ -29,6 +29,11 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
    */
   readonly isWithinEvent?: boolean;
   /**
+   * The source threw this error instead of ending. An error of the upstream that an SDK throws
+   * keeps its type and message. Only pipes that take the events of SDKs have this.
+   */
+  sourceFailed?(error: unknown): void;
+  /**
    * Call once: when `isFinished` is true, or when the upstream closed its connection or broke it.
    */
   end(): StreamEnd<Out>;

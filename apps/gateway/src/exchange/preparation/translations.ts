@@ -1,24 +1,20 @@
 /** The request formats that are translated, with the functions that translate them. */
 
-import { translateRequest } from '@gateway/translator';
-import type {
-  Note,
-  RequestProblem,
-  ResponseContext,
-  TranslateRequestOptions,
-} from '@gateway/translator';
 import {
+  translateRequest,
   cacheConversations,
   cacheEveryRequest,
   nativeSchemas,
   webSearch,
-} from '@gateway/translator/features';
-import type { JsonShape } from '@gateway/translator/native';
-import {
   translateResponsesRequest,
   translateTokenCountRequest,
-} from '@gateway/translator/responses';
-import type { ResponsesContext } from '@gateway/translator/responses';
+  type Note,
+  type RequestProblem,
+  type ResponseContext,
+  type TranslateRequestOptions,
+  type ResponsesContext,
+} from '@gateway/translator';
+import type { JsonShape } from '@gateway/translator/native';
 import type { ChatConfig } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
 import { keptThinkingIn } from '../response-memory/kept-thinking.js';

@@ -1,9 +1,14 @@
 /** The chat-completions format: the upstream's message or events, translated. */
 
-import { chatErrorEvent, translateResponse } from '@gateway/translator';
-import type { ResponseContext, TranslateResponseContext } from '@gateway/translator';
-import type { FinishedResponse } from '@gateway/translator/responses';
-import { CHAT_KEEP_ALIVE, createChatTextStream } from '@gateway/translator/streams';
+import {
+  chatErrorEvent,
+  translateResponse,
+  CHAT_KEEP_ALIVE,
+  createChatTextStream,
+  type ResponseContext,
+  type TranslateResponseContext,
+  type FinishedResponse,
+} from '@gateway/translator';
 import type { ResponseFormat } from '../../http/response-format.js';
 import { thinkingId } from '../response-memory/kept-thinking.js';
 

@@ -12,9 +12,8 @@
 import type { Response } from 'express';
 import { formatUsd } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
-import type { StreamEnd, UsageReading } from '@gateway/translator';
+import type { StreamEnd, UsageReading, FinishedResponse } from '@gateway/translator';
 import type { SkimmedMessage } from '@gateway/translator/native';
-import type { FinishedResponse } from '@gateway/translator/responses';
 import { errorCode } from '../../base/error-code.js';
 import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';

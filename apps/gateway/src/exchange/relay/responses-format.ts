@@ -5,12 +5,10 @@ import {
   responseId,
   translateMessage,
   translateTokenCount,
-} from '@gateway/translator/responses';
-import type {
-  FinishedResponse,
-  ResponseBytePipe,
-  ResponsesContext,
-} from '@gateway/translator/responses';
+  type FinishedResponse,
+  type ResponseBytePipe,
+  type ResponsesContext,
+} from '@gateway/translator';
 import type { ResponseFormat } from '../../http/response-format.js';
 import { tokenCountFormat } from './native-format.js';
 

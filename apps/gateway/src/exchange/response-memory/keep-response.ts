@@ -1,6 +1,6 @@
 /** Keeps the response of one exchange, once it is charged. */
 
-import type { FinishedResponse } from '@gateway/translator/responses';
+import type { FinishedResponse } from '@gateway/translator';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../../base/byte-budget.js';
 import { reasonOf } from '../../base/error-code.js';

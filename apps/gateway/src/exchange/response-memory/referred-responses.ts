@@ -4,8 +4,7 @@
  * the format are found as well; the translation then has responses that it does not use.
  */
 
-import { responseIdOfItem } from '@gateway/translator/responses';
-import type { StoredResponses } from '@gateway/translator/responses';
+import { responseIdOfItem, type StoredResponses } from '@gateway/translator';
 import type { Refusal } from '../../http/refusal.js';
 import { idsIn, lookUp, parseKept } from './look-up.js';
 import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';

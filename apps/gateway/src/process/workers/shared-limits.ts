@@ -5,7 +5,7 @@ import { reach } from './rpc.js';
 import type { RpcTo } from './rpc.js';
 
 type SharedAdmission =
-  | { readonly outcome: 'admitted'; readonly lease: number }
+  | { readonly outcome: 'admitted'; readonly lease: number; readonly remaining: number }
   | Extract<Awaited<ReturnType<Limiter['admit']>>, { readonly outcome: 'denied' }>;
 
 export type LimitCalls = ReturnType<typeof shareLimits>['calls'];
@@ -22,7 +22,7 @@ export function shareLimits(limiter: MemoryLimiter) {
         if (admission.outcome === 'denied') return admission;
         last += 1;
         leases.set(last, admission.lease);
-        return { outcome: 'admitted', lease: last };
+        return { outcome: 'admitted', lease: last, remaining: admission.remaining };
       },
       release(lease: number): void {
         leases.get(lease)?.release();
@@ -48,6 +48,7 @@ export function remoteLimiter(rpc: RpcTo<LimitCalls>): Limiter {
       let isHeld = true;
       return {
         outcome: 'admitted',
+        remaining: admission.remaining,
         lease: {
           release() {
             if (!isHeld) return;

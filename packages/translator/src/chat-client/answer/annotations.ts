@@ -3,7 +3,7 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
  */
 
-import { type JsonObject, objectsOf, stringOf } from '../../wire/raw-json.js';
+import { type JsonObject, stringOf } from '../../wire/raw-json.js';
 
 /** The part of the message's text that a page supports, and the page. */
 export interface ChatAnnotation {
@@ -17,9 +17,13 @@ export interface ChatAnnotation {
  *
  * @param start - Where the block begins in the text of the message.
  */
-export function annotationsOf(citations: unknown, start: number, end: number): ChatAnnotation[] {
-  return objectsOf(citations)
-    .filter(({ type }: JsonObject) => type === 'web_search_result_location')
+export function annotationsOf(
+  citations: readonly JsonObject[],
+  start: number,
+  end: number,
+): ChatAnnotation[] {
+  return citations
+    .filter(({ type }) => type === 'web_search_result_location')
     .map(({ url, title }) => ({
       type: 'url_citation',
       url_citation: {

@@ -4,19 +4,15 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
+import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js';
+import { MessageReader } from '../../message/message-reader.js';
+import { objectPipe } from '../../message/object-pipe.js';
+import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
-import { eventPipe } from '../../wire/event-pipe.js';
-import { MAX_EVENT_BYTES } from '../../wire/sse.js';
 import type { StreamPipe } from '../../wire/stream-pipe.js';
-import { createChunkWriter } from './chunk-writer.js';
-import { chatErrorText } from './error-events.js';
-import type { TranslateResponseContext } from './response.js';
-import { MAX_SEARCHED_LENGTH, TEXT_DELTA_EVENT } from './text-delta-pattern.js';
-
-export interface ChatStreamOptions {
-  /** A larger event ends the stream as failed. Default: 32 MiB. */
-  readonly maxEventBytes?: number;
-}
+import type { ChatChunk, WrittenChunk } from './completion.js';
+import { ChunkEncoder, type TranslateResponseContext } from './chunk-encoder.js';
+import { chatErrorText, type ChatStreamError, chatStreamError } from './error-events.js';
 
 /**
  * Translates a native event stream, split anywhere, to the chunks of a chat completion.
@@ -30,7 +26,7 @@ export interface ChatStreamOptions {
  */
 export function createChatStream(
   context: TranslateResponseContext,
-  options?: ChatStreamOptions,
+  options?: EventStreamOptions,
 ): StreamPipe {
   return chatPipe(context, options, encodeUtf8);
 }
@@ -41,63 +37,72 @@ export function createChatStream(
  */
 export function createChatTextStream(
   context: TranslateResponseContext,
-  options?: ChatStreamOptions,
+  options?: EventStreamOptions,
 ): StreamPipe<Uint8Array, string> {
   return chatPipe(context, options, (text) => text);
 }
 
 function chatPipe<Out>(
   context: TranslateResponseContext,
-  { maxEventBytes = MAX_EVENT_BYTES }: ChatStreamOptions = {},
+  options: EventStreamOptions | undefined,
   written: (text: string) => Out,
 ): StreamPipe<Uint8Array, Out> {
   let ready = '';
-  const writer = createChunkWriter(context, (chunk) => {
-    ready += `data: ${chunk}\n\n`;
+  const encoder = new ChunkEncoder(context, (chunk) => {
+    ready += `data: ${JSON.stringify(chunk)}\n\n`;
   });
-
-  /** Translates consecutive text deltas of one block from `from` on. @returns where they end */
-  function readTexts(text: string, from: number): number {
-    let at = from;
-    let block: string | undefined;
-    let frame: readonly [string, string] | undefined;
-    let between = '';
-    while (text.length < MAX_SEARCHED_LENGTH) {
-      TEXT_DELTA_EVENT.lastIndex = at;
-      const [event, index, string] = TEXT_DELTA_EVENT.exec(text) ?? [];
-      if (!event || event.length > maxEventBytes) break;
-      frame ??= writer.textFrame(Number(index));
-      block ??= index;
-      if (!frame || index !== block) break;
-      // Each delta after the first appends two strings: `between` and its text. `between` is the
-      // end of one chunk and the start of the next. It is joined only once.
-      ready += between || frame[0];
-      ready += string;
-      between ||= frame[1] + frame[0];
-      at += event.length;
-    }
-    if (frame) ready += frame[1];
-    return at;
+  /** All chunks with deltas of one block differ in their string only. */
+  function stringWriter(at: number): WriteString | undefined {
+    const sample = encoder.sampleChunk(at, SAMPLE);
+    if (!sample) return undefined;
+    const [before, after] = aroundSample(sample);
+    return (json) => {
+      ready += `data: ${before}${json}${after}\n\n`;
+    };
   }
 
-  function take(): string {
-    const text = ready;
-    ready = '';
-    return text;
-  }
-
-  return eventPipe(
-    {
-      ...writer,
-      readTexts,
-      take,
-      end() {
-        const end = writer.end();
-        const last = end.error ? chatErrorText(end.error) : 'data: [DONE]\n\n';
-        return { ...end, tail: take() + last };
+  return eventPipe({
+    ...options,
+    written,
+    reader: new MessageReader(encoder),
+    output: {
+      stringWriter,
+      take() {
+        const text = ready;
+        ready = '';
+        return text;
+      },
+      end({ error }) {
+        ready += error ? chatErrorText(error) : 'data: [DONE]\n\n';
       },
     },
-    maxEventBytes,
-    written,
-  );
+  });
+}
+
+/**
+ * {@link createChatStream} for objects: it takes native events as an SDK returns them, and returns
+ * chunk objects. The `tail` of a failed stream is the one error object that its last event would
+ * carry. `[DONE]` is part of the framing and has no object.
+ *
+ * A value that is not an object, an event of a message before its `message_start`, or a call whose
+ * input is nested more than 200 levels deep fails the stream as `malformed`.
+ */
+export function createChatChunkStream(
+  context: TranslateResponseContext,
+): StreamPipe<object, readonly (ChatChunk | ChatStreamError)[]> {
+  let ready: (ChatChunk | ChatStreamError)[] = [];
+  const encoder = new ChunkEncoder(context, (chunk: WrittenChunk) => {
+    // The SDK has no type for calls of custom tools in chunks.
+    ready.push(chunk as ChatChunk);
+  });
+  return objectPipe(new MessageReader(encoder), {
+    take() {
+      const chunks = ready;
+      ready = [];
+      return chunks;
+    },
+    end({ error }) {
+      if (error) ready.push(chatStreamError(error));
+    },
+  });
 }

@@ -13,7 +13,7 @@ import type { AddCachePoints } from '../../reading/cache-point.js';
 import type { Note, RequestProblem } from '../../reading/note.js';
 import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
-import { requireOptions } from '../../reading/require-options.js';
+import { defaultMaxTokens, type ModelOptions, requireModelOptions } from './model-options.js';
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
 import { createTranslation, finishNotes } from '../../reading/translation.js';
 import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-reading.js';
@@ -30,15 +30,9 @@ import { renamePastArguments } from './renamed-arguments.js';
 import { translateFormat } from './response-format.js';
 import { translateSampling } from './sampling.js';
 import { isForced, type ToolUse, translateTools } from './tools.js';
-import type { ModelTraits } from './traits.js';
 import { refuseUnservable } from './unservable.js';
 
-export interface TranslateRequestOptions {
-  /** The upstream's id of the model. It replaces the client's own. */
-  readonly model: string;
-  readonly traits: ModelTraits;
-  /** The most tokens that the model can generate: the default limit, and the highest. */
-  readonly maxOutputTokens: number;
+export interface TranslateRequestOptions extends ModelOptions {
   /**
    * Makes the opaque `metadata.user_id` from the client's `safety_identifier` or `user`. It should
    * return a keyed hash, because these identifiers often are e-mail addresses. Without this
@@ -46,7 +40,7 @@ export interface TranslateRequestOptions {
    */
   readonly endUserId?: ((value: string) => string) | undefined;
   /**
-   * `nativeSchemas` of `@gateway/translator/features`. With it, `response_format: json_schema`
+   * `nativeSchemas` of this package. With it, `response_format: json_schema`
    * becomes `output_config.format`, and strict functions become strict tools, if the model accepts
    * both and the schema can be guaranteed. Without it, schemas and `strict` are ignored.
    */
@@ -60,12 +54,12 @@ export interface TranslateRequestOptions {
    */
   readonly keptThinking?: ReadonlyMap<string, readonly unknown[]> | undefined;
   /**
-   * `cacheConversations` of `@gateway/translator/features`. It adds cache points to a request that
+   * `cacheConversations` of this package. It adds cache points to a request that
    * has none. If absent, only the client's own are sent.
    */
   readonly cache?: AddCachePoints | undefined;
   /**
-   * `webSearch()` of `@gateway/translator/features`. Without it, `web_search_options` are ignored.
+   * `webSearch()` of this package. Without it, `web_search_options` are ignored.
    */
   readonly webSearch?: ReadWebSearch | undefined;
   /**
@@ -126,8 +120,7 @@ export function translateRequest(
   chat: unknown,
   options: TranslateRequestOptions,
 ): RequestTranslation {
-  const { model, traits, maxOutputTokens } = options ?? {};
-  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  requireModelOptions(options);
   try {
     return translate(chat, options);
   } catch (error) {
@@ -137,15 +130,12 @@ export function translateRequest(
 }
 
 function translate(body: unknown, options: TranslateRequestOptions): RequestTranslation {
-  const { model, traits, maxOutputTokens, endUserId } = options;
+  const { model, traits, endUserId } = options;
   const t = createTranslation();
   const chat = new Place(t, body).object();
   if (isTooDeep(body)) chat.refuse('is over 200 levels deep');
   const askedFor = chat.at('model').nonEmptyString();
-  const maxTokens = readMaxTokens(
-    chat.givenEither('max_completion_tokens', 'max_tokens'),
-    maxOutputTokens,
-  );
+  const limit = readMaxTokens(chat.givenEither('max_completion_tokens', 'max_tokens'), options);
   const stream = chat.at('stream').boolean(false);
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
   const list = messagesOf(chat);
@@ -188,7 +178,7 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   const cacheControl = chat.given('cache_control');
   const request: NativeRequest = {
     model,
-    max_tokens: maxTokens,
+    max_tokens: limit ?? defaultMaxTokens(options, stream),
     tools: listed([...tools, ...listOf(search)]),
     system: listed(system),
     messages,
@@ -262,8 +252,12 @@ export function readServiceTier(field: Place | undefined): NativeRequest['servic
   return undefined;
 }
 
-export function readMaxTokens(field: Place | undefined, maxOutputTokens: number): number {
-  if (!field) return maxOutputTokens;
+/** The limit of the answer: what the client asks for, within what the model has. */
+export function readMaxTokens(
+  field: Place | undefined,
+  { maxOutputTokens }: ModelOptions,
+): number | undefined {
+  if (!field) return undefined;
   const { value } = field;
   if (typeof value !== 'number' || !Number.isInteger(value) || value <= 0) {
     const code = typeof value === 'number' ? 'invalid_value' : 'invalid_type';

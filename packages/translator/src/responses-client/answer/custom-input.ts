@@ -1,6 +1,6 @@
 /** Reads the arguments of calls whose text the client gets in another form. */
 
-import { argumentsOf, customInput } from '../../chat-client/answer/called-tool.js';
+import { argumentsOf, customInput } from '../../message/called-tool.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 

@@ -1,41 +1,39 @@
 /**
- * Writes the events of a response in order, with their sequence numbers, and keeps its output items
+ * Makes the events of a response in order, with their sequence numbers, and keeps its output items
  * up to date with them.
  *
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
-import type { ThinkingBlock } from '../../chat-client/answer/thinking.js';
+import type { ThinkingBlock } from '../../message/thinking-block.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import {
   type CallItem,
   itemId,
-  itemText,
+  itemObject,
   type ItemStatus,
-  type LocalCallItem,
   type MessageItem,
   type OutputItem,
   type Part,
-  partText,
+  partObject,
   type ReasoningItem,
-  responseId,
   type SearchItem,
-  summaryText,
-  textMember,
-  type UrlCitation,
+  summaryPart,
+  type WholeItem,
 } from './output-items.js';
+import type {
+  ResponseState,
+  UnnumberedEvent,
+  UrlCitation,
+  WrittenEvent,
+  WrittenResponse,
+} from './response-object.js';
 import {
   responseError,
   type ResponseFacts,
-  responseText,
   type TranslateMessageContext,
-} from './response-text.js';
-
-export interface FinishedResponse {
-  readonly id: string;
-  /** Its JSON text. */
-  readonly body: string;
-}
+  writtenResponse,
+} from './written-response.js';
 
 export interface StreamedItem<Item extends OutputItem = OutputItem> {
   readonly item: Item;
@@ -49,35 +47,34 @@ export interface StreamedItem<Item extends OutputItem = OutputItem> {
 export interface StreamedPart {
   readonly holder: StreamedItem<MessageItem>;
   readonly part: Part;
-  /** The members that identify the part, in each of its events. */
-  readonly address: string;
+  readonly address: PartAddress;
 }
 
-/** The names of the events with the text of a call. */
-const CALL_EVENTS = {
-  function_call: 'response.function_call_arguments',
-  custom_tool_call: 'response.custom_tool_call_input',
-} as const;
+/** The members that identify a part, in each of its events. */
+interface PartAddress {
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+}
 
 export class ItemEvents {
   messageId: string | undefined;
   readonly #context: TranslateMessageContext;
-  readonly #write: (event: string) => void;
+  readonly #write: (event: WrittenEvent) => void;
   readonly #items: StreamedItem[] = [];
   /** Items to which a block has stopped adding since the last `finishItems`. */
   #closed: StreamedItem[] = [];
-  /** Makes the item of a call that has ended; undefined unless it is the last one so far. */
-  #makeLocalCall: ((index: number) => LocalCallItem) | undefined;
+  /** Makes the item that comes whole; undefined unless it is the last one so far. */
+  #makeWhole: ((index: number) => WholeItem) | undefined;
   #sequenceNumber = 0;
   /** The events since {@link startTail}, which are not sent yet, and the number of the first. */
-  #tail:
-    { from: number; readonly events: (readonly [type: string, members: string])[] } | undefined;
+  #tail: { from: number; readonly events: UnnumberedEvent[] } | undefined;
 
-  /** The response with which the stream ended; undefined before that, and if it failed. */
-  finished: FinishedResponse | undefined;
+  /** The response with which the message ended; undefined before that, and if it failed. */
+  finished: WrittenResponse | undefined;
 
-  /** @param write - Called with each event, framed as a server-sent event. */
-  constructor(context: TranslateMessageContext, write: (event: string) => void) {
+  /** @param write - Called with each event, in order. */
+  constructor(context: TranslateMessageContext, write: (event: WrittenEvent) => void) {
     this.#context = context;
     this.#write = write;
   }
@@ -95,10 +92,10 @@ export class ItemEvents {
   repeatTail(): void {
     const events = this.dropTail();
     this.startTail();
-    for (const [type, members] of events) this.#emit(type, members);
+    for (const event of events) this.#emit(event);
   }
 
-  dropTail(): readonly (readonly [type: string, members: string])[] {
+  dropTail(): readonly UnnumberedEvent[] {
     const { from, events } = this.#tail ?? { from: this.#sequenceNumber, events: [] };
     this.#tail = undefined;
     this.#sequenceNumber = from;
@@ -115,8 +112,8 @@ export class ItemEvents {
       this.begin(id);
       return;
     }
-    const number = this.#tail === undefined ? this.#sequenceNumber++ : this.#tail.from++;
-    this.#write(framed('keepalive', number, ''));
+    const number = this.#tail === undefined ? this.nextNumber() : this.#tail.from++;
+    this.#write({ type: 'keepalive', sequence_number: number });
   }
 
   get items(): readonly OutputItem[] {
@@ -127,7 +124,7 @@ export class ItemEvents {
   begin(messageId: string | undefined): void {
     if (this.hasBegun) return;
     this.messageId = messageId;
-    for (const type of ['response.created', 'response.in_progress']) {
+    for (const type of ['response.created', 'response.in_progress'] as const) {
       this.#respond(type, { status: 'in_progress', output: [] });
     }
   }
@@ -143,19 +140,22 @@ export class ItemEvents {
       status: 'in_progress',
     };
     this.#items.push(added);
-    const item = itemText(added.item, 'in_progress');
-    this.#emit('response.output_item.added', `"output_index":${index},"item":${item}`);
+    this.#emit({
+      type: 'response.output_item.added',
+      output_index: index,
+      item: itemObject(added.item, 'in_progress'),
+    });
     return added;
   }
 
   /** Begins a part of the last item if that is a message, or else of a new message. */
   openPart(type: Part['type']): StreamedPart {
     const holder = this.#lastMessage() ?? this.#addMessage();
-    const { item, index } = holder;
+    const { parts } = holder.item;
     const part: Part = { type, text: '' };
-    const address = `${addressOf(holder)},"output_index":${index},"content_index":${item.parts.length}`;
-    this.#emit('response.content_part.added', `${address},"part":${partText(part)}`);
-    item.parts.push(part);
+    const address = { ...addressOf(holder), content_index: parts.length };
+    this.#emit({ type: 'response.content_part.added', ...address, part: partObject(part) });
+    parts.push(part);
     return { holder, part, address };
   }
 
@@ -174,28 +174,30 @@ export class ItemEvents {
     }));
   }
 
-  /** @param text - The content of a JSON string, without its quotes, here and below. */
-  addText({ part, address }: StreamedPart, text: string): void {
-    part.text += text;
-    const [event, extra] =
-      part.type === 'refusal' ? ['refusal', ''] : ['output_text', ',"logprobs":[]'];
-    this.#emit(`response.${event}.delta`, `${address}${extra},"delta":"${text}"`);
+  addText(streamed: StreamedPart, text: string): void {
+    streamed.part.text += text;
+    this.#emit(textDelta(streamed, text));
   }
 
   /** Adds the pages that a part cites. */
-  cite({ part, address }: StreamedPart, annotations: readonly UrlCitation[]): void {
+  cite({ part, address }: StreamedPart, annotations: UrlCitation[]): void {
     part.annotations = annotations;
     annotations.forEach((annotation, at) => {
-      const members = `"annotation_index":${at},"annotation":${JSON.stringify(annotation)}`;
-      this.#emit('response.output_text.annotation.added', `${address},${members}`);
+      this.#emit({
+        type: 'response.output_text.annotation.added',
+        ...address,
+        annotation_index: at,
+        annotation,
+      });
     });
   }
 
   closePart({ holder, part, address }: StreamedPart): void {
     const { type, text } = part;
-    if (type === 'refusal') this.#emit('response.refusal.done', `${address},"refusal":"${text}"`);
-    else this.#emit('response.output_text.done', `${address},"logprobs":[],"text":"${text}"`);
-    this.#emit('response.content_part.done', `${address},"part":${partText(part)}`);
+    if (type === 'refusal')
+      this.#emit({ type: 'response.refusal.done', ...address, refusal: text });
+    else this.#emit({ type: 'response.output_text.done', ...address, logprobs: [], text });
+    this.#emit({ type: 'response.content_part.done', ...address, part: partObject(part) });
     this.#close(holder);
   }
 
@@ -203,10 +205,14 @@ export class ItemEvents {
     const { item } = reasoning;
     const address = summaryAddress(reasoning);
     if (item.summary === undefined) {
-      this.#emit('response.reasoning_summary_part.added', `${address},"part":${summaryText('')}`);
+      this.#emit({
+        type: 'response.reasoning_summary_part.added',
+        ...address,
+        part: summaryPart(''),
+      });
     }
     item.summary = (item.summary ?? '') + text;
-    this.#emit('response.reasoning_summary_text.delta', `${address},"delta":"${text}"`);
+    this.#emit({ type: 'response.reasoning_summary_text.delta', ...address, delta: text });
   }
 
   closeReasoning(reasoning: StreamedItem<ReasoningItem>, block: ThinkingBlock): void {
@@ -215,40 +221,44 @@ export class ItemEvents {
     this.#close(reasoning);
     if (item.summary === undefined) return;
     const address = summaryAddress(reasoning);
-    this.#emit('response.reasoning_summary_text.done', `${address},"text":"${item.summary}"`);
-    const part = summaryText(item.summary);
-    this.#emit('response.reasoning_summary_part.done', `${address},"part":${part}`);
+    this.#emit({ type: 'response.reasoning_summary_text.done', ...address, text: item.summary });
+    this.#emit({
+      type: 'response.reasoning_summary_part.done',
+      ...address,
+      part: summaryPart(item.summary),
+    });
   }
 
   addToCall(call: StreamedItem<CallItem>, text: string): void {
-    const { item, index } = call;
-    item.text += text;
-    const members = `${addressOf(call)},"output_index":${index},"delta":"${text}"`;
-    this.#emit(`${CALL_EVENTS[item.type]}.delta`, members);
+    call.item.text += text;
+    this.#emit(callDelta(call, text));
   }
 
   closeCall(call: StreamedItem<CallItem>): void {
-    const { item, index } = call;
+    const { type, text, calledAs } = call.item;
     this.#close(call);
-    const name =
-      item.type === 'function_call' ? `,"name":${JSON.stringify(item.calledAs.name)}` : '';
-    const members = `${addressOf(call)},"output_index":${index}${name},"${textMember(item)}":"${item.text}"`;
-    this.#emit(`${CALL_EVENTS[item.type]}.done`, members);
+    const head = addressOf(call);
+    if (type === 'custom_tool_call') {
+      this.#emit({ type: 'response.custom_tool_call_input.done', ...head, input: text });
+    } else {
+      const { name } = calledAs;
+      this.#emit({ type: 'response.function_call_arguments.done', ...head, name, arguments: text });
+    }
   }
 
   /**
-   * Adds a call of a tool that the client runs itself, whole, once it is known that the message
-   * goes on or is complete. A call that was cut off is left out: the client would run a part of it.
+   * Adds an item that is written whole, once it is known that the message goes on or is complete.
+   * A call that was cut off is left out: the client would run a part of it.
    */
-  addLocalCall(makeItem: (index: number) => LocalCallItem): void {
+  addWhole(makeItem: (index: number) => WholeItem): void {
     this.finishItems('completed');
-    this.#makeLocalCall = makeItem;
+    this.#makeWhole = makeItem;
   }
 
   /** Adds a search, which stays open until {@link closeSearch}. */
   addSearch(makeItem: (index: number) => SearchItem): StreamedItem<SearchItem> {
     const search = this.add(makeItem);
-    for (const state of ['in_progress', 'searching']) this.#progress(search, state);
+    for (const state of ['in_progress', 'searching'] as const) this.#progress(search, state);
     return search;
   }
 
@@ -259,9 +269,8 @@ export class ItemEvents {
     this.#finish(search, 'completed');
   }
 
-  #progress(search: StreamedItem, state: string): void {
-    const members = `${addressOf(search)},"output_index":${search.index}`;
-    this.#emit(`response.web_search_call.${state}`, members);
+  #progress(search: StreamedItem, state: 'in_progress' | 'searching' | 'completed'): void {
+    this.#emit({ type: `response.web_search_call.${state}`, ...addressOf(search) });
   }
 
   /** @param status - The status of the items to which no block is still adding. */
@@ -273,8 +282,8 @@ export class ItemEvents {
       if (streamed.openBlocks > 0 || streamed.status !== 'in_progress') continue;
       this.#finish(streamed, status);
     }
-    const makeItem = this.#makeLocalCall;
-    this.#makeLocalCall = undefined;
+    const makeItem = this.#makeWhole;
+    this.#makeWhole = undefined;
     if (!makeItem || status === 'incomplete') return;
     const call = this.add(makeItem);
     call.openBlocks = 0;
@@ -283,16 +292,18 @@ export class ItemEvents {
 
   #finish(streamed: StreamedItem, status: 'completed' | 'incomplete'): void {
     streamed.status = status;
-    const text = itemText(streamed.item, status);
-    this.#emit('response.output_item.done', `"output_index":${streamed.index},"item":${text}`);
+    this.#emit({
+      type: 'response.output_item.done',
+      output_index: streamed.index,
+      item: itemObject(streamed.item, status),
+    });
   }
 
   /** Writes the last event of a message that ended. */
   end(facts: Pick<ResponseFacts, 'incompleteReason' | 'usage' | 'serviceTier'>): void {
     const status = facts.incompleteReason ? 'incomplete' : 'completed';
-    const output = this.#items.map((streamed) => itemText(streamed.item, streamed.status));
-    const body = this.#respond(`response.${status}`, { ...facts, status, output });
-    this.finished = { id: responseId(this.messageId), body };
+    const output = this.#items.map((streamed) => itemObject(streamed.item, streamed.status));
+    this.finished = this.#respond(`response.${status}`, { ...facts, status, output });
   }
 
   /** Writes the two events of a failed stream. SDKs throw at the first; Codex reads the second. */
@@ -300,14 +311,13 @@ export class ItemEvents {
     this.begin(undefined);
     const { code, message } = responseError(error);
     const details = { code, message, param: null };
-    const both = { ...details, error: { type: error.type, ...details } };
-    this.#emit('error', JSON.stringify(both).slice(1, -1));
+    this.#emit({ type: 'error', ...details, error: { type: error.type, ...details } });
     this.#respond('response.failed', { status: 'failed', output: [], error: { code, message } });
   }
 
-  #respond(type: string, facts: Omit<ResponseFacts, 'messageId'>): string {
-    const response = responseText(this.#context, { ...facts, messageId: this.messageId });
-    this.#emit(type, `"response":${response}`);
+  #respond(type: ResponseState, facts: Omit<ResponseFacts, 'messageId'>): WrittenResponse {
+    const response = writtenResponse(this.#context, { ...facts, messageId: this.messageId });
+    this.#emit({ type, response });
     return response;
   }
 
@@ -316,21 +326,39 @@ export class ItemEvents {
     this.#closed.push(streamed);
   }
 
-  #emit(type: string, members: string): void {
-    this.#tail?.events.push([type, members]);
-    this.#write(framed(type, this.#sequenceNumber, `,${members}`));
-    this.#sequenceNumber += 1;
+  #emit(event: UnnumberedEvent): void {
+    this.#tail?.events.push(event);
+    this.#write(numbered(event, this.nextNumber()));
+  }
+
+  /** Takes the number of the next event. A caller that writes an event itself calls this. */
+  nextNumber(): number {
+    return this.#sequenceNumber++;
   }
 }
 
-function framed(type: string, sequenceNumber: number, members: string): string {
-  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequenceNumber}${members}}\n\n`;
+export function numbered(event: UnnumberedEvent, number: number): WrittenEvent {
+  return Object.assign({ type: event.type, sequence_number: number }, event);
 }
 
-function addressOf({ item }: StreamedItem): string {
-  return `"item_id":${JSON.stringify(item.id)}`;
+export function textDelta({ part, address }: StreamedPart, text: string): UnnumberedEvent {
+  return part.type === 'refusal'
+    ? { type: 'response.refusal.delta', ...address, delta: text }
+    : { type: 'response.output_text.delta', ...address, logprobs: [], delta: text };
 }
 
-function summaryAddress(reasoning: StreamedItem<ReasoningItem>): string {
-  return `${addressOf(reasoning)},"output_index":${reasoning.index},"summary_index":0`;
+export function callDelta(call: StreamedItem<CallItem>, text: string): UnnumberedEvent {
+  const type =
+    call.item.type === 'function_call'
+      ? 'response.function_call_arguments.delta'
+      : 'response.custom_tool_call_input.delta';
+  return { type, ...addressOf(call), delta: text };
+}
+
+function addressOf({ item, index }: StreamedItem) {
+  return { item_id: item.id, output_index: index };
+}
+
+function summaryAddress(reasoning: StreamedItem<ReasoningItem>) {
+  return { ...addressOf(reasoning), summary_index: 0 };
 }

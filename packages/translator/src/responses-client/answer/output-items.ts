@@ -1,24 +1,29 @@
 /**
- * Writes the JSON text of a response's output items. Texts are kept as the content of JSON strings,
- * without the quotes, so that the text of a stream is escaped once, or not at all if the upstream's
- * bytes are used unchanged.
+ * The output items of a response while it is written.
  *
  * https://platform.openai.com/docs/api-reference/responses/object
  */
 
 import { annotationsOf } from '../../chat-client/answer/annotations.js';
-import { calledAs, type CalledTool } from '../../chat-client/answer/called-tool.js';
-import { refusalOf } from '../../chat-client/answer/response.js';
-import type { ThinkingBlock } from '../../chat-client/answer/thinking.js';
+import { refusalOf } from '../../chat-client/answer/chunk-encoder.js';
+import { calledAs, type CalledTool } from '../../message/called-tool.js';
+import type { SearchOutcome } from '../../message/message-events.js';
+import type { ThinkingBlock } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { callMembers, isLocalType, type LocalToolType } from '../../wire/local-tools.js';
-import { type JsonObject, objectOf, parseJson, stringOf } from '../../wire/raw-json.js';
-
+import type { JsonObject } from '../../wire/raw-json.js';
 import { incompleteReason } from './incomplete-reason.js';
+import {
+  ITEM_PREFIXES,
+  type ResponseItem,
+  type ResponsePart,
+  type SummaryPart,
+  type UrlCitation,
+} from './response-object.js';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export type OutputItem = MessageItem | ReasoningItem | CallItem | LocalCallItem | SearchItem;
+export type OutputItem = MessageItem | ReasoningItem | CallItem | WholeItem | SearchItem;
 
 export interface MessageItem {
   readonly type: 'message';
@@ -28,25 +33,15 @@ export interface MessageItem {
 
 export interface Part {
   readonly type: 'output_text' | 'refusal';
-  /** The content of a JSON string. */
   text: string;
   /** The pages that the text cites. */
-  annotations?: readonly UrlCitation[] | undefined;
-}
-
-/** A page that a part of a message cites. The indexes count UTF-16 code units of its text. */
-export interface UrlCitation {
-  readonly type: 'url_citation';
-  readonly start_index: number;
-  readonly end_index: number;
-  readonly title: string;
-  readonly url: string;
+  annotations?: UrlCitation[] | undefined;
 }
 
 export interface ReasoningItem {
   readonly type: 'reasoning';
   readonly id: string;
-  /** The content of a JSON string; undefined when there is no summary. */
+  /** Undefined when there is no summary. */
   summary: string | undefined;
   /** Undefined while the block is open. */
   sealed: ThinkingBlock | undefined;
@@ -57,16 +52,18 @@ export interface CallItem {
   readonly id: string;
   readonly callId: string;
   readonly calledAs: CalledAs;
-  /** The arguments, or the input of a custom tool, as the content of a JSON string. */
+  /** The arguments, or the input of a custom tool. */
   text: string;
 }
 
-/** A call of a tool that the client runs itself and that has an item of its own. */
-export interface LocalCallItem {
-  readonly type: `${LocalToolType}_call`;
+/** An item that is written whole, such as a call of a tool that the client runs itself. */
+export interface WholeItem {
+  readonly type: Exclude<
+    ResponseItem['type'],
+    (MessageItem | ReasoningItem | CallItem | SearchItem)['type']
+  >;
   readonly id: string;
-  readonly callId: string;
-  /** The members that have the input. */
+  /** The members beside `id`, `type` and `status`. */
   readonly members: JsonObject;
 }
 
@@ -76,26 +73,8 @@ export interface SearchItem {
   readonly id: string;
   readonly query: string;
   /** `failed` until the result of the search has arrived. */
-  outcome: 'completed' | 'failed';
+  outcome: SearchOutcome;
 }
-
-/** The content of the JSON string of a text. */
-export function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-/** The prefixes that OpenAI's ids have. Some clients check them. */
-const PREFIXES = {
-  message: 'msg',
-  reasoning: 'rs',
-  function_call: 'fc',
-  custom_tool_call: 'ctc',
-  shell_call: 'sh',
-  local_shell_call: 'lsh',
-  apply_patch_call: 'apc',
-  tool_search_call: 'tsc',
-  web_search_call: 'ws',
-} as const;
 
 /** The id of an item: the same in a stream and in a plain response. */
 export function itemId(
@@ -103,7 +82,7 @@ export function itemId(
   messageId: string | undefined,
   index: number,
 ): string {
-  return `${PREFIXES[type]}_${bareId(messageId)}_${index}`;
+  return `${ITEM_PREFIXES[type]}_${bareId(messageId)}_${index}`;
 }
 
 /** The id of the response that a native message becomes. */
@@ -141,10 +120,10 @@ export function localCallItem(
   called: CalledTool,
   json: string,
   { messageId, index }: ItemPlace,
-): LocalCallItem {
+): WholeItem {
   const type = `${tool}_call` as const;
   const id = itemId(type, messageId, index);
-  return { type, id, callId: called.id, members: callMembers(tool, json) };
+  return { type, id, members: { call_id: called.id, ...callMembers(tool, json) } };
 }
 
 /** The item that a call becomes, still without its arguments. */
@@ -159,75 +138,57 @@ export function callItem(
   return { type, id, callId: called.id, calledAs: as, text: '' };
 }
 
-export function itemText(item: OutputItem, status: ItemStatus): string {
-  const head = `{"id":${JSON.stringify(item.id)},"type":"${item.type}"`;
-  switch (item.type) {
-    case 'message':
-      return `${head},"status":"${status}","role":"assistant","content":[${item.parts.map(partText).join(',')}]}`;
+/** The item as a response has it. The result does not change when the item does. */
+export function itemObject(item: OutputItem, status: ItemStatus): ResponseItem {
+  const { id, type } = item;
+  switch (type) {
+    case 'message': {
+      const content = item.parts.map(partObject);
+      return { id, type, status, role: 'assistant', content };
+    }
     case 'reasoning': {
-      const summary = item.summary === undefined ? '' : summaryText(item.summary);
-      const sealed = JSON.stringify(sealedThinking(item.sealed));
-      return `${head},"summary":[${summary}],"encrypted_content":${sealed}}`;
+      const summary = item.summary === undefined ? [] : [summaryPart(item.summary)];
+      return { id, type, summary, encrypted_content: sealedThinking(item.sealed) };
     }
     case 'function_call':
-    case 'custom_tool_call': {
-      const { name, namespace } = item.calledAs;
-      const called = JSON.stringify({ call_id: item.callId, name, namespace }).slice(1, -1);
-      const member = textMember(item);
-      return `${head},"status":"${status}",${called},"${member}":"${item.text}"}`;
-    }
+      return { id, type, status, ...calledMembers(item), arguments: item.text };
+    case 'custom_tool_call':
+      return { id, type, status, ...calledMembers(item), input: item.text };
     case 'web_search_call': {
       const reached = status === 'in_progress' ? status : item.outcome;
-      const action = JSON.stringify({ type: 'search', query: item.query, queries: [item.query] });
-      return `${head},"status":"${reached}","action":${action}}`;
+      const { query } = item;
+      const action = { type: 'search' as const, query, queries: [query] };
+      return { id, type, status: reached, action };
     }
-    default: {
-      const called = JSON.stringify({ call_id: item.callId, ...item.members });
-      return `${head},"status":"${status}",${called.slice(1)}`;
-    }
+    default:
+      // Whoever makes the item gives the members that its type has.
+      return { id, type, status, ...item.members } as ResponseItem;
   }
 }
 
-/** The member of a call that has its text. */
-export function textMember({ type }: CallItem): 'arguments' | 'input' {
-  return type === 'custom_tool_call' ? 'input' : 'arguments';
+function calledMembers({ callId, calledAs: { name, namespace } }: CallItem) {
+  return { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
 }
 
-/** @param input - The input of the search, as the model wrote it. */
-export function searchItem(input: unknown, place: ItemPlace): SearchItem {
+export function searchItem(query: string, place: ItemPlace): SearchItem {
   const id = itemId('web_search_call', place.messageId, place.index);
-  const query = stringOf(objectOf(input)['query']);
   return { type: 'web_search_call', id, query, outcome: 'failed' };
 }
 
-/** Whether a native block is a search of the web. */
-export function isSearchBlock({ type, name }: JsonObject): boolean {
-  return type === 'server_tool_use' && name === 'web_search';
-}
-
-/** The outcome of a search, from the block with its result. */
-export function searchOutcome({ content }: JsonObject): SearchItem['outcome'] {
-  return Array.isArray(content) ? 'completed' : 'failed';
-}
-
 /** The pages that a native text block cites. Each citation covers the whole block. */
-export function urlCitations(citations: unknown, text: string): UrlCitation[] | undefined {
-  if (!Array.isArray(citations) || citations.length === 0) return undefined;
-  const { length } = stringOf(parseJson(`"${text}"`));
-  return annotationsOf(citations, 0, length).map(({ type, url_citation: cited }) => ({
+export function urlCitations(citations: readonly JsonObject[], text: string): UrlCitation[] {
+  return annotationsOf(citations, 0, text.length).map(({ type, url_citation: cited }) => ({
     type,
     ...cited,
   }));
 }
 
-export function partText({ type, text, annotations = [] }: Part): string {
-  return type === 'refusal'
-    ? `{"type":"refusal","refusal":"${text}"}`
-    : `{"type":"output_text","annotations":${JSON.stringify(annotations)},"logprobs":[],"text":"${text}"}`;
+export function partObject({ type, text, annotations = [] }: Part): ResponsePart {
+  return type === 'refusal' ? { type, refusal: text } : { type, annotations, logprobs: [], text };
 }
 
-export function summaryText(text: string): string {
-  return `{"type":"summary_text","text":"${text}"}`;
+export function summaryPart(text: string): SummaryPart {
+  return { type: 'summary_text', text };
 }
 
 /**
@@ -251,7 +212,7 @@ export function closingPart(
     stopDetails,
   }: { readonly stopReason: string | undefined; readonly stopDetails: unknown },
 ): Part | undefined {
-  if (stopReason === 'refusal') return { type: 'refusal', text: escaped(refusalOf(stopDetails)) };
+  if (stopReason === 'refusal') return { type: 'refusal', text: refusalOf(stopDetails) };
   const isEmpty = items.every(({ type }) => type === 'reasoning' || type === 'web_search_call');
   return isEmpty && !incompleteReason(stopReason) ? { type: 'output_text', text: '' } : undefined;
 }

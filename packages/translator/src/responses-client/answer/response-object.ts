@@ -5,8 +5,19 @@
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
-import type { UrlCitation } from './output-items.js';
-import type { responseUsage } from './response-text.js';
+import type { chatUsage } from '../../wire/usage.js';
+import type { ResponseSettings } from '../response-context.js';
+
+type ChatUsage = ReturnType<typeof chatUsage>;
+
+/** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */
+export interface ResponseUsage {
+  input_tokens: number;
+  input_tokens_details: ChatUsage['prompt_tokens_details'];
+  output_tokens: number;
+  output_tokens_details: ChatUsage['completion_tokens_details'];
+  total_tokens: number;
+}
 
 /** A response. It can be used as `OpenAI.Responses.Response`. */
 export interface ResponseObject {
@@ -54,8 +65,14 @@ export interface ResponseObject {
   store: boolean;
   truncation: 'disabled';
   /** Absent until the end, and if the upstream's counts cannot be read. */
-  usage?: ReturnType<typeof responseUsage>;
+  usage?: ResponseUsage;
   access_programs: null;
+}
+
+/** The error once more, in the form that some clients read, with the upstream's type. */
+export interface ResponseErrorDetails extends ResponseFailure {
+  type: string;
+  param: null;
 }
 
 export interface ResponseFailure {
@@ -149,14 +166,44 @@ export type ResponseItem =
       action: { type: 'search'; query: string; queries: string[] };
     };
 
+/** The prefixes that OpenAI's ids have. Some clients check them. */
+export const ITEM_PREFIXES: Readonly<Record<ResponseItem['type'], string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  shell_call: 'sh',
+  local_shell_call: 'lsh',
+  apply_patch_call: 'apc',
+  tool_search_call: 'tsc',
+  web_search_call: 'ws',
+};
+
 export type ResponsePart =
   | { type: 'output_text'; annotations: UrlCitation[]; logprobs: never[]; text: string }
   | { type: 'refusal'; refusal: string };
+
+/** A page that a part of a message cites. The indexes count UTF-16 code units of its text. */
+export interface UrlCitation {
+  type: 'url_citation';
+  start_index: number;
+  end_index: number;
+  title: string;
+  url: string;
+}
 
 export interface SummaryPart {
   type: 'summary_text';
   text: string;
 }
+
+/** The events that have the whole response. */
+export type ResponseState =
+  | 'response.created'
+  | 'response.in_progress'
+  | 'response.completed'
+  | 'response.incomplete'
+  | 'response.failed';
 
 interface OfItem {
   item_id: string;
@@ -172,13 +219,9 @@ interface OfSummary extends OfItem {
 }
 
 /** An event of a stream. It can be used as `OpenAI.Responses.ResponseStreamEvent`. */
-export type ResponseEvent = { sequence_number: number } & (
-  | { type: 'response.created'; response: ResponseObject }
-  | { type: 'response.in_progress'; response: ResponseObject }
-  | { type: 'response.completed'; response: ResponseObject }
-  | { type: 'response.incomplete'; response: ResponseObject }
-  | { type: 'response.failed'; response: ResponseObject }
-  | ({ type: 'error'; param: null } & ResponseFailure)
+export type ResponseEvent<Response = ResponseObject> = { sequence_number: number } & (
+  | { type: ResponseState; response: Response }
+  | ({ type: 'error'; param: null; error: ResponseErrorDetails } & ResponseFailure)
   | { type: 'response.output_item.added'; output_index: number; item: ResponseItem }
   | { type: 'response.output_item.done'; output_index: number; item: ResponseItem }
   | ({ type: 'response.content_part.added'; part: ResponsePart } & OfPart)
@@ -206,29 +249,23 @@ export type ResponseEvent = { sequence_number: number } & (
 );
 
 /** A response as its JSON text has it. It lacks `output_text`, and its `usage` can be null. */
-type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text'> & {
-  usage?: ResponseObject['usage'] | null;
-};
+export type WrittenResponse = Omit<
+  ResponseObject,
+  'usage' | 'output_text' | keyof ResponseSettings
+> &
+  ResponseSettings & { usage: ResponseUsage | null };
 
-/** The object of a response's JSON text. */
-export function responseObject(json: string): ResponseObject {
-  return withSdkMembers(JSON.parse(json) as WrittenResponse);
-}
+/** An event as its JSON text has it. The SDKs have no type for `keepalive`. */
+export type WrittenEvent =
+  ResponseEvent<WrittenResponse> | { type: 'keepalive'; sequence_number: number };
 
-/** The object of an event that is framed as a server-sent event. */
-export function responseEvent(framed: string): ResponseEvent {
-  const event = JSON.parse(
-    framed.slice(framed.indexOf('\ndata: ') + '\ndata: '.length),
-  ) as ResponseEvent;
-  return 'response' in event ? { ...event, response: withSdkMembers(event.response) } : event;
-}
+type WithoutNumber<Event> = Event extends unknown ? Omit<Event, 'sequence_number'> : never;
 
-function withSdkMembers({ usage, ...response }: WrittenResponse): ResponseObject {
+export type UnnumberedEvent = WithoutNumber<WrittenEvent>;
+
+/** The response as SDKs return it. Their types list the values that its settings can have. */
+export function sdkResponse({ usage, ...response }: WrittenResponse): ResponseObject {
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
-  return {
-    ...response,
-    output_text: text,
-    ...(usage && { usage }),
-  };
+  return { ...response, output_text: text, ...(usage && { usage }) } as ResponseObject;
 }

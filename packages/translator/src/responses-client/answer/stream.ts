@@ -4,18 +4,26 @@
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
-import type { ChatStreamOptions } from '../../chat-client/answer/stream.js';
-import {
-  MAX_SEARCHED_LENGTH,
-  TEXT_DELTA_EVENT,
-} from '../../chat-client/answer/text-delta-pattern.js';
+import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js';
+import { MessageReader } from '../../message/message-reader.js';
+import { objectPipe } from '../../message/object-pipe.js';
+import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
-import { eventPipe } from '../../wire/event-pipe.js';
-import { MAX_EVENT_BYTES } from '../../wire/sse.js';
-import type { StreamError, StreamPipe } from '../../wire/stream-pipe.js';
-import { createResponseEventWriter } from './event-writer.js';
-import type { FinishedResponse } from './item-events.js';
-import type { TranslateMessageContext } from './response-text.js';
+import { parseJson, stringOf } from '../../wire/raw-json.js';
+import type { MessageEnd, StreamError, StreamPipe } from '../../wire/stream-pipe.js';
+import { type ItemEvents, numbered } from './item-events.js';
+import { ResponseEncoder } from './response-encoder.js';
+import { type ResponseEvent, sdkResponse } from './response-object.js';
+import type { TranslateMessageContext } from './written-response.js';
+
+/** Stands for the number of an event in a sample of it. */
+const SAMPLE_NUMBER = -1;
+
+export interface FinishedResponse {
+  readonly id: string;
+  /** Its JSON text. */
+  readonly body: string;
+}
 
 /** A pipe whose end can be replaced by a failure. */
 export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends StreamPipe<In, Out> {
@@ -66,7 +74,7 @@ export interface ResponseBytePipe<Out = Uint8Array> extends ResponseStreamPipe<O
  */
 export function createResponseStream(
   context: TranslateMessageContext,
-  options?: ChatStreamOptions,
+  options?: EventStreamOptions,
 ): ResponseBytePipe {
   return responsePipe(context, options, encodeUtf8);
 }
@@ -74,31 +82,35 @@ export function createResponseStream(
 /** {@link createResponseStream} for callers that write text: its output is not encoded. */
 export function createResponseTextStream(
   context: TranslateMessageContext,
-  options?: ChatStreamOptions,
+  options?: EventStreamOptions,
 ): ResponseBytePipe<string> {
   return responsePipe(context, options, (text) => text);
 }
 
 function responsePipe<Out>(
   context: TranslateMessageContext,
-  { maxEventBytes = MAX_EVENT_BYTES }: ChatStreamOptions = {},
+  options: EventStreamOptions | undefined,
   written: (text: string) => Out,
 ): ResponseBytePipe<Out> {
   let ready = '';
-  const writer = createResponseEventWriter(context, (event) => {
-    ready += event;
+  const encoder = new ResponseEncoder(context, (event) => {
+    ready += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
   });
+  const { events } = encoder;
 
-  function readTexts(text: string, from: number): number {
-    let at = from;
-    while (text.length < MAX_SEARCHED_LENGTH) {
-      TEXT_DELTA_EVENT.lastIndex = at;
-      const [event, index, string] = TEXT_DELTA_EVENT.exec(text) ?? [];
-      if (!event || !string || event.length > maxEventBytes) break;
-      if (!writer.onText(Number(index), string)) break;
-      at += event.length;
-    }
-    return at;
+  /** All deltas of one block differ in their string and their number only. */
+  function stringWriter(at: number): WriteString | undefined {
+    const deltas = encoder.deltas(at);
+    if (!deltas) return undefined;
+    const sample = numbered(deltas.sample(SAMPLE), SAMPLE_NUMBER);
+    const [head, after] = aroundSample(sample);
+    const number = head.indexOf(String(SAMPLE_NUMBER));
+    const before = `event: ${sample.type}\ndata: ${head.slice(0, number)}`;
+    const address = head.slice(number + String(SAMPLE_NUMBER).length);
+    return (json) => {
+      deltas.holder.text += stringOfJson(json);
+      ready += `${before}${events.nextNumber()}${address}${json}${after}\n\n`;
+    };
   }
 
   function take(): string {
@@ -107,35 +119,85 @@ function responsePipe<Out>(
     return text;
   }
 
-  const pipe = eventPipe(
-    {
-      ...writer,
-      onEvent(event, name, source) {
-        writer.onEvent(event, name, () => source);
-      },
-      readTexts,
-      take,
-      end() {
-        const end = writer.end();
-        return { ...end, tail: take() };
-      },
-    },
-    maxEventBytes,
+  const pipe = eventPipe({
+    ...options,
     written,
-  );
+    reader: new MessageReader(encoder),
+    output: {
+      stringWriter,
+      take,
+      end: (end) => writeFailure(events, end),
+    },
+  });
   return Object.assign(pipe, {
-    finished: () => writer.finished(),
+    finished() {
+      const { finished } = events;
+      return finished && { id: finished.id, body: JSON.stringify(finished) };
+    },
     failInstead(error: StreamError) {
-      writer.failInstead(error);
+      replaceTail(events, error);
       return written(take());
     },
     keepAlive(id: string) {
-      writer.keepAlive(id);
+      events.keepAlive(id);
       return written(take());
     },
     repeatTail() {
-      writer.repeatTail();
+      events.repeatTail();
       return written(take());
     },
   });
+}
+
+/**
+ * {@link createResponseStream} for objects: it takes native events as an SDK returns them, and
+ * returns the objects of the events that the stream would have. The `tail` of a failed stream ends
+ * with its `error` and `response.failed`.
+ *
+ * A value that is not an object, an event of a message before its `message_start`, or a call whose
+ * input is nested more than 200 levels deep fails the stream as `malformed`.
+ */
+export function createResponseEventStream(
+  context: TranslateMessageContext,
+): ResponseStreamPipe<readonly ResponseEvent[], object> {
+  let ready: ResponseEvent[] = [];
+  const encoder = new ResponseEncoder(context, (event) => {
+    if (event.type === 'keepalive') return;
+    ready.push('response' in event ? { ...event, response: sdkResponse(event.response) } : event);
+  });
+  const { events } = encoder;
+
+  function take(): ResponseEvent[] {
+    const taken = ready;
+    ready = [];
+    return taken;
+  }
+
+  const pipe = objectPipe(new MessageReader(encoder), {
+    take,
+    end: (end) => writeFailure(events, end),
+  });
+  return Object.assign(pipe, {
+    failInstead(error: StreamError) {
+      replaceTail(events, error);
+      return take();
+    },
+  });
+}
+
+/** Writes the end of a stream that did not arrive whole. */
+function writeFailure(events: ItemEvents, { outcome, error }: MessageEnd): void {
+  if (!error) return;
+  if (outcome === 'complete') events.startTail();
+  events.fail(error);
+}
+
+function replaceTail(events: ItemEvents, error: StreamError): void {
+  events.dropTail();
+  events.fail(error);
+}
+
+/** The value of a JSON string. Most have no escapes. */
+function stringOfJson(json: string): string {
+  return json.includes('\\') ? stringOf(parseJson(json)) : json.slice(1, -1);
 }

@@ -63,44 +63,69 @@ export function translateInput(
   traits: ModelTraits,
   { previous, stored }: StoredItems,
 ): Conversation {
-  const items: unknown[] = [];
-  const instructed = instructions && textBlock(instructions);
-  const system: TextBlock[][] = instructed ? [[instructed]] : [];
-  const calledTools = new Set<string>();
-  const addedTools: Place[] = [];
-  const foundTools: Place[] = [];
-  const turns = new Turns(input, traits);
-  const allocateId = createIdAllocator();
+  return new InputTranslation(input, traits, stored).translate(instructions, previous);
+}
 
-  previous?.items(keepItem);
-  if (typeof input.value === 'string') {
-    const text = textBlock(input);
-    if (text) turns.hear([text], input);
-    items.push({ role: 'user', content: input.value });
-  } else input.items(keepItem, 'a string or an array');
+class InputTranslation {
+  readonly #input: Place;
+  readonly #traits: ModelTraits;
+  readonly #stored: StoredResponses | undefined;
+  readonly #items: unknown[] = [];
+  readonly #system: TextBlock[][] = [];
+  readonly #calledTools = new Set<string>();
+  readonly #addedTools: Place[] = [];
+  readonly #foundTools: Place[] = [];
+  readonly #turns: Turns;
+  readonly #allocateId = createIdAllocator();
 
-  if (turns.isEmpty) turns.hear(lastOf(system, input), input);
-  const { messages, closing } = turns.finish();
-  return { items, system: system.flat(), messages, calledTools, addedTools, foundTools, closing };
+  constructor(input: Place, traits: ModelTraits, stored: StoredResponses | undefined) {
+    this.#input = input;
+    this.#traits = traits;
+    this.#stored = stored;
+    this.#turns = new Turns(input, traits);
+  }
 
-  function keepItem(item: Place): void {
-    const kept = referredItem(item) ?? item;
-    items.push(kept.value);
-    addItem(kept);
+  translate(instructions: Place | undefined, previous: Place | undefined): Conversation {
+    const input = this.#input;
+    const turns = this.#turns;
+    const instructed = instructions && textBlock(instructions);
+    if (instructed) this.#system.push([instructed]);
+    previous?.items((item) => this.#keepItem(item));
+    if (typeof input.value === 'string') {
+      const text = textBlock(input);
+      if (text) turns.hear([text], input);
+      this.#items.push({ role: 'user', content: input.value });
+    } else input.items((item) => this.#keepItem(item), 'a string or an array');
+
+    if (turns.isEmpty) turns.hear(lastOf(this.#system, input), input);
+    return {
+      ...turns.finish(),
+      items: this.#items,
+      system: this.#system.flat(),
+      calledTools: this.#calledTools,
+      addedTools: this.#addedTools,
+      foundTools: this.#foundTools,
+    };
+  }
+
+  #keepItem(item: Place): void {
+    const kept = this.#referredItem(item) ?? item;
+    this.#items.push(kept.value);
+    this.#addItem(kept);
   }
 
   /** The item that a reference stands for; undefined if the item is not a reference. */
-  function referredItem(item: Place): Place | undefined {
+  #referredItem(item: Place): Place | undefined {
     const type = item.object().at('type');
     if (type.value !== 'item_reference') return undefined;
-    if (!stored) {
+    if (!this.#stored) {
       return type.refuse(
         'nothing is stored here: send the item itself (SDKs do so with store: false)',
         'unsupported_value',
       );
     }
     const id = item.at('id');
-    const found = stored.items.get(id.string());
+    const found = this.#stored.items.get(id.string());
     if (found === undefined) {
       return id.refuse(
         'there is no such item of this key, or it is no longer kept: send the item itself (SDKs do so with store: false)',
@@ -109,65 +134,65 @@ export function translateInput(
     return new Place(item.t, found, item, 'item');
   }
 
-  function addItem(item: Place): void {
+  #addItem(item: Place): void {
     const type = item.object().at('type');
     for (const name of BOOKKEEPING) item.at(name);
     const local = calledType(type.value);
     if (local) {
-      addLocalCall(item, local);
+      this.#addLocalCall(item, local);
       return;
     }
     switch (type.value ?? 'message') {
       case 'message':
-        addMessage(item);
+        this.#addMessage(item);
         return;
       case 'reasoning':
-        addReasoning(item);
+        this.#addReasoning(item);
         return;
       case 'function_call':
-        addCall(item, calledName(item), readArguments(item.at('arguments')));
+        this.#addCall(item, calledName(item), readArguments(item.at('arguments')));
         return;
       case 'custom_tool_call':
-        addCall(item, calledName(item), {
+        this.#addCall(item, calledName(item), {
           json: JSON.stringify({ input: item.at('input').string() }),
         });
         return;
       case 'function_call_output':
       case 'custom_tool_call_output':
       case 'local_shell_call_output':
-        addOutput(item, readParts(item.given('output'), INPUT_PARTS));
+        this.#addOutput(item, readParts(item.given('output'), INPUT_PARTS));
         return;
       case 'shell_call_output':
         item.at('max_output_length');
-        addOutput(item, textBlocks(readShellOutput(item.at('output'))));
+        this.#addOutput(item, textBlocks(readShellOutput(item.at('output'))));
         return;
       case 'apply_patch_call_output': {
         const content = readParts(item.given('output'), INPUT_PARTS);
         const isError = item.at('status').value === 'failed';
         // The upstream refuses an error without content.
         if (isError && content.length === 0) content.push({ type: 'text', text: 'failed' });
-        addOutput(item, content, isError);
+        this.#addOutput(item, content, isError);
         return;
       }
       case 'tool_search_output': {
         const tools = item.at('tools');
-        foundTools.push(tools);
+        this.#foundTools.push(tools);
         item.at('execution');
-        if (isOfServer(item)) return;
-        addOutput(item, [{ type: 'text', text: describeFound(tools) }]);
+        if (this.#isOfServer(item)) return;
+        this.#addOutput(item, [{ type: 'text', text: describeFound(tools) }]);
         return;
       }
       // Codex lists its tools in an item. All tools are offered from the start.
       case 'additional_tools':
         item.at('role');
-        addedTools.push(item.at('tools'));
+        this.#addedTools.push(item.at('tools'));
         item.noteUnread();
         return;
       // Hosted tools that another provider's model called before.
       case 'code_interpreter_call':
       case 'file_search_call':
       case 'mcp_call':
-        addAsText(item);
+        this.#addAsText(item);
         return;
       // A picture cannot be part of an answer, and a list of tools is not part of a conversation.
       case 'image_generation_call':
@@ -183,7 +208,7 @@ export function translateInput(
     }
   }
 
-  function addMessage(item: Place): void {
+  #addMessage(item: Place): void {
     const role = item.at('role');
     const content = item.given('content');
     switch (role.value) {
@@ -194,21 +219,21 @@ export function translateInput(
         if (blocks.length === 0) return;
         // A system message before the first answer stays at the beginning as the conversation
         // grows.
-        if (turns.hasAnswer) turns.instruct(blocks, item);
-        else system.push(blocks);
+        if (this.#turns.hasAnswer) this.#turns.instruct(blocks, item);
+        else this.#system.push(blocks);
         return;
       }
       case 'user': {
         const blocks = readParts(content, INPUT_PARTS);
         finishReading(item, blocks.at(-1));
-        if (blocks.length > 0) turns.hear(blocks, item);
+        if (blocks.length > 0) this.#turns.hear(blocks, item);
         else item.note('dropped', WITHOUT_CONTENT);
         return;
       }
       case 'assistant': {
         const blocks = readParts(content, TEXT_PARTS);
         finishReading(item, blocks.at(-1));
-        if (blocks.length > 0) turns.say(blocks);
+        if (blocks.length > 0) this.#turns.say(blocks);
         else item.note('dropped', WITHOUT_CONTENT);
         return;
       }
@@ -218,7 +243,7 @@ export function translateInput(
   }
 
   /** Only the signed block is read. The summary is a copy of its text, for people. */
-  function addReasoning(item: Place): void {
+  #addReasoning(item: Place): void {
     item.at('summary');
     item.at('content');
     const place = item.at('encrypted_content');
@@ -232,40 +257,40 @@ export function translateInput(
     const native = new Place(item.t, sealed, item, 'encrypted_content');
     const block = readBlock(native);
     if (!block) return;
-    if (bindsPrefix(traits)) turns.repeat(readAdditions(native));
-    turns.think(block, item);
+    if (bindsPrefix(this.#traits)) this.#turns.repeat(readAdditions(native));
+    this.#turns.think(block, item);
   }
 
-  function addLocalCall(item: Place, type: LocalToolType): void {
+  #addLocalCall(item: Place, type: LocalToolType): void {
     const input = readLocalInput(item, type);
-    if (type !== 'tool_search' || !isOfServer(item)) addCall(item, type, input);
+    if (type !== 'tool_search' || !this.#isOfServer(item)) this.#addCall(item, type, input);
   }
 
   /** Whether a search of tools was made by another provider's server, and not by the client. */
-  function isOfServer(item: Place): boolean {
+  #isOfServer(item: Place): boolean {
     const isServers = !item.given('call_id');
     if (isServers) item.note('dropped', 'the search was not made by the client');
     return isServers;
   }
 
-  function addCall(item: Place, name: string, input: JsonText): void {
+  #addCall(item: Place, name: string, input: JsonText): void {
     const place = callIdOf(item);
     const wanted = place.nonEmptyString();
-    const id = allocateId(wanted);
+    const id = this.#allocateId(wanted);
     if (id !== wanted) place.note('rewritten', `sent as ${id}`);
-    calledTools.add(name);
+    this.#calledTools.add(name);
     const block: Call['block'] = { type: 'tool_use', id, name, input };
     finishReading(item, block);
-    turns.call({ block, key: wanted, place: item, results: [] });
+    this.#turns.call({ block, key: wanted, place: item, results: [] });
   }
 
   /** The whole item as text of the assistant, for the model to read. */
-  function addAsText(item: Place): void {
+  #addAsText(item: Place): void {
     item.note('rewritten', 'sent as text');
-    turns.say([{ type: 'text', text: JSON.stringify(item.value) }]);
+    this.#turns.say([{ type: 'text', text: JSON.stringify(item.value) }]);
   }
 
-  function addOutput(item: Place, content: readonly ContentBlock[], isError = false): void {
+  #addOutput(item: Place, content: readonly ContentBlock[], isError = false): void {
     const reference = callIdOf(item);
     const key = reference.nonEmptyString();
     item.at('name');
@@ -273,7 +298,7 @@ export function translateInput(
     const cacheControl = readCacheControl(item);
     item.noteUnread();
     const result = { key, isLegacy: false, isError, reference, content, cacheControl };
-    turns.answer({ ...result, place: item });
+    this.#turns.answer({ ...result, place: item });
   }
 }
 

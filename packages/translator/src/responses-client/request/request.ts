@@ -35,7 +35,7 @@ import { fromCacheControl } from '../../reading/cache-control.js';
 import type { Note, RequestProblem } from '../../reading/note.js';
 import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
-import { requireOptions } from '../../reading/require-options.js';
+import { defaultMaxTokens, requireModelOptions } from '../../chat-client/request/model-options.js';
 import { createTranslation, finishNotes } from '../../reading/translation.js';
 import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
@@ -100,7 +100,7 @@ export type ResponsesRequestTranslation =
  * OpenAI runs are refused by name. Other members without an equivalent are ignored and noted.
  *
  * @example
- * import { translateResponsesRequest } from '@gateway/translator/responses';
+ * import { translateResponsesRequest } from '@gateway/translator';
  *
  * const request = { model: 'my-model', input: 'Hi' };
  * const result = translateResponsesRequest(request, {
@@ -120,8 +120,7 @@ export function translateResponsesRequest(
   request: unknown,
   options: TranslateResponsesOptions,
 ): ResponsesRequestTranslation {
-  const { model, traits, maxOutputTokens } = options ?? {};
-  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  requireModelOptions(options);
   return orRefused(() => {
     const { native, ...translation } = translate(request, options);
     const body = writeNativeRequest(native, options.stringify);
@@ -155,8 +154,7 @@ export function translateTokenCountRequest(
   request: unknown,
   options: TranslateResponsesOptions,
 ): TokenCountRequestTranslation {
-  const { model, traits, maxOutputTokens } = options ?? {};
-  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  requireModelOptions(options);
   return orRefused(() => {
     // A count does not depend on cache points.
     const { native, betas, notes } = translate(request, { ...options, cache: undefined });
@@ -175,7 +173,7 @@ function orRefused<Translated>(translated: () => Translated) {
 }
 
 function translate(body: unknown, options: TranslateResponsesOptions) {
-  const { model, traits, maxOutputTokens, endUserId, cache, webSearch, stored } = options;
+  const { model, traits, endUserId, cache, webSearch, stored } = options;
   const t = createTranslation();
   const request = new Place(t, body).object();
   if (isTooDeep(body)) request.refuse('is over 200 levels deep');
@@ -184,8 +182,7 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
   // If nothing is kept, the member stays unread and is noted.
   const keeps = stored && request.at('store').boolean(true);
   const previous = previousId && new Place(t, stored?.previous, request, 'previous_response_id');
-  const limit = request.given('max_output_tokens');
-  const maxTokens = readMaxTokens(limit, maxOutputTokens);
+  const limit = readMaxTokens(request.given('max_output_tokens'), options);
   const stream = request.at('stream').boolean(false);
   request.given('stream_options')?.object().noteUnread();
   readInclude(request.given('include'));
@@ -216,7 +213,7 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
   const cacheControl = request.given('cache_control');
   const native: NativeRequest = {
     model,
-    max_tokens: maxTokens,
+    max_tokens: limit ?? defaultMaxTokens(options, stream),
     tools: listed(toolUse.tools),
     system: listed(system),
     messages: conversation.messages,
@@ -243,7 +240,7 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
     showsSearches: toolUse.hasSearch || undefined,
     additions: isBound ? additionsOf(conversation.closing, instruction) : undefined,
     settings: {
-      max_output_tokens: limit ? maxTokens : null,
+      max_output_tokens: limit ?? null,
       metadata,
       parallel_tool_calls: request.at('parallel_tool_calls').boolean(true),
       reasoning: { effort: thinking?.type === 'disabled' ? 'none' : (effort ?? null), summary },

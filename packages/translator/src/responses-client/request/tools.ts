@@ -61,7 +61,8 @@ interface ResponsesToolOptions extends Pick<ToolOptions, 'traits' | 'keepsAll'> 
 const FUNCTIONS = ['function', 'custom'];
 /** With or without a date, such as `web_search_preview_2025_03_11`. */
 const WEB_SEARCH = /^web_search(_|$)/;
-const SERVED = `function, custom, namespace, ${Object.keys(LOCAL_TOOLS).join(', ')} or web_search`;
+const served = () =>
+  `function, custom, namespace, ${Object.keys(LOCAL_TOOLS).join(', ')} or web_search`;
 
 /**
  * Reads `tools`, the tools of `additional_tools` and `tool_search_output` items in `input`,
@@ -103,7 +104,7 @@ export function translateResponsesTools(
   });
   const search = readSearches(offer, webSearch);
   const offered: OfferedTool[] = [...offer.tools, ...listOf(search)];
-  leaveOut(offer.unserved, offered, SERVED);
+  leaveOut(offer.unserved, offered, served());
   const choice = request.given('tool_choice');
   const upstream = choice && upstreamChoice(choice.value, offer, search);
   const field = choice && new Place(request.t, upstream, request, 'tool_choice');

@@ -1,0 +1,85 @@
+/** Makes the object of a response, in any state. */
+
+import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
+import type { StreamError } from '../../wire/stream-pipe.js';
+import { chatUsage, type Usage } from '../../wire/usage.js';
+import type { ResponsesContext } from '../response-context.js';
+import type { IncompleteReason } from './incomplete-reason.js';
+import { responseId } from './output-items.js';
+import type {
+  ResponseFailure,
+  ResponseItem,
+  ResponseUsage,
+  WrittenResponse,
+} from './response-object.js';
+
+export interface TranslateMessageContext extends ResponsesContext {
+  /** The `created_at` time of the response, in seconds since the epoch. */
+  readonly created: number;
+}
+
+export interface ResponseFacts {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly messageId: string | undefined;
+  readonly output: ResponseItem[];
+  readonly incompleteReason?: IncompleteReason | undefined;
+  readonly usage?: Usage | undefined;
+  /** The tier that served the message, as the upstream reports it. */
+  readonly serviceTier?: unknown;
+  readonly error?: ResponseFailure | undefined;
+}
+
+/** The members have the order of OpenAI's own responses. */
+export function writtenResponse(
+  { model, created, settings }: TranslateMessageContext,
+  { status, messageId, output, incompleteReason, usage, serviceTier, error }: ResponseFacts,
+): WrittenResponse {
+  return {
+    id: responseId(messageId),
+    object: 'response',
+    created_at: created,
+    status,
+    background: false,
+    error: error ?? null,
+    incomplete_details: incompleteReason ? { reason: incompleteReason } : null,
+    model,
+    output,
+    ...settings,
+    instructions: null,
+    tools: [],
+    previous_response_id: settings.previous_response_id ?? null,
+    service_tier: chatServiceTier(serviceTier) ?? 'auto',
+    store: settings.store ?? false,
+    truncation: 'disabled',
+    usage: usage ? responseUsage(usage) : null,
+    access_programs: null,
+  };
+}
+
+/** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */
+export function responseUsage(input: Usage): ResponseUsage {
+  const chat = chatUsage(input);
+  return {
+    input_tokens: chat.prompt_tokens,
+    input_tokens_details: chat.prompt_tokens_details,
+    output_tokens: chat.completion_tokens,
+    output_tokens_details: chat.completion_tokens_details,
+    total_tokens: chat.total_tokens,
+  };
+}
+
+/**
+ * The error of a failed response. Only three of OpenAI's codes have a counterpart among the errors
+ * of this upstream.
+ */
+export function responseError({ type, message }: StreamError): ResponseFailure {
+  switch (type) {
+    case 'rate_limit_error':
+      return { code: 'rate_limit_exceeded', message };
+    case 'invalid_request_error':
+    case 'request_too_large':
+      return { code: 'invalid_prompt', message };
+    default:
+      return { code: 'server_error', message };
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Both directions, one after the other: content that both formats can carry comes back unchanged.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import {
+  createChatStream,
+  readUsage,
+  translateRequest,
+  translateResponse,
+  nativeSchemas,
+  type ModelTraits,
+  type Note,
+  type StreamPipe,
+} from '../../src/index.js';
+import { NOT_STRICT } from '../../src/reverse/request/strict-schema.js';
+import {
+  createMessageStream,
+  translateCompletion,
+  translateMessagesRequest,
+} from '../../src/reverse/index.js';
+import { assembled } from '../assembled-completion.js';
+import { CONTEXT, STREAM_VECTORS, bytesOf, contextOf, optionsOf, run } from '../replay-vectors.js';
+import * as reverse from './vectors.js';
+
+const MODEL: ModelTraits = {
+  sampling: 'accepted',
+  forcedToolChoice: 'accepted',
+  effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+  thinkingOff: 'disabled',
+  systemMessages: 'anywhere',
+  structuredOutputs: 'accepted',
+};
+
+function forwards(chat: string, model: string): { body: string; notes: readonly unknown[] } {
+  const result = translateRequest(JSON.parse(chat), {
+    model,
+    traits: MODEL,
+    maxOutputTokens: 1_000_000,
+    endUserId: (value) => value,
+    jsonSchema: nativeSchemas,
+  });
+  if (result.outcome === 'refused') throw new Error(result.problem.message);
+  return result;
+}
+
+function backwards(native: string): { body: string; notes: readonly Note[] } {
+  const traits = reverse.traitsNamed('gateway');
+  const endUserId = (value: string): string => value;
+  const result = translateMessagesRequest(native, { model: 'my-model', traits, endUserId });
+  if (result.outcome === 'refused') throw new Error(result.problem.message);
+  return result;
+}
+
+function nativeVectors(
+  kind: 'request' | 'response',
+): (readonly [name: string, vector: { readonly native?: object | string }])[] {
+  const folder = join(__dirname, '../vectors', kind);
+  return readdirSync(folder)
+    .sort()
+    .map((file) => [
+      file.replace('.json', ''),
+      JSON.parse(readFileSync(join(folder, file), 'utf8')) as { native?: object | string },
+    ]);
+}
+
+/**
+ * Requests that do not come back: the chat format has adaptive thinking only as an effort, no
+ * native tools, no failed results, shorter names of tools, and no thinking between tools.
+ */
+const ONE_WAY = /"type":"(adaptive|between_tools|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
+
+/** The chat format has no strict schemas with optional members. */
+function isLoosened(native: object | string): boolean {
+  return backwards(reverse.textOf(native)).notes.some(({ detail }) => detail === NOT_STRICT);
+}
+
+describe('requests that translateRequest wrote', () => {
+  const vectors = nativeVectors('request').filter(
+    ([, { native }]) =>
+      native !== undefined && !ONE_WAY.test(JSON.stringify(native)) && !isLoosened(native),
+  );
+
+  it.each(vectors)('%s: come back through the chat format unchanged', (_name, { native }) => {
+    const text = reverse.textOf(native);
+    const chat = backwards(text);
+    const again = forwards(chat.body, 'claude-test');
+    expect(JSON.parse(again.body)).toEqual(JSON.parse(text));
+    expect([chat.notes, again.notes]).toEqual([[], []]);
+  });
+});
+
+describe('chat requests that translateMessagesRequest wrote', () => {
+  const vectors = reverse
+    .load<reverse.RequestVector>('request')
+    .filter(([, vector]) => vector.refused === undefined && vector.traits === 'gateway');
+
+  it.each(vectors)('%s: come back through the native format unchanged', (_name, { native }) => {
+    const chat = backwards(reverse.textOf(native)).body;
+    const again = backwards(forwards(chat, 'claude-test').body).body;
+    // If a request defines no tools, translateRequest defines those that its history calls.
+    expect(JSON.parse(again)).toMatchObject(JSON.parse(chat));
+  });
+});
+
+function through(pipe: StreamPipe, stream: Uint8Array): Buffer {
+  const { pushed, end } = run(pipe, [stream]);
+  return Buffer.concat([pushed, end.tail]);
+}
+
+describe('streams', () => {
+  it.each(STREAM_VECTORS)(
+    '%s: a stream of createChatStream comes back byte for byte',
+    (name, vector) => {
+      const context = contextOf(vector);
+      const chat = through(createChatStream(context, optionsOf(vector)), bytesOf(vector));
+      const native = through(createMessageStream({ model: 'm', stopSequences: [] }), chat);
+      const again = through(createChatStream(context), native);
+      // A native stream should not interleave its blocks. If it does, the blocks come back in
+      // order.
+      if (name === 'text-interleaved-blocks') expect(assembled(again)).toBe(assembled(chat));
+      else expect(again.toString()).toBe(chat.toString());
+    },
+  );
+
+  it.each(reverse.load<reverse.StreamVector>('stream'))(
+    '%s: a stream of createMessageStream comes back',
+    (_name, vector) => {
+      const { maxEventBytes } = vector;
+      const options = maxEventBytes === undefined ? {} : { maxEventBytes };
+      const context = { ...CONTEXT, reasoning: 'thinking_blocks', includeUsage: true } as const;
+      const reversed = createMessageStream(reverse.contextOf(vector), options);
+      const chat = through(createChatStream(context), through(reversed, reverse.bytesOf(vector)));
+      const native = through(createMessageStream(reverse.contextOf(vector)), chat);
+      expect(through(createChatStream(context), native).toString()).toBe(chat.toString());
+    },
+  );
+});
+
+interface Message {
+  readonly id: string;
+  readonly content: readonly Readonly<Record<string, unknown>>[];
+  readonly stop_reason: string;
+  readonly usage: object;
+}
+
+describe('responses', () => {
+  const context = { ...CONTEXT, reasoning: 'thinking_blocks' } as const;
+  const there = (native: string): string => {
+    const result = translateResponse(native, context);
+    if (result.outcome !== 'translated') throw new Error(result.reason);
+    return result.body;
+  };
+  const back = (chat: string): string => {
+    const result = translateCompletion(chat, { model: 'm', stopSequences: [] });
+    if (result.outcome !== 'translated') throw new Error(result.outcome);
+    return result.body;
+  };
+
+  it.each(nativeVectors('response'))(
+    '%s: the chat form does not change when it is translated again',
+    (_name, { native }) => {
+      const chat = there(reverse.textOf(native));
+      expect(there(back(chat))).toBe(chat);
+    },
+  );
+
+  it.each(nativeVectors('response'))('%s: usage comes back exactly', (_name, { native }) => {
+    const before = JSON.parse(reverse.textOf(native)) as Message;
+    const after = JSON.parse(back(there(reverse.textOf(native)))) as Message;
+    const reading = readUsage(before.usage);
+    if (reading.outcome === 'invalid') {
+      expect(readUsage(after.usage).outcome).toBe('invalid');
+      return;
+    }
+    // Only the lifetime of cache writes cannot be expressed in the chat format.
+    const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
+    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage });
+    expect(after.id).toBe(before.id);
+  });
+
+  it.each(reverse.load<reverse.ResponseVector>('response').filter(([, v]) => !v.outcome))(
+    '%s: the native form does not change when it is translated again',
+    (_name, vector) => {
+      const first = translateCompletion(reverse.textOf(vector.chat), reverse.contextOf(vector));
+      if (first.outcome !== 'translated') throw new Error(first.outcome);
+      const native = back(there(first.body));
+      expect(back(there(native))).toBe(native);
+      const before = JSON.parse(first.body) as Message;
+      const after = JSON.parse(native) as Message;
+      expect(after.content).toEqual(before.content);
+      expect(after.usage).toEqual(before.usage);
+    },
+  );
+});
