@@ -35,7 +35,7 @@ const oneAccount = z.strictObject({ account_id: accountId });
 
 export const accountOperations = {
   createAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts',
     summary: 'A new account without keys',
     right: 'change',
@@ -70,7 +70,7 @@ export const accountOperations = {
   }),
 
   listAccounts: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts',
     summary: 'Accounts, in the requested order',
     right: 'read',
@@ -95,7 +95,7 @@ export const accountOperations = {
   }),
 
   showAccount: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id',
     summary: 'One account, with the unspent part of each credit',
     right: 'read',
@@ -112,7 +112,7 @@ export const accountOperations = {
   }),
 
   updateAccount: operation({
-    method: 'PATCH',
+    method: 'patch',
     path: '/admin/accounts/:account_id',
     summary: 'Changes an account',
     right: 'change',
@@ -141,7 +141,7 @@ export const accountOperations = {
   }),
 
   adjustBalance: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/adjustments',
     summary: 'Corrects a balance by an entry, once per adjustment_id',
     right: 'change',
@@ -191,7 +191,7 @@ export const accountOperations = {
   }),
 
   transfer: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/transfers',
     summary: 'Moves money to another account, once per transfer_id',
     right: 'change',
@@ -248,7 +248,7 @@ export const accountOperations = {
   }),
 
   suspendAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/suspend',
     summary: 'Stops all keys of an account, also new ones, until it is resumed',
     right: 'change',
@@ -259,7 +259,7 @@ export const accountOperations = {
   }),
 
   resumeAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/resume',
     summary: 'Resumes a suspended account; each key is again what it was',
     right: 'change',
@@ -270,7 +270,7 @@ export const accountOperations = {
   }),
 
   eraseAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/erase',
     summary: 'Erases the names, external ids, metadata and notes of an account',
     right: 'change',
@@ -284,7 +284,7 @@ export const accountOperations = {
   }),
 
   showStatement: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id/statement',
     summary: 'The statement of a month',
     right: 'read',

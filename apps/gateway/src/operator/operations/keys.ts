@@ -46,7 +46,7 @@ const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_
 
 export const keyOperations = {
   createKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys',
     summary: 'Creates a key, in a new account or in an existing one',
     right: 'change',
@@ -114,7 +114,7 @@ export const keyOperations = {
   }),
 
   listKeys: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/keys',
     summary: 'Keys, in the requested order',
     right: 'read',
@@ -148,7 +148,7 @@ export const keyOperations = {
   }),
 
   showKey: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/keys/:key_id',
     summary: 'One key',
     right: 'read',
@@ -158,7 +158,7 @@ export const keyOperations = {
   }),
 
   findKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/find',
     summary: 'The key of a credential',
     right: 'read',
@@ -173,7 +173,7 @@ export const keyOperations = {
   }),
 
   updateKey: operation({
-    method: 'PATCH',
+    method: 'patch',
     path: '/admin/keys/:key_id',
     summary: 'Changes a key',
     right: 'change',
@@ -205,7 +205,7 @@ export const keyOperations = {
   }),
 
   rotateKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/rotate',
     summary: 'Gives a key a new credential',
     right: 'change',
@@ -230,7 +230,7 @@ export const keyOperations = {
   }),
 
   suspendKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/suspend',
     summary: 'Stops a key until it is resumed',
     right: 'change',
@@ -240,7 +240,7 @@ export const keyOperations = {
   }),
 
   resumeKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/resume',
     summary: 'Lifts a suspension',
     right: 'change',
@@ -254,7 +254,7 @@ export const keyOperations = {
   }),
 
   revokeKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/revoke',
     summary: 'Stops a key for good',
     right: 'change',
@@ -264,7 +264,7 @@ export const keyOperations = {
   }),
 
   createLink: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/links',
     summary: 'A read-only link to the dashboard of a key',
     right: 'change',
@@ -280,7 +280,7 @@ export const keyOperations = {
   }),
 
   topUp: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/top-ups',
     summary: 'Credits the account of a key, once per top_up_id',
     right: 'credit',
@@ -298,7 +298,7 @@ export const keyOperations = {
   }),
 
   topUpAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/top-ups',
     summary: 'Credits an account, once per top_up_id',
     right: 'credit',

@@ -56,7 +56,7 @@ const MAX_SUMS = 10_000;
 
 export const ledgerOperations = {
   listLedger: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger',
     summary: 'Entries of the ledger, newest first',
     right: 'read',
@@ -104,7 +104,7 @@ export const ledgerOperations = {
   }),
 
   showEntry: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/:entry_id',
     summary: 'One entry of the ledger, by its id; a charge also by the id of its message',
     right: 'read',
@@ -119,7 +119,7 @@ export const ledgerOperations = {
   }),
 
   listUsage: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/usage',
     summary:
       'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
@@ -168,7 +168,7 @@ export const ledgerOperations = {
   }),
 
   auditLedger: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/audit',
     summary: 'Audits the ledger, and answers when the audit is done',
     right: 'read',
@@ -184,7 +184,7 @@ export const ledgerOperations = {
   }),
 
   compareWitness: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/ledger/witness',
     summary: 'Compares the ledger with usage that clients received',
     right: 'read',
@@ -194,7 +194,7 @@ export const ledgerOperations = {
   }),
 
   rechargeUsages: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/ledger/recharge',
     summary: 'Books charges that the ledger lost, each of them once',
     right: 'change',
@@ -204,7 +204,7 @@ export const ledgerOperations = {
   }),
 
   listHolds: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/holds',
     summary: 'Money that is set aside for requests',
     right: 'read',
@@ -217,7 +217,7 @@ export const ledgerOperations = {
   }),
 
   listEvents: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/events',
     summary: 'Events, oldest first unless order is newest',
     right: 'read',
@@ -245,7 +245,7 @@ export const ledgerOperations = {
   }),
 
   listTrail: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/trail',
     summary: 'The trail: who changed what, newest first',
     right: 'read',

@@ -46,7 +46,7 @@ const cursor = z
 
 export const paymentOperations = {
   listPayments: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments',
     summary: 'Payments, newest first',
     right: 'read',
@@ -59,7 +59,7 @@ export const paymentOperations = {
   }),
 
   listUnbookedPayments: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments/unbooked',
     summary:
       'Payments, refunds and disputes that the provider reported and the ledger could not book. Those that were booked or paid back since are left out',
@@ -73,7 +73,7 @@ export const paymentOperations = {
   }),
 
   reconcilePayments: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/payments/reconcile',
     summary:
       "Compares the provider's payments with the ledger; with `apply`, books what is missing",
@@ -91,7 +91,7 @@ export const paymentOperations = {
   }),
 
   showPayment: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments/:payment_id',
     summary: 'One payment, with its refundable and its unspent part',
     right: 'read',
@@ -105,7 +105,7 @@ export const paymentOperations = {
   }),
 
   startPayment: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/payments',
     summary: 'Starts a payment for an account: a link to send to the customer',
     right: 'credit',
@@ -148,7 +148,7 @@ export const paymentOperations = {
   }),
 
   refundPayment: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/payments/:payment_id/refunds',
     summary: 'Pays back a payment, or a part of it',
     right: 'change',
@@ -185,7 +185,7 @@ export const paymentOperations = {
   }),
 
   showAutoTopUp: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id/auto-top-up',
     summary: "The customer's order to charge a saved method when the balance is low",
     right: 'read',
@@ -196,7 +196,7 @@ export const paymentOperations = {
 
   /** The customer cannot cancel it any more once all keys of the account are revoked. */
   cancelAutoTopUp: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/auto-top-up/cancel',
     summary: 'Cancels the auto top-up of an account and forgets the saved method',
     right: 'change',
@@ -209,7 +209,7 @@ export const paymentOperations = {
   }),
 
   createPromoCode: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/promo-codes',
     summary: 'A code that customers exchange for credit',
     right: 'credit',
@@ -236,7 +236,7 @@ export const paymentOperations = {
   }),
 
   listPromoCodes: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/promo-codes',
     summary: 'Promotional codes, newest first',
     right: 'credit',
