@@ -10,15 +10,19 @@ import {
   amountUsd,
   idempotencyId,
   externalId,
+  help,
   listOrder,
+  lowBalanceUsd,
   metadata,
   metadataQuery,
   month,
   name,
   note,
   pageSize,
+  partOfName,
   reference,
   signedAmountUsd,
+  withExternalId,
 } from '../../endpoints/fields.js';
 import { createdOf } from '../../endpoints/key-outcomes.js';
 import { OperationError, notFound } from '../../endpoints/operation-error.js';
@@ -43,7 +47,7 @@ export const accountOperations = {
       name,
       external_id: externalId.optional(),
       metadata: metadata.optional(),
-      low_balance_usd: amountUsd.optional(),
+      low_balance_usd: lowBalanceUsd,
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
@@ -78,8 +82,8 @@ export const accountOperations = {
       limit: pageSize,
       order: listOrder,
       after: after.optional(),
-      name: name.optional(),
-      external_id: externalId.optional(),
+      name: partOfName,
+      external_id: withExternalId,
       metadata: metadataQuery.optional(),
     }),
     output: schema.listOf(schema.account),
@@ -119,9 +123,15 @@ export const accountOperations = {
     input: z.strictObject({
       account_id: accountId,
       name: name.optional(),
-      external_id: externalId.nullable().optional(),
+      external_id: externalId
+        .nullable()
+        .optional()
+        .register(help, { says: 'your own id for the account, or none to remove it' }),
       metadata: metadata.optional(),
-      low_balance_usd: amountUsd.nullable().optional(),
+      low_balance_usd: amountUsd
+        .nullable()
+        .optional()
+        .register(help, { says: 'write an event when the balance falls to this, or none' }),
     }),
     output: schema.account,
     async run(input, { store, by }) {

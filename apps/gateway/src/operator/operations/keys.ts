@@ -12,18 +12,23 @@ import {
   idempotencyId,
   capsOf,
   externalId,
+  help,
   keyId,
   keyRules,
   limitsOf,
   linkSeconds,
   listOrder,
+  lowBalanceUsd,
   metadata,
   metadataQuery,
   name,
   note,
+  ofAccount,
   pageSize,
+  partOfName,
   reference,
   time,
+  withExternalId,
 } from '../../endpoints/fields.js';
 import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
 import {
@@ -35,7 +40,13 @@ import {
 import * as schema from '../../endpoints/schemas.js';
 import { accountView, keyView } from '../../endpoints/views.js';
 import { linkView } from '../../ledger/read-links.js';
-import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
+import {
+  creditExpiry,
+  creditSource,
+  firstCreditFields,
+  firstCreditOf,
+  firstCreditView,
+} from './first-credit.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -58,10 +69,16 @@ export const keyOperations = {
         metadata: metadata.optional(),
         expires_at: time.optional(),
         /** The account of the new key. If absent, an account is created for it. */
-        account_id: accountId.optional(),
-        account_external_id: externalId.optional(),
-        account_metadata: metadata.optional(),
-        low_balance_usd: amountUsd.optional(),
+        account_id: accountId
+          .optional()
+          .register(help, { says: 'an existing account; default: a new one' }),
+        account_external_id: externalId
+          .optional()
+          .register(help, { says: 'your own id for the new account' }),
+        account_metadata: metadata
+          .optional()
+          .register(help, { says: 'a metadata pair of the new account' }),
+        low_balance_usd: lowBalanceUsd,
         ...firstCreditFields,
         idempotency_key: idempotencyId.optional(),
       })
@@ -122,15 +139,18 @@ export const keyOperations = {
       limit: pageSize,
       order: listOrder,
       after: after.optional(),
-      account_id: accountId.optional(),
-      name: name.optional(),
-      external_id: externalId.optional(),
+      account_id: ofAccount,
+      name: partOfName,
+      external_id: withExternalId,
       metadata: metadataQuery.optional(),
       /**
        * `previous`: only keys, not revoked, with a credential that is still hashed under the
        * previous pepper.
        */
-      pepper: z.enum(['previous']).optional(),
+      pepper: z
+        .enum(['previous'])
+        .optional()
+        .register(help, { says: 'only keys that need KEY_PEPPER_PREVIOUS' }),
     }),
     output: schema.listOf(schema.key),
     async run({ account_id, name: part, external_id, ...input }, { store }) {
@@ -181,9 +201,15 @@ export const keyOperations = {
       key_id: keyId,
       name: name.optional(),
       ...keyRules,
-      external_id: externalId.nullable().optional(),
+      external_id: externalId
+        .nullable()
+        .optional()
+        .register(help, { says: 'your own id for the key, or none to remove it' }),
       metadata: metadata.optional(),
-      expires_at: time.nullable().optional(),
+      expires_at: time
+        .nullable()
+        .optional()
+        .register(help, { says: 'such as 2026-12-31T23:59:59Z; none for no expiry' }),
     }),
     output: schema.key,
     async run(input, { store, by }) {
@@ -217,7 +243,8 @@ export const keyOperations = {
         .int()
         .min(0)
         .max(30 * 86_400)
-        .default(0),
+        .default(0)
+        .register(help, { says: 'seconds for which the old credential still works' }),
       idempotency_key: idempotencyId.optional(),
     }),
     output: schema.rotatedKey,
@@ -289,7 +316,7 @@ export const keyOperations = {
       top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
-      expires_at: time.optional(),
+      expires_at: creditExpiry,
       note: note.optional(),
       reference: reference.optional(),
     }),
@@ -307,7 +334,7 @@ export const keyOperations = {
       top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
-      expires_at: time.optional(),
+      expires_at: creditExpiry,
       note: note.optional(),
       reference: reference.optional(),
     }),

@@ -7,11 +7,14 @@ import { HOUR_MS } from '../../base/times.js';
 import {
   someOf,
   MUST_BE_AFTER_FROM,
-  accountId,
   anchor,
+  help,
   hour,
   isInOrder,
   keyId,
+  ofAccount,
+  ofCursor,
+  ofKey,
   pageSize,
   rangeOf,
   time,
@@ -40,8 +43,14 @@ export const WITNESS_BATCH = 200;
 const number = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
-  .transform(BigInt);
+  .transform(BigInt)
+  .register(help, ofCursor);
 
+const ofModel = line
+  .min(1)
+  .max(200)
+  .optional()
+  .register(help, { says: 'only those of this model' });
 const entryRange = rangeOf(time);
 const usageRange = rangeOf(hour);
 
@@ -61,14 +70,16 @@ export const ledgerOperations = {
     summary: 'Entries of the ledger, newest first',
     right: 'read',
     input: z.strictObject({
-      account_id: accountId.optional(),
-      key_id: keyId.optional(),
+      account_id: ofAccount,
+      key_id: keyId.optional().register(help, {
+        says: 'only charges of this key, and the entries of its account that are not charges',
+      }),
       kind: z.enum(['charge', 'top_up', 'adjustment', 'expiry']).optional(),
-      model: line.min(1).max(200).optional(),
+      model: ofModel,
       from: entryRange.from.optional(),
       until: entryRange.until.optional(),
       limit: pageSize,
-      cursor: z.string().min(1).max(200).optional(),
+      cursor: z.string().min(1).max(200).optional().register(help, ofCursor),
       format: listFormat,
     }),
     output: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
@@ -126,15 +137,28 @@ export const ledgerOperations = {
     right: 'read',
     input: z
       .strictObject({
-        by: someOf(USAGE_DIMENSIONS).default(['day', 'model']),
+        by: someOf(USAGE_DIMENSIONS)
+          .default(['day', 'model'])
+          .register(help, { says: `what to group by: some of ${USAGE_DIMENSIONS.join(', ')}` }),
         from: usageRange.from,
-        until: usageRange.until.optional(),
-        account_id: accountId.optional(),
-        key_id: keyId.optional(),
-        model: line.min(1).max(200).optional(),
+        until: usageRange.until
+          .optional()
+          .register(help, { says: 'before this whole hour or day; default: everything until now' }),
+        account_id: ofAccount,
+        key_id: ofKey,
+        model: ofModel,
         /** The sums with the largest value come first. If absent, they are in the order of `by`. */
-        sort: z.enum(['charged', 'requests', 'tokens']).optional(),
-        top: z.coerce.number().int().min(1).max(10_000).optional(),
+        sort: z
+          .enum(['charged', 'requests', 'tokens'])
+          .optional()
+          .register(help, { says: 'largest first' }),
+        top: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .max(10_000)
+          .optional()
+          .register(help, { says: 'at most this many' }),
         format: listFormat,
       })
       .refine(
@@ -223,7 +247,7 @@ export const ledgerOperations = {
     right: 'read',
     input: z.strictObject({
       state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
-      account_id: accountId.optional(),
+      account_id: ofAccount,
       type: z.enum(EVENT_TYPES).optional(),
       order: z.enum(['oldest', 'newest']).optional(),
       limit: pageSize,
@@ -250,8 +274,8 @@ export const ledgerOperations = {
     summary: 'The trail: who changed what, newest first',
     right: 'read',
     input: z.strictObject({
-      account_id: accountId.optional(),
-      key_id: keyId.optional(),
+      account_id: ofAccount,
+      key_id: ofKey,
       limit: pageSize,
       cursor: number.optional(),
     }),

@@ -10,8 +10,11 @@ import {
   MUST_BE_AFTER_FROM,
   accountId,
   amountUsd,
+  help,
   idempotencyId,
   isInOrder,
+  ofAccount,
+  ofCursor,
   pageSize,
   rangeOf,
   time,
@@ -32,6 +35,7 @@ import type { Known } from '../../payments/payment-ledger.js';
 import type { Payments } from '../../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../../payments/promo-codes.js';
 import { cancelAutoTopUp } from '../../payments/stop-auto-top-up.js';
+import { creditExpiry } from './first-credit.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -42,7 +46,8 @@ const cursor = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt)
-  .optional();
+  .optional()
+  .register(help, ofCursor);
 
 export const paymentOperations = {
   listPayments: operation({
@@ -50,7 +55,7 @@ export const paymentOperations = {
     path: '/admin/payments',
     summary: 'Payments, newest first',
     right: 'read',
-    input: z.strictObject({ account_id: accountId.optional(), limit: pageSize, cursor }),
+    input: z.strictObject({ account_id: ofAccount, limit: pageSize, cursor }),
     output: schema.listOf(schema.payment),
     async run({ account_id, limit, cursor: before }, context) {
       const found = await paymentsOf(context).list({ accountId: account_id, before, limit });
@@ -79,7 +84,13 @@ export const paymentOperations = {
       "Compares the provider's payments with the ledger; with `apply`, books what is missing",
     right: 'change',
     input: z
-      .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
+      .strictObject({
+        ...rangeOf(time),
+        apply: z
+          .boolean()
+          .default(false)
+          .register(help, { says: 'book the entries that the ledger lacks' }),
+      })
       .refine(isInOrder, MUST_BE_AFTER_FROM),
     output: schema.reconciliation,
     run: ({ from, until, apply }, context) =>
@@ -216,9 +227,16 @@ export const paymentOperations = {
     input: z.strictObject({
       code: promoCodeField,
       amount_usd: amountUsd,
-      max_redemptions: z.coerce.number().int().min(1).max(MAX_REDEMPTIONS),
-      expires_at: time.optional(),
-      credit_expires_at: time.optional(),
+      max_redemptions: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(MAX_REDEMPTIONS)
+        .register(help, { says: 'how many accounts may redeem it' }),
+      expires_at: time
+        .optional()
+        .register(help, { says: 'the time until which it can be redeemed' }),
+      credit_expires_at: creditExpiry,
     }),
     output: schema.promoCode,
     async run(input, { store, by }) {
