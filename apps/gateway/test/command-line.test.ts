@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
+import type { Command } from 'commander';
 import { createJsonPages } from '../src/cli/json-pages.js';
+import { createProgram } from '../src/cli/program.js';
 import { listCsv, pageCsv } from '../src/operator/operations/list-csv.js';
 import { gatewayCommand } from './support/gateway-process.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
@@ -44,6 +46,28 @@ describe('a list of the command line', () => {
       expect(second).toContain('│');
       expect(second).not.toBe(first);
     }
+  });
+});
+
+describe('the help', () => {
+  const programs = (command: Command): readonly Command[] => [
+    command,
+    ...command.commands.flatMap(programs),
+  ];
+
+  it('describes each command and each option', () => {
+    for (const command of programs(createProgram())) {
+      expect(command.description()).not.toBe('');
+      for (const { long, description } of command.options) {
+        expect([command.name(), long, description]).not.toContain('');
+      }
+    }
+  });
+
+  it('names the values and the default of an option', async () => {
+    const help = await printed('accounts', 'list', '--help');
+    expect(help).toMatch(/--limit <n> +at most this many \(default: 100\)/);
+    expect(help).toMatch(/--order <order> +what comes first \(one of newest, spent,/);
   });
 });
 
@@ -211,9 +235,9 @@ describe('a creation with a first credit', () => {
 describe('a refusal', () => {
   it.each([
     [['accounts', 'create', '--name', 'x', '--balance', '1.2.3'], '--balance: '],
-    [['accounts', 'transfer', 'acct_a', 'acct_b', '0'], '<usd>: must be above 0'],
+    [['accounts', 'transfer', 'acct_a', 'acct_b', '0'], '<amount_usd>: must be above 0'],
     [['accounts', 'transfer', 'acct_a', 'nobody', '1'], '<to_account_id>: must be the id of'],
-    [['accounts', 'transfer', 'nobody', 'acct_b', '1'], '<from_account_id>: must be the id of'],
+    [['accounts', 'transfer', 'nobody', 'acct_b', '1'], '<account_id>: must be the id of'],
     [['keys', 'list', '--account', 'nobody'], '--account: must be the id of an account'],
     [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
     [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],

@@ -449,7 +449,7 @@ describe('the command line', () => {
     expect((await cli(['ledger', 'export'])).code).toBe(2);
 
     expect((await cli(['keys', 'show', 'key_nobody'])).code).toBe(1);
-    expect((await cli(['keys', 'top-up', key.id, 'ten'])).err).toContain('<usd>: ');
+    expect((await cli(['keys', 'top-up', key.id, 'ten'])).err).toContain('<amount_usd>: ');
     expect((await cli(['keys', 'top-up', key.id])).code).toBe(2);
     expect((await cli(['keys', 'frobnicate'])).code).toBe(2);
   };

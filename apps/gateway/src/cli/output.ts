@@ -1,7 +1,8 @@
 /** Runs an operation and prints its result: for people, as JSON, or as CSV. */
 
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { listCsv, pageCsv } from '../operator/operations/list-csv.js';
 import type { ListName } from '../operator/operations/list-csv.js';
 import type {
   CallOperation,
@@ -35,8 +36,6 @@ export async function runList<Name extends ListName>(
 ): Promise<void> {
   const result = await withOperations((call) => call(list.name, list.input));
   if (options.csv === true && options.json !== true) {
-    // Loaded only here, because the schemas of all results take time to build.
-    const { listCsv } = await import('../operator/operations/list-csv.js');
     process.stdout.write(listCsv(list.name, result.data));
   } else {
     show(options, result, print);
@@ -58,7 +57,6 @@ export async function runPages<Name extends PagedName>(
   list: { readonly name: Name; readonly input: OperationInput<Name> },
   print: (page: OperationOutput<Name>) => string,
 ): Promise<void> {
-  const { pageCsv } = await import('../operator/operations/list-csv.js');
   const pageJson = createJsonPages();
   await withOperations(async (call) => {
     let cursor: string | null = null;
@@ -90,13 +88,6 @@ export function withJson(command: Command): Command {
 /** Adds the options of a command that prints a list. */
 export function withFormats(command: Command): Command {
   return withJson(command).option('--csv', 'print CSV');
-}
-
-/** The option of lists of accounts and keys. */
-export function orderOption(): Option {
-  return new Option('--order <order>', 'newest, most spent, lowest balance or last charge first')
-    .choices(['newest', 'spent', 'balance', 'last_charged'])
-    .default('newest');
 }
 
 export function integer(text: string): number {

@@ -19,7 +19,8 @@ import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig, tryLedger } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { integer, run, runList, runPages, show, time, withFormats, withJson } from './output.js';
+import { addOperation } from './operation-command.js';
+import { run, runPages, show, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
 import { printEntry, printLedger } from './print-ledger.js';
@@ -102,13 +103,7 @@ export function createProgram(): Command {
   addReconcile(program.command('reconcile'));
   addLedger(program.command('ledger').description('the record of every charge and top-up'));
   const models = program.command('models').description('the offered models and their prices');
-  models
-    .command('diff')
-    .description('compare the price table with the models that the upstream offers')
-    .option('--json', 'print JSON')
-    .action((options: OutputOptions) =>
-      run(options, (call) => call('compareModels', {}), printModelsDiff),
-    );
+  addOperation(models, 'diff', 'compareModels', printModelsDiff);
   models
     .command('table')
     .description('print the price table of this configuration, in the form that PRICE_TABLE takes')
@@ -116,72 +111,12 @@ export function createProgram(): Command {
       const table = readWholeTable(readConfig(process.env).priceTablePath);
       process.stdout.write(`${JSON.stringify(table, undefined, 2)}\n`);
     });
-  withFormats(models.command('list').description('list models and rates')).action(
-    (options: FormatOptions) => runList(options, { name: 'listModels', input: {} }, printModels),
-  );
+  addOperation(models, 'list', 'listModels', printModels);
   return program;
 }
 
-interface UsageOptions extends FormatOptions {
-  readonly by: string;
-  readonly from: string;
-  readonly until?: string;
-  readonly account?: string;
-  readonly key?: string;
-  readonly model?: string;
-  readonly sort?: 'charged' | 'requests' | 'tokens';
-  readonly top?: number;
-}
-
-interface EventOptions extends FormatOptions {
-  readonly state?: 'pending' | 'delivered' | 'undelivered';
-  readonly account?: string;
-  readonly limit: number;
-  readonly after?: string;
-}
-
-interface TrailOptions extends FormatOptions {
-  readonly account?: string;
-  readonly key?: string;
-  readonly limit: number;
-  readonly after?: string;
-}
-
 function addReports(program: Command): void {
-  withFormats(
-    program.command('usage').description('sums of requests, tokens and USD over a range of time'),
-  )
-    .requiredOption('--from <time>', 'from this whole hour or day on, such as 2026-11-01', time)
-    .option('--until <time>', 'before this whole hour or day; default: everything until now', time)
-    .option(
-      '--by <dimensions>',
-      'what to group by: some of day, hour, model, account, key, endpoint, upstream',
-      'day,model',
-    )
-    .option('--account <account_id>', 'only those of this account')
-    .option('--key <key_id>', 'only those of this key')
-    .option('--model <model>', 'only those of this model')
-    .option('--sort <figure>', 'largest first, by charged, requests or tokens')
-    .option('--top <n>', 'at most this many', integer)
-    .action((options: UsageOptions) =>
-      runList(
-        options,
-        {
-          name: 'listUsage',
-          input: {
-            by: options.by,
-            from: options.from,
-            until: options.until,
-            account_id: options.account,
-            key_id: options.key,
-            model: options.model,
-            sort: options.sort,
-            top: options.top,
-          },
-        },
-        printUsage,
-      ),
-    );
+  addOperation(program, 'usage', 'listUsage', printUsage);
   withFormats(
     program
       .command('books')
@@ -190,65 +125,10 @@ function addReports(program: Command): void {
   ).action((month: string, options: FormatOptions) =>
     runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
-  withJson(program.command('today').description('spend, balances and requests at a glance')).action(
-    (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),
-  );
-  withFormats(
-    program.command('audits').description('list audits of the running gateway, newest first'),
-  ).action((options: FormatOptions) =>
-    runList(options, { name: 'listAudits', input: {} }, printAudits),
-  );
-  withFormats(program.command('events').description('list events and their delivery, oldest first'))
-    .option('--state <state>', 'pending, delivered or undelivered')
-    .option('--account <account_id>', 'only those of this account')
-    .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--after <cursor>', 'continue after the previous page')
-    .action((options: EventOptions) =>
-      runList(
-        options,
-        {
-          name: 'listEvents',
-          input: {
-            state: options.state,
-            account_id: options.account,
-            limit: options.limit,
-            cursor: options.after,
-          },
-        },
-        printEvents,
-      ),
-    );
-  withFormats(program.command('trail').description('list who changed what, newest first'))
-    .option('--account <account_id>', 'only those of this account')
-    .option('--key <key_id>', 'only those of this key')
-    .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--after <cursor>', 'continue after the previous page')
-    .action((options: TrailOptions) =>
-      runList(
-        options,
-        {
-          name: 'listTrail',
-          input: {
-            account_id: options.account,
-            key_id: options.key,
-            limit: options.limit,
-            cursor: options.after,
-          },
-        },
-        printTrail,
-      ),
-    );
-}
-
-interface LedgerOptions extends FormatOptions {
-  readonly account?: string;
-  readonly key?: string;
-  readonly kind?: 'charge' | 'top_up' | 'adjustment' | 'expiry';
-  readonly model?: string;
-  readonly from?: string;
-  readonly until?: string;
-  readonly limit: number;
-  readonly after?: string;
+  addOperation(program, 'today', 'showToday', printToday);
+  addOperation(program, 'audits', 'listAudits', printAudits);
+  addOperation(program, 'events', 'listEvents', printEvents);
+  addOperation(program, 'trail', 'listTrail', printTrail);
 }
 
 interface AuditOptions extends OutputOptions {
@@ -257,42 +137,9 @@ interface AuditOptions extends OutputOptions {
 }
 
 function addLedger(ledger: Command): void {
-  withFormats(ledger.command('list').description('list entries, newest first'))
-    .option('--account <account_id>', 'only those of this account')
-    .option(
-      '--key <key_id>',
-      'only charges of this key, and the entries of its account that are not charges',
-    )
-    .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
-    .option('--model <model>', 'only charges of this model')
-    .option('--from <time>', 'only entries from this time or day on, such as 2026-01-01', time)
-    .option('--until <time>', 'only entries before this time or day', time)
-    .option('--limit <n>', 'at most this many', integer, 50)
-    .option('--after <cursor>', 'continue after the previous page')
-    .action((options: LedgerOptions) =>
-      runList(
-        options,
-        {
-          name: 'listLedger',
-          input: {
-            account_id: options.account,
-            key_id: options.key,
-            kind: options.kind,
-            model: options.model,
-            from: options.from,
-            until: options.until,
-            limit: options.limit,
-            cursor: options.after,
-          },
-        },
-        printLedger,
-      ),
-    );
-  withJson(
-    ledger.command('show').argument('<entry_id>').description('show everything about one entry'),
-  ).action((entryId: string, options: OutputOptions) =>
-    run(options, (call) => call('showEntry', { entry_id: entryId }), printEntry),
-  );
+  // An entry takes several lines, so a page has fewer of them than one of the API.
+  addOperation(ledger, 'list', 'listLedger', printLedger, { limit: 50 });
+  addOperation(ledger, 'show <entry_id>', 'showEntry', printEntry);
   ledger
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
@@ -365,21 +212,7 @@ function addLedger(ledger: Command): void {
       process.stdout.write(`${await backUpLedger(to)}\n`);
     });
   addArchive(ledger);
-  withFormats(
-    ledger
-      .command('holds')
-      .description('list amounts held for requests (OVERDRAFT=none), newest first'),
-  )
-    .option('--state <state>', 'orphaned: not charged, not released; live: in flight', 'orphaned')
-    .option('--limit <n>', 'at most this many', integer, 100)
-    .action(
-      (options: FormatOptions & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
-        runList(
-          options,
-          { name: 'listHolds', input: { state: options.state, limit: options.limit } },
-          printHolds,
-        ),
-    );
+  addOperation(ledger, 'holds', 'listHolds', printHolds);
 }
 
 async function migrate(): Promise<void> {

@@ -7,6 +7,12 @@ import { reasonOf } from '../base/error-code.js';
 import { HOUR_MS } from '../base/times.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
+/**
+ * What the command line says about a member. A member of a schema without an entry of its own says
+ * what the schema inside it says. The OpenAPI documents have no part of this.
+ */
+export const help = z.registry<{ readonly says: string }>();
+
 const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
 
 /** The pattern is for the OpenAPI document. `transform` reports what is wrong with a value. */
@@ -52,17 +58,25 @@ export const accountId = z
     'must be the id of an account, such as acct_…; to find it, list the accounts with your external_id',
   );
 
+/** A filter of lists. */
+export const ofAccount = accountId
+  .optional()
+  .register(help, { says: 'only those of this account' });
+/** A filter of lists. */
+export const ofKey = keyId.optional().register(help, { says: 'only those of this key' });
+
 const limit = z.coerce.number().int().min(1);
 export const limits = {
-  concurrency: limit.max(100_000).optional(),
-  burst: limit.max(1_000_000).optional(),
-  requests_per_minute: limit.max(10_000_000).optional(),
+  concurrency: limit.max(100_000).optional().register(help, { says: 'requests in flight at once' }),
+  burst: limit.max(1_000_000).optional().register(help, { says: 'requests at once after a pause' }),
+  requests_per_minute: limit.max(10_000_000).optional().register(help, { says: 'sustained rate' }),
 };
 
 export const time = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z' })
   .transform((text) => new Date(text))
-  .refine(isStorableTime, STORABLE_TIME_RULE);
+  .refine(isStorableTime, STORABLE_TIME_RULE)
+  .register(help, { says: 'such as 2026-12-31T23:59:59Z' });
 
 /** `2026-11-01`: its start in UTC. */
 export const day = z.iso
@@ -83,10 +97,11 @@ export const hour = time.refine(
  * @param bound - `time`, `hour` or `day`
  */
 export function rangeOf<Bound extends z.ZodType>(bound: Bound) {
-  return {
-    from: bound.meta({ description: 'the beginning, which is included' }),
-    until: bound.meta({ description: 'the end, which is not included' }),
-  };
+  const from = bound.meta({ description: 'the beginning, which is included' });
+  const until = bound.meta({ description: 'the end, which is not included' });
+  help.add(from, { says: 'from this time or day on, such as 2026-11-01' });
+  help.add(until, { says: 'before this time or day' });
+  return { from, until };
 }
 
 /** The rule of every range: `.refine(isInOrder, MUST_BE_AFTER_FROM)`. */
@@ -98,14 +113,43 @@ export function isInOrder(range: {
 }
 export const MUST_BE_AFTER_FROM = { path: ['until'], error: 'must be after from' };
 
-export const name = line.trim().min(1).max(200);
+export const name = line
+  .trim()
+  .min(1)
+  .max(200)
+  .register(help, { says: 'a name for people to read' });
+/** A filter of lists. */
+export const partOfName = name
+  .optional()
+  .register(help, { says: 'only those whose name contains it' });
 /** Chosen by the caller. A request that repeats an id changes nothing. */
 export const idempotencyId = z
   .string()
-  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : -');
-export const note = line.trim().min(1).max(500);
-export const reference = line.trim().min(1).max(200);
-export const externalId = line.trim().min(1).max(200);
+  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : -')
+  .register(help, { says: 'an id of your choice; repeating the command with it changes nothing' });
+export const note = line
+  .trim()
+  .min(1)
+  .max(500)
+  .register(help, { says: 'a note for your own records' });
+export const reference = line
+  .trim()
+  .min(1)
+  .max(200)
+  .register(help, { says: 'id of a payment, an order or an entry' });
+export const externalId = line
+  .trim()
+  .min(1)
+  .max(200)
+  .register(help, { says: 'your own id for it' });
+/** A filter of lists. */
+export const withExternalId = externalId
+  .optional()
+  .register(help, { says: 'only the one with this id of your own' });
+/** Of a new account, or of one that exists. */
+export const lowBalanceUsd = amountUsd
+  .optional()
+  .register(help, { says: 'write an event when the balance falls to this' });
 
 const MAX_PAIRS = 50;
 const MAX_METADATA_BYTES = 4_096;
@@ -116,7 +160,10 @@ export const metadata = z
   .refine(
     (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= MAX_METADATA_BYTES,
     'must be at most 4096 bytes of JSON',
-  );
+  )
+  .register(help, {
+    says: 'a pair to search by; repeat it for more. An update replaces all earlier pairs',
+  });
 
 /** Metadata in a query, which cannot contain objects: `plan:pro`, or several, with commas. */
 export const metadataQuery = z
@@ -129,14 +176,26 @@ export const metadataQuery = z
       return z.NEVER;
     }
     return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? '']));
-  });
+  })
+  .register(help, { says: 'only those with this metadata pair' });
 
-export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
+export const pageSize = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(1000)
+  .default(100)
+  .register(help, { says: 'at most this many' });
 
 /** What comes first: the newest, the most spent, the lowest balance or the last charge. */
-export const listOrder = z.enum(['newest', 'spent', 'balance', 'last_charged']).default('newest');
+export const listOrder = z
+  .enum(['newest', 'spent', 'balance', 'last_charged'])
+  .default('newest')
+  .register(help, { says: 'what comes first' });
+/** What the command line says about each kind of cursor. */
+export const ofCursor = { says: 'continue after the previous page' };
 /** `next_cursor` of the previous page. Only the store can check it. */
-export const after = line.min(1).max(300);
+export const after = line.min(1).max(300).register(help, ofCursor);
 
 const DAY_SECONDS = 86_400;
 
@@ -148,14 +207,29 @@ export const linkSeconds = z.coerce
   .max(366 * DAY_SECONDS)
   .default(30 * DAY_SECONDS);
 
+const capOf = (period: string) =>
+  unsignedAmountUsd
+    .nullable()
+    .optional()
+    .register(help, { says: `the most it may spend ${period}, or none for no cap` });
+
 /** The rules of a key, which can be set when it is created and changed later. */
 export const keyRules = {
-  scope: z.enum(['use', 'manage']).optional(),
-  models: z.array(line.min(1).max(200)).min(1).max(100).nullable().optional(),
-  cap_day_usd: unsignedAmountUsd.nullable().optional(),
-  cap_week_usd: unsignedAmountUsd.nullable().optional(),
-  cap_month_usd: unsignedAmountUsd.nullable().optional(),
-  cap_total_usd: unsignedAmountUsd.nullable().optional(),
+  scope: z
+    .enum(['use', 'manage'])
+    .optional()
+    .register(help, { says: 'manage: also manages the keys of its account' }),
+  models: z
+    .array(line.min(1).max(200))
+    .min(1)
+    .max(100)
+    .nullable()
+    .optional()
+    .register(help, { says: 'the models it may use, separated by commas; all for every model' }),
+  cap_day_usd: capOf('per UTC day'),
+  cap_week_usd: capOf('per week, from Monday'),
+  cap_month_usd: capOf('per month'),
+  cap_total_usd: capOf('in total'),
   ...limits,
 };
 

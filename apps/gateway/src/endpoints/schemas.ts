@@ -291,6 +291,39 @@ const credit = z
   .meta({ id: 'Credit' });
 export const holderEntry = z.union([usage, credit]);
 
+/** An entry as its row of CSV, in the order of its columns. Members that it lacks are empty. */
+export const entryRow = z
+  .strictObject({
+    kind: text,
+    id: text,
+    created_at: time,
+    model: text,
+    endpoint: text,
+    streamed: z.boolean(),
+    ...tokens.shape,
+    rate_input: usd,
+    rate_output: usd,
+    rate_cache_read: usd,
+    rate_cache_write_5m: usd,
+    rate_cache_write_1h: usd,
+    amount_usd: usd,
+    written_off_usd: usd,
+    balance_after_usd: usd,
+    source: bookingDetails.source,
+    reason: bookingDetails.reason,
+    reference: bookingDetails.reference,
+    expires_at: bookingDetails.expires_at,
+    key_id: text,
+  })
+  .partial();
+
+/** The part of a sum that does not depend on what it is grouped by. */
+export const usageFigures = z.strictObject({
+  requests: count,
+  ...tokens.shape,
+  charged_usd: usd,
+  written_off_usd: usd,
+});
 export const usageSum = z
   .strictObject({
     object: z.literal('usage_sum'),
@@ -301,10 +334,7 @@ export const usageSum = z
     key_id: text.exactOptional(),
     endpoint: text.exactOptional(),
     upstream_account: orNull(text).exactOptional(),
-    requests: count,
-    ...tokens.shape,
-    charged_usd: usd,
-    written_off_usd: usd,
+    ...usageFigures.shape,
   })
   .meta({ id: 'UsageSum' });
 /** Sums, with the range that they cover. */
@@ -362,6 +392,20 @@ export const books = z
   })
   .meta({ id: 'Books' });
 
+export const statementLine = z.strictObject({
+  line: text,
+  /** A day, or the time of a booking. In UTC. */
+  date: text,
+  description: text,
+  /** What the line is, in words for people. */
+  text,
+  requests: count.exactOptional(),
+  tokens: count.exactOptional(),
+  rate_usd_per_million: usd.exactOptional(),
+  /** What the line adds to the balance; in the last line, the closing balance. */
+  amount_usd: usd,
+});
+
 export const statement = z
   .strictObject({
     object: z.literal('statement'),
@@ -390,18 +434,7 @@ export const statement = z
     by_model: z.array(z.strictObject({ model: text, ...statementTotal })),
     by_key: z.array(z.strictObject({ key_id: text, name: text, ...statementTotal })),
     lines: z
-      .array(
-        z.strictObject({
-          line: text,
-          date: text,
-          description: text,
-          text,
-          requests: count.exactOptional(),
-          tokens: count.exactOptional(),
-          rate_usd_per_million: usd.exactOptional(),
-          amount_usd: usd,
-        }),
-      )
+      .array(statementLine)
       .meta({ description: 'oldest first; the last is the sum of all others' }),
   })
   .meta({ id: 'Statement' });

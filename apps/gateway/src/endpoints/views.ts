@@ -18,9 +18,11 @@ import type {
   UsageDimension,
   UsageSum,
 } from '@gateway/balance-store';
+import type { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import { eventDetails } from '../observe/notifications/event-details.js';
 import { csvOf } from './csv.js';
+import { entryRow, usageFigures } from './schemas.js';
 
 export function keyView(key: KeyRecord) {
   const { caps, used } = key;
@@ -252,17 +254,6 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
   };
 }
 
-const SUM_COLUMNS = [
-  'requests',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'cache_creation_1h_input_tokens',
-  'charged_usd',
-  'written_off_usd',
-] as const;
-
 const DIMENSION_MEMBERS: Readonly<Record<UsageDimension, string>> = {
   day: 'day',
   hour: 'hour',
@@ -277,7 +268,8 @@ export function usageSumsCsv(
   sums: readonly ReturnType<typeof usageSumView>[],
   by: readonly UsageDimension[],
 ): string {
-  return csvOf([...by.map((dimension) => DIMENSION_MEMBERS[dimension]), ...SUM_COLUMNS], sums);
+  const dimensions = by.map((dimension) => DIMENSION_MEMBERS[dimension]);
+  return csvOf([...dimensions, ...Object.keys(usageFigures.shape)], sums);
 }
 
 export function eventView(event: StoredEvent) {
@@ -361,61 +353,30 @@ export function holdView(hold: HoldRecord) {
   };
 }
 
-const CSV_COLUMNS = [
-  'kind',
-  'id',
-  'created_at',
-  'model',
-  'endpoint',
-  'streamed',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'cache_creation_1h_input_tokens',
-  'rate_input',
-  'rate_output',
-  'rate_cache_read',
-  'rate_cache_write_5m',
-  'rate_cache_write_1h',
-  'amount_usd',
-  'written_off_usd',
-  'balance_after_usd',
-  'source',
-  'reason',
-  'reference',
-  'expires_at',
-  'key_id',
-] as const;
-
-function namedRates(rates: ReturnType<typeof ratesView>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(rates).map(([name, rate]) => [`rate_${name}`, rate]));
-}
-
 /** Entries as the holder of a key sees them. */
 export function entriesCsv(entries: readonly LedgerEntry[]): string {
-  return csvOf(
-    CSV_COLUMNS,
-    entries.map((entry) => {
-      const common = {
-        kind: entry.kind,
-        id: entry.id,
-        created_at: entry.createdAt.toISOString(),
-        amount_usd: formatUsd(entry.delta),
-        balance_after_usd: formatUsd(entry.balanceAfter),
-      };
-      if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
-      const { usage, rates, written_off_usd, model, endpoint, streamed } = chargeDetails(entry);
-      return {
-        ...common,
-        ...usage,
-        ...namedRates(rates),
-        written_off_usd,
-        model,
-        endpoint,
-        streamed,
-        key_id: entry.keyId,
-      };
-    }),
-  );
+  return csvOf(Object.keys(entryRow.shape), entries.map(entryRowOf));
+}
+
+function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
+  const common = {
+    kind: entry.kind,
+    id: entry.id,
+    created_at: entry.createdAt.toISOString(),
+    amount_usd: formatUsd(entry.delta),
+    balance_after_usd: formatUsd(entry.balanceAfter),
+  };
+  if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
+  const { usage, rates, upstream_id: _, ...details } = chargeDetails(entry);
+  return {
+    ...common,
+    ...details,
+    ...usage,
+    rate_input: rates.input,
+    rate_output: rates.output,
+    rate_cache_read: rates.cache_read,
+    rate_cache_write_5m: rates.cache_write_5m,
+    rate_cache_write_1h: rates.cache_write_1h,
+    key_id: entry.keyId,
+  };
 }

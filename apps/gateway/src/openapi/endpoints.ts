@@ -71,12 +71,12 @@ function operationEndpoint(name: OperationName): Endpoint {
   const alsoAs: string[] = Object.values(formats).map(({ mediaType }) => mediaType);
   if (isAlsoCsv === true) alsoAs.push('text/csv');
   return {
-    method: method === 'GET' ? 'get' : method === 'POST' ? 'post' : 'patch',
+    method,
     path,
     id: name,
     summary,
     credential: 'console',
-    ...(method === 'GET' ? { query: input } : { body: input }),
+    ...(method === 'get' ? { query: input } : { body: input }),
     result: output,
     ...(alsoAs.length === 0 ? {} : { alsoAs }),
     ...(isRepeatable(name) ? { isRepeatable: true } : {}),

@@ -15,6 +15,7 @@ import type { AdminToken, Right } from '../config/admin-tokens.js';
 import type { Reloader } from '../config/reloader.js';
 import type { Settings } from '../config/settings.js';
 import { NEXT_CURSOR, rangeHeaders } from '../customer/key-route.js';
+import type { Endpoint, Method } from '../endpoints/endpoint.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import type { TextFormat } from '../endpoints/text-format.js';
 import { addressGroup } from '../http/client-address.js';
@@ -24,12 +25,11 @@ import { allowHeader, methodNotAllowed } from '../http/no-endpoint.js';
 import { CONSOLE_PAGE } from '../http/pages/addresses.js';
 import type { PageFiles } from '../http/pages/page-files.js';
 import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
-import { badRequest, sendRefusal, storeUnavailable, unauthorized } from '../http/refusal.js';
+import { badRequest, storeUnavailable, unauthorized } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
-import { newRequestId } from '../http/request-id.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
 import { openAdminEndpoints } from '../openapi/endpoints.js';
-import { addConsoleSession, requireAdmin } from '../operator/console/session-routes.js';
+import { noStore, requireAdmin, sessionEndpoints } from '../operator/console/session-routes.js';
 import type { SessionParts } from '../operator/console/session-routes.js';
 import { listCsv } from '../operator/operations/list-csv.js';
 import type { ListName } from '../operator/operations/list-csv.js';
@@ -41,6 +41,7 @@ import {
   textFormatOf,
 } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
+import { refuse } from '../operator/refuse.js';
 import { settingsEndpoints } from '../operator/settings-routes.js';
 import { limitTokenGuesses } from '../operator/token-guesses.js';
 
@@ -59,13 +60,14 @@ export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
 
 /** A batch of 200 lost charges has up to 200 KB: see `WITNESS_BATCH`. */
 const MAX_BODY = '256kb';
+const MAX_LOG_IN = '4kb';
 
 export function createAdminApp(parts: AdminParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
-  for (const { method, path, serve } of openAdminEndpoints) app[method](path, serve(parts));
+  addRoutes(app, openAdminEndpoints, ({ serve }) => [serve(parts)]);
   app.use('/metrics', requireMetricsToken(parts));
   app.get('/metrics', async (req, res) => {
     const { metrics, openMetrics } = parts;
@@ -78,23 +80,27 @@ export function createAdminApp(parts: AdminParts): Express {
     res.end(await metrics.metrics());
   });
   app.use('/console', inviteToSend);
-  addConsoleSession(app, parts, refuse);
+  app.use('/console/session', noStore);
+  addRoutes(app, sessionEndpoints, ({ body, serve }) => [
+    ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
+    serve(parts),
+  ]);
   app.use(
     '/admin',
-    requireAdmin(parts, refuse),
+    requireAdmin(parts),
     requireJson,
     inviteToSend,
     express.json({ limit: MAX_BODY }),
   );
-  for (const { method, path, right, serve } of settingsEndpoints) {
-    app[method](path, requireRight(right), serve(parts.reloader));
-    app.all(path, refuseMethod(method.toUpperCase()));
-  }
-  for (const name of operationNames()) {
-    const { method, path, right } = operations[name];
-    app[METHODS[method]](path, requireRight(right), async (req, res) => {
+  addRoutes(app, settingsEndpoints, ({ right, serve }) => [
+    requireRight(right),
+    serve(parts.reloader),
+  ]);
+  addRoutes(app, namedOperations(), ({ name, right, method }) => [
+    requireRight(right),
+    async (req, res) => {
       const token = tokenOf(res);
-      const given: unknown = method === 'GET' ? req.query : req.body;
+      const given: unknown = method === 'get' ? req.query : req.body;
       const members = typeof given === 'object' ? given : {};
       const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
       const by = { name: token.name, address: addressGroup(req.ip) };
@@ -103,15 +109,9 @@ export function createAdminApp(parts: AdminParts): Express {
       const format = textFormatOf(name, input) ?? csvFormatOf(name, input);
       if (format === undefined) res.json(result);
       else sendText(res, format, result);
-    });
-    const methods = Object.values(operations)
-      .filter((known) => known.path === path)
-      .map((known) => known.method);
-    if (method === methods.at(-1)) app.all(path, refuseMethod(...methods));
-  }
-  const open = openAdminEndpoints.map(({ path }) => path);
-  app.all([...open, '/metrics'], refuseMethod('GET'));
-  app.all('/console/session', refuseMethod('GET', 'POST', 'DELETE'));
+    },
+  ]);
+  app.all('/metrics', refuseMethod('get'));
   if (parts.consolePage !== undefined) {
     app.get('/', redirectBrowsers(CONSOLE_PAGE));
     app.use(servePage(CONSOLE_PAGE, parts.consolePage));
@@ -164,25 +164,40 @@ function sendText(res: express.Response, format: TextFormat<unknown>, result: un
   res.end(write(result));
 }
 
+/** Adds the routes of endpoints. Other methods of their paths are refused. */
+function addRoutes<Declared extends Pick<Endpoint, 'method' | 'path'>>(
+  app: Express,
+  endpoints: readonly Declared[],
+  handlersOf: (endpoint: Declared) => readonly RequestHandler[],
+): void {
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint;
+    app[method](path, ...handlersOf(endpoint));
+    const methods = endpoints.filter((other) => other.path === path).map((other) => other.method);
+    // Before the routes of the next path, because its parameters may match this path too.
+    if (method === methods.at(-1)) app.all(path, refuseMethod(...methods));
+  }
+}
+
 /**
  * Paths without parameters come first, because `/admin/keys/find` also matches
  * `/admin/keys/:key_id`.
  */
-function operationNames(): readonly OperationName[] {
-  const hasParameter = (name: OperationName): number => Number(operations[name].path.includes(':'));
-  const names = Object.keys(operations) as OperationName[];
-  return names.sort((left, right) => hasParameter(left) - hasParameter(right));
+function namedOperations() {
+  const hasParameter = ({ path }: Pick<Endpoint, 'path'>): number => Number(path.includes(':'));
+  return (Object.keys(operations) as OperationName[])
+    .map((name) => ({ ...operations[name], name }))
+    .sort((left, right) => hasParameter(left) - hasParameter(right));
 }
 
-function refuseMethod(...allowed: readonly string[]): RequestHandler {
+function refuseMethod(...methods: readonly Method[]): RequestHandler {
+  const allowed = methods.map((method) => method.toUpperCase());
   return function refuseOtherMethod(req, res) {
     res.setHeader('allow', allowHeader(allowed));
     const asked = { method: req.method, url: req.originalUrl, path: req.path };
     refuse(res, methodNotAllowed(asked, allowed.join(' and ')));
   };
 }
-
-const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 
 /** Requires METRICS_TOKEN, if one is set. It gives access to the metrics only. */
 function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler {
@@ -286,8 +301,4 @@ function isBodyError(error: unknown): error is { status: number } {
     error.status >= 400 &&
     error.status < 500
   );
-}
-
-function refuse(res: express.Response, refusal: Refusal): void {
-  sendRefusal(res, refusal, { dialect: 'messages', requestId: newRequestId(Date.now()) });
 }

@@ -1,32 +1,14 @@
 /** A statement as lines, for tables that people read and for CSV. */
 
+import type { z } from 'zod';
 import { csvOf } from '../csv.js';
+import { statementLine } from '../schemas.js';
 import type { StatementFacts } from './statement-facts.js';
 
-/** A type and not an interface, so that it is a record for {@link csvOf}. */
-export type StatementLine = {
-  readonly line: string;
-  /** A day, or the time of a booking. In UTC. */
-  readonly date: string;
-  readonly description: string;
-  /** What the line is, in words for people. */
-  readonly text: string;
-  readonly requests?: number;
-  readonly tokens?: number;
-  readonly rate_usd_per_million?: string;
-  /** What the line adds to the balance; in the last line, the closing balance. */
-  readonly amount_usd: string;
-};
+type StatementLine = z.output<typeof statementLine>;
 
-const CSV_COLUMNS = [
-  'line',
-  'date',
-  'description',
-  'requests',
-  'tokens',
-  'rate_usd_per_million',
-  'amount_usd',
-] as const satisfies readonly (keyof StatementLine)[];
+/** `text` is for people: CSV has the same as `line` and `description`. */
+const CSV_COLUMNS = Object.keys(statementLine.omit({ text: true }).shape);
 
 /** The last line is the sum of the amounts of all other lines. */
 export function statementCsv({ lines }: { readonly lines: readonly StatementLine[] }): string {

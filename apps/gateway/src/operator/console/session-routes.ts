@@ -3,18 +3,18 @@
  * takes an admin token as a Bearer credential, or the cookie of such a session.
  */
 
-import express from 'express';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Limiter } from '@gateway/rate-limiter';
 import { z } from 'zod';
 import { MINUTE_MS } from '../../base/times.js';
 import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
 import type { AdminToken } from '../../config/admin-tokens.js';
-import type { Endpoint } from '../../endpoints/endpoint.js';
+import type { Served } from '../../endpoints/endpoint.js';
 import * as schema from '../../endpoints/schemas.js';
 import { addressGroup } from '../../http/client-address.js';
 import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
+import { refuse } from '../refuse.js';
 import { GUESSES, limitTokenGuesses } from '../token-guesses.js';
 import type { Found } from '../token-guesses.js';
 import { clearCookies, readCookie, renewCookie, setCookie } from './cookie.js';
@@ -33,12 +33,11 @@ export interface SessionParts {
 /** The cookie is written again at most this often. */
 const RENEW_AFTER_MS = MINUTE_MS;
 
-const SESSION = '/console/session';
 const sessionInput = z.strictObject({
   token: z.string('must be an admin token').min(1).max(1_000),
 });
 
-export const sessionEndpoints: readonly Endpoint[] = [
+export const sessionEndpoints: readonly Served<SessionParts>[] = [
   {
     method: 'get',
     path: '/console/session',
@@ -46,6 +45,11 @@ export const sessionEndpoints: readonly Endpoint[] = [
     credential: 'session',
     summary: 'Who is logged in to the console',
     result: schema.consoleSession,
+    serve: (parts) => (req, res) => {
+      const session = sessionOf(req, parts);
+      if (session === undefined) refuse(res, NO_SESSION);
+      else res.json(sessionView(renewed(session, req, res, parts)));
+    },
   },
   {
     method: 'post',
@@ -55,6 +59,15 @@ export const sessionEndpoints: readonly Endpoint[] = [
     summary: 'Exchanges an admin token for a cookie',
     body: sessionInput,
     result: schema.consoleSession,
+    serve: (parts) => async (req, res) => {
+      const logIn = await logInOf(req, parts);
+      if ('refusal' in logIn) {
+        refuse(res, logIn.refusal);
+        return;
+      }
+      setCookie(req, res, logIn.session, parts.now());
+      res.json(sessionView(logIn.session));
+    },
   },
   {
     method: 'delete',
@@ -64,42 +77,19 @@ export const sessionEndpoints: readonly Endpoint[] = [
     summary: 'Removes the cookie',
     result: undefined,
     status: 204,
+    serve: () => (req, res) => {
+      if (originOf(req) === 'other') {
+        refuse(res, OTHER_ORIGIN);
+        return;
+      }
+      clearCookies(res);
+      res.status(204).end();
+    },
   },
 ];
 
-type Refuse = (res: Response, refusal: Refusal) => void;
-
-export function addConsoleSession(app: Express, parts: SessionParts, refuse: Refuse): void {
-  app.use(SESSION, noStore);
-  app.post(SESSION, express.json({ limit: '4kb' }), async (req, res) => {
-    const logIn = await logInOf(req, parts);
-    if ('refusal' in logIn) {
-      refuse(res, logIn.refusal);
-      return;
-    }
-    setCookie(req, res, logIn.session, parts.now());
-    res.json(sessionView(logIn.session));
-  });
-  app.get(SESSION, (req, res) => {
-    const session = sessionOf(req, parts);
-    if (session === undefined) {
-      refuse(res, NO_SESSION);
-      return;
-    }
-    res.json(sessionView(renewed(session, req, res, parts)));
-  });
-  app.delete(SESSION, (req, res) => {
-    if (originOf(req) === 'other') {
-      refuse(res, OTHER_ORIGIN);
-      return;
-    }
-    clearCookies(res);
-    res.status(204).end();
-  });
-}
-
 /** Requires an admin token or a session, and leaves the token in `res.locals`. */
-export function requireAdmin(parts: SessionParts, refuse: Refuse): RequestHandler {
+export function requireAdmin(parts: SessionParts): RequestHandler {
   const findBearer = limitTokenGuesses({
     limiter: parts.limiter,
     name: 'admin',
@@ -181,7 +171,7 @@ function isSafe({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const noStore: RequestHandler = (_req, res, next) => {
+export const noStore: RequestHandler = (_req, res, next) => {
   res.setHeader('cache-control', 'no-store');
   next();
 };

@@ -10,15 +10,19 @@ import {
   amountUsd,
   idempotencyId,
   externalId,
+  help,
   listOrder,
+  lowBalanceUsd,
   metadata,
   metadataQuery,
   month,
   name,
   note,
   pageSize,
+  partOfName,
   reference,
   signedAmountUsd,
+  withExternalId,
 } from '../../endpoints/fields.js';
 import { createdOf } from '../../endpoints/key-outcomes.js';
 import { OperationError, notFound } from '../../endpoints/operation-error.js';
@@ -35,7 +39,7 @@ const oneAccount = z.strictObject({ account_id: accountId });
 
 export const accountOperations = {
   createAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts',
     summary: 'A new account without keys',
     right: 'change',
@@ -43,7 +47,7 @@ export const accountOperations = {
       name,
       external_id: externalId.optional(),
       metadata: metadata.optional(),
-      low_balance_usd: amountUsd.optional(),
+      low_balance_usd: lowBalanceUsd,
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
@@ -70,7 +74,7 @@ export const accountOperations = {
   }),
 
   listAccounts: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts',
     summary: 'Accounts, in the requested order',
     right: 'read',
@@ -78,8 +82,8 @@ export const accountOperations = {
       limit: pageSize,
       order: listOrder,
       after: after.optional(),
-      name: name.optional(),
-      external_id: externalId.optional(),
+      name: partOfName,
+      external_id: withExternalId,
       metadata: metadataQuery.optional(),
     }),
     output: schema.listOf(schema.account),
@@ -95,7 +99,7 @@ export const accountOperations = {
   }),
 
   showAccount: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id',
     summary: 'One account, with the unspent part of each credit',
     right: 'read',
@@ -112,16 +116,22 @@ export const accountOperations = {
   }),
 
   updateAccount: operation({
-    method: 'PATCH',
+    method: 'patch',
     path: '/admin/accounts/:account_id',
     summary: 'Changes an account',
     right: 'change',
     input: z.strictObject({
       account_id: accountId,
       name: name.optional(),
-      external_id: externalId.nullable().optional(),
+      external_id: externalId
+        .nullable()
+        .optional()
+        .register(help, { says: 'your own id for the account, or none to remove it' }),
       metadata: metadata.optional(),
-      low_balance_usd: amountUsd.nullable().optional(),
+      low_balance_usd: amountUsd
+        .nullable()
+        .optional()
+        .register(help, { says: 'write an event when the balance falls to this, or none' }),
     }),
     output: schema.account,
     async run(input, { store, by }) {
@@ -141,7 +151,7 @@ export const accountOperations = {
   }),
 
   adjustBalance: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/adjustments',
     summary: 'Corrects a balance by an entry, once per adjustment_id',
     right: 'change',
@@ -191,7 +201,7 @@ export const accountOperations = {
   }),
 
   transfer: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/transfers',
     summary: 'Moves money to another account, once per transfer_id',
     right: 'change',
@@ -248,7 +258,7 @@ export const accountOperations = {
   }),
 
   suspendAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/suspend',
     summary: 'Stops all keys of an account, also new ones, until it is resumed',
     right: 'change',
@@ -259,7 +269,7 @@ export const accountOperations = {
   }),
 
   resumeAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/resume',
     summary: 'Resumes a suspended account; each key is again what it was',
     right: 'change',
@@ -270,7 +280,7 @@ export const accountOperations = {
   }),
 
   eraseAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/erase',
     summary: 'Erases the names, external ids, metadata and notes of an account',
     right: 'change',
@@ -284,7 +294,7 @@ export const accountOperations = {
   }),
 
   showStatement: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id/statement',
     summary: 'The statement of a month',
     right: 'read',

@@ -24,7 +24,7 @@ const HOLDS_TO_SEARCH = 1_000;
 
 export const auditOperations = {
   startAudit: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/ledger/audits',
     summary: 'Starts an audit, or returns the one that is running',
     right: 'read',
@@ -38,7 +38,7 @@ export const auditOperations = {
   }),
 
   listAudits: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/audits',
     summary: 'Audits since the gateway started, newest first',
     right: 'read',
@@ -49,7 +49,7 @@ export const auditOperations = {
   }),
 
   showAudit: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/audits/:audit_id',
     summary: 'One audit: its progress, or its report',
     right: 'read',
@@ -63,7 +63,7 @@ export const auditOperations = {
   }),
 
   showRequest: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/requests/:request_id',
     summary:
       'One request: its charge or its hold, its key and its account. By its id, or by the id of its message as any format shows it',

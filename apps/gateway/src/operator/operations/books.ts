@@ -21,7 +21,7 @@ const MAX_ACCOUNTS = 1_000;
 
 export const booksOperations = {
   showBooks: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/books',
     summary: 'The books of a month: credits, adjustments and charges of each account and in all',
     right: 'read',

@@ -29,13 +29,13 @@ export function createRemoteCaller(admin: {
     });
     const given = Object.entries(rest).filter(([, value]) => value !== undefined);
     const url = new URL(filled, admin.url);
-    if (method === 'GET') {
+    if (method === 'get') {
       for (const [member, value] of given) url.searchParams.set(member, String(value));
     }
     const { status, answer } = await answerTo(url, {
-      method,
+      method: method.toUpperCase(),
       headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
-      ...(method === 'GET' ? {} : { body: JSON.stringify(Object.fromEntries(given)) }),
+      ...(method === 'get' ? {} : { body: JSON.stringify(Object.fromEntries(given)) }),
     });
     if (status < 300) return answer as OperationOutput<Name>;
     const parsed = errorBody.safeParse(answer);

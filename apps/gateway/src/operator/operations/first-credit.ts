@@ -3,15 +3,23 @@
 import { z } from 'zod';
 import type { Creation } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { amountUsd, time } from '../../endpoints/fields.js';
+import { amountUsd, help, time } from '../../endpoints/fields.js';
 import { OperationError } from '../../endpoints/operation-error.js';
 
-export const creditSource = z.enum(['paid', 'promotional']).default('paid');
+export const creditSource = z
+  .enum(['paid', 'promotional'])
+  .default('paid')
+  .register(help, { says: 'the credit is a gift, not paid for' });
+
+/** When the unused part of a credit expires. */
+export const creditExpiry = time
+  .optional()
+  .register(help, { says: 'when the unused part of the credit expires' });
 
 export const firstCreditFields = {
-  balance_usd: amountUsd.optional(),
+  balance_usd: amountUsd.optional().register(help, { says: 'first credit, such as 5 or 0.25' }),
   credit_source: creditSource,
-  credit_expires_at: time.optional(),
+  credit_expires_at: creditExpiry,
 };
 
 /**

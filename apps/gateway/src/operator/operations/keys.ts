@@ -12,18 +12,23 @@ import {
   idempotencyId,
   capsOf,
   externalId,
+  help,
   keyId,
   keyRules,
   limitsOf,
   linkSeconds,
   listOrder,
+  lowBalanceUsd,
   metadata,
   metadataQuery,
   name,
   note,
+  ofAccount,
   pageSize,
+  partOfName,
   reference,
   time,
+  withExternalId,
 } from '../../endpoints/fields.js';
 import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
 import {
@@ -35,7 +40,13 @@ import {
 import * as schema from '../../endpoints/schemas.js';
 import { accountView, keyView } from '../../endpoints/views.js';
 import { linkView } from '../../ledger/read-links.js';
-import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
+import {
+  creditExpiry,
+  creditSource,
+  firstCreditFields,
+  firstCreditOf,
+  firstCreditView,
+} from './first-credit.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -46,7 +57,7 @@ const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_
 
 export const keyOperations = {
   createKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys',
     summary: 'Creates a key, in a new account or in an existing one',
     right: 'change',
@@ -58,10 +69,16 @@ export const keyOperations = {
         metadata: metadata.optional(),
         expires_at: time.optional(),
         /** The account of the new key. If absent, an account is created for it. */
-        account_id: accountId.optional(),
-        account_external_id: externalId.optional(),
-        account_metadata: metadata.optional(),
-        low_balance_usd: amountUsd.optional(),
+        account_id: accountId
+          .optional()
+          .register(help, { says: 'an existing account; default: a new one' }),
+        account_external_id: externalId
+          .optional()
+          .register(help, { says: 'your own id for the new account' }),
+        account_metadata: metadata
+          .optional()
+          .register(help, { says: 'a metadata pair of the new account' }),
+        low_balance_usd: lowBalanceUsd,
         ...firstCreditFields,
         idempotency_key: idempotencyId.optional(),
       })
@@ -114,7 +131,7 @@ export const keyOperations = {
   }),
 
   listKeys: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/keys',
     summary: 'Keys, in the requested order',
     right: 'read',
@@ -122,15 +139,18 @@ export const keyOperations = {
       limit: pageSize,
       order: listOrder,
       after: after.optional(),
-      account_id: accountId.optional(),
-      name: name.optional(),
-      external_id: externalId.optional(),
+      account_id: ofAccount,
+      name: partOfName,
+      external_id: withExternalId,
       metadata: metadataQuery.optional(),
       /**
        * `previous`: only keys, not revoked, with a credential that is still hashed under the
        * previous pepper.
        */
-      pepper: z.enum(['previous']).optional(),
+      pepper: z
+        .enum(['previous'])
+        .optional()
+        .register(help, { says: 'only keys that need KEY_PEPPER_PREVIOUS' }),
     }),
     output: schema.listOf(schema.key),
     async run({ account_id, name: part, external_id, ...input }, { store }) {
@@ -148,7 +168,7 @@ export const keyOperations = {
   }),
 
   showKey: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/keys/:key_id',
     summary: 'One key',
     right: 'read',
@@ -158,7 +178,7 @@ export const keyOperations = {
   }),
 
   findKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/find',
     summary: 'The key of a credential',
     right: 'read',
@@ -173,7 +193,7 @@ export const keyOperations = {
   }),
 
   updateKey: operation({
-    method: 'PATCH',
+    method: 'patch',
     path: '/admin/keys/:key_id',
     summary: 'Changes a key',
     right: 'change',
@@ -181,9 +201,15 @@ export const keyOperations = {
       key_id: keyId,
       name: name.optional(),
       ...keyRules,
-      external_id: externalId.nullable().optional(),
+      external_id: externalId
+        .nullable()
+        .optional()
+        .register(help, { says: 'your own id for the key, or none to remove it' }),
       metadata: metadata.optional(),
-      expires_at: time.nullable().optional(),
+      expires_at: time
+        .nullable()
+        .optional()
+        .register(help, { says: 'such as 2026-12-31T23:59:59Z; none for no expiry' }),
     }),
     output: schema.key,
     async run(input, { store, by }) {
@@ -205,7 +231,7 @@ export const keyOperations = {
   }),
 
   rotateKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/rotate',
     summary: 'Gives a key a new credential',
     right: 'change',
@@ -217,7 +243,8 @@ export const keyOperations = {
         .int()
         .min(0)
         .max(30 * 86_400)
-        .default(0),
+        .default(0)
+        .register(help, { says: 'seconds for which the old credential still works' }),
       idempotency_key: idempotencyId.optional(),
     }),
     output: schema.rotatedKey,
@@ -230,7 +257,7 @@ export const keyOperations = {
   }),
 
   suspendKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/suspend',
     summary: 'Stops a key until it is resumed',
     right: 'change',
@@ -240,7 +267,7 @@ export const keyOperations = {
   }),
 
   resumeKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/resume',
     summary: 'Lifts a suspension',
     right: 'change',
@@ -254,7 +281,7 @@ export const keyOperations = {
   }),
 
   revokeKey: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/revoke',
     summary: 'Stops a key for good',
     right: 'change',
@@ -264,7 +291,7 @@ export const keyOperations = {
   }),
 
   createLink: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/links',
     summary: 'A read-only link to the dashboard of a key',
     right: 'change',
@@ -280,7 +307,7 @@ export const keyOperations = {
   }),
 
   topUp: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/keys/:key_id/top-ups',
     summary: 'Credits the account of a key, once per top_up_id',
     right: 'credit',
@@ -289,7 +316,7 @@ export const keyOperations = {
       top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
-      expires_at: time.optional(),
+      expires_at: creditExpiry,
       note: note.optional(),
       reference: reference.optional(),
     }),
@@ -298,7 +325,7 @@ export const keyOperations = {
   }),
 
   topUpAccount: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/top-ups',
     summary: 'Credits an account, once per top_up_id',
     right: 'credit',
@@ -307,7 +334,7 @@ export const keyOperations = {
       top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
-      expires_at: time.optional(),
+      expires_at: creditExpiry,
       note: note.optional(),
       reference: reference.optional(),
     }),

@@ -7,11 +7,14 @@ import { HOUR_MS } from '../../base/times.js';
 import {
   someOf,
   MUST_BE_AFTER_FROM,
-  accountId,
   anchor,
+  help,
   hour,
   isInOrder,
   keyId,
+  ofAccount,
+  ofCursor,
+  ofKey,
   pageSize,
   rangeOf,
   time,
@@ -40,8 +43,14 @@ export const WITNESS_BATCH = 200;
 const number = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
-  .transform(BigInt);
+  .transform(BigInt)
+  .register(help, ofCursor);
 
+const ofModel = line
+  .min(1)
+  .max(200)
+  .optional()
+  .register(help, { says: 'only those of this model' });
 const entryRange = rangeOf(time);
 const usageRange = rangeOf(hour);
 
@@ -56,19 +65,21 @@ const MAX_SUMS = 10_000;
 
 export const ledgerOperations = {
   listLedger: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger',
     summary: 'Entries of the ledger, newest first',
     right: 'read',
     input: z.strictObject({
-      account_id: accountId.optional(),
-      key_id: keyId.optional(),
+      account_id: ofAccount,
+      key_id: keyId.optional().register(help, {
+        says: 'only charges of this key, and the entries of its account that are not charges',
+      }),
       kind: z.enum(['charge', 'top_up', 'adjustment', 'expiry']).optional(),
-      model: line.min(1).max(200).optional(),
+      model: ofModel,
       from: entryRange.from.optional(),
       until: entryRange.until.optional(),
       limit: pageSize,
-      cursor: z.string().min(1).max(200).optional(),
+      cursor: z.string().min(1).max(200).optional().register(help, ofCursor),
       format: listFormat,
     }),
     output: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
@@ -104,7 +115,7 @@ export const ledgerOperations = {
   }),
 
   showEntry: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/:entry_id',
     summary: 'One entry of the ledger, by its id; a charge also by the id of its message',
     right: 'read',
@@ -119,22 +130,35 @@ export const ledgerOperations = {
   }),
 
   listUsage: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/usage',
     summary:
       'Sums of charges. As CSV, the headers x-gateway-from and x-gateway-until state the range',
     right: 'read',
     input: z
       .strictObject({
-        by: someOf(USAGE_DIMENSIONS).default(['day', 'model']),
+        by: someOf(USAGE_DIMENSIONS)
+          .default(['day', 'model'])
+          .register(help, { says: `what to group by: some of ${USAGE_DIMENSIONS.join(', ')}` }),
         from: usageRange.from,
-        until: usageRange.until.optional(),
-        account_id: accountId.optional(),
-        key_id: keyId.optional(),
-        model: line.min(1).max(200).optional(),
+        until: usageRange.until
+          .optional()
+          .register(help, { says: 'before this whole hour or day; default: everything until now' }),
+        account_id: ofAccount,
+        key_id: ofKey,
+        model: ofModel,
         /** The sums with the largest value come first. If absent, they are in the order of `by`. */
-        sort: z.enum(['charged', 'requests', 'tokens']).optional(),
-        top: z.coerce.number().int().min(1).max(10_000).optional(),
+        sort: z
+          .enum(['charged', 'requests', 'tokens'])
+          .optional()
+          .register(help, { says: 'largest first' }),
+        top: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .max(10_000)
+          .optional()
+          .register(help, { says: 'at most this many' }),
         format: listFormat,
       })
       .refine(
@@ -168,7 +192,7 @@ export const ledgerOperations = {
   }),
 
   auditLedger: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/ledger/audit',
     summary: 'Audits the ledger, and answers when the audit is done',
     right: 'read',
@@ -184,7 +208,7 @@ export const ledgerOperations = {
   }),
 
   compareWitness: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/ledger/witness',
     summary: 'Compares the ledger with usage that clients received',
     right: 'read',
@@ -194,7 +218,7 @@ export const ledgerOperations = {
   }),
 
   rechargeUsages: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/ledger/recharge',
     summary: 'Books charges that the ledger lost, each of them once',
     right: 'change',
@@ -204,7 +228,7 @@ export const ledgerOperations = {
   }),
 
   listHolds: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/holds',
     summary: 'Money that is set aside for requests',
     right: 'read',
@@ -217,13 +241,13 @@ export const ledgerOperations = {
   }),
 
   listEvents: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/events',
     summary: 'Events, oldest first unless order is newest',
     right: 'read',
     input: z.strictObject({
       state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
-      account_id: accountId.optional(),
+      account_id: ofAccount,
       type: z.enum(EVENT_TYPES).optional(),
       order: z.enum(['oldest', 'newest']).optional(),
       limit: pageSize,
@@ -245,13 +269,13 @@ export const ledgerOperations = {
   }),
 
   listTrail: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/trail',
     summary: 'The trail: who changed what, newest first',
     right: 'read',
     input: z.strictObject({
-      account_id: accountId.optional(),
-      key_id: keyId.optional(),
+      account_id: ofAccount,
+      key_id: ofKey,
       limit: pageSize,
       cursor: number.optional(),
     }),

@@ -12,7 +12,7 @@ import type { OperationContext } from './operation.js';
 
 export const modelOperations = {
   listModels: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/models',
     summary: 'The price table',
     right: 'read',
@@ -40,7 +40,7 @@ export const modelOperations = {
   }),
 
   compareModels: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/models/upstream',
     summary: 'The differences between the price table and the models that the upstream offers',
     right: 'read',

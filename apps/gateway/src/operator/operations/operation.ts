@@ -5,6 +5,7 @@ import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balanc
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { DeepReadonly } from '../../base/deep-readonly.js';
 import type { Right } from '../../config/admin-tokens.js';
+import type { Method } from '../../endpoints/endpoint.js';
 import type { Operator } from '../../endpoints/statement/statement-facts.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import type { ReadLinks } from '../../ledger/read-links.js';
@@ -49,7 +50,7 @@ export interface OperationContext {
 export type ResultOf<Output extends z.ZodType> = DeepReadonly<z.output<Output>>;
 
 export interface Operation<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: Extract<Method, 'get' | 'post' | 'patch'>;
   /** `:name` stands for a member of the input. The others go into the query or the body. */
   readonly path: string;
   readonly right: Right;

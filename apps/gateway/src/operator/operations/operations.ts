@@ -39,7 +39,7 @@ export type OperationOutput<Name extends OperationName> = ResultOf<
 
 /** Whether the input may have an `idempotency_key`, with which a repetition changes nothing. */
 export function isRepeatable(name: OperationName): boolean {
-  return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
+  return 'idempotency_key' in operations[name].input.shape;
 }
 
 /** The form in which the input asks for the result, or `undefined` for JSON. */

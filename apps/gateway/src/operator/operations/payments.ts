@@ -10,8 +10,11 @@ import {
   MUST_BE_AFTER_FROM,
   accountId,
   amountUsd,
+  help,
   idempotencyId,
   isInOrder,
+  ofAccount,
+  ofCursor,
   pageSize,
   rangeOf,
   time,
@@ -32,6 +35,7 @@ import type { Known } from '../../payments/payment-ledger.js';
 import type { Payments } from '../../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../../payments/promo-codes.js';
 import { cancelAutoTopUp } from '../../payments/stop-auto-top-up.js';
+import { creditExpiry } from './first-credit.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -42,15 +46,16 @@ const cursor = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt)
-  .optional();
+  .optional()
+  .register(help, ofCursor);
 
 export const paymentOperations = {
   listPayments: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments',
     summary: 'Payments, newest first',
     right: 'read',
-    input: z.strictObject({ account_id: accountId.optional(), limit: pageSize, cursor }),
+    input: z.strictObject({ account_id: ofAccount, limit: pageSize, cursor }),
     output: schema.listOf(schema.payment),
     async run({ account_id, limit, cursor: before }, context) {
       const found = await paymentsOf(context).list({ accountId: account_id, before, limit });
@@ -59,7 +64,7 @@ export const paymentOperations = {
   }),
 
   listUnbookedPayments: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments/unbooked',
     summary:
       'Payments, refunds and disputes that the provider reported and the ledger could not book. Those that were booked or paid back since are left out',
@@ -73,13 +78,19 @@ export const paymentOperations = {
   }),
 
   reconcilePayments: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/payments/reconcile',
     summary:
       "Compares the provider's payments with the ledger; with `apply`, books what is missing",
     right: 'change',
     input: z
-      .strictObject({ ...rangeOf(time), apply: z.boolean().default(false) })
+      .strictObject({
+        ...rangeOf(time),
+        apply: z
+          .boolean()
+          .default(false)
+          .register(help, { says: 'book the entries that the ledger lacks' }),
+      })
       .refine(isInOrder, MUST_BE_AFTER_FROM),
     output: schema.reconciliation,
     run: ({ from, until, apply }, context) =>
@@ -91,7 +102,7 @@ export const paymentOperations = {
   }),
 
   showPayment: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/payments/:payment_id',
     summary: 'One payment, with its refundable and its unspent part',
     right: 'read',
@@ -105,7 +116,7 @@ export const paymentOperations = {
   }),
 
   startPayment: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/payments',
     summary: 'Starts a payment for an account: a link to send to the customer',
     right: 'credit',
@@ -148,7 +159,7 @@ export const paymentOperations = {
   }),
 
   refundPayment: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/payments/:payment_id/refunds',
     summary: 'Pays back a payment, or a part of it',
     right: 'change',
@@ -185,7 +196,7 @@ export const paymentOperations = {
   }),
 
   showAutoTopUp: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/accounts/:account_id/auto-top-up',
     summary: "The customer's order to charge a saved method when the balance is low",
     right: 'read',
@@ -196,7 +207,7 @@ export const paymentOperations = {
 
   /** The customer cannot cancel it any more once all keys of the account are revoked. */
   cancelAutoTopUp: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/accounts/:account_id/auto-top-up/cancel',
     summary: 'Cancels the auto top-up of an account and forgets the saved method',
     right: 'change',
@@ -209,16 +220,23 @@ export const paymentOperations = {
   }),
 
   createPromoCode: operation({
-    method: 'POST',
+    method: 'post',
     path: '/admin/promo-codes',
     summary: 'A code that customers exchange for credit',
     right: 'credit',
     input: z.strictObject({
       code: promoCodeField,
       amount_usd: amountUsd,
-      max_redemptions: z.coerce.number().int().min(1).max(MAX_REDEMPTIONS),
-      expires_at: time.optional(),
-      credit_expires_at: time.optional(),
+      max_redemptions: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(MAX_REDEMPTIONS)
+        .register(help, { says: 'how many accounts may redeem it' }),
+      expires_at: time
+        .optional()
+        .register(help, { says: 'the time until which it can be redeemed' }),
+      credit_expires_at: creditExpiry,
     }),
     output: schema.promoCode,
     async run(input, { store, by }) {
@@ -236,7 +254,7 @@ export const paymentOperations = {
   }),
 
   listPromoCodes: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/promo-codes',
     summary: 'Promotional codes, newest first',
     right: 'credit',

@@ -25,7 +25,7 @@ const MAX_DAYS = 366;
 
 export const reconciliationOperations = {
   reconcileProvider: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/reconciliation',
     summary: "Compares the ledger with the provider's usage and cost reports, by day and model",
     right: 'read',

@@ -12,7 +12,7 @@ const DAYS = { today: 1, last_7_days: 7, last_30_days: 30 } as const;
 
 export const todayOperations = {
   showToday: operation({
-    method: 'GET',
+    method: 'get',
     path: '/admin/today',
     summary: 'Spend, balances and requests at a glance',
     right: 'read',
