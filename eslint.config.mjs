@@ -31,7 +31,7 @@ const TRANSLATOR_LAYERS = {
     'wire',
   ],
   'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
-  // The other direction, which nothing else imports (docs/decisions/0075).
+  // The other direction, which nothing else imports (docs/decisions/0073).
   'reverse/context': [],
   'reverse/request': ['reverse/context', 'reading', 'wire'],
   'reverse/answer': ['reverse/context', 'reading', 'wire'],
