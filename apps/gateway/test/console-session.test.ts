@@ -69,6 +69,7 @@ describe('a log-in', () => {
       name: 'admin',
       right: 'all',
       may: ['read', 'credit', 'change'],
+      simulated: false,
     });
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(/^console=[\w.-]+; Path=\/; Max-Age=1800; HttpOnly; SameSite=Strict$/);

@@ -136,6 +136,14 @@ describe('gateway serve', () => {
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
     expect(first.output()).toContain('NO MODEL ANSWERS');
+    expect(await (await fetch(first.url)).json()).toMatchObject({ simulated: true });
+    const session = await fetch(`${first.adminUrl}/console/session`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${readFileSync(join(dataDir, 'demo/admin-token'), 'utf8')}`,
+      },
+    });
+    expect(await session.json()).toMatchObject({ name: 'admin', simulated: true });
     expect(first.output()).toContain(
       `ANTHROPIC_BASE_URL=${first.url} ANTHROPIC_AUTH_TOKEN=${first.key} claude`,
     );

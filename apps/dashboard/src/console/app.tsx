@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import { Freshness } from '../shared/freshness.js';
-import { Badge, DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
+import { Badge, DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { route } from '../shared/router.js';
 import { Tabs } from '../shared/tabs.js';
 import { AccountPage } from './account.js';
@@ -64,6 +64,7 @@ export function App() {
         {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
         {state.name === 'unknown' && <Restoring />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
+        {state.name === 'signed in' && state.operator.simulated && <SimulatorNote />}
         {state.name === 'signed in' && <SignedIn />}
       </main>
     </>

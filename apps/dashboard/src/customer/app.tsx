@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { Freshness } from '../shared/freshness.js';
-import { DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
+import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
@@ -13,7 +13,7 @@ import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
-import { call, isLink, isSignedIn, signOut } from './session.js';
+import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
 import type { Sent } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
@@ -125,9 +125,15 @@ function SignedIn() {
   return (
     <>
       <h1 class="hidden">Usage and balance</h1>
+      <SimulatorWarning />
       <StandingCard overview={overview} payments={payments} />
       <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
       {current?.content(value)}
     </>
   );
+}
+
+function SimulatorWarning() {
+  const gateway = useResource('gateway', describeGateway);
+  return gateway.value?.simulated === true ? <SimulatorNote /> : null;
 }

@@ -1087,6 +1087,7 @@ export interface components {
             readonly may: readonly ("read" | "credit" | "change")[];
             readonly idle_expires_at: components["schemas"]["Time"];
             readonly expires_at: components["schemas"]["Time"];
+            readonly simulated: boolean;
         };
         readonly Credit: {
             /** @constant */

@@ -2014,6 +2014,8 @@ export interface operations {
                             readonly [key: string]: string;
                         };
                         readonly top_up_url?: string;
+                        /** @constant */
+                        readonly simulated?: true;
                     };
                 };
             };

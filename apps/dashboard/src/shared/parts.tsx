@@ -423,3 +423,13 @@ export function download(name: string, text: string, type: string): void {
     URL.revokeObjectURL(url);
   }, 60_000);
 }
+
+/** Says that the answers are made up, as nobody should pay for them. */
+export function SimulatorNote() {
+  return (
+    <p class="note warning" role="status">
+      <strong>No model answers here.</strong> This gateway runs with its simulator: the answers are
+      made up, and real credit is charged for them.
+    </p>
+  );
+}

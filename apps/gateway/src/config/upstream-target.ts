@@ -29,3 +29,8 @@ export type UpstreamTarget =
       readonly isLocal?: boolean;
     })
   | { readonly accounts: readonly AccountTarget[] };
+
+/** Whether the bundled simulator answers in place of a model. */
+export function isSimulated(target: UpstreamTarget): boolean {
+  return 'isLocal' in target && target.isLocal === true;
+}

@@ -24,6 +24,8 @@ export interface CustomerParts extends Pick<
   readonly allowedFeatures: Config['allowedFeatures'];
   /** Where customers buy credit. */
   readonly topUpUrl: string | undefined;
+  /** Whether the bundled simulator answers in place of a model. */
+  readonly isSimulated: boolean;
   /** Who runs the gateway, for its customers. */
   readonly operator: Config['operator'];
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Served } from '../endpoints/endpoint.js';
 import type { CustomerParts } from './customer-parts.js';
 
-export const describeGateway: Served<Pick<CustomerParts, 'topUpUrl'>> = {
+export const describeGateway: Served<Pick<CustomerParts, 'topUpUrl' | 'isSimulated'>> = {
   method: 'get',
   path: '/',
   id: 'describeGateway',
@@ -14,15 +14,17 @@ export const describeGateway: Served<Pick<CustomerParts, 'topUpUrl'>> = {
     name: z.string(),
     base_urls: z.record(z.string(), z.string()),
     top_up_url: z.string().optional(),
+    simulated: z.literal(true).optional(),
   }),
   serve:
-    ({ topUpUrl }) =>
+    ({ topUpUrl, isSimulated }) =>
     (req, res) => {
       const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
       res.json({
         name: 'gateway',
         base_urls: { messages: base, chat_completions: `${base}/v1`, responses: `${base}/v1` },
         ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
+        ...(isSimulated ? { simulated: true } : {}),
       });
     },
 };

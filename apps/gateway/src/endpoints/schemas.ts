@@ -751,6 +751,7 @@ export const consoleSession = z
     may: z.array(z.enum(['read', 'credit', 'change'])),
     idle_expires_at: time,
     expires_at: time,
+    simulated: z.boolean(),
   })
   .meta({ id: 'ConsoleSession' });
 

@@ -9,6 +9,7 @@ import { createByteBudget } from '../base/byte-budget.js';
 import { enableMinorCollections, freeMemoryWhenIdle } from '../base/heap-tuning.js';
 import type { Config } from '../config/config.js';
 import type { Settings } from '../config/settings.js';
+import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
 import { createRequestPreparer } from '../exchange/preparation/preparer.js';
 import type { RequestPreparer } from '../exchange/preparation/preparer.js';
@@ -168,6 +169,7 @@ export async function startClientServer(
     allowedFeatures: config.allowedFeatures,
     readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
+    isSimulated: isSimulated(settings.upstream),
     operator: config.operator,
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,
@@ -198,6 +200,7 @@ export async function startClientServer(
     applySettings(next) {
       if (!isDeepStrictEqual(next.upstream, settings.upstream)) {
         appParts.upstream = openTarget(next.upstream);
+        appParts.isSimulated = isSimulated(next.upstream);
       }
       if (!isDeepStrictEqual(next.priceTable, settings.priceTable)) {
         schedule = parsePriceSchedule(next.priceTable);

@@ -21,6 +21,7 @@ import type { Reloader, SettingsReport } from '../config/reloader.js';
 import { readPriceTable, readSettings } from '../config/settings.js';
 import type { Settings, SettingsDefaults } from '../config/settings.js';
 import { readUpstreams } from '../config/upstreams-file.js';
+import { isSimulated } from '../config/upstream-target.js';
 import { forgettingWithKeys } from '../exchange/response-memory/forget-with-keys.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
 import { createHttpServer, drain, listen, urlOf } from '../http/http-server.js';
@@ -169,7 +170,7 @@ async function openPartsOf(
     dataDir,
     settings: initial,
     payments,
-    isSimulated: simulator !== undefined,
+    isSimulated: isSimulated(initial.upstream),
     async openAdmin({ readMetrics, applySettings, workerVersions, metrics, activity }) {
       const reloader = createReloader({
         env: process.env,
@@ -215,6 +216,9 @@ async function openPartsOf(
           readLinks: createReadLinks(peppersOf(config)),
           get adminTokens() {
             return settings.adminTokens;
+          },
+          get isSimulated() {
+            return isSimulated(settings.upstream);
           },
           consolePage: loadPage('console', config.pagesDir, log),
           limiter,

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { errorCode } from '../base/error-code.js';
 import { parseJson } from '../base/parse-json.js';
+import { isSimulated } from '../config/upstream-target.js';
 import type { AnthropicTarget, UpstreamTarget } from '../config/upstream-target.js';
 import { addressOf } from './anthropic.js';
 import { openProxyAgent } from './client.js';
@@ -38,9 +39,9 @@ export async function listUpstreamModels(
   target: UpstreamTarget,
   proxies: ProxyVariables,
 ): Promise<UpstreamModelsReading> {
-  const isLocal = 'isLocal' in target && target.isLocal === true;
   const options = { maxResponseSize: MOST_BYTES };
-  const dispatcher = openProxyAgent(isLocal ? {} : proxies, options) ?? new Agent(options);
+  const dispatcher =
+    openProxyAgent(isSimulated(target) ? {} : proxies, options) ?? new Agent(options);
   try {
     if (!('accounts' in target)) return await listOf(target, dispatcher);
     const readings = await Promise.all(

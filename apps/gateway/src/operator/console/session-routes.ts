@@ -24,6 +24,8 @@ import type { Session } from './session.js';
 
 export interface SessionParts {
   readonly adminTokens: readonly AdminToken[];
+  /** Whether the bundled simulator answers in place of a model. */
+  readonly isSimulated: boolean;
   /** Counts log-ins. */
   readonly limiter: Pick<Limiter, 'record'>;
   /** Milliseconds since the epoch. */
@@ -48,7 +50,7 @@ export const sessionEndpoints: readonly Served<SessionParts>[] = [
     serve: (parts) => (req, res) => {
       const session = sessionOf(req, parts);
       if (session === undefined) refuse(res, NO_SESSION);
-      else res.json(sessionView(renewed(session, req, res, parts)));
+      else res.json(sessionView(renewed(session, req, res, parts), parts));
     },
   },
   {
@@ -66,7 +68,7 @@ export const sessionEndpoints: readonly Served<SessionParts>[] = [
         return;
       }
       setCookie(req, res, logIn.session, parts.now());
-      res.json(sessionView(logIn.session));
+      res.json(sessionView(logIn.session, parts));
     },
   },
   {
@@ -154,7 +156,7 @@ function renewed(session: Session, req: Request, res: Response, { now }: Session
   return renewal;
 }
 
-export function sessionView(session: Session) {
+export function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSimulated'>) {
   const { token, startedAt } = session;
   return {
     object: 'console_session' as const,
@@ -164,6 +166,7 @@ export function sessionView(session: Session) {
     may: [...rightsOf(token)],
     idle_expires_at: new Date(endOf(session)).toISOString(),
     expires_at: new Date(startedAt + LIFETIME_MS).toISOString(),
+    simulated: isSimulated,
   };
 }
 
