@@ -103,7 +103,7 @@ async function checkInstall() {
     for (const stream of [gateway.stdout, gateway.stderr]) {
       stream.on('data', (bytes) => {
         printed += bytes;
-        if (printed.includes('ledger audit')) resolve('ready');
+        if (printed.includes('The gateway is ready')) resolve('ready');
       });
     }
   });
