@@ -101,6 +101,7 @@ function SignedIn() {
   const overview = useResource('account', (signal) =>
     call('GET', '/v1/dashboard/account', { signal }),
   );
+  const gateway = useResource('gateway', describeGateway);
   const [first = 'usage'] = route.value.path;
   const payments = usePayments();
   const known = payments.value?.limits === undefined ? undefined : payments.value;
@@ -125,15 +126,10 @@ function SignedIn() {
   return (
     <>
       <h1 class="hidden">Usage and balance</h1>
-      <SimulatorWarning />
-      <StandingCard overview={overview} payments={payments} />
+      {gateway.value?.simulated === true && <SimulatorNote />}
+      <StandingCard overview={overview} payments={payments} topUpUrl={gateway.value?.top_up_url} />
       <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
       {current?.content(value)}
     </>
   );
-}
-
-function SimulatorWarning() {
-  const gateway = useResource('gateway', describeGateway);
-  return gateway.value?.simulated === true ? <SimulatorNote /> : null;
 }

@@ -3,14 +3,13 @@
 import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { DAY_MS } from '../shared/times.js';
 import { parseUsd } from '../shared/usd.js';
 import { countText } from '../shared/count-text.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
-import { describeGateway, isLink } from './session.js';
+import { isLink } from './session.js';
 import type { Sent } from './session.js';
 import { ReturnNote, TopUpButton } from './top-up.js';
 import { creditsSeen } from './use-payments.js';
@@ -22,8 +21,10 @@ type State = 'active' | 'used up' | 'disabled' | 'expired';
 export function StandingCard(props: {
   readonly overview: Resource<Overview>;
   readonly payments: Resource<Payments | null>;
+  /** The operator's shop, if there is one. */
+  readonly topUpUrl: string | undefined;
 }) {
-  const { overview, payments } = props;
+  const { overview, payments, topUpUrl } = props;
   const credits = creditsSeen.value;
   useEffect(() => {
     if (credits > 0) overview.reload();
@@ -77,7 +78,9 @@ export function StandingCard(props: {
                   onStarted={payments.reload}
                 />
               )}
-              {!canPay && !(payments.isLoading && !isLink.value) && <TopUpLink />}
+              {!canPay && !(payments.isLoading && !isLink.value) && (
+                <TopUpLink address={topUpUrl} />
+              )}
               {!isLink.value && <PromoCode balanceUsd={value.balance_usd} />}
               {!isLink.value && <ShareLink />}
             </div>
@@ -166,10 +169,7 @@ function Expiring({ of: { expiring } }: { readonly of: Overview }) {
   );
 }
 
-/** A link to the operator's shop, if there is one. */
-function TopUpLink() {
-  const gateway = useResource('gateway', describeGateway);
-  const address = gateway.value?.top_up_url;
+function TopUpLink({ address }: { readonly address: string | undefined }) {
   return address === undefined ? null : (
     <a class="button main no-print" href={address} target="_blank" rel="noreferrer">
       Top up
