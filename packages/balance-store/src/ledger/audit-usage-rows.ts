@@ -7,6 +7,9 @@ export const NEXT_USAGE_DAY =
   'SELECT min(day) AS day FROM (SELECT min(day) AS day FROM usage_day WHERE day > ? UNION ALL ' +
   'SELECT min(hour) / 24 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ?) days';
 
+/** The order of hourly totals: the columns of a `UsagePosition`. */
+export const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
+
 /**
  * Merges the two rows that an hourly total may have: charges that came late have a row of their own
  * beside the one that is rolled up, until a roll-up merges the two. One statement must read both,

@@ -13,7 +13,7 @@ import type {
 } from '../../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
-import { NEXT_USAGE_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
+import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../ledger/audit-usage-rows.js';
 import type { Row } from '../../ledger/tables.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
 import { unitsFromNumeric } from '../../numeric.js';
@@ -69,8 +69,6 @@ export function totalReaders(
       inTransaction(pool, 'snapshot', (queries) => readUsageDay(queries, day)),
   };
 }
-
-const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
 
 const SELECT_USAGE =
   'SELECT account_id AS "accountId", hour, key_id AS "keyId", model, endpoint, ' +

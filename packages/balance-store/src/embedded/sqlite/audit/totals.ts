@@ -18,7 +18,7 @@ import type {
 } from '../../../ledger/audit-source.js';
 import { dayDifferenceOf, differencesOfDay } from '../../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../../ledger/audit-usage-days.js';
-import { NEXT_USAGE_DAY, wholeSums } from '../../../ledger/audit-usage-rows.js';
+import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../../ledger/usage-source.js';
 import type { Connection } from '../connection.js';
 import { ZERO, unitsOf } from '../money.js';
@@ -88,8 +88,6 @@ export interface UsageRow extends UsagePosition {
   readonly cacheWrite1hRate: string;
   readonly writtenOff: string;
 }
-
-const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
 
 export const SELECT_USAGE =
   'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, ' +
