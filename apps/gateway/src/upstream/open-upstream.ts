@@ -1,5 +1,6 @@
 /** Opens the upstream that the settings name: one account, or several of the same API. */
 
+import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
 import { AccountPool } from './accounts/account-pool.js';
 import type { AccountPoolOptions } from './accounts/account-pool.js';
@@ -21,7 +22,7 @@ export function openUpstream(
   { proxies, processes, onAnswer, onState }: OpenUpstreamOptions,
 ): UpstreamClient {
   if (!('accounts' in target)) {
-    const used = target.isLocal === true ? {} : proxies;
+    const used = isSimulated(target) ? {} : proxies;
     return createUpstreamClient(anthropicUpstream(target), {}, used);
   }
   const part = (limit: number | undefined) => (limit === undefined ? undefined : limit / processes);
