@@ -64,6 +64,12 @@ describe('the help', () => {
     }
   });
 
+  it('says which values an option takes when it gets another', async () => {
+    const { code, err } = await cli('accounts', 'list', '--order', 'oldest');
+    expect(code).toBe(2);
+    expect(err).toContain('It must be one of newest, spent, balance, last_charged.');
+  });
+
   it('names the values and the default of an option', async () => {
     const help = await printed('accounts', 'list', '--help');
     expect(help).toMatch(/--limit <n> +at most this many \(default: 100\)/);

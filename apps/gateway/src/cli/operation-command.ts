@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { help, idempotencyId, metadataQuery } from '../endpoints/fields.js';
@@ -136,12 +136,21 @@ function kindOf(member: string, schema: z.ZodType, isNullable: boolean): Kind {
     const chosen = optionNameOf(member);
     return { value: undefined, read: (given) => (given === true ? chosen : undefined) };
   }
+  if (schema instanceof z.ZodEnum && !isNullable) {
+    return { value: member, parse: oneOf(schema.options), read };
+  }
   if (schema instanceof z.ZodPipe && schema.def.in instanceof z.ZodISODateTime) {
     return { value: 'time', parse: time, read };
   }
   if (schema === idempotencyId) return { value: 'id', read };
   return { value: member.endsWith('_usd') ? 'usd' : member, read };
 }
+
+/** Refused as wrong usage, before anything is asked. */
+const oneOf = (values: readonly unknown[]) => (text: string) => {
+  if (values.includes(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${values.join(', ')}.`);
+};
 
 const PAIR = 'name=value';
 const nextPair = (text: string, before: unknown) =>
