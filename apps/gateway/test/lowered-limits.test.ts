@@ -72,6 +72,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('on the %s ledger', (ledger) 
   const balanceOf = async (id: string) =>
     parseUsd((await gateway.call('showKey', { key_id: id })).balance_usd);
 
+  // F234
   it.each(DIALECTS)(
     'a stated limit is lowered only if the client allows it (%s)',
     async (dialect) => {
@@ -170,6 +171,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('on the %s ledger', (ledger) 
     expect(sentBodies()).toEqual([]);
   });
 
+  // F234
   it('many at once: each is charged exactly, and the balance always covers what is held', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.6' });
     gateway.simulator.scriptWhen(() => true, {

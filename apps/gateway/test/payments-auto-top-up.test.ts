@@ -61,6 +61,7 @@ describePayments((bench) => {
       });
     };
 
+    // F110: two replicas see the same low balance: one charge.
     it('charges the saved method once when the balance is low, however many replicas check it', async () => {
       const saver = await newSaver('10');
       await run();
@@ -95,6 +96,7 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
+    // F112
     it('pauses after each charge, so that a balance that stays low causes no burst', async () => {
       const saver = await newSaver('1');
       await spend(saver.accountId, '-101');
@@ -164,6 +166,8 @@ describePayments((bench) => {
       expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
     });
 
+    // F112: an automatic charge is declined: no further charges until the customer places the order
+    // again.
     it('that is declined stops until the customer orders it again', async () => {
       const saver = await newSaver('1');
       bench.stripe.setCard(saver.method, 'declines');
@@ -180,6 +184,8 @@ describePayments((bench) => {
       expect(await balanceOf(saver.accountId)).toBe('26');
     });
 
+    // F111: the response to an automatic charge is lost: Stripe is asked whether it charged; if
+    // not, repeated under the same id.
     it('whose response is lost charges the method once, and credits the account once', async () => {
       const saver = await newSaver('1');
       bench.stripe.setDown(true);

@@ -19,7 +19,7 @@ import type { Refusal } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
-import type { NamedModel } from './preparation/inspect-native-request.js';
+import type { NamedModel } from './preparation/native-body-scan.js';
 
 export interface RefusedAdmission {
   readonly outcome: 'refused';

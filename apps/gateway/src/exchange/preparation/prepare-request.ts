@@ -15,9 +15,10 @@ import type { KeptConversation, RecalledResponses } from '../response-memory/ref
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
-import type { InspectNative, NamedModel } from './inspect-native-request.js';
+import type { InspectNative } from './inspect-native-request.js';
 import { leastTokens, statedLimit } from './lowerable-limit.js';
 import type { LowerableLimit } from './lowerable-limit.js';
+import type { NamedModel } from './native-body-scan.js';
 import { writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
