@@ -1076,6 +1076,13 @@ export interface components {
             readonly upstream_id: string | null;
             readonly usage: components["schemas"]["Tokens"];
             readonly rates: components["schemas"]["Rates"];
+            /** @description what was sent to a client that left before the end; null if it is not known to have left */
+            readonly delivered: {
+                readonly bytes: number;
+                readonly of_bytes: number;
+                /** @description estimated by the share of the bytes */
+                readonly output_tokens: number;
+            } | null;
             readonly upstream_account: string | null;
             readonly over_cap_usd: components["schemas"]["Usd"];
             readonly remarks: string | null;
