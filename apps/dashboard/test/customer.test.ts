@@ -550,6 +550,29 @@ describe('the customer’s page', () => {
     }
   });
 
+  it('changes at which shares notices are written, and refuses what is not a share', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await openPart(page, 'notices');
+    const card = page.getByRole('region', { name: 'Notices' });
+    await card.getByText('none', { exact: true }).waitFor();
+    await card.getByRole('button', { name: 'Change' }).click();
+    const shares = page.getByLabel('Percent used, separated by commas');
+    expect(await shares.inputValue()).toBe('50, 80, 90, 100');
+    await shares.fill('80, 101');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('from 1 to 100');
+    });
+    await shares.fill('80 %, 50');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Change the notices' }).click();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    await card.getByText('50 %, 80 %', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   // F185: Escape while a new credential is shown: the dialog stays until the person has copied it.
   it('creates a key with a cap and suspends it, each after one confirmation', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
@@ -1048,7 +1071,8 @@ describe('the customer’s page', () => {
     };
     await check('sign-in');
     await signIn(page, key);
-    for (const part of ['usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys']) {
+    const parts = ['usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys'];
+    for (const part of ['notices', ...parts]) {
       await openPart(page, part);
       await check(part);
     }

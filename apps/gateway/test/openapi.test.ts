@@ -409,6 +409,8 @@ describe('what the gateway answers', () => {
     await call('cancelAutoTopUp', '/v1/dashboard/auto-top-up', { method: 'DELETE' });
     const code = 'OF-THE-DOCUMENT';
     await gateway.call('createPromoCode', { code, amount_usd: '1', max_redemptions: 1 });
+    await call('getNotices', '/v1/dashboard/notices');
+    await call('setNotices', '/v1/dashboard/notices', { method: 'PUT', body: { shares: [80] } });
     await call('redeemPromoCode', '/v1/dashboard/promo-codes', { body: { code } });
     expect([...seen].sort()).toEqual(ENDPOINTS.client.map((known) => known.id).sort());
   });

@@ -17,6 +17,13 @@ export interface AccountRecord {
   readonly state: AccountStatus;
   /** The event `balance.low` is written when the balance falls to this amount or below. */
   readonly lowBalance: bigint | null;
+  /**
+   * In percent, ascending. An event is written when this share of the balance or of a key's cap is
+   * used: `balance.share` or `cap.share`.
+   */
+  readonly noticeShares: readonly number[];
+  /** The balance after the last credit, of which `noticeShares` are shares. */
+  readonly noticeBase: bigint;
   /** In units of 10^-14 USD, as are all amounts; may be negative. */
   readonly balance: bigint;
   /** Sum of all charges so far. */
@@ -49,6 +56,8 @@ export interface AccountChange {
   readonly externalId?: string | null;
   readonly metadata?: Metadata;
   readonly lowBalance?: bigint | null;
+  /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
+  readonly noticeShares?: readonly number[];
 }
 
 /** The author of a change, as the trail records it. */

@@ -37,6 +37,7 @@ const ALWAYS = { from: new Date(0), until: new Date(FAR_MS) };
 /** For each key, the index of its account. */
 const OWNERS = [0, 0, 1] as const;
 const LOW_BALANCE = TOKEN_PRICE;
+const NOTICE_SHARES = [1, 50, 80, 100];
 
 interface Real {
   readonly store: BalanceStore;
@@ -327,6 +328,7 @@ async function open(store: BalanceStore, history: string): Promise<{ model: Mode
     const created = await store.create({ account: { name, lowBalance: LOW_BALANCE }, by: BY });
     if (created.outcome !== 'created') throw new Error(created.outcome);
     accountIds.push(created.account.id);
+    await store.updateAccount(created.account.id, { noticeShares: NOTICE_SHARES }, BY);
   }
   const keyIds: string[] = [];
   const credentials: string[][] = [];
@@ -342,7 +344,7 @@ async function open(store: BalanceStore, history: string): Promise<{ model: Mode
   }
   const startMs = Date.now();
   return {
-    model: newModel(OWNERS, LOW_BALANCE),
+    model: newModel(OWNERS, { lowBalance: LOW_BALANCE, noticeShares: NOTICE_SHARES }),
     real: { store, history, startMs, accountIds, keyIds, credentials },
   };
 }

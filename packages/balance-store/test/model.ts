@@ -18,6 +18,10 @@ interface ModelLot {
 export interface ModelAccount {
   readonly index: number;
   readonly lowBalance: bigint;
+  /** The shares of its balance and of its keys' caps at which an event is written, in percent. */
+  readonly noticeShares: readonly number[];
+  /** The balance after the last credit. */
+  full: bigint;
   balance: bigint;
   /** Written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
@@ -59,10 +63,15 @@ export interface Model {
 }
 
 /** @param owners - For each key, which account it belongs to. */
-export function newModel(owners: readonly number[], lowBalance: bigint): Model {
+export function newModel(
+  owners: readonly number[],
+  { lowBalance, noticeShares }: Pick<ModelAccount, 'lowBalance' | 'noticeShares'>,
+): Model {
   const accounts = [0, 1].map((index): ModelAccount => ({
     index,
     lowBalance,
+    noticeShares,
+    full: 0n,
     balance: 0n,
     uncovered: 0n,
     credited: 0n,
@@ -107,12 +116,28 @@ const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 function book(account: ModelAccount, delta: bigint, uncovered = 0n): void {
   const [before, wasFunded] = [account.balance, isFunded(account)];
   account.balance += delta;
+  if (delta > 0n) account.full = account.balance;
   account.uncovered = delta > 0n ? 0n : account.uncovered + uncovered;
   account.entries += 1;
   const { balance, lowBalance } = account;
   if (delta < 0n && before > lowBalance && balance <= lowBalance)
     account.events.push('balance.low');
   if (wasFunded && !isFunded(account)) account.events.push('balance.exhausted');
+  const { full, noticeShares } = account;
+  const reached = reachedBy(noticeShares, full, { before: full - before, after: full - balance });
+  account.events.push(...reached.map(() => 'balance.share'));
+}
+
+/** A share is reached once: when the used part of the whole first has that many percent of it. */
+function reachedBy(
+  shares: readonly number[],
+  whole: bigint,
+  { before, after }: { readonly before: bigint; readonly after: bigint },
+): readonly number[] {
+  const isUsed = (used: bigint, share: number) => (used * 100n) / BigInt(share) >= whole;
+  return whole <= 0n
+    ? []
+    : shares.filter((share) => !isUsed(before, share) && isUsed(after, share));
 }
 
 /** Takes this much from the credits, in their order. */
@@ -168,6 +193,10 @@ export function chargeKey(
   book(account, writtenOff - amount, writtenOff);
   useLots(account, amount - writtenOff);
   if (wasBelowCap && key.used >= (key.cap ?? 0n)) account.events.push('cap.reached');
+  const { used } = key;
+  const change = { before: used - amount, after: used };
+  const reached = reachedBy(account.noticeShares, key.cap ?? 0n, change);
+  account.events.push(...reached.map(() => 'cap.share'));
   const { balance } = account;
   model.used.set(requestId, { contents, balance, writtenOff, toBalance: 0n });
   return { outcome: 'settled', balance, isActive: standingOf(key) === 'active', writtenOff };

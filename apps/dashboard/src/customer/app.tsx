@@ -11,6 +11,7 @@ import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
+import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
@@ -88,6 +89,12 @@ const TABS: readonly Tab[] = [
   { path: 'prices', label: 'Prices', content: () => <Prices /> },
   { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
   { path: 'connect', label: 'Connect', content: () => <Connect /> },
+  {
+    path: 'notices',
+    label: 'Notices',
+    isFor: ({ may_see_account: seesAccount }) => seesAccount && !isLink.peek(),
+    content: () => <Notices />,
+  },
   {
     path: 'keys',
     label: 'Keys',

@@ -879,6 +879,8 @@ export interface components {
             readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
+            /** @description percent of the balance or a cap at which an event is written */
+            readonly notice_shares: readonly number[];
             readonly spent_usd: components["schemas"]["Usd"];
             readonly credited_usd: components["schemas"]["Usd"];
             readonly adjusted_usd: components["schemas"]["Usd"];
@@ -904,6 +906,8 @@ export interface components {
             readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
+            /** @description percent of the balance or a cap at which an event is written */
+            readonly notice_shares: readonly number[];
             readonly spent_usd: components["schemas"]["Usd"];
             readonly credited_usd: components["schemas"]["Usd"];
             readonly adjusted_usd: components["schemas"]["Usd"];
@@ -1130,7 +1134,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
+            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.share" | "balance.adjusted" | "cap.reached" | "cap.share" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -1246,6 +1250,8 @@ export interface components {
             readonly state: "active" | "suspended";
             readonly balance_usd: components["schemas"]["Usd"];
             readonly low_balance_usd: components["schemas"]["Usd"] | null;
+            /** @description percent of the balance or a cap at which an event is written */
+            readonly notice_shares: readonly number[];
             readonly spent_usd: components["schemas"]["Usd"];
             readonly credited_usd: components["schemas"]["Usd"];
             readonly adjusted_usd: components["schemas"]["Usd"];
@@ -3073,7 +3079,7 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
+                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.share" | "balance.adjusted" | "cap.reached" | "cap.share" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
                 readonly order?: "oldest" | "newest";
                 readonly limit?: number;
                 readonly cursor?: string;

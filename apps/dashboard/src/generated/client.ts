@@ -378,6 +378,24 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/dashboard/notices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** At which shares of the balance and of caps an event is written */
+        readonly get: operations["getNotices"];
+        /** Chooses these shares, in percent; none for no event */
+        readonly put: operations["setNotices"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/dashboard/promo-codes": {
         readonly parameters: {
             readonly query?: never;
@@ -823,6 +841,14 @@ export interface components {
                 readonly models: readonly string[] | null;
             } | null;
             readonly api_key: string | null;
+        };
+        readonly Notices: {
+            /** @constant */
+            readonly object: "notices";
+            /** @description in percent, ascending */
+            readonly shares: readonly number[];
+            /** @description the balance after the last credit, of which a share is used */
+            readonly full_usd: components["schemas"]["Usd"];
         };
         readonly Payment: {
             /** @constant */
@@ -1966,6 +1992,58 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["HolderKey"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly getNotices: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Notices"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly setNotices: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly shares: readonly number[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Notices"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -4,6 +4,7 @@ import { getAccount } from './account.js';
 import { getBalance } from './balance.js';
 import { keyEndpoints } from './keys.js';
 import { createLink } from './links.js';
+import { noticeEndpoints } from './notices.js';
 import { listPrices } from './prices.js';
 import { getStatement } from './statement.js';
 import { takeStripeNotification } from './stripe-endpoint.js';
@@ -20,6 +21,7 @@ export const dashboardEndpoints = [
   getStatement,
   createLink,
   ...keyEndpoints,
+  ...noticeEndpoints,
   redeemPromoCodeEndpoint,
 ];
 

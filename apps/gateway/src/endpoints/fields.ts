@@ -199,6 +199,13 @@ export const after = line.min(1).max(300).register(help, ofCursor);
 
 const DAY_SECONDS = 86_400;
 
+/** In percent; sorted. */
+export const noticeShares = z
+  .array(z.int().min(1).max(100))
+  .max(10)
+  .refine((shares) => new Set(shares).size === shares.length, 'must be different from each other')
+  .transform((shares) => shares.sort((one, other) => one - other));
+
 /** How long a link with which others may read the dashboard of a key is valid. */
 export const linkSeconds = z.coerce
   .number()

@@ -119,6 +119,9 @@ export const account = z
     }),
     balance_usd: usd,
     low_balance_usd: orNull(usd),
+    notice_shares: z
+      .array(z.int())
+      .meta({ description: 'percent of the balance or a cap at which an event is written' }),
     spent_usd: usd,
     credited_usd: usd,
     adjusted_usd: usd,
@@ -323,8 +326,8 @@ export const entryRow = z
     reason: bookingDetails.reason,
     reference: bookingDetails.reference,
     expires_at: bookingDetails.expires_at,
-    key_id: text,
     delivered_output_tokens: count,
+    key_id: text,
   })
   .partial();
 
@@ -925,6 +928,16 @@ export const refund = z
 export const receipt = z
   .strictObject({ object: z.literal('receipt'), payment_id: text, url: text })
   .meta({ id: 'Receipt' });
+
+export const notices = z
+  .strictObject({
+    object: z.literal('notices'),
+    shares: z.array(z.int()).meta({ description: 'in percent, ascending' }),
+    full_usd: usd.meta({
+      description: 'the balance after the last credit, of which a share is used',
+    }),
+  })
+  .meta({ id: 'Notices' });
 
 const autoTopUpMembers = {
   object: z.literal('auto_top_up'),

@@ -22,7 +22,8 @@ type KeyManagement =
   | 'resumeKey'
   | 'revokeKey'
   | 'rotateKey'
-  | 'recordLink';
+  | 'recordLink'
+  | 'updateAccount';
 
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
@@ -41,6 +42,7 @@ export const FORWARDED = [
   'revokeKey',
   'rotateKey',
   'recordLink',
+  'updateAccount',
   'quarantine',
   'recordEvent',
   'topUp',

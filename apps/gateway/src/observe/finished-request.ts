@@ -24,6 +24,7 @@ export const ENDPOINTS = [
   'statement',
   'keys',
   'links',
+  'notices',
   'prices',
   'promo_codes',
   'top_ups',

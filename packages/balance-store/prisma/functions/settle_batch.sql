@@ -6,7 +6,8 @@
 -- active after the whole batch; and what could not be charged and was written off (see "write_offs").
 --
 -- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
--- threshold or to zero, or does not cover a charge, and for each cap that is reached.
+-- threshold or to zero, or does not cover a charge, for each cap that is reached, and for each share
+-- of a balance or a cap that the account's customer chose and that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
@@ -225,6 +226,16 @@ BEGIN
       WHERE a."balance" > 0 AND a."uncovered" = 0
         AND (a."balance" <= d.charged OR d.written_off > 0)
       UNION ALL
+      SELECT 'balance.share', a."id", NULL,
+        jsonb_build_object('share', s."share", 'balance', (a."balance" - d.charged)::TEXT,
+          'full', a."notice_base"::TEXT)
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      CROSS JOIN LATERAL jsonb_array_elements_text(a."notice_shares") AS s ("share")
+      WHERE a."notice_base" > 0
+        AND (a."notice_base" - a."balance") * 100 < a."notice_base" * s."share"::INTEGER
+        AND (a."notice_base" - a."balance" + d.charged) * 100
+          >= a."notice_base" * s."share"::INTEGER
+      UNION ALL
       SELECT 'cap.reached', k."account_id", k."id",
         jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
           'used', (c."used" + d.charged + d.written_off)::TEXT)
@@ -232,6 +243,17 @@ BEGIN
       CROSS JOIN LATERAL "caps_of"(k, moment) c
       WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
         AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+      UNION ALL
+      SELECT 'cap.share', k."account_id", k."id",
+        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
+          'used', (c."used" + d.charged + d.written_off)::TEXT, 'share', s."share")
+      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
+      JOIN "account" a ON a."id" = k."account_id"
+      CROSS JOIN LATERAL jsonb_array_elements_text(a."notice_shares") AS s ("share")
+      CROSS JOIN LATERAL "caps_of"(k, moment) c
+      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
+        AND c."used" * 100 < c."cap" * s."share"::INTEGER
+        AND (c."used" + d.charged + d.written_off) * 100 >= c."cap" * s."share"::INTEGER
     ) e
   ),
   judged AS (

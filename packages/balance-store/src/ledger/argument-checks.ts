@@ -20,6 +20,7 @@ const MAX_TEXT_LENGTH = 10_000;
 const MAX_PAIRS = 50;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_MODELS = 100;
+const MAX_SHARES = 10;
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 
 /** @throws {RangeError} unless the amount is above zero and at most 10^20 USD. */
@@ -94,6 +95,15 @@ export function assertAccount(account: NewAccount | AccountChange): void {
   if (typeof externalId === 'string') assertId('externalId', externalId);
   assertMetadata(metadata);
   if (typeof lowBalance === 'bigint') assertAmount('lowBalance', lowBalance);
+  if ('noticeShares' in account) assertShares(account.noticeShares);
+}
+
+function assertShares(shares: readonly number[] = []): void {
+  const isShare = (share: number) => Number.isInteger(share) && share >= 1 && share <= 100;
+  const isAscending = shares.every((share, at) => at === 0 || share > (shares[at - 1] ?? 0));
+  if (shares.length > MAX_SHARES || !isAscending || !shares.every(isShare)) {
+    throw new RangeError('noticeShares must be ascending integers from 1 to 100');
+  }
 }
 
 /** @throws {RangeError} */

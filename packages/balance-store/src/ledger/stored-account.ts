@@ -12,5 +12,10 @@ export interface StoredAccount extends Pick<Row<'Account'>, (typeof ACCOUNT_MEMB
 }
 
 export function accountRecordOf(row: StoredAccount): AccountRecord {
-  return { ...row, metadata: row.metadata as Metadata, state: row.state as AccountStatus };
+  return {
+    ...row,
+    metadata: row.metadata as Metadata,
+    noticeShares: row.noticeShares as readonly number[],
+    state: row.state as AccountStatus,
+  };
 }

@@ -91,8 +91,7 @@ class PostgresTransaction implements LedgerTransaction {
   }
 
   saveAccount({ id, ...account }: AccountState): Promise<void> {
-    const { balance, credited, adjusted, expired, uncovered, allotted, seq } = account;
-    const changed = { balance, credited, adjusted, expired, uncovered, allotted, seq };
+    const { lowBalance: _, noticeShares: __, ...changed } = account;
     return updateRow(this.#queries, 'Account', id, changed);
   }
 

@@ -59,6 +59,8 @@ export function accountsContract(part: ContractPart): void {
         metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
         state: 'active',
         lowBalance: -5n,
+        noticeShares: [],
+        noticeBase: 3n * USD,
         balance: 3n * USD,
         spent: 0n,
         credited: 3n * USD,

@@ -164,6 +164,77 @@ export function eventsContract(part: ContractPart): void {
       });
     });
 
+    it('are written once for each chosen share of a balance, and again after a credit', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(10n * amount, {});
+      await store.updateAccount(accountId, { noticeShares: [33, 50, 100] });
+      const sharesOf = async () =>
+        (await eventsOf(accountId))
+          .filter(({ type }) => type === 'balance.share')
+          .map(({ data }) => [data['share'], data['balance'], data['full']]);
+      const spend = async (charges: number) => {
+        for (let n = 0; n < charges; n += 1) await settle(settlement(keyIds[0] ?? ''));
+      };
+      const [full, usd] = [
+        numericFromUnits(10n * amount),
+        (n: bigint) => numericFromUnits(n * amount),
+      ];
+      await spend(3);
+      assert.deepEqual(await sharesOf(), []);
+      await spend(2);
+      const half = [
+        ['33', usd(6n), full],
+        ['50', usd(5n), full],
+      ];
+      assert.deepEqual(await sharesOf(), half);
+      // A correction counts like a charge, and may pass several shares at once.
+      await store.adjust({
+        adjustmentId: randomUUID(),
+        accountId,
+        amount: -5n * amount,
+        reason: 'correction',
+        by: TESTS,
+      });
+      assert.deepEqual(await sharesOf(), [...half, ['100', usd(0n), full]]);
+      await spend(1);
+      await credit(accountId, 5n * amount);
+      await Promise.all([spend(1), spend(1)]);
+      const again = (await sharesOf()).slice(3);
+      assert.deepEqual(
+        again.map(([share, , of]) => [share, of]),
+        [
+          ['33', usd(4n)],
+          ['50', usd(4n)],
+        ],
+      );
+      await store.updateAccount(accountId, { noticeShares: [] });
+      await spend(3);
+      assert.equal((await sharesOf()).length, 5);
+      await assert.rejects(store.updateAccount(accountId, { noticeShares: [50, 50] }), RangeError);
+      await assert.rejects(store.updateAccount(accountId, { noticeShares: [0] }), RangeError);
+      await assert.rejects(store.updateAccount(accountId, { noticeShares: [101] }), RangeError);
+    });
+
+    it('are written once for each chosen share of a cap, however many charges are made at once', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(USD, {
+        caps: { day: 4n * amount, total: 8n * amount },
+      });
+      const keyId = keyIds[0] ?? '';
+      await store.updateAccount(accountId, { noticeShares: [50, 100] });
+      await Promise.all(Array.from({ length: 4 }, () => settle(settlement(keyId))));
+      const events = (await eventsOf(accountId)).filter(({ type }) => type === 'cap.share');
+      assert.deepEqual(
+        events.map(({ keyId: of, data }) => [of, data['period'], data['share']]).sort(),
+        [
+          [keyId, 'day', '100'],
+          [keyId, 'day', '50'],
+          [keyId, 'total', '50'],
+        ],
+      );
+      assert.equal(events[0]?.data['cap'], numericFromUnits(4n * amount));
+    });
+
     it('are written once in each window of a cap that is reached', async () => {
       const { accountId, keyIds } = await newAccount(USD, {
         caps: { day: 2n * amount, total: 3n * amount },

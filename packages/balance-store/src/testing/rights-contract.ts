@@ -18,6 +18,8 @@ type Exempt = Readonly<Record<string, string>>;
 const EXEMPT = {
   account: {
     ...textsOf('Account'),
+    notice_shares: 'decides only which events are written',
+    notice_base: 'decides only which events are written',
     allotted: 'has an effect on credits only, whose unspent parts are compared',
     created_at: 'decides only the order of lists',
     last_charged_at: 'decides only the order of lists',

@@ -19,6 +19,8 @@ export interface AccountFold {
   readonly id: string;
   readonly state: AccountStatus;
   readonly lowBalance: bigint | null;
+  readonly noticeShares: readonly number[];
+  readonly noticeBase: bigint;
   readonly before: { readonly balance: bigint; readonly uncovered: bigint };
   balance: bigint;
   spent: bigint;
@@ -56,6 +58,8 @@ export interface KnownCharge {
 interface AccountRow {
   readonly state: AccountStatus;
   readonly low_balance: string | null;
+  readonly notice_shares: string;
+  readonly notice_base: string;
   readonly balance: string;
   readonly spent: string;
   readonly written_off: string;
@@ -65,7 +69,8 @@ interface AccountRow {
 
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
-    'SELECT state, low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
+    'SELECT state, low_balance, notice_shares, notice_base, balance, spent, written_off, ' +
+      'uncovered, seq FROM account WHERE id = ?',
     id,
   );
   if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
@@ -74,6 +79,10 @@ function readAccount(connection: Connection, id: string): AccountFold {
     id,
     state: row.state,
     lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
+    // Most accounts have none.
+    noticeShares:
+      row.notice_shares === '[]' ? [] : (JSON.parse(row.notice_shares) as readonly number[]),
+    noticeBase: unitsOf(row.notice_base),
     before: { balance, uncovered },
     balance,
     spent: unitsOf(row.spent),

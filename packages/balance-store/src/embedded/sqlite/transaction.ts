@@ -67,8 +67,7 @@ export class SqliteTransaction implements LedgerTransaction {
   }
 
   saveAccount({ id, ...account }: AccountState): Promise<void> {
-    const { balance, credited, adjusted, expired, uncovered, allotted, seq } = account;
-    const changed = { balance, credited, adjusted, expired, uncovered, allotted, seq };
+    const { lowBalance: _, noticeShares: __, ...changed } = account;
     updateRow(this.#connection, 'Account', id, changed);
     return DONE;
   }

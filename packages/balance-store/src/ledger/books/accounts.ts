@@ -216,17 +216,27 @@ export async function updateAccount(
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
   if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
-  await transaction.updateAccount(accountId, change);
-  const { lowBalance, ...personal } = change;
+  const { lowBalance, noticeShares, ...personal } = change;
+  await transaction.updateAccount(accountId, {
+    ...change,
+    // An account that was never credited since shares exist has no other base.
+    ...(noticeShares === undefined || before.noticeBase > 0n
+      ? {}
+      : { noticeBase: before.balance > 0n ? before.balance : 0n }),
+  });
   await recordChange(transaction, {
     action: 'account.update',
     accountId,
     by,
     at: await transaction.now(),
-    details:
-      lowBalance === undefined
+    details: {
+      ...(lowBalance === undefined
         ? {}
-        : { low_balance: { before: before.lowBalance, after: lowBalance } },
+        : { low_balance: { before: before.lowBalance, after: lowBalance } }),
+      ...(noticeShares === undefined
+        ? {}
+        : { notice_shares: { before: before.noticeShares, after: noticeShares } }),
+    },
     personal: beforeAndAfter(before, personal),
   });
   return transaction.accountRecord(accountId);

@@ -13,6 +13,7 @@ import type { TopUp, TopUpOutcome } from '../../store.js';
 import { bookingHash } from '../contents-hash.js';
 import { allotSpending, fitLotsToBalance } from './lots.js';
 import { recordPersonalText } from './personal-text.js';
+import { reachedShares } from '../notice-shares.js';
 import { recordChange } from './trail.js';
 import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';
 
@@ -51,8 +52,11 @@ async function book(
       account.expired -= delta;
       break;
   }
-  // A credit ends the exhaustion that a write-off caused.
-  if (delta > 0n) account.uncovered = 0n;
+  if (delta > 0n) {
+    // A credit ends the exhaustion that a write-off caused.
+    account.uncovered = 0n;
+    account.noticeBase = account.balance;
+  }
   await transaction.insertEntry({
     id: booking.id,
     accountId: account.id,
@@ -89,7 +93,7 @@ async function book(
 
 async function writeBalanceEvents(
   transaction: LedgerTransaction,
-  { id, balance, lowBalance, uncovered }: AccountState,
+  { id, balance, lowBalance, uncovered, noticeShares, noticeBase }: AccountState,
   before: bigint,
 ): Promise<void> {
   const event = { accountId: id, keyId: undefined };
@@ -105,6 +109,18 @@ async function writeBalanceEvents(
       ...event,
       type: 'balance.exhausted',
       data: { balance: numericFromUnits(balance) },
+    });
+  }
+  const used = { whole: noticeBase, before: noticeBase - before, after: noticeBase - balance };
+  for (const share of reachedShares(noticeShares as readonly number[], used)) {
+    await transaction.insertEvent({
+      ...event,
+      type: 'balance.share',
+      data: {
+        share: String(share),
+        balance: numericFromUnits(balance),
+        full: numericFromUnits(noticeBase),
+      },
     });
   }
 }

@@ -92,6 +92,8 @@ export interface LedgerTransaction {
 export const ACCOUNT_STATE = [
   'id',
   'lowBalance',
+  'noticeShares',
+  'noticeBase',
   'balance',
   'spent',
   'credited',
@@ -105,8 +107,9 @@ export const ACCOUNT_STATE = [
 type StoredState = Pick<Row<'Account'>, (typeof ACCOUNT_STATE)[number]>;
 
 /** An account's row, while a transaction changes it. */
-export type AccountState = Pick<StoredState, 'id' | 'lowBalance'> & {
-  -readonly [Name in Exclude<keyof StoredState, 'id' | 'lowBalance'>]: StoredState[Name];
+type Kept = 'id' | 'lowBalance' | 'noticeShares';
+export type AccountState = Pick<StoredState, Kept> & {
+  -readonly [Name in Exclude<keyof StoredState, Kept>]: StoredState[Name];
 };
 
 export interface KnownEntry {

@@ -1,0 +1,112 @@
+/** At which shares of the balance and of its keys' caps the customer wants a notice. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import { Figure } from '../shared/figures.js';
+import { Loaded, Money, TextField } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
+
+export function Notices() {
+  const notices = useResource('notices', (signal) =>
+    call('GET', '/v1/dashboard/notices', { signal }),
+  );
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <section class="card" aria-label="Notices">
+      <Loaded of={notices} what="the notices">
+        {(value) => (
+          <div class="stack">
+            <h2>Notices</h2>
+            <p>
+              When these shares of the balance, or of a key’s cap, are used, the operator’s system
+              is notified, once each. A credit begins anew.
+            </p>
+            <dl class="grid">
+              <Figure name="Used">{percents(value.shares)}</Figure>
+              <Figure name="Balance after the last credit">
+                <Money usd={value.full_usd} />
+              </Figure>
+            </dl>
+            <div class="row no-print">
+              <button
+                type="button"
+                onClick={() => {
+                  setIsOpen(true);
+                }}
+              >
+                Change
+              </button>
+            </div>
+            {isOpen && (
+              <NoticesDialog
+                notices={value}
+                onDone={notices.reload}
+                onClose={() => {
+                  setIsOpen(false);
+                }}
+              />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const USUAL = '50, 80, 90, 100';
+
+function NoticesDialog(props: {
+  readonly notices: Sent<'Notices'>;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}) {
+  const { notices, ...callbacks } = props;
+  const { shares } = notices;
+  const [text, setText] = useState(shares.length === 0 ? USUAL : shares.join(', '));
+  const typed = readShares(text);
+  return (
+    <ActionDialog
+      title="Notices"
+      fields={
+        <TextField
+          label="Percent used, separated by commas"
+          value={text}
+          onValue={setText}
+          hint="Nothing for no notices."
+        />
+      }
+      problem={
+        typed === undefined ? 'Different whole numbers from 1 to 100, at most ten.' : undefined
+      }
+      changes={() => [
+        { what: 'Notices at', before: percents(shares), after: percents(typed ?? []) },
+      ]}
+      confirm="Change the notices"
+      run={() => call('PUT', '/v1/dashboard/notices', { body: { shares: typed ?? [] } })}
+      done={() => <p>The notices are changed.</p>}
+      {...callbacks}
+    />
+  );
+}
+
+function percents(shares: readonly number[]): string {
+  return shares.length === 0 ? 'none' : shares.map((share) => `${String(share)} %`).join(', ');
+}
+
+const MOST_SHARES = 10;
+
+/** @returns `undefined` if the text is not a list of shares */
+function readShares(text: string): number[] | undefined {
+  const shares = text
+    .split(',')
+    .map((share) => share.replace('%', '').trim())
+    .filter((share) => share !== '')
+    .map(Number);
+  const isValid =
+    shares.length <= MOST_SHARES &&
+    new Set(shares).size === shares.length &&
+    shares.every((share) => Number.isInteger(share) && share >= 1 && share <= 100);
+  return isValid ? shares.sort((one, other) => one - other) : undefined;
+}

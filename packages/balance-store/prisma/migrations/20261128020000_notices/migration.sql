@@ -1,0 +1,5 @@
+-- The customer of an account chooses at which shares of its balance and of its keys' caps, in
+-- percent, an event is written. A share of the balance is one of the balance after the last credit.
+
+ALTER TABLE "account" ADD COLUMN "notice_shares" JSONB NOT NULL DEFAULT '[]';
+ALTER TABLE "account" ADD COLUMN "notice_base" NUMERIC(38,14) NOT NULL DEFAULT 0;
