@@ -1,5 +1,5 @@
 /**
- * Writes the tables in `packages/translator/docs/mapping.md` that show the treatment of each field,
+ * Writes the lists in `packages/translator/docs/mapping.md` that show the treatment of each field,
  * between `<!-- name -->` and `<!-- /name -->`. It calls the built package. With `--check` it
  * compares instead of writing.
  */
@@ -25,18 +25,17 @@ const {
 const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
 
 const TABLES = {
-  'request fields': table(['chat request', 'native request'], fieldRows(REQUEST_FIELDS)),
-  'responses fields': table(['Responses request', 'native request'], fieldRows(RESPONSES_FIELDS)),
-  'tool choices': table(['`tool_choice`', 'native'], grouped(toolChoiceRows())),
+  'request fields': list(fieldRows(REQUEST_FIELDS)),
+  'responses fields': list(fieldRows(RESPONSES_FIELDS)),
+  'tool choices': list(grouped(toolChoiceRows())),
   'stop reasons': table(
     ['`stop_reason`', '`finish_reason`', 'of a message with calls', 'asked with `functions`'],
     grouped(STOP_REASONS.map((reason) => [code(reason), ...finishReasons(reason)])),
   ),
-  'usage counts': table(['`usage` of the completion', 'native counts'], usageRows()),
-  'message fields': table(['native request', 'chat request'], fieldRows(MESSAGE_FIELDS)),
-  'error types': table(
-    ['`error.type`', 'HTTP status'],
-    grouped(Object.entries(ERROR_STATUS).map(([type, status]) => [code(type), String(status)])),
+  'usage counts': list(usageRows()),
+  'message fields': list(fieldRows(MESSAGE_FIELDS)),
+  'error types': list(
+    Object.entries(ERROR_STATUS).map(([type, status]) => [code(type), String(status)]),
   ),
 };
 
@@ -57,7 +56,7 @@ function fieldRows(fields) {
         return field.to === name ? [code(name), 'the same name'] : [code(name), listOf(field.to)];
       }
       const neutral = field.neutral.length > 0 ? ` (${field.neutral.map(code).join(', ')})` : '';
-      return [`${code(name)}${neutral}`, `ignored: ${field.why}`];
+      return [`${code(name)}${neutral}`, `ignored; ${field.why}`];
     }),
   );
 }
@@ -143,6 +142,10 @@ function leaves(object, path = '') {
 
 function code(text) {
   return `\`${text}\``;
+}
+
+function list(rows) {
+  return rows.map(([from, to]) => `- ${from}: ${to}`).join('\n');
 }
 
 function table(head, rows) {
