@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { CeilingLimits } from '../src/config/upstream-target.js';
-import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
-import type { FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
+import { FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
 
 const MAX_WAIT_MS = 3_000;
 const KEY = { accountId: 'account', keyId: 'key' };
@@ -16,7 +15,7 @@ afterEach(() => {
 });
 
 function open(limits: Partial<CeilingLimits>): FairCeiling {
-  return createFairCeiling(
+  return new FairCeiling(
     { requestsPerMinute: undefined, tokensPerMinute: undefined, ...limits },
     { maxWaitMs: MAX_WAIT_MS, now: Date.now },
   );

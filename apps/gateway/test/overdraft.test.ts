@@ -120,6 +120,7 @@ describe.each([
     const [, worst] = /may cost up to (\S+) USD, and the balance is 0.05 USD/.exec(message)!;
     expect(parseUsd(worst!)).toBeGreaterThan(4_096n * perToken);
     expect(parseUsd(worst!)).toBeLessThan(4_096n * perToken + parseUsd('0.02'));
+    expect(message).toContain(`set ${member} below 4096, the least that the gateway chooses`);
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
@@ -145,7 +146,7 @@ describe('a request that the balance might not cover', () => {
     const { error } = await native.json();
     expect(error.type).toBe('billing_error');
     const [, worst, balance, shortfall] =
-      /up to (\S+) USD, and the balance is (\S+) USD: (\S+) USD short; lower max_tokens, shorten/.exec(
+      /up to (\S+) USD, and the balance is (\S+) USD: (\S+) USD short; lower max_tokens \(or let the gateway lower it: x-gateway-lower-max-tokens: true\), shorten/.exec(
         error.message,
       )!;
     expect(balance).toBe('0.01');
