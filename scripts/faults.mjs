@@ -34,6 +34,10 @@ const faults = collect(taggedFiles().flatMap(tagsOf));
 const wanted = faults.filter(
   ({ number }) => positionals.length === 0 || positionals.includes(`F${number}`),
 );
+if (wanted.length === 0) {
+  process.stderr.write(`there is no fault ${positionals.join(', ')}\n`);
+  process.exit(2);
+}
 process.stdout.write(values.json ? `${JSON.stringify(wanted)}\n` : wanted.map(asText).join('\n'));
 
 function taggedFiles() {
