@@ -38,6 +38,7 @@ const answer = (id: string, more: object = { reasoning_content: 'Hm' }) => ({
 const SIZE = JSON.stringify(BLOCKS).length;
 
 describe('recallThinking', () => {
+  // F236
   it('reads the thinking of the calls in a body, once there is room for it', async () => {
     const messages = [answer('toolu_1'), answer('toolu_3'), answer('toolu_2'), answer('toolu_1')];
     expect(await recalledFor({ messages })).toMatchObject({
