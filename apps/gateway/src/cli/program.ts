@@ -20,6 +20,7 @@ import { auditWithProgress } from './audit-command.js';
 import { checkConfig, tryLedger } from './check-config.js';
 import { addKeys } from './key-commands.js';
 import { addOperation } from './operation-command.js';
+import { makeConsoleLink, printConsoleLink } from './console-link.js';
 import { run, runPages, show, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
@@ -85,6 +86,13 @@ export function createProgram(): Command {
     .action(async (urls: readonly string[], options: OutputOptions) => {
       show(options, await reloadReplicas(urls), printReloads);
     });
+  withJson(
+    program
+      .command('console-link')
+      .description('print a link that signs in to the console of the running gateway, once'),
+  ).action(async (options: OutputOptions) => {
+    show(options, await makeConsoleLink(), printConsoleLink);
+  });
   program
     .command('openapi')
     .description('print the OpenAPI document of the port for clients, or of the admin API')

@@ -755,6 +755,14 @@ export const consoleSession = z
   })
   .meta({ id: 'ConsoleSession' });
 
+export const consoleLink = z
+  .strictObject({
+    object: z.literal('console_link'),
+    path: text.meta({ description: 'below the address of the admin port; it has a secret' }),
+    expires_at: time,
+  })
+  .meta({ id: 'ConsoleLink' });
+
 export const balance = z
   .strictObject({
     object: z.literal('balance'),

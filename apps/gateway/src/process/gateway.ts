@@ -33,6 +33,11 @@ export interface RunningGateway {
   /** Reads the settings again, and logs the outcome. */
   readonly reload: Reloader['reload'];
   /**
+   * @returns the address of a link that signs in to the console once, with the first admin token.
+   * `undefined` if there is no console, or none at a loopback address.
+   */
+  readonly makeConsoleLink: () => string | undefined;
+  /**
    * Announces the stop for the configured time. Then stops accepting connections, waits for a
    * limited time until the requests on open ones are finished and charged, and closes everything.
    *
@@ -88,16 +93,15 @@ export async function composeGateway<Clients extends ClientProcesses>(
   try {
     const started = await start({ log, writeLine, registry, store, settings, payments, responses });
     clients = started;
-    const { reload, adminUrl } = await shared.openAdmin(started);
+    const admin = await shared.openAdmin(started);
     return {
       url: started.url,
-      adminUrl,
+      ...admin,
       store,
       prices,
       log,
       dataDir,
       isSimulated,
-      reload,
       clients: started,
       async stop() {
         if (config.drainDelayMs > 0) {

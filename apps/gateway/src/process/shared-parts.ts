@@ -36,6 +36,8 @@ import { openMetricsOf } from '../observe/open-metrics.js';
 import type { WorkerMetrics } from '../observe/registry.js';
 import { addSettingsMetrics } from '../observe/settings-metrics.js';
 import { createTrafficReader } from '../observe/traffic-today.js';
+import { createConsoleLinks } from '../operator/console/console-links.js';
+import { isLoopback } from '../operator/console/origin.js';
 import { createAuditJobs } from '../operator/operations/audit-jobs.js';
 import { openPayments } from '../payments/open-payments.js';
 import { startPaymentUpkeep } from '../payments/payment-upkeep.js';
@@ -62,6 +64,7 @@ export interface SharedParts {
     /** Empty without a token. */
     readonly adminUrl: string;
     readonly reload: Reloader['reload'];
+    readonly makeConsoleLink: () => string | undefined;
   }>;
   closeAdmin(): Promise<void>;
   /** Completes pending writes, then closes the ledger. */
@@ -188,9 +191,11 @@ async function openPartsOf(
       const { reload } = reloader;
       if (settings.adminTokens.length === 0) {
         log.warn('no admin token is set (ADMIN_TOKEN, ADMIN_TOKENS): no admin API and no metrics');
-        return { adminUrl: '', reload };
+        return { adminUrl: '', reload, makeConsoleLink: () => undefined };
       }
       const traffic = createTrafficReader(readMetrics, Date.now);
+      const consoleLinks = createConsoleLinks(Date.now);
+      const consolePage = loadPage('console', config.pagesDir, log);
       const server = createHttpServer(
         createAdminApp({
           reloader,
@@ -220,7 +225,8 @@ async function openPartsOf(
           get isSimulated() {
             return isSimulated(settings.upstream);
           },
-          consolePage: loadPage('console', config.pagesDir, log),
+          consoleLinks,
+          consolePage,
           limiter,
           live: {
             ledger: () => upkeep.summary,
@@ -240,7 +246,18 @@ async function openPartsOf(
         traffic.stop();
         await drain(server, { deadlineMs: ADMIN_DRAIN_MS });
       };
-      return { adminUrl: urlOf(server), reload };
+      const adminUrl = urlOf(server);
+      return {
+        adminUrl,
+        reload,
+        makeConsoleLink() {
+          const [first] = settings.adminTokens;
+          const isLocal = isLoopback(new URL(adminUrl).hostname);
+          return first === undefined || consolePage === undefined || !isLocal
+            ? undefined
+            : adminUrl + consoleLinks.make(first).path;
+        },
+      };
     },
     closeAdmin: () => closeAdmin(),
     async closeLedger() {
