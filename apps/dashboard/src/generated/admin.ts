@@ -1735,6 +1735,14 @@ export interface components {
                         readonly responses: number;
                     }[];
                     readonly account_refused: number;
+                    /** @description whether the upstream accepts the credential of each of its accounts, as asked at the start and after a change; empty until it has answered */
+                    readonly credentials: readonly {
+                        readonly account: string | null;
+                        /** @enum {string} */
+                        readonly outcome: "accepted" | "refused" | "unclear";
+                        readonly reason: string | null;
+                        readonly checked_at: components["schemas"]["Time"];
+                    }[];
                 };
             } | null;
         };

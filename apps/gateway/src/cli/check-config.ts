@@ -1,4 +1,7 @@
-/** `gateway check-config`: checks the whole configuration without starting anything. */
+/**
+ * `gateway check-config`: checks the whole configuration without starting anything, and whether the
+ * upstream accepts the credentials.
+ */
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -12,6 +15,9 @@ import { givenValues, misspeltVariables } from '../config/describe-variables.js'
 import { readPriceTable } from '../config/settings.js';
 import { readUpstreams } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
+import { describeCheck } from '../upstream/credential-watch.js';
+import { checkCredentials } from '../upstream/list-models.js';
+import { upstreamTarget } from './upstream-target.js';
 
 /**
  * @returns a summary for a person
@@ -44,6 +50,25 @@ export function checkConfig(): string {
     ...givenValues(process.env, environment).map((line) => `  ${line}`),
     ...misspeltVariables(environment).map((line) => `Look at ${line}`),
   ].join('\n');
+}
+
+/**
+ * Asks the upstream for a model with each credential, which costs nothing and takes seconds.
+ *
+ * @returns a line for each upstream account, and the problems of those that are refused. If the
+ * upstream cannot be reached, that is no problem of the configuration.
+ */
+export async function tryUpstream(): Promise<{
+  readonly lines: readonly string[];
+  readonly problems: readonly string[];
+}> {
+  const config = readConfig(process.env);
+  const target = upstreamTarget(config);
+  const checks = target === undefined ? [] : await checkCredentials(target, config.proxies);
+  return {
+    lines: checks.map(describeCheck),
+    problems: checks.filter(({ outcome }) => outcome === 'refused').map(describeCheck),
+  };
 }
 
 /**

@@ -58,6 +58,7 @@ export async function serve(): Promise<void> {
   process.stdout.on('error', () => undefined);
   // This is printed last, because a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
+  gateway.checkCredentials();
 }
 
 /**

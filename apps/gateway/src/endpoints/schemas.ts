@@ -694,6 +694,20 @@ export const today = z
         upstream: z.strictObject({
           responses: z.array(z.strictObject({ status: text, responses: count })),
           account_refused: count,
+          credentials: z
+            .array(
+              z.strictObject({
+                account: orNull(text),
+                outcome: z.enum(['accepted', 'refused', 'unclear']),
+                reason: orNull(text),
+                checked_at: time,
+              }),
+            )
+            .meta({
+              description:
+                'whether the upstream accepts the credential of each of its accounts, as asked at ' +
+                'the start and after a change; empty until it has answered',
+            }),
         }),
       }),
     ).meta({ description: 'traffic of the replica that answers' }),

@@ -32,6 +32,8 @@ export interface RunningGateway {
   readonly isSimulated: boolean;
   /** Reads the settings again, and logs the outcome. */
   readonly reload: Reloader['reload'];
+  /** Asks in the background whether the upstream accepts the credentials, and logs the answer. */
+  readonly checkCredentials: () => void;
   /**
    * @returns the address of a link that signs in to the console once, with the first admin token.
    * `undefined` if there is no console, or none at a loopback address.
@@ -76,7 +78,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
       throw error;
     },
   );
-  const { store, prices, settings, payments, dataDir, isSimulated } = shared;
+  const { store, prices, settings, payments, dataDir, isSimulated, checkCredentials } = shared;
   let clients: Clients | undefined;
 
   async function close(): Promise<{ readonly abandoned: number }> {
@@ -102,6 +104,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
       log,
       dataDir,
       isSimulated,
+      checkCredentials,
       clients: started,
       async stop() {
         if (config.drainDelayMs > 0) {

@@ -3,6 +3,7 @@
  * simulator.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
@@ -42,6 +43,7 @@ import { createAuditJobs } from '../operator/operations/audit-jobs.js';
 import { openPayments } from '../payments/open-payments.js';
 import { startPaymentUpkeep } from '../payments/payment-upkeep.js';
 import type { Payments } from '../payments/payments.js';
+import { createCredentialWatch } from '../upstream/credential-watch.js';
 import { listUpstreamModels } from '../upstream/list-models.js';
 import { openProviderReports } from '../upstream/provider-reports/open-provider-reports.js';
 import { createAdminApp } from './admin-app.js';
@@ -56,6 +58,8 @@ export interface SharedParts {
   readonly settings: Settings;
   readonly payments: Payments | undefined;
   readonly isSimulated: boolean;
+  /** Asks in the background whether the upstream accepts the credentials. */
+  readonly checkCredentials: () => void;
   /**
    * Serves the admin API, if there is a token for it, and makes it possible to read the settings
    * again. Call it when all processes serve.
@@ -165,6 +169,7 @@ async function openPartsOf(
   const limiter = createMemoryLimiter();
   const payments = await openPayments(config, { ledger: store, registry, log });
   const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);
+  const credentials = createCredentialWatch({ proxies: config.proxies, log, now: Date.now });
   let closeAdmin = (): Promise<void> => Promise.resolve();
 
   return {
@@ -174,15 +179,20 @@ async function openPartsOf(
     settings: initial,
     payments,
     isSimulated: isSimulated(initial.upstream),
+    checkCredentials() {
+      credentials.check(settings.upstream);
+    },
     async openAdmin({ readMetrics, applySettings, workerVersions, metrics, activity }) {
       const reloader = createReloader({
         env: process.env,
         initial,
         read: (next) => readSettings(next, defaults),
         async apply(next) {
+          const isChanged = !isDeepStrictEqual(next.upstream, settings.upstream);
           settings = next;
           prices.replace(next);
           await applySettings(next);
+          if (isChanged) credentials.check(next.upstream);
         },
         workerVersions,
         log,
@@ -231,6 +241,7 @@ async function openPartsOf(
           live: {
             ledger: () => upkeep.summary,
             traffic: () => traffic.read(),
+            credentials: () => credentials.latest(),
             audits: createAuditJobs(store, Date.now, log),
           },
           now: Date.now,
@@ -261,6 +272,7 @@ async function openPartsOf(
     },
     closeAdmin: () => closeAdmin(),
     async closeLedger() {
+      credentials.stop();
       await paymentUpkeep?.stop();
       await notifications.stop();
       await retirements.stop();
