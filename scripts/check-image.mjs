@@ -32,17 +32,18 @@ async function checkAlone() {
     const user = docker('exec', id, 'id', '-u');
     if (user === '0') throw new Error('the gateway runs as root');
     const [address] = docker('port', id, '8080/tcp').split('\n');
-    const message = await call(`http://${address}/v1/messages`, {
-      headers: {
+    const message = await call(
+      `http://${address}/v1/messages`,
+      {
         'x-api-key': docker('exec', id, 'cat', '/data/demo-key'),
         'anthropic-version': '2023-06-01',
       },
-      body: {
+      {
         model: 'claude-opus-5',
         max_tokens: 100,
         messages: [{ role: 'user', content: 'Hello' }],
       },
-    });
+    );
     if (message.type !== 'message') throw new Error(`no message: ${JSON.stringify(message)}`);
     docker('stop', '-t', '130', id);
     const code = docker('inspect', '--format', '{{.State.ExitCode}}', id);
@@ -69,13 +70,13 @@ async function checkCompose() {
       );
     const { api_key: key } = gateway('keys', 'create', '--name', 'alice', '--balance', '20');
     const headers = { authorization: `Bearer ${key}` };
-    const balance = await call('http://127.0.0.1:8080/v1/dashboard/balance', { headers });
+    const balance = await call('http://127.0.0.1:8080/v1/dashboard/balance', headers);
     if (balance.balance_usd !== 20) throw new Error(`the balance is ${JSON.stringify(balance)}`);
     const link = new URL(gateway('console-link').url);
     const page = await fetch(link);
     if (!page.ok) throw new Error(`${link.origin}${link.pathname}: status ${page.status}`);
     const code = link.hash.replace('#link=', '');
-    const session = await call(`${link.origin}/console/link`, { headers: {}, body: { code } });
+    const session = await call(`${link.origin}/console/link`, {}, { code });
     if (session.right !== 'all') throw new Error(`no session: ${JSON.stringify(session)}`);
     say('compose.yaml starts a gateway with a console on this machine');
   } catch (error) {
@@ -97,7 +98,7 @@ async function waitUntilHealthy(id) {
   }
 }
 
-async function call(url, { headers, body }) {
+async function call(url, headers, body) {
   const response = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -369,6 +369,7 @@ describe('payments on the pages', () => {
     await context.close();
   });
 
+  // F130
   it('the console shows payments that the ledger could not book, and credits one once', async () => {
     const { id } = await gateway.call('createAccount', { name: 'twice', balance_usd: '1' });
     await pay(id, '19');

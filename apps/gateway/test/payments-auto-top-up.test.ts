@@ -54,6 +54,7 @@ describePayments((bench) => {
       });
     };
 
+    // F110: two replicas see the same low balance: one charge.
     it('charges the saved method once when the balance is low, however many replicas check it', async () => {
       const saver = await newSaver('10');
       await run();
@@ -86,6 +87,8 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
+    // F112: an automatic charge is declined: no further charges until the customer places the order
+    // again.
     it('that is declined stops until the customer orders it again', async () => {
       const saver = await newSaver('1');
       bench.stripe.setCard(saver.method, 'declines');
@@ -102,6 +105,8 @@ describePayments((bench) => {
       expect(await balanceOf(saver.accountId)).toBe('26');
     });
 
+    // F111: the response to an automatic charge is lost: Stripe is asked whether it charged; if
+    // not, repeated under the same id.
     it('whose response is lost charges the method once, and credits the account once', async () => {
       const saver = await newSaver('1');
       bench.stripe.setDown(true);
