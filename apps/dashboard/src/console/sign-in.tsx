@@ -14,7 +14,7 @@ function TokenForm({ message }: { readonly message: string | undefined }) {
       title="Operator's console"
       message={message}
       label="Admin token"
-      hint="The value of ADMIN_TOKEN, or of one of ADMIN_TOKENS. It is exchanged for a session of at most 12 hours."
+      hint="The value of ADMIN_TOKEN, or of one of ADMIN_TOKENS. It is exchanged for a session of at most 12 hours. On the gateway's machine, gateway console-link prints a link that signs in."
       unknown="This is not an admin token of this gateway."
       what="the log-in"
       signIn={signIn}

@@ -17,6 +17,7 @@ import { readUpstreams } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { describeCheck } from '../upstream/credential-watch.js';
 import { checkCredentials } from '../upstream/list-models.js';
+import type { CredentialCheck } from '../upstream/list-models.js';
 import { upstreamTarget } from './upstream-target.js';
 
 /**
@@ -55,7 +56,7 @@ export function checkConfig(): string {
 /**
  * Asks the upstream for a model with each credential, which costs nothing and takes seconds.
  *
- * @returns a line for each upstream account, and the problems of those that are refused. If the
+ * @returns a line for each upstream account, and for a refused one a problem in its place. If the
  * upstream cannot be reached, that is no problem of the configuration.
  */
 export async function tryUpstream(): Promise<{
@@ -65,9 +66,10 @@ export async function tryUpstream(): Promise<{
   const config = readConfig(process.env);
   const target = upstreamTarget(config);
   const checks = target === undefined ? [] : await checkCredentials(target, config.proxies);
+  const isRefused = ({ outcome }: CredentialCheck): boolean => outcome === 'refused';
   return {
-    lines: checks.map(describeCheck),
-    problems: checks.filter(({ outcome }) => outcome === 'refused').map(describeCheck),
+    lines: checks.filter((check) => !isRefused(check)).map(describeCheck),
+    problems: checks.filter(isRefused).map(describeCheck),
   };
 }
 
