@@ -42,8 +42,9 @@ function measured(results, charts) {
     '## Memory',
     memoryTable(results, titles),
     '## CPU time per request, all processes: × the bare proxy',
-    workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream }) => {
-      if (bytesPerStream !== undefined) return undefined;
+    workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream, latency }) => {
+      // Those with tables of their own.
+      if (bytesPerStream !== undefined || latency?.lastByteMs !== undefined) return undefined;
       if (contestant === 'bare' && cpuUs !== undefined) return `${Math.round(cpuUs.median)} µs`;
       return ratio?.median.toFixed(2);
     }),

@@ -229,6 +229,13 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       expect(await page.getByRole('alert').innerText()).toContain('at least the amount');
     });
     await page.getByLabel('Per month, at most, USD').fill('75');
+    await page.getByLabel('Amount, USD').fill('5');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('above the threshold');
+    });
+    await page.getByLabel('Amount, USD').fill('');
+    await page.getByLabel('Or up to a balance of, USD').fill('25');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByLabel('Keep me signed in').check();
     await page.getByRole('button', { name: 'Save a method' }).dblclick();
