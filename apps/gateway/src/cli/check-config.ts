@@ -13,12 +13,11 @@ import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
 import { readPriceTable } from '../config/settings.js';
-import { readUpstreams } from '../config/upstreams-file.js';
+import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { describeCheck } from '../upstream/credential-watch.js';
 import { checkCredentials } from '../upstream/list-models.js';
 import type { CredentialCheck } from '../upstream/list-models.js';
-import { upstreamTarget } from './upstream-target.js';
 
 /**
  * @returns a summary for a person
@@ -32,7 +31,7 @@ export function checkConfig(): string {
   const { upstreamsPath } = config;
   const problems = [
     ...problemsOf(() => readPriceTable(config)),
-    ...(upstreamsPath === undefined ? [] : problemsOf(() => readUpstreams(upstreamsPath))),
+    ...problemsOf(() => upstreamTarget(config)),
     ...misfits(config),
   ];
   if (problems.length > 0) throw new ConfigError(problems);

@@ -10,6 +10,7 @@ import { readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { createLivePrices } from '../config/live-prices.js';
 import { readPriceTable } from '../config/settings.js';
+import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { createLocalCaller, createRemoteCaller } from '../operator/operations/callers.js';
@@ -18,7 +19,6 @@ import { openPayments } from '../payments/open-payments.js';
 import { listUpstreamModels } from '../upstream/list-models.js';
 import { openProviderReports } from '../upstream/provider-reports/open-provider-reports.js';
 import { showEntries } from './progress.js';
-import { upstreamTarget } from './upstream-target.js';
 
 export async function withOperations<Result>(
   operate: (call: CallOperation) => Promise<Result>,
