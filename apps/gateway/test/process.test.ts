@@ -27,6 +27,8 @@ import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gatew
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
+/** Makes Node take standard output for a terminal. */
+const IN_A_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
 const UPSTREAM_KEY = 'upstream-credential-canary';
 
 let dataDir: string;
@@ -131,7 +133,7 @@ async function waitFor(isTrue: () => boolean): Promise<void> {
 }
 
 describe('gateway serve', () => {
-  it('prints a demo key on the first start, keeps the key and its balance on the second, and drains on SIGTERM', async () => {
+  it('prints a demo key on the first start, keeps the key and its balance on the second, prints a link to the console in a terminal only, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
@@ -169,8 +171,19 @@ describe('gateway serve', () => {
     const [code] = (await once(first.child, 'exit')) as [number];
     expect(code).toBe(0);
 
-    const second = await serve(simulated);
+    expect(first.output()).not.toContain('#link=');
+    const second = await serve({ ...simulated, NODE_OPTIONS: IN_A_TERMINAL });
     expect(second.key).toBe(first.key);
+    const [, linkCode] = /Console: +http:\/\/127\.0\.0\.1:\d+\/console\/#link=(\S+)\n/.exec(
+      second.output(),
+    )!;
+    const signIn = await fetch(`${second.adminUrl}/console/link`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: linkCode }),
+    });
+    expect(await signIn.json()).toMatchObject({ name: 'admin', right: 'all' });
+    expect(second.output().split('\n').length).toBeLessThanOrEqual(22);
     const entries = await (
       await fetch(`${second.url}/v1/dashboard/usage`, {
         headers: { authorization: `Bearer ${second.key}` },

@@ -109,8 +109,10 @@ function ask(gateway: TestGateway, apiKey: string, more = {}): Promise<Response>
   return postMessages(gateway, apiKey, userMessage('Hello', more));
 }
 
+/** The requests for models. After a reload, each account is also asked for its list of models. */
 function served({ simulators }: Setup): Record<Name, number> {
-  const count = (name: Name) => simulators[name].journal.requests().length;
+  const count = (name: Name) =>
+    simulators[name].journal.requests().filter(({ method }) => method === 'POST').length;
   return { a: count('a'), b: count('b') };
 }
 
