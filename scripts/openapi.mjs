@@ -1,17 +1,14 @@
 /**
- * Writes `apps/gateway/openapi/*.json`, the OpenAPI documents that the gateway serves, and
- * `apps/dashboard/src/generated/*.ts`, the types of the pages' requests, which are made from them.
- * With `--check` it compares instead of writing. Either way each document must be valid.
+ * Writes `apps/gateway/openapi/*.json`, the OpenAPI documents that the gateway serves. With
+ * `--check` it compares instead of writing. Either way each document must be valid.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import openapiTypes, { astToString } from 'openapi-typescript';
 import { ensureBuilt, node, output, root, step } from './setup.mjs';
 
 const DOCUMENTS = 'apps/gateway/openapi';
-const TYPES = 'apps/dashboard/src/generated';
 const isCheck = process.argv.includes('--check');
 const problems = [];
 
@@ -23,8 +20,6 @@ for (const port of ['client', 'admin']) {
   const { valid, errors } = await new Validator().validate(document);
   if (!valid) problems.push(`${port}: ${JSON.stringify(errors, undefined, 2)}`);
   keep(`${DOCUMENTS}/${port}.json`, text);
-  const types = astToString(await openapiTypes(document, { immutable: true }));
-  keep(`${TYPES}/${port}.ts`, `/** Written by \`npm run openapi\`. Do not edit. */\n\n${types}`);
 }
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
