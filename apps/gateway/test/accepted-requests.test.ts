@@ -69,6 +69,8 @@ const RESPONSES: readonly object[] = [
   { max_output_tokens: 16, reasoning: { effort: 'max' } },
 ];
 
+// F233: a client of a translated format asks for an effort, a call, sampling or a schema that the
+// model does not accept so: the translation is a request that the model accepts.
 it.each(MODELS.map(({ id }) => id))(
   'the upstream accepts what clients ask of %s',
   async (model) => {

@@ -62,6 +62,7 @@ describe('audits as jobs', () => {
     expect(events.map(({ type }) => type)).toEqual(['ledger.unsound']);
   });
 
+  // F152
   it('fail with the reason if the thread of the audit needs more memory than it may use', async () => {
     const { jobs, fail } = setUp();
     const job = await jobs.start(undefined);

@@ -148,6 +148,8 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     expect(before).toMatchObject({ data: [], total: { closing_balance_usd: '0' } });
   });
 
+  // F154: the books of more accounts than fit into one response: pages whose figures are exact,
+  // each with those in all; the command line prints all.
   it('have the same figures page by page, and those in all on each page', async () => {
     const { data, total } = await gateway.call('showBooks', { month: MONTH });
     const pages: (typeof data)[] = [];

@@ -78,6 +78,7 @@ describe('the help', () => {
 });
 
 describe('a list in pages', () => {
+  // F154
   it('is printed as one JSON object with the items of all pages, some of them empty', () => {
     const write = createJsonPages();
     const total = { a: 1 };
@@ -91,6 +92,7 @@ describe('a list in pages', () => {
     expect(JSON.parse(text)).toEqual({ total, has_more: false, next_cursor: null, data });
   });
 
+  // F154
   it('has one header in CSV', async () => {
     const { data } = await gateway.call('listModels', {});
     const [first = {}, ...others] = data;

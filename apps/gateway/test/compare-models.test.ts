@@ -113,6 +113,7 @@ describe('the comparison with the upstream', () => {
       'its response could not be received (UND_ERR_SOCKET)',
     ],
   ];
+  // F131
   it.each(failures)(
     'after %s, reports the reason and nothing that the upstream sent',
     async (...given) => {

@@ -31,6 +31,7 @@ function differences(reported: bigint, paid = 1_000n): readonly string[] {
   return models.flatMap((each) => each.differences.map(({ item }) => item));
 }
 
+// F201
 it('a refusal that costs nothing is no difference, whether or not the report counts it', () => {
   expect([differences(1_000n), differences(101_000n)]).toEqual([[], []]);
   expect([differences(999n), differences(50_000n), differences(1_000n, 101_000n)]).toEqual([

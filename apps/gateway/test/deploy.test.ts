@@ -73,6 +73,8 @@ describe('the files that start a gateway', () => {
     expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
   });
 
+  // F159: a setting that compose does not pass on, a pod without a network policy: compose passes
+  // on a whole file; each pod of the chart has a policy.
   it.each([['deploy/compose.yaml'], ['deploy/compose.replicas.yaml']])(
     'pass on every setting of a file, and set only those that belong to the containers: %s',
     (file) => {
@@ -85,6 +87,7 @@ describe('the files that start a gateway', () => {
     },
   );
 
+  // F159
   it('build an image without package managers', () => {
     const [, image = ''] = read('deploy/Dockerfile').split(/^FROM \$\{NODE_IMAGE\}$/m);
     for (const path of ['lib/node_modules', 'bin/npm', 'bin/npx', 'bin/corepack']) {
@@ -92,6 +95,7 @@ describe('the files that start a gateway', () => {
     }
   });
 
+  // F159
   it('have a network policy for the pods of each workload of the chart', () => {
     const folder = 'deploy/helm/gateway/templates';
     const templates = readdirSync(join(ROOT, folder)).map((name) => read(`${folder}/${name}`));

@@ -171,6 +171,11 @@ const course = fc
     return { pieces, settleMs };
   });
 
+// F37
+// F174: silence of any length, anywhere in a stream of any format: never more than 15 s without
+// bytes; without the pings, the same bytes.
+// F175: a charge that takes long at the end of a stream: kept alive; the last events follow with
+// the numbers that come next.
 it.each(FORMATS)(
   'a stream is never silent for longer than 15 s, whatever the upstream and the ledger do: %s',
   async (name, make) => {
@@ -191,6 +196,8 @@ it.each(FORMATS)(
   },
 );
 
+// F173: an upstream that is silent in a Responses stream; Codex: `keepalive` events with numbers
+// without gaps.
 it('a Responses stream gets events with numbers, because Codex discards comments', async () => {
   const [start, rest] = [UPSTREAM.indexOf('event: content_block_delta'), UPSTREAM.length];
   const bytes = Buffer.from(UPSTREAM);
@@ -203,6 +210,7 @@ it('a Responses stream gets events with numbers, because Codex discards comments
   expect(text).not.toMatch(/^:/m);
 });
 
+// F174
 it.each([
   ['messages', Anthropic],
   ['messages', Anthropic0],
@@ -251,6 +259,7 @@ function expectConsecutive(text: string): void {
   expect(numbers).toEqual(numbers.map((_, index) => index));
 }
 
+// F174
 it('a ping never falls into an event of which a part was passed on', async () => {
   const head = UPSTREAM.slice(0, UPSTREAM.indexOf('event: content_block_start'));
   const large = {

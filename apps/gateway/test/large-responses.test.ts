@@ -105,6 +105,8 @@ describe.each([
     return { id, status: response.status, text: await response.text() };
   }
 
+  // F141: one event of a stream is larger than 32 MiB: charged; passed on if it is content, else
+  // the stream ends in error.
   it.each(sizes)(
     'a native stream with a content event of %i MiB is passed on as it is, and charged',
     async (mebibytes) => {
@@ -116,6 +118,7 @@ describe.each([
     },
   );
 
+  // F141
   it.each(dialects)(
     '%s: a stream with an event that is too large to pass on ends with an error, and is charged',
     async (dialect) => {
@@ -130,6 +133,7 @@ describe.each([
     },
   );
 
+  // F142: a plain response is larger than 64 MiB: charged; the client gets a 502 that says so.
   it.each(dialects)(
     '%s: a plain response that is too large to pass on becomes an error that says so, and is charged',
     async (dialect) => {

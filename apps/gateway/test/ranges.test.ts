@@ -143,6 +143,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
   /** It compares with the provider's reports, whose days are the bounds: see reconcile.test.ts. */
   const ELSEWHERE = ['GET /admin/reconciliation'];
 
+  // F191
   it('is read by every operation that takes one', () => {
     const found = ['client', 'admin'].flatMap((port) => {
       const text = readFileSync(join(__dirname, '..', 'openapi', `${port}.json`), 'utf8');
@@ -165,6 +166,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     .map(([unit, ms, next]) => FIRST + DAY + Math.floor(ms / unit) * unit + next);
   const times = fc.array(time, { minLength: CHARGES, maxLength: CHARGES });
 
+  // F191: consecutive ranges of time, on any surface that takes one: their sums add up to the
+  // whole.
   it.each(Object.entries({ ...ENDPOINTS, ...COMMANDS }))(
     'has in %s all charges from its start on and before its end',
     async (_name, { unit, count }) => {
@@ -192,6 +195,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     },
   );
 
+  // F191
   it('of a month has in its statement all charges of that month', async () => {
     await fc.assert(
       fc.asyncProperty(times, async (at) => {
@@ -210,6 +214,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     );
   });
 
+  // F192: a report until now, or with a bound within an hour: now is included; the bound is
+  // refused; the answer states its range.
   it('includes everything until now without an end, and the answer states the range', async () => {
     const [from, now] = [Math.floor(Date.now() / HOUR) * HOUR - HOUR, Date.now()];
     await moveTo(Array.from({ length: CHARGES }, () => now));
@@ -233,6 +239,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     );
   });
 
+  // F192
   it('is refused, not rounded, if the sums have no such bound', async () => {
     for (const [field, range] of [
       ['from', { from: '2026-11-25T15:30:00Z', until: '2026-11-25T16:00:00Z' }],

@@ -43,6 +43,7 @@ it('books the lines of the log of the gateway without a confirmation', async () 
   expect(booked).toEqual(['req_1', 'req_2']);
 });
 
+// F147
 it('books nothing of a file with usage objects until its keys are confirmed, and names them', async () => {
   const lines = [
     logLineOf('req_1', 'key_1'),
@@ -57,6 +58,7 @@ it('books nothing of a file with usage objects until its keys are confirmed, and
   );
 });
 
+// F147
 it('books only the lines of confirmed keys, and reports the others', async () => {
   const lines = [
     logLineOf('req_1', 'key_1'),

@@ -41,6 +41,9 @@ describePayments((bench) => {
     return { id, replaced: apiKey, current: api_key ?? '' };
   }
 
+  // F144: a credential that a rotation has replaced rotates, creates keys or pays during its grace
+  // period: 403 `replaced_credential` on every route that changes something; it still serves
+  // requests and reads.
   it('serves requests and reads with a replaced credential', async () => {
     const { gateway } = bench;
     const { id, replaced } = await rotated();
@@ -61,6 +64,7 @@ describePayments((bench) => {
     }
   });
 
+  // F144
   it('refuses each change with a replaced credential, on every route that there is', async () => {
     const { id, replaced, current } = await rotated();
     const changes = routes().filter(

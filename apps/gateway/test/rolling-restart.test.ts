@@ -66,6 +66,8 @@ async function statusOf(url: string): Promise<number> {
 }
 
 describe.each(['1', '2'])('DRAIN_DELAY_S with WORKERS=%s', (workers) => {
+  // F96: replicas restarted one after the other: `/readyz` says so first; no request is lost, each
+  // is charged once.
   it('makes /readyz answer 503 on both ports, takes requests meanwhile, then exits with status 0', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-drain-'));
     dataDirs.add(dataDir);
@@ -94,6 +96,7 @@ describe('two replicas behind a balancer that asks /readyz', () => {
     await postgres.stop();
   });
 
+  // F96
   it('are restarted one after the other under traffic, and no request is lost', async () => {
     const link = await openRedisLink(redis);
     const env = {

@@ -193,6 +193,11 @@ describePayments((bench) => {
   ];
 
   // An author must get the same outcome, whichever others used the same ids before.
+  // F146: a holder and an operator choose the same id, or one that looks like an id of the other:
+  // each request is done once; neither blocks, replays or reads the other.
+  // F147: a recharged charge with the id of a credit; a file of usage objects that names keys of
+  // others: refused: only request ids of the gateway, and only keys that the operator confirms; a
+  // credit names the charge that took its id before.
   it.each(sets.map((authors) => [authors.map(({ name }) => name).join(', '), authors] as const))(
     'do not meet: %s',
     async (_names, authors) => {
@@ -214,6 +219,7 @@ describePayments((bench) => {
     },
   );
 
+  // F146
   it('an operator cannot take the id of a redemption or of a first credit', async () => {
     const { call } = bench.gateway;
     const code = 'CODE-2026';
@@ -240,6 +246,7 @@ describePayments((bench) => {
     expect((await call('createKey', more)).account.balance_usd).toBe('102');
   });
 
+  // F147
   it('a credit names the charge that has its id, if one was booked before ids had a form', async () => {
     const { accountId, targetId } = await newPlace();
     const settled = await bench.gateway.running.appParts.store.settle(

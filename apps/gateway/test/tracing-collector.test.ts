@@ -61,6 +61,8 @@ async function send(
 const spansCounted = (outcome: string) => `gateway_trace_spans_total{outcome="${outcome}"}`;
 
 describe('a collector', () => {
+  // F116: the collector is down, or takes requests and never answers: requests are served; lost
+  // spans are counted, and logged once.
   it.each(['down', 'silent', 'refusing'])(
     'that is %s makes no request fail; the lost spans are counted and logged once',
     async (kind) => {
@@ -83,6 +85,7 @@ describe('a collector', () => {
     },
   );
 
+  // F116
   it('that never answers does not keep the gateway from stopping', async () => {
     const collector = await startSpanReceiver(() => undefined);
     const served = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });

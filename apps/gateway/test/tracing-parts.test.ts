@@ -30,6 +30,7 @@ function sampledOf(sampling: Sampling, parent?: { readonly traceFlags: 0 | 1 }):
 }
 
 describe('the sampler', () => {
+  // F117
   it.each([0, 0.01, 0.5, 1])(
     "never samples more than the operator's ratio, whatever the client sends: %d",
     (ratio) => {

@@ -320,6 +320,8 @@ describe("a client's traceparent", () => {
     expect(collector.text()).not.toContain(id);
   });
 
+  // F117: hostile `traceparent` and `tracestate`, from strangers or with keys: served as without
+  // them; no spans beyond the operator's ratio.
   it.each([
     ['of an invalid form', 'hello'],
     ['of zeros', `00-${'0'.repeat(32)}-${PARENT_ID}-01`],
@@ -346,6 +348,7 @@ describe("a client's traceparent", () => {
     expect(sent!.headers['tracestate']).toBeUndefined();
   });
 
+  // F117
   it.each([
     ['of 12,000 characters', `a=${'x'.repeat(12_000)}`],
     ['of 1,500 members', Array.from({ length: 1_500 }, (_, n) => `k${String(n)}=1`).join(',')],
@@ -369,6 +372,7 @@ describe("a client's traceparent", () => {
 });
 
 describe('requests without spans', () => {
+  // F117
   it('are those with an unknown key, and those that the limits of their key refuse', async () => {
     const { apiKey } = await gateway.createKey({ burst: 1, requests_per_minute: 1 });
     const headers = { traceparent: SAMPLED };
@@ -405,6 +409,7 @@ it('the collector gets the name of the service and the credential that the opera
   });
 });
 
+// F60
 it('no span has a prompt, an answer, a credential, a name or a quota', async () => {
   const { apiKey } = await gateway.createKey({ name: 'Ada Lovelace' });
   const ids: string[] = [];

@@ -448,6 +448,7 @@ describe('workers on the embedded default', () => {
     await usagesOf(later);
   });
 
+  // F208
   it('refuse uploads that stop, and the time for it is a setting', async () => {
     const gateway = await gatewayWith(STRICT_UPLOADS);
     const refused = occurrences(gateway, '"status":408');

@@ -146,6 +146,7 @@ describe('createChatStream', () => {
     expect(new Set(tiers.slice(-last))).toEqual(new Set([expected.serviceTier]));
   });
 
+  // F35
   it.each(vectors)('%s: has the same output at every split and line end', (_name, vector) => {
     const whole = pump(chatStream(vector), [bytesOf(vector)]).text;
     for (const lineEnd of ['\n', '\r\n', '\r']) {
