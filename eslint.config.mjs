@@ -197,6 +197,31 @@ export default tseslint.config(
   },
   importLayers('apps/gateway/src', GATEWAY_LAYERS),
   {
+    files: ['apps/dashboard/src/**/*.{ts,tsx}'],
+    ignores: ['apps/dashboard/src/shared/gateway-types.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: '/gateway/', message: 'Types of the gateway: gateway-types.ts.' }] },
+      ],
+    },
+  },
+  {
+    // The pages import these files, and nothing of the gateway's code may get into the pages.
+    files: ['apps/dashboard/src/shared/gateway-types.ts', 'apps/gateway/src/openapi/calls.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            ':matches(ImportDeclaration[importKind!="type"], ' +
+            ':matches(ExportNamedDeclaration, ExportAllDeclaration)[exportKind!="type"])',
+          message: 'Only types here.',
+        },
+      ],
+    },
+  },
+  {
     files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],
     ignores: ['packages/balance-store/src/generated/**'],
     plugins: { house: { rules: { 'no-import-cycle': noImportCycle } } },

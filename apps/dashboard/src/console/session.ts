@@ -4,15 +4,12 @@
  */
 
 import { signal } from '@preact/signals';
-import type { components, paths } from '../generated/admin.js';
 import { send } from '../shared/api.js';
 import type { Answer, Call, Failure } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
+import type { AdminCalls, Sent } from '../shared/gateway-types.js';
 
-/** What the admin port sends, by its name in the OpenAPI document. */
-export type Sent<Name extends keyof components['schemas']> = components['schemas'][Name];
-
-type Operator = Sent<'ConsoleSession'>;
+type Operator = Sent<'consoleSession'>;
 export type Right = Operator['may'][number];
 
 export type SessionState =
@@ -31,7 +28,7 @@ export function addressOf(path: string): string {
 }
 
 const sendTo = (path: string, given: Call) => send(addressOf(path), given);
-const callSession = callingEndpoints<paths>(sendTo);
+const callSession = callingEndpoints<AdminCalls>(sendTo);
 
 const LINK = /^#link=(.+)$/;
 
@@ -51,7 +48,7 @@ addEventListener('hashchange', () => {
 export async function restoreSession(): Promise<Answer<Operator>> {
   const opened = code;
   if (opened === undefined) return findSession(undefined);
-  const answer = await callSession('POST', '/console/link', { body: { code: opened } });
+  const answer = await callSession('POST /console/link', { body: { code: opened } });
   if (answer.ok) {
     code = undefined;
     session.value = { name: 'signed in', operator: answer.value };
@@ -75,7 +72,7 @@ const OTHER_WAYS =
 
 /** @param message - Says why the person has to sign in, if there is no session. */
 async function findSession(message: string | undefined): Promise<Answer<Operator>> {
-  const answer = await callSession('GET', '/console/session', {});
+  const answer = await callSession('GET /console/session', {});
   if (answer.ok) session.value = { name: 'signed in', operator: answer.value };
   else if (answer.failure.kind === 'unauthorized') {
     session.value = { name: 'signed out', message };
@@ -84,14 +81,14 @@ async function findSession(message: string | undefined): Promise<Answer<Operator
 }
 
 export async function signIn(token: string): Promise<Answer<Operator>> {
-  const answer = await callSession('POST', '/console/session', { body: { token } });
+  const answer = await callSession('POST /console/session', { body: { token } });
   if (answer.ok) session.value = { name: 'signed in', operator: answer.value };
   return answer;
 }
 
 /** If this fails, the cookie may still be valid, so the page does not claim to be signed out. */
 export async function signOut(): Promise<Failure | undefined> {
-  const answer = await callSession('DELETE', '/console/session', {});
+  const answer = await callSession('DELETE /console/session', {});
   if (!answer.ok && answer.failure.kind !== 'unauthorized') return answer.failure;
   session.value = { name: 'signed out', message: undefined };
   return undefined;
@@ -103,7 +100,7 @@ export function may(right: Right): boolean {
 }
 
 /** Calls the admin API. */
-export const call = callingEndpoints<paths>(async (path, given) => {
+export const call = callingEndpoints<AdminCalls>(async (path, given) => {
   const answer = await sendTo(path, given);
   if (!answer.ok && answer.failure.kind === 'unauthorized') {
     session.value = { name: 'signed out', message: 'Your session has ended. Sign in again.' };

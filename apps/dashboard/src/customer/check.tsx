@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { countText } from '../shared/count-text.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Empty, FailureNote, TableFrame, TextField, Time } from '../shared/parts.js';
 import type { Failure } from '../shared/api.js';
 import { dayAfter, lastDays } from '../shared/times.js';
@@ -9,7 +10,6 @@ import { compareUsages } from './comparison.js';
 import type { Comparison } from './comparison.js';
 import { readReceived } from '../shared/received-usage.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 const PAGE_CHARGES = 1000;
 const MOST_PAGES = 50;
@@ -93,11 +93,11 @@ async function readCharges(
   range: { readonly from: string; readonly until: string },
   onProgress: (text: string) => void,
 ) {
-  const charges: Sent<'Usage'>[] = [];
+  const charges: Sent<'usage'>[] = [];
   let cursor: string | undefined;
   let archivedUntil: string | null = null;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const answer = await call('GET', '/v1/dashboard/usage', {
+    const answer = await call('GET /v1/dashboard/usage', {
       query: { kind: 'charge', ...range, limit: PAGE_CHARGES, cursor },
     });
     if (!answer.ok) return answer;

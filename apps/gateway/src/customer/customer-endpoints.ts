@@ -21,7 +21,7 @@ export const dashboardEndpoints = [
   createLink,
   ...keyEndpoints,
   redeemPromoCodeEndpoint,
-];
+] as const;
 
 /** Served only if a provider is configured. */
-export const providerEndpoints = [...paymentEndpoints, takeStripeNotification];
+export const providerEndpoints = [...paymentEndpoints, takeStripeNotification] as const;

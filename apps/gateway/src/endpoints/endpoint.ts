@@ -2,6 +2,7 @@
 
 import type { RequestHandler } from 'express';
 import type { z } from 'zod';
+import type { DeepReadonly } from '../base/deep-readonly.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
@@ -32,7 +33,24 @@ export interface Endpoint {
   readonly status?: 204;
 }
 
+/** What a request with an input of this schema has. */
+export type InputOf<Input> = DeepReadonly<z.input<Input>>;
+
+/** What an endpoint with a result of this schema sends. */
+export type ResultOf<Result> = DeepReadonly<z.output<Result>>;
+
 /** An endpoint with the handler that serves it. */
 export interface Served<Parts> extends Endpoint {
   readonly serve: (parts: Parts) => RequestHandler;
+}
+
+/** The same, if the type checker is to know the method, the path and the schemas. */
+export type Declared<Declaration extends Endpoint, Parts> = Declaration &
+  Pick<Served<Parts>, 'serve'>;
+
+export function declare<const Declaration extends Endpoint, Parts>(
+  declaration: Declaration,
+  serve: Served<Parts>['serve'],
+): Declared<Declaration, Parts> {
+  return { ...declaration, serve };
 }

@@ -251,7 +251,7 @@ const entryMembers = {
   created_at: time,
 };
 
-const chargeEntry = z
+export const chargeEntry = z
   .strictObject({
     ...entryMembers,
     kind: z.literal('charge'),
@@ -262,7 +262,7 @@ const chargeEntry = z
     remarks: orNull(text),
   })
   .meta({ id: 'ChargeEntry' });
-const bookingEntry = z
+export const bookingEntry = z
   .strictObject({ ...entryMembers, ...bookingDetails, actor: text, note: orNull(text) })
   .meta({ id: 'BookingEntry' });
 export const entry = z.union([chargeEntry, bookingEntry]);
@@ -279,7 +279,7 @@ export const usage = z
     ...chargeDetails,
   })
   .meta({ id: 'Usage' });
-const credit = z
+export const credit = z
   .strictObject({
     object: z.literal('credit'),
     id: text,
@@ -587,7 +587,7 @@ export const link = z
   })
   .meta({ id: 'Link' });
 
-export const adminModel = z
+export const offeredModel = z
   .strictObject({
     object: z.literal('model'),
     id: text,

@@ -26,7 +26,7 @@ import { openApiEndpoint } from './openapi-route.js';
 import type { Port } from './openapi-route.js';
 
 /** The endpoints for clients, without those that need a payment provider. */
-export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & HealthParts>[] = [
+export const clientEndpoints = [
   // Express compares the paths in this order, so the endpoints of models come first.
   createMessage,
   countTokens,
@@ -41,13 +41,13 @@ export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & He
   describeGateway,
   openApiEndpoint('client'),
   ...healthEndpoints,
-];
+] as const satisfies readonly Served<ExchangeParts & CustomerParts & HealthParts>[];
 
 /** The endpoints of the admin port that need no operation: anybody may read them. */
-export const openAdminEndpoints: readonly Served<HealthParts>[] = [
+export const openAdminEndpoints = [
   openApiEndpoint('admin'),
   ...healthEndpoints,
-];
+] as const satisfies readonly Served<HealthParts>[];
 
 export const ENDPOINTS: Readonly<Record<Port, readonly Endpoint[]>> = {
   client: [...clientEndpoints, ...providerEndpoints],

@@ -15,7 +15,7 @@ import type { AdminToken, Right } from '../config/admin-tokens.js';
 import type { Reloader } from '../config/reloader.js';
 import type { Settings } from '../config/settings.js';
 import { NEXT_CURSOR, rangeHeaders } from '../customer/key-route.js';
-import type { Endpoint, Method } from '../endpoints/endpoint.js';
+import type { Endpoint, Method, Served } from '../endpoints/endpoint.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import type { TextFormat } from '../endpoints/text-format.js';
 import { addressGroup } from '../http/client-address.js';
@@ -84,10 +84,14 @@ export function createAdminApp(parts: AdminParts): Express {
   });
   app.use('/console', inviteToSend);
   app.use(['/console/session', '/console/link'], noStore);
-  addRoutes(app, [...sessionEndpoints, ...linkSessionEndpoints], ({ body, serve }) => [
-    ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
-    serve(parts),
-  ]);
+  addRoutes<Served<LinkParts>>(
+    app,
+    [...sessionEndpoints, ...linkSessionEndpoints],
+    ({ body, serve }) => [
+      ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
+      serve(parts),
+    ],
+  );
   app.use(
     '/admin',
     requireAdmin(parts),

@@ -4,8 +4,7 @@
  */
 
 import { z } from 'zod';
-import type { Right } from '../../config/admin-tokens.js';
-import type { Served } from '../../endpoints/endpoint.js';
+import { declare } from '../../endpoints/endpoint.js';
 import { conflict } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { badRequest, unauthorized } from '../../http/refusal.js';
@@ -22,17 +21,18 @@ export interface LinkParts extends SessionParts {
   readonly consolePage: PageFiles | undefined;
 }
 
-export const linkEndpoints: readonly (Served<LinkParts> & { readonly right: Right })[] = [
-  {
-    method: 'post',
-    path: '/admin/console-links',
-    id: 'makeConsoleLink',
-    credential: 'admin-token',
-    right: 'read',
-    summary: 'Makes a link that signs in to the console once, on the machine of the gateway',
-    result: schema.consoleLink,
-    serve:
-      ({ consoleLinks, consolePage }) =>
+export const linkEndpoints = [
+  declare(
+    {
+      method: 'post',
+      path: '/admin/console-links',
+      id: 'makeConsoleLink',
+      credential: 'admin-token',
+      right: 'read',
+      summary: 'Makes a link that signs in to the console once, on the machine of the gateway',
+      result: schema.consoleLink,
+    },
+    ({ consoleLinks, consolePage }: LinkParts) =>
       (req, res) => {
         // A session ends after twelve hours. With a link it could start the next one itself.
         if (req.headers.authorization === undefined) {
@@ -44,21 +44,23 @@ export const linkEndpoints: readonly (Served<LinkParts> & { readonly right: Righ
         const expires = new Date(expiresAt).toISOString();
         res.json({ object: 'console_link', path, expires_at: expires });
       },
-  },
-];
+  ),
+] as const;
 
 const linkInput = z.strictObject({ code: z.string().min(1).max(1_000) });
 
-export const linkSessionEndpoints: readonly Served<LinkParts>[] = [
-  {
-    method: 'post',
-    path: '/console/link',
-    id: 'useConsoleLink',
-    credential: 'none',
-    summary: 'Exchanges the code of a console link, which works once, for a cookie',
-    body: linkInput,
-    result: schema.consoleSession,
-    serve: (parts) => async (req, res) => {
+export const linkSessionEndpoints = [
+  declare(
+    {
+      method: 'post',
+      path: '/console/link',
+      id: 'useConsoleLink',
+      credential: 'none',
+      summary: 'Exchanges the code of a console link, which works once, for a cookie',
+      body: linkInput,
+      result: schema.consoleSession,
+    },
+    (parts: LinkParts) => async (req, res) => {
       const refusal = await refusalOfLogIn(req, parts);
       if (refusal !== undefined) {
         refuse(res, refusal);
@@ -74,8 +76,8 @@ export const linkSessionEndpoints: readonly Served<LinkParts>[] = [
       if (redemption.outcome === 'redeemed') startSession(req, res, redemption.token, parts);
       else refuse(res, redemption.outcome === 'used' ? USED : UNKNOWN);
     },
-  },
-];
+  ),
+] as const;
 
 const NEEDS_TOKEN = unauthorized(
   'authorization: a link is made with an admin token, not a session',

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../../base/times.js';
 import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
 import type { AdminToken } from '../../config/admin-tokens.js';
-import type { Served } from '../../endpoints/endpoint.js';
+import { declare } from '../../endpoints/endpoint.js';
 import * as schema from '../../endpoints/schemas.js';
 import { addressGroup } from '../../http/client-address.js';
 import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
@@ -39,43 +39,49 @@ const sessionInput = z.strictObject({
   token: z.string('must be an admin token').min(1).max(1_000),
 });
 
-export const sessionEndpoints: readonly Served<SessionParts>[] = [
-  {
-    method: 'get',
-    path: '/console/session',
-    id: 'showSession',
-    credential: 'session',
-    summary: 'Who is logged in to the console',
-    result: schema.consoleSession,
-    serve: (parts) => (req, res) => {
+export const sessionEndpoints = [
+  declare(
+    {
+      method: 'get',
+      path: '/console/session',
+      id: 'showSession',
+      credential: 'session',
+      summary: 'Who is logged in to the console',
+      result: schema.consoleSession,
+    },
+    (parts: SessionParts) => (req, res) => {
       const session = sessionOf(req, parts);
       if (session === undefined) refuse(res, NO_SESSION);
       else res.json(sessionView(renewed(session, req, res, parts), parts));
     },
-  },
-  {
-    method: 'post',
-    path: '/console/session',
-    id: 'logIn',
-    credential: 'none',
-    summary: 'Exchanges an admin token for a cookie',
-    body: sessionInput,
-    result: schema.consoleSession,
-    serve: (parts) => async (req, res) => {
+  ),
+  declare(
+    {
+      method: 'post',
+      path: '/console/session',
+      id: 'logIn',
+      credential: 'none',
+      summary: 'Exchanges an admin token for a cookie',
+      body: sessionInput,
+      result: schema.consoleSession,
+    },
+    (parts: SessionParts) => async (req, res) => {
       const found = await logInOf(req, parts);
       if ('refusal' in found) refuse(res, found.refusal);
       else startSession(req, res, found.token, parts);
     },
-  },
-  {
-    method: 'delete',
-    path: '/console/session',
-    id: 'logOut',
-    credential: 'none',
-    summary: 'Removes the cookie',
-    result: undefined,
-    status: 204,
-    serve: () => (req, res) => {
+  ),
+  declare(
+    {
+      method: 'delete',
+      path: '/console/session',
+      id: 'logOut',
+      credential: 'none',
+      summary: 'Removes the cookie',
+      result: undefined,
+      status: 204,
+    },
+    () => (req, res) => {
       if (originOf(req) === 'other') {
         refuse(res, OTHER_ORIGIN);
         return;
@@ -83,8 +89,8 @@ export const sessionEndpoints: readonly Served<SessionParts>[] = [
       clearCookies(res);
       res.status(204).end();
     },
-  },
-];
+  ),
+] as const;
 
 /** Requires an admin token or a session, and leaves the token in `res.locals`. */
 export function requireAdmin(parts: SessionParts): RequestHandler {
