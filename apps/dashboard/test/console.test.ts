@@ -175,8 +175,11 @@ describe('the console', () => {
     expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
     const { data } = await gateway.call('listLedger', { account_id: accountId, limit: 2 });
     expect(data[1]).toMatchObject({
-      ...{ kind: 'adjustment', amount_usd: '-0.5', reason: 'refund' },
-      ...{ reference: 'invoice 7', note: 'asked by phone' },
+      kind: 'adjustment',
+      amount_usd: '-0.5',
+      reason: 'refund',
+      reference: 'invoice 7',
+      note: 'asked by phone',
     });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();

@@ -273,7 +273,13 @@ describe('gateway serve', () => {
     const entries = new Map<string, { usage: { output_tokens: number } }>();
     for (let cursor: string | null = ''; cursor !== null;) {
       const page = await cli([
-        ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
+        'ledger',
+        'list',
+        '--kind',
+        'charge',
+        '--limit',
+        '1000',
+        '--json',
         ...(cursor === '' ? [] : ['--after', cursor]),
       ]);
       const { data, next_cursor } = JSON.parse(page.out);
@@ -449,7 +455,12 @@ describe('the command line', () => {
       external_id: null,
     });
     const adjusted = await cli([
-      ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
+      'accounts',
+      'adjust',
+      key.account_id,
+      '-1.6',
+      '--reason',
+      'refund',
     ]);
     expect(adjusted.out).toContain('more than 0.09999999999999 USD must be credited');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
