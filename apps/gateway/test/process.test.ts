@@ -645,14 +645,24 @@ describe('the command line', () => {
 
     const log = join(dataDir, 'gateway.log');
     const lines = output().split('\n');
-    writeFileSync(log, lines.filter((line) => line.startsWith('{')).join('\n'));
-    const missing = JSON.parse((await cli(['ledger', 'audit', '--witness', log, '--json'])).out);
+    const logged = lines.filter((line) => line.startsWith('{'));
+    writeFileSync(log, logged.join('\n'));
+    // As if two replicas had written it.
+    const logs = [0, 1].map((replica) => {
+      const path = join(dataDir, `gateway-${String(replica)}.log`);
+      writeFileSync(path, logged.filter((_line, index) => index % 2 === replica).join('\n'));
+      return path;
+    });
+    const missing = JSON.parse(
+      (await cli(['ledger', 'audit', '--witness', ...logs, '--json'])).out,
+    );
     expect(missing.witness).toMatchObject({
       compared: 8,
       differences: Array(3).fill({ found: expect.stringMatching(/^no charge$/) }),
     });
-    const recharge = (file: string) => cli(['ledger', 'recharge', '--witness', file, '--json']);
-    const booked = await recharge(log);
+    const recharge = (...files: readonly string[]) =>
+      cli(['ledger', 'recharge', '--witness', ...files, '--json']);
+    const booked = await recharge(...logs);
     expect([booked.code, JSON.parse(booked.out)]).toEqual([
       0,
       { booked: 3, charged_usd: expect.any(String), already_charged: 5, refused: [] },
