@@ -8,7 +8,7 @@ import { formatUsd, parseUsd } from './usd.js';
 /** The members of a charge that the customer's page and the console receive. */
 type ChargeFacts = Pick<
   Sent<'usage'>,
-  'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates'
+  'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates' | 'delivered'
 >;
 
 export const BOOKING_NAMES = {
@@ -80,11 +80,22 @@ export function OpenedCharge(props: {
           ['Request', requestId],
           ['Message of the upstream', charge.upstream_id],
           ...more,
+          ...deliveryFacts(charge),
           ['Endpoint', `${charge.endpoint}, ${charge.streamed ? 'streamed' : 'in one piece'}`],
         ]}
       />
     </div>
   );
+}
+
+/** A response is charged whole, also if its client left before the end. */
+function deliveryFacts({ delivered, usage }: ChargeFacts): readonly Fact[] {
+  if (delivered === null) return [];
+  const share = delivered.of_bytes === 0 ? 0 : (100 * delivered.bytes) / delivered.of_bytes;
+  const text =
+    `the client left after ${String(Math.floor(share))} % of the response, about ` +
+    `${String(delivered.output_tokens)} of ${String(usage.output_tokens)} output tokens`;
+  return [['Delivered', text]];
 }
 
 function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId: string }) {

@@ -78,6 +78,11 @@ function chargePairs(charge: Charge): Readonly<Record<string, string>> {
     'written off (USD)': charge.written_off_usd,
     'upstream id': charge.upstream_id ?? 'none',
     'upstream account': charge.upstream_account ?? 'none',
+    ...(charge.delivered === null
+      ? {}
+      : {
+          'sent before the client left': `${String(charge.delivered.bytes)} of ${String(charge.delivered.of_bytes)} bytes, about ${String(charge.delivered.output_tokens)} output tokens`,
+        }),
     remarks: charge.remarks ?? 'none',
   };
 }

@@ -229,6 +229,16 @@ const chargeDetails = {
   upstream_id: orNull(text),
   usage: tokens,
   rates,
+  delivered: orNull(
+    z.strictObject({
+      bytes: count,
+      of_bytes: count,
+      output_tokens: count.meta({ description: 'estimated by the share of the bytes' }),
+    }),
+  ).meta({
+    description:
+      'what was sent to a client that left before the end; null if it is not known to have left',
+  }),
 };
 
 const bookingDetails = {
@@ -314,6 +324,7 @@ export const entryRow = z
     reference: bookingDetails.reference,
     expires_at: bookingDetails.expires_at,
     key_id: text,
+    delivered_output_tokens: count,
   })
   .partial();
 

@@ -20,6 +20,7 @@ import type {
 } from '@gateway/balance-store';
 import type { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import { readDelivery, sentTokens } from '../ledger/delivery.js';
 import { eventDetails } from '../observe/notifications/event-details.js';
 import { csvOf } from './csv.js';
 import { entryRow, usageFigures } from './schemas.js';
@@ -211,6 +212,18 @@ function chargeDetails(entry: ChargeEntry) {
       cache_creation_1h_input_tokens: usage.cacheCreation1hInputTokens,
     },
     rates: ratesView(entry.rates),
+    delivered: deliveredView(entry),
+  };
+}
+
+/** What a client that left before the end of its response got of it. */
+function deliveredView({ remarks, usage }: ChargeEntry) {
+  const delivery = readDelivery(remarks);
+  if (delivery === undefined) return null;
+  return {
+    bytes: delivery.sentBytes,
+    of_bytes: delivery.bytes,
+    output_tokens: sentTokens(delivery, usage.outputTokens),
   };
 }
 
@@ -367,7 +380,7 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     balance_after_usd: formatUsd(entry.balanceAfter),
   };
   if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
-  const { usage, rates, upstream_id: _, ...details } = chargeDetails(entry);
+  const { usage, rates, delivered, upstream_id: _, ...details } = chargeDetails(entry);
   return {
     ...common,
     ...details,
@@ -378,5 +391,6 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     rate_cache_write_5m: rates.cache_write_5m,
     rate_cache_write_1h: rates.cache_write_1h,
     key_id: entry.keyId,
+    ...(delivered === null ? {} : { delivered_output_tokens: delivered.output_tokens }),
   };
 }

@@ -15,6 +15,7 @@ import type { ByteBudget, ByteReservation } from '../../base/byte-budget.js';
 import { sendRefusal } from '../../http/refusal.js';
 import type { Refusal, RefusalContext } from '../../http/refusal.js';
 import type { StreamOutput } from '../../http/response-format.js';
+import type { Delivery } from '../../ledger/delivery.js';
 import { encoded, endWithBody } from './write-text.js';
 
 export interface ClientPatience {
@@ -52,6 +53,11 @@ export class ClientResponse {
    */
   #queue: (Uint8Array | string)[] = [];
   #hasLeft = false;
+  /** Bytes of the response that were written, and those for which the client had left. */
+  #writtenBytes = 0;
+  #missedBytes = 0;
+  /** Of the written bytes, those that had not left this process when the client left. */
+  #unsentBytes = 0;
   #isUpstreamOver = false;
   #unsent: ByteReservation | undefined;
   #pauseTimer: NodeJS.Timeout | undefined;
@@ -73,6 +79,19 @@ export class ClientResponse {
     return this.#hasLeft;
   }
 
+  /**
+   * How much the client got, if it has left.
+   *
+   * @param rest - The end of the response, which was not written yet.
+   */
+  deliveryWith(rest: StreamOutput | Uint8Array): Delivery | undefined {
+    if (!this.#hasLeft) return undefined;
+    const sentBytes = Math.max(0, this.#writtenBytes - this.#unsentBytes);
+    const queued = this.#queue.reduce((sum, { length }) => sum + length, 0);
+    const bytes = this.#writtenBytes + this.#missedBytes + queued + bytesOf(rest);
+    return { sentBytes, bytes };
+  }
+
   startStream(headers: Readonly<Record<string, string>>): void {
     this.#res.writeHead(200, { ...headers, ...STREAM_HEADERS });
   }
@@ -83,7 +102,10 @@ export class ClientResponse {
    * is sent in one write with the end.
    */
   queue(output: StreamOutput): void {
-    if (this.#hasLeft) return;
+    if (this.#hasLeft) {
+      this.#missedBytes += bytesOf(output);
+      return;
+    }
     if (this.#queue.length === 0) process.nextTick(this.#onTickEnd);
     this.#add(output);
   }
@@ -96,7 +118,11 @@ export class ClientResponse {
 
   /** @param piece - as {@link encoded} returns it */
   write(piece: Uint8Array | string): void {
-    if (this.#hasLeft) return;
+    if (this.#hasLeft) {
+      this.#missedBytes += piece.length;
+      return;
+    }
+    this.#writtenBytes += piece.length;
     if (this.#res.write(piece, 'latin1')) this.#unsent?.release();
     else if (!this.#isUpstreamOver) this.#holdBack();
   }
@@ -156,6 +182,7 @@ export class ClientResponse {
     this.#res.req.socket.off('close', this.#onClose);
     if (this.#hasLeft || this.#res.writableFinished) return;
     this.#hasLeft = true;
+    this.#unsentBytes = this.#res.writableLength;
     this.#unsent?.release();
     this.#endPause();
     this.#options.onLeave();
@@ -210,6 +237,12 @@ export class ClientResponse {
     });
     this.#res.setTimeout(this.#options.patience.clientStallMs, () => this.#res.destroy());
   }
+}
+
+function bytesOf(output: StreamOutput | Uint8Array): number {
+  if (typeof output === 'string') return Buffer.byteLength(output);
+  if (output instanceof Uint8Array) return output.length;
+  return output.reduce((sum, { length }) => sum + length, 0);
 }
 
 const STREAM_HEADERS = {

@@ -205,7 +205,7 @@ class Relay implements UpstreamListener {
     const timer = setTimeout(() => {
       this.#client.flush();
     }, PROMPT_CHARGE_MS);
-    const settled = await this.#settle(end.usage, end).finally(() => {
+    const settled = await this.#settle(end.usage, end, end.tail).finally(() => {
       clearTimeout(timer);
     });
     if (settled.outcome === 'charged') {
@@ -227,7 +227,7 @@ class Relay implements UpstreamListener {
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       return;
     }
-    const settled = await this.#settle(message.usage, message);
+    const settled = await this.#settle(message.usage, message, undefined);
     if (settled.outcome === 'lost') this.#refuse(settled.refusal, { loss: settled.loss });
     else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
   }
@@ -248,7 +248,7 @@ class Relay implements UpstreamListener {
       this.#closeWithBody(reading.body, {}, {});
       return;
     }
-    const settled = await this.#settle(reading.usage, reading);
+    const settled = await this.#settle(reading.usage, reading, reading.body);
     if (settled.outcome === 'lost') {
       this.#refuse(settled.refusal, { loss: settled.loss });
       return;
@@ -297,8 +297,17 @@ class Relay implements UpstreamListener {
       readonly model?: string | undefined;
       readonly emptyRefusal?: string | undefined;
     },
+    /** The part of the response that is sent once it is charged; `undefined` if none is. */
+    rest: StreamOutput | Uint8Array | undefined,
   ): Promise<SettledResponse> {
-    const response = { usage, messageId, model, emptyRefusal, streamed: this.#upstream.isStream };
+    const response = {
+      usage,
+      messageId,
+      model,
+      emptyRefusal,
+      streamed: this.#upstream.isStream,
+      delivery: rest === undefined ? undefined : this.#client.deliveryWith(rest),
+    };
     const settled = await settleCharge(response, this.#exchange, this.#parts);
     if (settled.outcome === 'charged') await this.#keep();
     return settled;

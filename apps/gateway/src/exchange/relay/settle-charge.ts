@@ -7,6 +7,8 @@ import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading } from '@gateway/translator';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat } from '../../http/response-format.js';
+import { deliveryRemark } from '../../ledger/delivery.js';
+import type { Delivery } from '../../ledger/delivery.js';
 import type {
   Charge,
   ChargeRemark,
@@ -43,6 +45,8 @@ interface FinishedResponse {
   /** The category of a refusal without content; empty if it names none. */
   readonly emptyRefusal?: string | undefined;
   readonly streamed: boolean;
+  /** How much the client got, if it has left. */
+  readonly delivery?: Delivery | undefined;
 }
 
 /** How long a response waits for a database that does not answer. */
@@ -73,7 +77,7 @@ export async function settleCharge(
       requestId: exchange.requestId,
       price: unbilled === undefined ? price : { id: price.id, rates: UNBILLED_RATES },
       usage,
-      remarks: textOf(remarks, unbilled),
+      remarks: textOf(remarks, unbilled, response.delivery),
     },
     ...priced,
   ].map(({ price: { id, rates }, ...part }): Settlement => ({
@@ -231,9 +235,11 @@ function remarkOn(unknownMembers: readonly string[]): readonly ChargeRemark[] {
 function textOf(
   remarks: readonly ChargeRemark[],
   unbilled: string | undefined,
+  delivery: Delivery | undefined,
 ): string | undefined {
   const texts = remarks.map(({ detail, message }) => `${detail}: ${message}`);
   if (unbilled !== undefined) texts.unshift(unbilled);
+  if (delivery !== undefined) texts.unshift(deliveryRemark(delivery));
   return texts.length === 0 ? undefined : texts.join('; ');
 }
 
