@@ -1,8 +1,8 @@
 /**
- * Copies the gateway's version from its manifest into the other files that contain it: the
- * OpenAPI documents and the chart, whose `appVersion` is the default tag of the image. The last
- * step of `npm run release:version`. It needs no build, because the job of the release workflow
- * that runs it may write to the repository, and therefore runs as little code as possible.
+ * Copies the gateway's version from its manifest into the chart, whose `appVersion` is the default
+ * tag of the image. The last step of `npm run release:version`. It needs no build, because the job
+ * of the release workflow that runs it may write to the repository, and therefore runs as little
+ * code as possible.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,13 +10,6 @@ import { join } from 'node:path';
 import { root } from './setup.mjs';
 
 const { version } = JSON.parse(readFileSync(join(root, 'apps/gateway/package.json'), 'utf8'));
-
-for (const port of ['client', 'admin']) {
-  const file = join(root, `apps/gateway/openapi/${port}.json`);
-  const document = JSON.parse(readFileSync(file, 'utf8'));
-  document.info.version = version;
-  writeFileSync(file, `${JSON.stringify(document, undefined, 2)}\n`);
-}
 
 const chart = join(root, 'deploy/helm/gateway/Chart.yaml');
 const text = readFileSync(chart, 'utf8');

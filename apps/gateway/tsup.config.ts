@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { defineConfig } from 'tsup';
+
+const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
  * The packages in `dependencies` are imported when the gateway runs. OpenTelemetry is in
@@ -11,4 +16,14 @@ export default defineConfig({
   // The lowest version that `engines` in package.json names: nothing newer may be in the syntax.
   target: 'node22.19',
   sourcemap: true,
+  /** Writes the OpenAPI documents that this build serves, also to be compared with later ones. */
+  async onSuccess() {
+    const run = promisify(execFile);
+    await mkdir('dist/openapi', { recursive: true });
+    for (const port of ['client', 'admin']) {
+      const args = ['dist/main.js', 'openapi', port];
+      const { stdout } = await run(process.execPath, args, { maxBuffer: MOST_BYTES });
+      await writeFile(`dist/openapi/${port}.json`, stdout);
+    }
+  },
 });

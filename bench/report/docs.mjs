@@ -42,9 +42,11 @@ function measured(results, charts) {
     '## Memory',
     memoryTable(results, titles),
     '## CPU time per request, all processes: × the bare proxy',
-    workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream }) => {
-      if (bytesPerStream !== undefined) return undefined;
-      if (contestant === 'bare' && cpuUs !== undefined) return `${Math.round(cpuUs.median)} µs`;
+    workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream, latency }) => {
+      // Those with tables of their own.
+      if (bytesPerStream !== undefined || latency?.lastByteMs !== undefined) return undefined;
+      if (contestant === 'bare' && cpuUs !== undefined)
+        return `${Math.round(cpuUs.median).toLocaleString('en-US')} µs`;
       return ratio?.median.toFixed(2);
     }),
     '## Latency in ms: p50, p99',

@@ -1,15 +1,15 @@
 /**
- * Calls of endpoints accept what the OpenAPI document has, and nothing else. `npm run types`
+ * Calls of endpoints accept what the gateway declares, and nothing else. `npm run types`
  * compiles this file, and fails if the line after a `@ts-expect-error` has no type error.
  */
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { paths } from '../src/generated/admin.js';
 import type { Call } from '../src/shared/api.js';
 import { callingEndpoints } from '../src/shared/endpoints.js';
+import type { AdminCalls } from '../src/shared/gateway-types.js';
 
 const sent: { readonly path: string; readonly given: Call }[] = [];
-const call = callingEndpoints<paths>((path, given) => {
+const call = callingEndpoints<AdminCalls>((path, given) => {
   sent.push({ path, given });
   return Promise.resolve({ ok: true, value: undefined, text: '' });
 });
@@ -20,15 +20,15 @@ beforeEach(() => {
 describe('a call of an endpoint', () => {
   it('has the ids in its path, encoded', async () => {
     const path = { account_id: 'a/b c' };
-    await call('PATCH', '/admin/accounts/{account_id}', { path, body: { name: 'other' } });
+    await call('PATCH /admin/accounts/:account_id', { path, body: { name: 'other' } });
     expect(sent).toEqual([
       { path: '/admin/accounts/a%2Fb%20c', given: { method: 'PATCH', body: { name: 'other' } } },
     ]);
   });
 
   it('may leave out what is optional', async () => {
-    await call('GET', '/admin/accounts', {});
-    await call('GET', '/admin/accounts', { query: { name: undefined, limit: 5 } });
+    await call('GET /admin/accounts', {});
+    await call('GET /admin/accounts', { query: { name: undefined, limit: 5 } });
     expect(sent).toHaveLength(2);
   });
 
@@ -36,30 +36,30 @@ describe('a call of an endpoint', () => {
     const known = { name: 'a' };
     const unknown = { colour: 'red' };
     // @ts-expect-error - a parameter, also when it comes from another object
-    await call('GET', '/admin/accounts', { query: { ...known, ...unknown } });
+    await call('GET /admin/accounts', { query: { ...known, ...unknown } });
     // @ts-expect-error - a member of a body
-    await call('POST', '/admin/accounts', { body: { ...known, ...unknown } });
+    await call('POST /admin/accounts', { body: { ...known, ...unknown } });
     const usage = { request_id: 'r', input_tokens: 1, output_tokens: 1, ...unknown };
     // @ts-expect-error - a member of an item of a list
-    await call('POST', '/admin/ledger/witness', { body: { usages: [usage] } });
+    await call('POST /admin/ledger/witness', { body: { usages: [usage] } });
     // @ts-expect-error - a body where there is none
-    await call('GET', '/admin/today', { body: known });
+    await call('GET /admin/today', { body: known });
     // @ts-expect-error - a value of another type
-    await call('GET', '/admin/accounts', { query: { order: 'colour' } });
+    await call('GET /admin/accounts', { query: { order: 'colour' } });
     expect(sent).toHaveLength(5);
   });
 
   it('cannot lack what is required', async () => {
     // @ts-expect-error - the name
-    await call('POST', '/admin/accounts', { body: {} });
+    await call('POST /admin/accounts', { body: {} });
     // @ts-expect-error - the id
-    await call('GET', '/admin/accounts/{account_id}', {});
+    await call('GET /admin/accounts/:account_id', {});
     expect(sent).toHaveLength(2);
   });
 
-  it('cannot have a path that the document lacks', async () => {
+  it('cannot have a path that the gateway does not have', async () => {
     // @ts-expect-error - an unknown path
-    await call('GET', '/admin/colours', {});
+    await call('GET /admin/colours', {});
     expect(sent).toHaveLength(1);
   });
 });

@@ -3,14 +3,14 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 
 interface Props extends DialogCallbacks {
-  readonly account: Sent<'Account'>;
+  readonly account: Sent<'account'>;
 }
 
 /** Why an operator gives credit. The first two are credits, the others corrections. */
@@ -31,7 +31,7 @@ const TAKEN_FOR = [
   ['correction', 'Correction'],
 ] as const;
 
-type Booked = Pick<Sent<'TopUp'>, 'balance_usd' | 'replayed'>;
+type Booked = Pick<Sent<'topUp'>, 'balance_usd' | 'replayed'>;
 
 export function GiveCredit({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
@@ -71,7 +71,7 @@ export function GiveCredit({ account, ...callbacks }: Props) {
       confirm={`Give ${amount ?? ''} USD`}
       run={(actionId) =>
         isCredit
-          ? call('POST', '/admin/accounts/{account_id}/top-ups', {
+          ? call('POST /admin/accounts/:account_id/top-ups', {
               path: { account_id: account.id },
               body: {
                 top_up_id: actionId,
@@ -123,18 +123,18 @@ export function TakeBack({ account, ...callbacks }: Props) {
 }
 
 function adjust(
-  account: Sent<'Account'>,
+  account: Sent<'account'>,
   booked: {
     readonly id: string;
     /** Below zero if it is taken from the account. */
     readonly amount: string;
-    readonly reason: Sent<'Adjustment'>['reason'];
+    readonly reason: Sent<'adjustment'>['reason'];
     readonly reference: string | undefined;
     readonly note: string | undefined;
   },
 ) {
   const { id, amount, ...why } = booked;
-  return call('POST', '/admin/accounts/{account_id}/adjustments', {
+  return call('POST /admin/accounts/:account_id/adjustments', {
     path: { account_id: account.id },
     body: { adjustment_id: id, amount_usd: amount, ...why },
   });
@@ -209,7 +209,7 @@ export function Transfer({ account, ...callbacks }: Props) {
       warning={`${amount ?? ''} USD go to ${target.trim()}.`}
       confirm={`Transfer ${amount ?? ''} USD`}
       run={(actionId) =>
-        call('POST', '/admin/accounts/{account_id}/transfers', {
+        call('POST /admin/accounts/:account_id/transfers', {
           path: { account_id: account.id },
           body: {
             to_account_id: target.trim(),
@@ -288,7 +288,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
       changes={() => changes}
       confirm="Change the account"
       run={() =>
-        call('PATCH', '/admin/accounts/{account_id}', {
+        call('PATCH /admin/accounts/:account_id', {
           path: { account_id: account.id },
           body: {
             name: name.trim(),
@@ -321,7 +321,7 @@ export function ChangeAccountState({ account, ...callbacks }: Props) {
       confirm={`${isActive ? 'Suspend' : 'Resume'} the account`}
       isDangerous={isActive}
       run={() =>
-        call('POST', `/admin/accounts/{account_id}/${isActive ? 'suspend' : 'resume'}`, {
+        call(`POST /admin/accounts/:account_id/${isActive ? 'suspend' : 'resume'}`, {
           path: { account_id: account.id },
         })
       }
@@ -352,7 +352,7 @@ function given(text: string): string | undefined {
 }
 
 export function balanceChange(
-  { balance_usd: balance }: Pick<Sent<'Account'>, 'balance_usd'>,
+  { balance_usd: balance }: Pick<Sent<'account'>, 'balance_usd'>,
   amount: string,
 ) {
   return {

@@ -1,6 +1,7 @@
 /** The keys of an account, with the actions on each key. */
 
 import { useState } from 'preact/hooks';
+import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
 import { CreateKey } from '../shared/key-actions.js';
 import type { KeyDialogProps, KeyRequests } from '../shared/key-actions.js';
@@ -10,38 +11,37 @@ import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { EditLimits, ShareKey } from './key-actions.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 
-type Key = Sent<'Key'>;
+type Key = Sent<'key'>;
 
 /** @param accountId - The account in which keys are created. */
 function keyRequests(accountId: string): KeyRequests {
   return {
     create: ({ name, caps, scope, actionId }) =>
-      call('POST', '/admin/keys', {
+      call('POST /admin/keys', {
         headers: { 'Idempotency-Key': actionId },
         body: { name, scope, ...caps, account_id: accountId },
       }),
     rotate: ({ id }, graceSeconds, actionId) =>
-      call('POST', '/admin/keys/{key_id}/rotate', {
+      call('POST /admin/keys/:key_id/rotate', {
         path: { key_id: id },
         headers: { 'Idempotency-Key': actionId },
         body: { grace_seconds: graceSeconds },
       }),
     changeState: (id, action) =>
-      call('POST', `/admin/keys/{key_id}/${action}`, { path: { key_id: id } }),
+      call(`POST /admin/keys/:key_id/${action}`, { path: { key_id: id } }),
     changeCaps: (id, caps) =>
-      call('PATCH', '/admin/keys/{key_id}', { path: { key_id: id }, body: caps }),
+      call('PATCH /admin/keys/:key_id', { path: { key_id: id }, body: caps }),
   };
 }
 
 export function AccountKeys(props: {
-  readonly account: Sent<'Account'>;
+  readonly account: Sent<'account'>;
   readonly changed: () => void;
 }) {
   const { account, changed } = props;
   const list = usePages(`keys of ${account.id}`, (after, signal) =>
-    call('GET', '/admin/keys', { query: { account_id: account.id, limit: 100, after }, signal }),
+    call('GET /admin/keys', { query: { account_id: account.id, limit: 100, after }, signal }),
   );
   const [acting, setActing] = useState<'create' | ActingOn<Key>>();
   const callbacks = {

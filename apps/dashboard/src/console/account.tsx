@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { withQuery } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import {
   Badge,
   Count,
@@ -29,7 +30,6 @@ import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
 import { addressOf, call, may } from './session.js';
-import type { Sent } from './session.js';
 import { TrailList } from './trail.js';
 import { UsageCard } from './usage-card.js';
 
@@ -45,7 +45,7 @@ type Part = (typeof PARTS)[number][0];
 
 export function AccountPage({ id }: { readonly id: string }) {
   const account = useResource(`account ${id}`, (signal) =>
-    call('GET', '/admin/accounts/{account_id}', { path: { account_id: id }, signal }),
+    call('GET /admin/accounts/:account_id', { path: { account_id: id }, signal }),
   );
   const [part, setPart] = useState<Part>('ledger');
   // A change may add an entry to one of the lists below, so each change loads them again.
@@ -93,7 +93,7 @@ function StatementOf({ id }: { readonly id: string }) {
     <Statement
       fileName={`statement-${id}`}
       read={(query, signal) =>
-        call('GET', '/admin/accounts/{account_id}/statement', {
+        call('GET /admin/accounts/:account_id/statement', {
           path: { account_id: id },
           query,
           signal,
@@ -107,8 +107,8 @@ function StatementOf({ id }: { readonly id: string }) {
 }
 
 function Head(props: {
-  readonly account: Sent<'AccountWithCredits'>;
-  readonly all: Resource<Sent<'AccountWithCredits'>>;
+  readonly account: Sent<'accountWithCredits'>;
+  readonly all: Resource<Sent<'accountWithCredits'>>;
   readonly changed: () => void;
 }) {
   const { account, changed } = props;
@@ -184,7 +184,7 @@ function Head(props: {
   );
 }
 
-function Lots({ of }: { readonly of: Sent<'AccountWithCredits'> }) {
+function Lots({ of }: { readonly of: Sent<'accountWithCredits'> }) {
   return (
     <details>
       <summary>Credits that are left ({String(of.unspent.lots.length)})</summary>

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import { emptyText } from '../shared/filter-form.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -14,7 +15,6 @@ import { FindKey } from './find-key.js';
 import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 
 const COLUMNS = [
   { label: 'Account' },
@@ -29,7 +29,7 @@ export function Accounts() {
   const [isCreating, setIsCreating] = useState(false);
   const query = { name, external_id, order: orderNow(), limit: 200 };
   const list = usePages(JSON.stringify(query), (after, signal) =>
-    call('GET', '/admin/accounts', { query: { ...query, after }, signal }),
+    call('GET /admin/accounts', { query: { ...query, after }, signal }),
   );
   return (
     <div class="stack">
@@ -77,7 +77,7 @@ export function Accounts() {
   );
 }
 
-function Row({ account }: { readonly account: Sent<'Account'> }) {
+function Row({ account }: { readonly account: Sent<'account'> }) {
   const isUsedUp = parseUsd(account.balance_usd) <= 0n;
   return (
     <tr data-account={account.id}>
@@ -153,7 +153,7 @@ function CreateAccount(callbacks: DialogCallbacks) {
       ]}
       confirm="Create the account"
       run={(actionId) =>
-        call('POST', '/admin/accounts', {
+        call('POST /admin/accounts', {
           headers: { 'Idempotency-Key': actionId },
           body: {
             name: name.trim(),

@@ -3,27 +3,27 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure } from '../shared/api.js';
 import { countText } from '../shared/count-text.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
 import { Amount, Figure } from '../shared/figures.js';
 import { Badge, CodeBlock, Count, FailureNote, TableFrame, Time } from '../shared/parts.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 const POLL_MS = 500;
 
 export function Audit() {
-  const [job, setJob] = useState<Sent<'AuditJob'>>();
+  const [job, setJob] = useState<Sent<'auditJob'>>();
   const [failure, setFailure] = useState<Failure>();
   const [turn, setTurn] = useState(0);
 
-  function take(answer: Answer<Sent<'AuditJob'> | undefined>) {
+  function take(answer: Answer<Sent<'auditJob'> | undefined>) {
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) setJob(answer.value);
   }
 
   // Shows the latest audit: it may be running, or may have ended while no page was open.
   useEffect(() => {
-    void call('GET', '/admin/ledger/audits', {}).then((answer) => {
+    void call('GET /admin/ledger/audits', {}).then((answer) => {
       take(answer.ok ? { ...answer, value: answer.value.data[0] } : answer);
     });
   }, [turn]);
@@ -31,9 +31,7 @@ export function Audit() {
   useEffect(() => {
     if (job?.state !== 'running') return undefined;
     const timer = setTimeout(() => {
-      void call('GET', '/admin/ledger/audits/{audit_id}', { path: { audit_id: job.id } }).then(
-        take,
-      );
+      void call('GET /admin/ledger/audits/:audit_id', { path: { audit_id: job.id } }).then(take);
     }, POLL_MS);
     return () => {
       clearTimeout(timer);
@@ -41,7 +39,7 @@ export function Audit() {
   }, [job]);
 
   async function start() {
-    take(await call('POST', '/admin/ledger/audits', {}));
+    take(await call('POST /admin/ledger/audits', {}));
   }
 
   const isRunning = job?.state === 'running';
@@ -71,7 +69,7 @@ export function Audit() {
   );
 }
 
-function JobShown({ job }: { readonly job: Sent<'AuditJob'> }) {
+function JobShown({ job }: { readonly job: Sent<'auditJob'> }) {
   switch (job.state) {
     case 'running':
       return (
@@ -104,7 +102,7 @@ function JobShown({ job }: { readonly job: Sent<'AuditJob'> }) {
   }
 }
 
-function ReportShown({ report }: { readonly report: Sent<'Audit'> }) {
+function ReportShown({ report }: { readonly report: Sent<'audit'> }) {
   const money = [
     ['Credited', report.credited_usd],
     ['Adjusted', report.adjusted_usd],

@@ -1,14 +1,14 @@
 /** The figures of the provider and of the ledger for each day and model that differs, and why. */
 
+import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
 import { Count, Money, TableFrame, Time } from '../shared/parts.js';
 import { CLASSES } from '../shared/price-table.js';
 import { to } from '../shared/router.js';
 import { sumUsd } from '../shared/usd.js';
-import type { Sent } from './session.js';
 
-type Difference = Sent<'ProviderReconciliation'>['differences'][number];
+type Difference = Sent<'providerReconciliation'>['differences'][number];
 type Item = Difference['items'][number];
 type Explanation = Difference['requests'][number];
 

@@ -5,13 +5,13 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Money, TextField } from '../shared/parts.js';
 import { usdOfCents } from '../shared/usd.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 export function CreditUnbooked(props: {
-  readonly of: Sent<'UnbookedPayment'>;
+  readonly of: Sent<'unbookedPayment'>;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
@@ -50,7 +50,7 @@ export function CreditUnbooked(props: {
       warning="Do not pay it back in the provider's dashboard as well."
       confirm={`Credit ${amount} USD`}
       run={() =>
-        call('POST', '/admin/accounts/{account_id}/top-ups', {
+        call('POST /admin/accounts/:account_id/top-ups', {
           path: { account_id: account.trim() },
           body: {
             top_up_id: `stripe:${of.reference}`,

@@ -5,6 +5,7 @@
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { readReceived } from '../shared/received-usage.js';
@@ -12,7 +13,6 @@ import { changeQuery, route, to } from '../shared/router.js';
 import { EntryDetails } from './ledger.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 export function Dispute() {
   const { request_id: id = '' } = route.value.query;
@@ -40,7 +40,7 @@ const STATES = {
 
 function RequestShown({ id }: { readonly id: string }) {
   const request = useResource(id, (signal) =>
-    call('GET', '/admin/requests/{request_id}', { path: { request_id: id }, signal }),
+    call('GET /admin/requests/:request_id', { path: { request_id: id }, signal }),
   );
   return (
     <Loaded of={request} what="the request">
@@ -83,7 +83,7 @@ interface Outcome {
   /** Why the text cannot be compared, as a sentence without its full stop. */
   readonly problem?: string;
   readonly failure?: Failure;
-  readonly verdict?: Sent<'WitnessComparison'>;
+  readonly verdict?: Sent<'witnessComparison'>;
 }
 
 function CompareUsage({ requestId }: { readonly requestId: string }) {
@@ -109,7 +109,7 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
     setOutcome(undefined);
     changeQuery({ request_id: usage.givenId });
     const { input, output, cacheRead, cacheWrite } = usage.tokens;
-    const answer = await call('POST', '/admin/ledger/witness', {
+    const answer = await call('POST /admin/ledger/witness', {
       body: {
         usages: [
           {
@@ -167,7 +167,7 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
   );
 }
 
-function VerdictShown({ verdict }: { readonly verdict: Sent<'WitnessComparison'> }) {
+function VerdictShown({ verdict }: { readonly verdict: Sent<'witnessComparison'> }) {
   const [difference] = verdict.differences;
   return (
     <div class={`note ${difference === undefined ? 'good' : 'bad'}`} role="status">

@@ -1,13 +1,13 @@
 /** The notifications, which can be filtered by whether they were delivered. */
 
 import { countText } from '../shared/count-text.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Badge, Choice, Time, optionOf } from '../shared/parts.js';
 import { changeQuery, route } from '../shared/router.js';
 import { AccountLink } from './account-link.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 const STATES = [
   ['undelivered', 'Given up'],
@@ -32,7 +32,7 @@ export function Events() {
     limit: 100,
   } as const;
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET', '/admin/events', { query: { ...query, cursor }, signal }),
+    call('GET /admin/events', { query: { ...query, cursor }, signal }),
   );
   return (
     <section class="card" aria-label="Notifications">
@@ -70,7 +70,7 @@ export function Events() {
   );
 }
 
-function Delivery({ of }: { readonly of: Sent<'Event'> }) {
+function Delivery({ of }: { readonly of: Sent<'event'> }) {
   if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
   const attempts = countText(of.attempts, 'attempt');
   // Only the gateway's own reason has no attempt: it gave up because there is no receiver.

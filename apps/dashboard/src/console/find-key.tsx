@@ -2,18 +2,18 @@
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { FailureNote, TextField } from '../shared/parts.js';
 import { to } from '../shared/router.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 export function FindKey() {
   const [credential, setCredential] = useState('');
-  const [found, setFound] = useState<Sent<'Key'>>();
+  const [found, setFound] = useState<Sent<'key'>>();
   const [failure, setFailure] = useState<Failure>();
 
   async function find() {
-    const answer = await call('POST', '/admin/keys/find', { body: { api_key: credential.trim() } });
+    const answer = await call('POST /admin/keys/find', { body: { api_key: credential.trim() } });
     setFound(answer.ok ? answer.value : undefined);
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) setCredential('');

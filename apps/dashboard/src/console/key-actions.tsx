@@ -3,13 +3,13 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { TextField } from '../shared/parts.js';
 import { LinkDialog } from '../shared/read-link.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 interface Props extends DialogCallbacks {
-  readonly of: Sent<'Key'>;
+  readonly of: Sent<'key'>;
 }
 
 const LIMITS = [
@@ -58,7 +58,7 @@ export function EditLimits({ of, ...callbacks }: Props) {
       }
       confirm="Change the limits"
       run={() =>
-        call('PATCH', '/admin/keys/{key_id}', {
+        call('PATCH /admin/keys/:key_id', {
           path: { key_id: of.id },
           body: {
             concurrency: changedTo('concurrency'),
@@ -81,7 +81,7 @@ export function ShareKey({ of, ...callbacks }: Props) {
       keyText="the key"
       clientUrl=""
       make={(seconds) =>
-        call('POST', '/admin/keys/{key_id}/links', {
+        call('POST /admin/keys/:key_id/links', {
           path: { key_id: of.id },
           body: { expires_in_seconds: seconds },
         })

@@ -24,7 +24,7 @@ export function Keys() {
   const { name = '', external_id = '' } = route.value.query;
   const query = { name, external_id, order: orderNow(), limit: 200 };
   const list = usePages(JSON.stringify(query), (after, signal) =>
-    call('GET', '/admin/keys', { query: { ...query, after }, signal }),
+    call('GET /admin/keys', { query: { ...query, after }, signal }),
   );
   return (
     <div class="stack">

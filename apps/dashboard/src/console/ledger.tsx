@@ -3,6 +3,7 @@
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
 import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Facts, Money, Time, optionOf } from '../shared/parts.js';
@@ -12,9 +13,8 @@ import { route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { AccountLink } from './account-link.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
-type Entry = Sent<'ChargeEntry'> | Sent<'BookingEntry'>;
+type Entry = Sent<'chargeEntry'> | Sent<'bookingEntry'>;
 
 const KINDS = [
   ['all', 'Everything'],
@@ -40,7 +40,7 @@ const FILTERS = [
 ] as const;
 
 export function Ledger() {
-  const models = useResource('models', (signal) => call('GET', '/admin/models', { signal }));
+  const models = useResource('models', (signal) => call('GET /admin/models', { signal }));
   const offers = (models.value?.data ?? []).map(({ id }) => id);
   return (
     <section class="card" aria-label="Ledger">
@@ -80,7 +80,7 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
     limit: 50,
   };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET', '/admin/ledger', { query: { ...query, cursor }, signal }),
+    call('GET /admin/ledger', { query: { ...query, cursor }, signal }),
   );
   // A balance changes by what stands in the list only if all of it belongs to one account and
   // nothing is left out.
@@ -94,7 +94,7 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
       <SaveCsv
         fileName="ledger"
         read={(cursor) =>
-          call('GET', '/admin/ledger', { query: { ...query, limit: 1_000, format: 'csv', cursor } })
+          call('GET /admin/ledger', { query: { ...query, limit: 1_000, format: 'csv', cursor } })
         }
       />
       <PagedTable

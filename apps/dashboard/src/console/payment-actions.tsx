@@ -3,16 +3,16 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { amountProblem, balanceChange, positive } from './account-actions.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 export function SendPaymentLink({
   account,
   ...callbacks
-}: DialogCallbacks & { readonly account: Sent<'Account'> }) {
+}: DialogCallbacks & { readonly account: Sent<'account'> }) {
   const [text, setText] = useState('');
   const amount = positive(text);
   return (
@@ -31,7 +31,7 @@ export function SendPaymentLink({
       ]}
       confirm="Make the link"
       run={(actionId) =>
-        call('POST', '/admin/accounts/{account_id}/payments', {
+        call('POST /admin/accounts/:account_id/payments', {
           path: { account_id: account.id },
           // A changed amount starts another payment, with a page of its own.
           body: { request_id: `${actionId}-${amount ?? ''}`, amount_usd: amount ?? '' },
@@ -56,7 +56,7 @@ export function SendPaymentLink({
 }
 
 export function RefundPayment(
-  props: DialogCallbacks & { readonly of: Sent<'PaymentMoney'>; readonly account: Sent<'Account'> },
+  props: DialogCallbacks & { readonly of: Sent<'paymentMoney'>; readonly account: Sent<'account'> },
 ) {
   const { of, account, ...callbacks } = props;
   const [text, setText] = useState(suggested(of));
@@ -92,7 +92,7 @@ export function RefundPayment(
       confirm={`Refund ${amount ?? ''} USD`}
       isDangerous
       run={(actionId) =>
-        call('POST', '/admin/payments/{payment_id}/refunds', {
+        call('POST /admin/payments/:payment_id/refunds', {
           path: { payment_id: of.id },
           // The id does not contain the amount. If the answer to a refund was lost and the person
           // then changes the amount, the gateway refuses the second refund.
@@ -113,7 +113,7 @@ export function RefundPayment(
 const CENT_UNITS = 10n ** 12n;
 
 /** The unspent part of the payment that can be refunded, in whole cents. */
-function suggested({ unspent_usd, refundable_usd }: Sent<'PaymentMoney'>): string {
+function suggested({ unspent_usd, refundable_usd }: Sent<'paymentMoney'>): string {
   const [unspent, refundable] = [parseUsd(unspent_usd), parseUsd(refundable_usd)];
   const least = unspent < refundable ? unspent : refundable;
   return least <= 0n ? '' : formatUsd((least / CENT_UNITS) * CENT_UNITS);

@@ -7,6 +7,7 @@ import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
 import type { Answer } from '../shared/api.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Empty, Loaded, Money, Time } from '../shared/parts.js';
@@ -15,9 +16,8 @@ import { useResource } from '../shared/resource.js';
 import { AccountLink } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 
-type Payment = Sent<'Payment'>;
+type Payment = Sent<'payment'>;
 
 const COLUMNS = [
   { label: 'Payment' },
@@ -36,7 +36,7 @@ export function PaymentList(props: {
   const { accountId, changed } = props;
   const query = { account_id: accountId, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET', '/admin/payments', { query: { ...query, cursor }, signal }),
+    call('GET /admin/payments', { query: { ...query, cursor }, signal }),
   );
   const isOfOne = changed !== undefined;
   if (isNotConfigured(list.failure)) return <NotConfigured />;
@@ -106,8 +106,8 @@ function Row(props: {
 }
 
 interface Opened {
-  readonly payment: Sent<'PaymentMoney'>;
-  readonly account: Sent<'Account'>;
+  readonly payment: Sent<'paymentMoney'>;
+  readonly account: Sent<'account'>;
 }
 
 function Details({ of, changed }: { readonly of: Payment; readonly changed: () => void }) {
@@ -175,8 +175,8 @@ function Details({ of, changed }: { readonly of: Payment; readonly changed: () =
 
 async function open(of: Payment, signal: AbortSignal): Promise<Answer<Opened>> {
   const [payment, account] = await Promise.all([
-    call('GET', '/admin/payments/{payment_id}', { path: { payment_id: of.id }, signal }),
-    call('GET', '/admin/accounts/{account_id}', { path: { account_id: of.account_id }, signal }),
+    call('GET /admin/payments/:payment_id', { path: { payment_id: of.id }, signal }),
+    call('GET /admin/accounts/:account_id', { path: { account_id: of.account_id }, signal }),
   ]);
   if (!payment.ok) return payment;
   if (!account.ok) return account;

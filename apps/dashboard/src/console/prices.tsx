@@ -1,22 +1,22 @@
 /** The price table in force, compared with the models that the upstream offers. */
 
 import { countText } from '../shared/count-text.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { CLASSES, PriceTable } from '../shared/price-table.js';
 import type { Price } from '../shared/price-table.js';
 import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
-type TableModel = Sent<'OfferedModel'>;
-type ModelComparison = Sent<'ModelComparison'>;
+type TableModel = Sent<'offeredModel'>;
+type ModelComparison = Sent<'modelComparison'>;
 
 export function Prices() {
-  const models = useResource('models', (signal) => call('GET', '/admin/models', { signal }));
+  const models = useResource('models', (signal) => call('GET /admin/models', { signal }));
   const comparison = useResource(
     'models/upstream',
-    (signal) => call('GET', '/admin/models/upstream', { signal }),
+    (signal) => call('GET /admin/models/upstream', { signal }),
     // The upstream is asked once.
     { isLive: false },
   );

@@ -29,7 +29,7 @@ export function PromoCodes() {
 
 function List() {
   const list = usePages('codes', (cursor, signal) =>
-    call('GET', '/admin/promo-codes', { query: { limit: 50, cursor }, signal }),
+    call('GET /admin/promo-codes', { query: { limit: 50, cursor }, signal }),
   );
   const [isCreating, setIsCreating] = useState(false);
   return (
@@ -147,7 +147,7 @@ function CreateCode(callbacks: DialogCallbacks) {
       ]}
       confirm="Create the code"
       run={() =>
-        call('POST', '/admin/promo-codes', {
+        call('POST /admin/promo-codes', {
           body: {
             code: name,
             amount_usd: amount ?? '',

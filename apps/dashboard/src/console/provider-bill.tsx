@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
 import { Amount } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
@@ -10,7 +11,6 @@ import { dayAfter, lastDays } from '../shared/times.js';
 import { commaProblem, readTypedUsd } from '../shared/usd.js';
 import { DifferenceList } from './bill-differences.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 /**
  * The days are in the address, so that a comparison can be shared. The comparison starts as soon as
@@ -97,7 +97,7 @@ function Compared({ of }: { readonly of: Chosen }) {
   const comparison = useResource(
     'comparison',
     (signal) =>
-      call('GET', '/admin/reconciliation', {
+      call('GET /admin/reconciliation', {
         query: {
           from: of.from,
           until: dayAfter(of.until),
@@ -130,7 +130,7 @@ function NoReports() {
   );
 }
 
-function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
+function Result({ of }: { readonly of: Sent<'providerReconciliation'> }) {
   const { differences, compared, upstreams } = of;
   const isSame = differences.length === 0;
   return (

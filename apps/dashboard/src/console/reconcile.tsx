@@ -3,14 +3,14 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Answer, Failure } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Count, Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { AccountLink } from './account-link.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 import { Cents } from './unbooked.js';
 
-type Reconciliation = Sent<'Reconciliation'>;
+type Reconciliation = Sent<'reconciliation'>;
 
 const DAYS = 7;
 
@@ -21,7 +21,7 @@ interface Range {
 
 /** @param days - The first and the last day, both included, in UTC. */
 function compare(days: Range, mode: 'compare' | 'apply'): Promise<Answer<Reconciliation>> {
-  return call('POST', '/admin/payments/reconcile', {
+  return call('POST /admin/payments/reconcile', {
     body: {
       from: `${days.from}T00:00:00Z`,
       until: `${dayAfter(days.until)}T00:00:00Z`,

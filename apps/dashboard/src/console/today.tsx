@@ -2,12 +2,12 @@
 
 import type { Answer } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 import { UsageCard } from './usage-card.js';
 
 export function Today() {
@@ -21,7 +21,7 @@ export function Today() {
 }
 
 function Summary() {
-  const summary = useResource('today', (signal) => call('GET', '/admin/today', { signal }));
+  const summary = useResource('today', (signal) => call('GET /admin/today', { signal }));
   return (
     <Loaded of={summary} what="the summary">
       {({ day, spend, ledger, gateway, sends_events: sendsEvents }) => (
@@ -59,7 +59,7 @@ function Attention({
   ledger,
   gateway,
   sendsEvents,
-}: Pick<Sent<'Today'>, 'ledger' | 'gateway'> & { readonly sendsEvents: boolean }) {
+}: Pick<Sent<'today'>, 'ledger' | 'gateway'> & { readonly sendsEvents: boolean }) {
   const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
   const refused = gateway?.upstream.account_refused ?? 0;
   const lines = [
@@ -78,6 +78,17 @@ function Attention({
             <CountBadge of={count} /> {what}
           </li>
         ))}
+        {gateway?.upstream.credentials
+          .filter(({ outcome }) => outcome !== 'accepted')
+          .map(({ account, outcome, reason, checked_at: at }) => (
+            <li key={account ?? ''}>
+              <Badge tone={outcome === 'refused' ? 'bad' : 'warning'}>{outcome}</Badge>{' '}
+              {account === null
+                ? 'our key of the upstream'
+                : `the key of upstream account ${account}`}
+              , asked <Time iso={at} />: {reason}
+            </li>
+          ))}
         <li>
           {sendsEvents ? (
             <>
@@ -107,7 +118,7 @@ function CountBadge({ of }: { readonly of: number }) {
   return <Badge tone={of === 0 ? 'good' : 'warning'}>{of === 0 ? 'no' : of}</Badge>;
 }
 
-function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'Today'>['gateway']> }) {
+function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'today'>['gateway']> }) {
   const { requests, first_byte_ms: firstByte, upstream, since } = gateway;
   return (
     <section class="card" aria-label="Traffic">
@@ -154,7 +165,7 @@ function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'Today'>['gat
   );
 }
 
-function statusesOf({ requests, upstream }: NonNullable<Sent<'Today'>['gateway']>) {
+function statusesOf({ requests, upstream }: NonNullable<Sent<'today'>['gateway']>) {
   const all = [...requests, ...upstream.responses].map(({ status }) => status);
   return [...new Set(all)].sort();
 }
@@ -211,7 +222,7 @@ function TopAccounts() {
 interface TopAccount {
   readonly id: string;
   readonly name: string;
-  readonly sum: Sent<'UsageSum'>;
+  readonly sum: Sent<'usageSum'>;
 }
 
 /** Adds the names of the accounts to the sums, which have only their ids. */
@@ -219,7 +230,7 @@ async function loadTop(
   days: readonly string[],
   signal: AbortSignal,
 ): Promise<Answer<readonly TopAccount[]>> {
-  const sums = await call('GET', '/admin/usage', {
+  const sums = await call('GET /admin/usage', {
     query: { by: 'account', sort: 'charged', top: 10, ...rangeOf(days) },
     signal,
   });
@@ -227,7 +238,7 @@ async function loadTop(
   const value = await Promise.all(
     sums.value.data.map(async (sum) => {
       const id = sum.account_id ?? '';
-      const account = await call('GET', '/admin/accounts/{account_id}', {
+      const account = await call('GET /admin/accounts/:account_id', {
         path: { account_id: id },
         signal,
       });

@@ -45,7 +45,7 @@ export function TrailList(of: {
 }) {
   const query = { account_id: of.accountId, key_id: of.keyId, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET', '/admin/trail', { query: { ...query, cursor }, signal }),
+    call('GET /admin/trail', { query: { ...query, cursor }, signal }),
   );
   return (
     <PagedTable

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Money, Time } from '../shared/parts.js';
@@ -10,7 +11,6 @@ import { AccountLink } from './account-link.js';
 import { NotConfigured } from './payment-list.js';
 import { CreditUnbooked } from './credit-unbooked.js';
 import { call, may } from './session.js';
-import type { Sent } from './session.js';
 
 const COLUMNS = [
   { label: 'What' },
@@ -23,9 +23,9 @@ const COLUMNS = [
 
 export function Unbooked() {
   const list = usePages('unbooked', (cursor, signal) =>
-    call('GET', '/admin/payments/unbooked', { query: { limit: 50, cursor }, signal }),
+    call('GET /admin/payments/unbooked', { query: { limit: 50, cursor }, signal }),
   );
-  const [crediting, setCrediting] = useState<Sent<'UnbookedPayment'>>();
+  const [crediting, setCrediting] = useState<Sent<'unbookedPayment'>>();
   if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <>

@@ -19,7 +19,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
     account_id: accountId,
   };
   const sums = useResource(JSON.stringify(query), (signal) =>
-    call('GET', '/admin/usage', { query, signal }),
+    call('GET /admin/usage', { query, signal }),
   );
   return (
     <section class="card" aria-label="Usage">
@@ -33,7 +33,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
             <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
             <SaveCsv
               fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
-              read={() => call('GET', '/admin/usage', { query: { ...query, format: 'csv' } })}
+              read={() => call('GET /admin/usage', { query: { ...query, format: 'csv' } })}
             />
           </div>
         }

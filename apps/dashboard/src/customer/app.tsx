@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { Freshness } from '../shared/freshness.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
@@ -15,7 +16,6 @@ import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
-import type { Sent } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
 import { Usage } from './usage.js';
@@ -57,9 +57,9 @@ export function App() {
 interface Tab {
   readonly path: string;
   readonly label: string;
-  readonly content: (overview: Sent<'AccountOverview'>) => ComponentChildren;
+  readonly content: (overview: Sent<'accountOverview'>) => ComponentChildren;
   /** Whether the key may see the part. Absent: every key may. */
-  readonly isFor?: (overview: Sent<'AccountOverview'>) => boolean;
+  readonly isFor?: (overview: Sent<'accountOverview'>) => boolean;
 }
 
 const TABS: readonly Tab[] = [
@@ -81,7 +81,7 @@ const TABS: readonly Tab[] = [
       <section class="card" aria-label="Statement">
         <Statement
           fileName="statement"
-          read={(query, signal) => call('GET', '/v1/dashboard/statement', { query, signal })}
+          read={(query, signal) => call('GET /v1/dashboard/statement', { query, signal })}
         />
       </section>
     ),
@@ -106,7 +106,7 @@ const TABS: readonly Tab[] = [
 
 function SignedIn() {
   const overview = useResource('account', (signal) =>
-    call('GET', '/v1/dashboard/account', { signal }),
+    call('GET /v1/dashboard/account', { signal }),
   );
   const gateway = useResource('gateway', describeGateway);
   const [first = 'usage'] = route.value.path;

@@ -4,16 +4,16 @@ import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Change } from '../shared/actions.js';
 import { Figure } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, returned } from './paying.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 import { LeavingNote, amountProblem, failureText } from './top-up.js';
 import type { Payments } from './use-payments.js';
 
-type AutoTopUp = Sent<'AutoTopUp'>;
+type AutoTopUp = Sent<'autoTopUp'>;
 
 const STATES = {
   off: ['plain', 'off'],
@@ -34,7 +34,7 @@ const POLL_MS = 3_000;
 
 export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] }) {
   const order = useResource('auto-top-up', (signal) =>
-    call('GET', '/v1/dashboard/auto-top-up', { signal }),
+    call('GET /v1/dashboard/auto-top-up', { signal }),
   );
   const [acting, setActing] = useState<'order' | 'cancel'>();
   const { isLoading, reload } = order;
@@ -97,7 +97,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
                 ]}
                 confirm="Cancel the order"
                 isDangerous
-                run={() => call('DELETE', '/v1/dashboard/auto-top-up', {})}
+                run={() => call('DELETE /v1/dashboard/auto-top-up', {})}
                 done={() => <p>Auto top-up is off.</p>}
                 {...callbacks}
               />
@@ -202,7 +202,7 @@ function OrderDialog(props: {
       warning={needsMethod ? <LeavingNote /> : undefined}
       confirm={needsMethod ? 'Save a method' : 'Place the order'}
       run={async () => {
-        const placed = await call('PUT', '/v1/dashboard/auto-top-up', {
+        const placed = await call('PUT /v1/dashboard/auto-top-up', {
           body: {
             threshold_usd: usd('threshold_usd'),
             ...(isEmpty(texts.target_usd)

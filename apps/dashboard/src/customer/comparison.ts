@@ -1,10 +1,10 @@
 /** Compares the usage that an SDK received with the charges of the ledger. */
 
+import type { Sent } from '../shared/gateway-types.js';
 import { bareId } from '../shared/received-usage.js';
 import type { ReceivedUsage, TokenSums } from '../shared/received-usage.js';
-import type { Sent } from './session.js';
 
-export type Charge = Pick<Sent<'Usage'>, 'request_id' | 'upstream_id' | 'usage'>;
+export type Charge = Pick<Sent<'usage'>, 'request_id' | 'upstream_id' | 'usage'>;
 
 export interface Comparison {
   readonly compared: number;

@@ -26,7 +26,7 @@ export function Connect() {
   const [client, setClient] = useState<Client>('curl');
   const [showsKey, setShowsKey] = useState(false);
   const [chosen, setChosen] = useState<string>();
-  const prices = useResource('prices', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
+  const prices = useResource('prices', (signal) => call('GET /v1/dashboard/prices', { signal }));
   const ids = prices.value?.data.map(({ model: id }) => id) ?? [];
   const model = chosen ?? ids[0] ?? 'MODEL';
   const ownKey = keyForSettings();

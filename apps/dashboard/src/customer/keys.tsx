@@ -1,6 +1,7 @@
 /** The keys of the account, for a key that may manage them. */
 
 import { useState } from 'preact/hooks';
+import type { Sent } from '../shared/gateway-types.js';
 import { usePages } from '../shared/pages.js';
 import { CreateKey } from '../shared/key-actions.js';
 import type { KeyRequests } from '../shared/key-actions.js';
@@ -8,16 +9,15 @@ import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
 import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { call, isOwnHint, replaceKey } from './session.js';
-import type { Sent } from './session.js';
 
 const requests: KeyRequests = {
   create: ({ name, caps, actionId }) =>
-    call('POST', '/v1/dashboard/keys', {
+    call('POST /v1/dashboard/keys', {
       headers: { 'Idempotency-Key': actionId },
       body: { name, ...caps },
     }),
   rotate: async ({ id, hint }, graceSeconds, actionId) => {
-    const rotated = await call('POST', '/v1/dashboard/keys/{key_id}/rotate', {
+    const rotated = await call('POST /v1/dashboard/keys/:key_id/rotate', {
       path: { key_id: id },
       headers: { 'Idempotency-Key': actionId },
       body: { grace_seconds: graceSeconds },
@@ -30,9 +30,9 @@ const requests: KeyRequests = {
     return rotated;
   },
   changeState: (id, action) =>
-    call('POST', `/v1/dashboard/keys/{key_id}/${action}`, { path: { key_id: id } }),
+    call(`POST /v1/dashboard/keys/:key_id/${action}`, { path: { key_id: id } }),
   changeCaps: (id, caps) =>
-    call('PATCH', '/v1/dashboard/keys/{key_id}', { path: { key_id: id }, body: caps }),
+    call('PATCH /v1/dashboard/keys/:key_id', { path: { key_id: id }, body: caps }),
 };
 
 const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
@@ -40,9 +40,9 @@ const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
 /** @param props.ownId - The key with which the person signed in, which cannot change itself. */
 export function Keys({ ownId }: { readonly ownId: string }) {
   const list = usePages('keys', (after, signal) =>
-    call('GET', '/v1/dashboard/keys', { query: { limit: 100, after }, signal }),
+    call('GET /v1/dashboard/keys', { query: { limit: 100, after }, signal }),
   );
-  const [acting, setActing] = useState<'create' | ActingOn<Sent<'HolderKey'>>>();
+  const [acting, setActing] = useState<'create' | ActingOn<Sent<'holderKey'>>>();
   const close = () => {
     setActing(undefined);
   };

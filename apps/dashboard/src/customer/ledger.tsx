@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
 import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -13,11 +14,10 @@ import { SaveCsv } from '../shared/save-csv.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 import { useKeyNames } from './use-key-names.js';
 
-type Entry = Sent<'Usage'> | Sent<'Credit'>;
-type Overview = Sent<'AccountOverview'>;
+type Entry = Sent<'usage'> | Sent<'credit'>;
+type Overview = Sent<'accountOverview'>;
 
 const KINDS = [
   ['all', 'Everything'],
@@ -42,9 +42,9 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   const of = seesAccount ? optionOf(OWNERS, route.value.query['of']) : 'key';
   const query = { kind, model, from, until: until && dayAfter(until), of, limit: 50 };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET', '/v1/dashboard/usage', { query: { ...query, cursor }, signal }),
+    call('GET /v1/dashboard/usage', { query: { ...query, cursor }, signal }),
   );
-  const prices = useResource('models', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
+  const prices = useResource('models', (signal) => call('GET /v1/dashboard/prices', { signal }));
   const offers = (prices.value?.data ?? []).map((price) => price.model);
   const names = useKeyNames(overview, of === 'account');
   // The balance is that of the account, so it changes by what stands in the list only if the list
@@ -88,7 +88,7 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
         <SaveCsv
           fileName="ledger"
           read={(cursor) =>
-            call('GET', '/v1/dashboard/usage', {
+            call('GET /v1/dashboard/usage', {
               query: { ...query, limit: 1_000, format: 'csv', cursor },
             })
           }
@@ -128,7 +128,7 @@ function FindRequest() {
   const found = useResource(`request ${asked}`, (signal) =>
     asked === ''
       ? Promise.resolve(undefined)
-      : call('GET', '/v1/dashboard/usage/{request_id}', { path: { request_id: asked }, signal }),
+      : call('GET /v1/dashboard/usage/:request_id', { path: { request_id: asked }, signal }),
   );
   return (
     <div class="stack">

@@ -23,7 +23,7 @@ export function ShareLink() {
           keyText="this key"
           clientUrl={gatewayUrl}
           make={(seconds) =>
-            call('POST', '/v1/dashboard/links', { body: { expires_in_seconds: seconds } })
+            call('POST /v1/dashboard/links', { body: { expires_in_seconds: seconds } })
           }
           onDone={() => undefined}
           onClose={() => {

@@ -2,13 +2,13 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { FailureNote, Money, Time } from '../shared/parts.js';
 import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 import { failureText } from './top-up.js';
 import type { Payments as Known } from './use-payments.js';
 
@@ -21,7 +21,7 @@ const COLUMNS = [
 
 export function Payments({ known }: { readonly known: Known }) {
   const list = usePages('top-ups', (cursor, signal) =>
-    call('GET', '/v1/dashboard/top-ups', { query: { limit: 50, cursor }, signal }),
+    call('GET /v1/dashboard/top-ups', { query: { limit: 50, cursor }, signal }),
   );
   const states = known.latest.map(({ id, state }) => `${id} ${state}`).join();
   const [shown, setShown] = useState(states);
@@ -47,7 +47,7 @@ export function Payments({ known }: { readonly known: Known }) {
   );
 }
 
-function Row({ of }: { readonly of: Sent<'Payment'> }) {
+function Row({ of }: { readonly of: Sent<'payment'> }) {
   return (
     <tr data-payment={of.id}>
       <td>
@@ -74,13 +74,13 @@ function Row({ of }: { readonly of: Sent<'Payment'> }) {
 }
 
 /** Asks the provider for the receipt's address only when the button is pressed. */
-function Receipt({ of }: { readonly of: Sent<'Payment'> }) {
+function Receipt({ of }: { readonly of: Sent<'payment'> }) {
   const [url, setUrl] = useState<string>();
   const [failure, setFailure] = useState<Failure>();
   const [isLoading, setIsLoading] = useState(false);
   async function find() {
     setIsLoading(true);
-    const answer = await call('GET', '/v1/dashboard/top-ups/{payment_id}/receipt', {
+    const answer = await call('GET /v1/dashboard/top-ups/:payment_id/receipt', {
       path: { payment_id: of.id },
     });
     setIsLoading(false);

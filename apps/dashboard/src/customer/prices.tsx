@@ -6,7 +6,7 @@ import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
 
 export function Prices() {
-  const prices = useResource('prices', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
+  const prices = useResource('prices', (signal) => call('GET /v1/dashboard/prices', { signal }));
   return (
     <section class="card" aria-label="Prices">
       <h2>Prices</h2>

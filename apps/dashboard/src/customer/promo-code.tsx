@@ -2,9 +2,9 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { DateOf, Money, TextField } from '../shared/parts.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 import { creditsSeen } from './use-payments.js';
 
 const CODE = /^[A-Z0-9-]{8,40}$/;
@@ -39,7 +39,7 @@ export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
             },
           ]}
           confirm="Redeem the code"
-          run={() => call('POST', '/v1/dashboard/promo-codes', { body: { code } })}
+          run={() => call('POST /v1/dashboard/promo-codes', { body: { code } })}
           done={(redeemed) => <Redeemed of={redeemed} />}
           onDone={() => {
             creditsSeen.value += 1;
@@ -54,7 +54,7 @@ export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
   );
 }
 
-function Redeemed({ of }: { readonly of: Sent<'Redemption'> }) {
+function Redeemed({ of }: { readonly of: Sent<'redemption'> }) {
   return (
     <>
       <p>

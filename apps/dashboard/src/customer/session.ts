@@ -5,10 +5,10 @@
  */
 
 import { computed, signal } from '@preact/signals';
-import type { components, paths } from '../generated/client.js';
 import { send } from '../shared/api.js';
 import type { Answer, Call } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
+import type { ClientCalls } from '../shared/gateway-types.js';
 import { forgetPaying } from './paying.js';
 import { keep, readKept } from './tab-storage.js';
 
@@ -64,8 +64,8 @@ export async function signIn(
   if (!SENDABLE.test(key)) {
     return { ok: false, failure: { kind: 'unauthorized', message: 'this is not a key' } };
   }
-  const callWithKey = callingEndpoints<paths>((path, given) => sendAs(key, path, given));
-  const answer = await callWithKey('GET', '/v1/dashboard/balance', {});
+  const callWithKey = callingEndpoints<ClientCalls>((path, given) => sendAs(key, path, given));
+  const answer = await callWithKey('GET /v1/dashboard/balance', {});
   if (answer.ok) {
     signInMessage.value = undefined;
     credential.value = key;
@@ -100,11 +100,8 @@ export function signOut(message?: string): void {
   location.hash = '';
 }
 
-/** What the gateway sends, by its name in the OpenAPI document. */
-export type Sent<Name extends keyof components['schemas']> = components['schemas'][Name];
-
 /** Calls the gateway with the key or the link. */
-export const call = callingEndpoints<paths>((path, given) =>
+export const call = callingEndpoints<ClientCalls>((path, given) =>
   sendAs(credential.peek(), path, given),
 );
 
@@ -113,10 +110,10 @@ export const gatewayUrl = new URL('..', location.href.split(/[?#]/)[0]).href.rep
 
 /** Reads the gateway's description of itself, which needs no key. */
 export function describeGateway(signal: AbortSignal) {
-  const callOpenly = callingEndpoints<paths>((path, given) =>
+  const callOpenly = callingEndpoints<ClientCalls>((path, given) =>
     send(`${gatewayUrl}${path}`, { ...given, headers: { accept: 'application/json' } }),
   );
-  return callOpenly('GET', '/', { signal });
+  return callOpenly('GET /', { signal });
 }
 
 /** The key that the page fills into settings. `undefined` for a link, which cannot spend. */

@@ -2,6 +2,7 @@
 
 import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
 import type { Resource } from '../shared/resource.js';
 import { DAY_MS } from '../shared/times.js';
@@ -10,12 +11,11 @@ import { countText } from '../shared/count-text.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
 import { isLink } from './session.js';
-import type { Sent } from './session.js';
 import { ReturnNote, TopUpButton } from './top-up.js';
 import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
-type Overview = Sent<'AccountOverview'>;
+type Overview = Sent<'accountOverview'>;
 type State = 'active' | 'used up' | 'disabled' | 'expired';
 
 export function StandingCard(props: {

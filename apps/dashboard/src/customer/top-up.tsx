@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { endPaying, leaveToPay, payingId, returned } from './paying.js';
 import { call, isKeptForTab, keepForTab } from './session.js';
-import type { Sent } from './session.js';
 import type { Payments } from './use-payments.js';
 
 const PRESETS = ['10', '25', '50', '100'] as const;
@@ -85,7 +85,7 @@ function TopUpDialog(props: {
       warning={<LeavingNote />}
       confirm={`Pay ${amount ?? ''} USD`}
       run={async (actionId) => {
-        const started = await call('POST', '/v1/dashboard/top-ups', {
+        const started = await call('POST /v1/dashboard/top-ups', {
           body: { amount_usd: amount ?? '' },
           // A changed amount starts another payment.
           headers: { 'Idempotency-Key': `${actionId}-${amount ?? ''}` },
@@ -167,7 +167,7 @@ export function ReturnNote({ payments }: { readonly payments: Payments }) {
   );
 }
 
-function contentOf(payment: Sent<'Payment'>) {
+function contentOf(payment: Sent<'payment'>) {
   const amount = <Money usd={payment.amount_usd} />;
   switch (payment.state) {
     case 'open':

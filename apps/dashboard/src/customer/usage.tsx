@@ -16,7 +16,7 @@ export function Usage({ seesAccount }: { readonly seesAccount: boolean }) {
   const days = lastDays(Number(count), Date.now());
   const query = { by: 'day,model', from: days[0], until: dayAfter(days.at(-1) ?? ''), of };
   const sums = useResource(`usage ${of} ${count}`, (signal) =>
-    call('GET', '/v1/dashboard/usage/summary', { query, signal }),
+    call('GET /v1/dashboard/usage/summary', { query, signal }),
   );
   const controls = (
     <div class="row">
@@ -24,9 +24,7 @@ export function Usage({ seesAccount }: { readonly seesAccount: boolean }) {
       <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
       <SaveCsv
         fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
-        read={() =>
-          call('GET', '/v1/dashboard/usage/summary', { query: { ...query, format: 'csv' } })
-        }
+        read={() => call('GET /v1/dashboard/usage/summary', { query: { ...query, format: 'csv' } })}
       />
     </div>
   );

@@ -1,21 +1,21 @@
 /** The names of the keys of the account, by their ids, as far as the key may know them. */
 
+import type { Sent } from '../shared/gateway-types.js';
 import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 /** An account has at most 100 keys that are not revoked; names of older ones may be missing. */
 const LIMIT = 1_000;
 
 /** @param isNeeded - Without it, only the name of the own key is known, and nothing is loaded. */
 export function useKeyNames(
-  { key }: Pick<Sent<'AccountOverview'>, 'key'>,
+  { key }: Pick<Sent<'accountOverview'>, 'key'>,
   isNeeded: boolean,
 ): ReadonlyMap<string, string> {
   const asks = isNeeded && key.scope === 'manage';
   const list = useResource(`names of keys ${String(asks)}`, (signal) =>
     asks
-      ? call('GET', '/v1/dashboard/keys', { query: { limit: LIMIT }, signal })
+      ? call('GET /v1/dashboard/keys', { query: { limit: LIMIT }, signal })
       : Promise.resolve(undefined),
   );
   const others = (list.value?.data ?? []).map(({ id, name }) => [id, name] as const);

@@ -6,13 +6,13 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Answer, Failure } from '../shared/api.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { payingId } from './paying.js';
 import { call, isLink } from './session.js';
-import type { Sent } from './session.js';
 
-type Payment = Sent<'Payment'>;
+type Payment = Sent<'payment'>;
 
 export interface Payments {
   /** The newest first. A key that may not see the account gets only the payment of this tab. */
@@ -84,7 +84,7 @@ async function load(
 }
 
 async function find(signal: AbortSignal): Promise<Answer<Payments | null>> {
-  const list = await call('GET', '/v1/dashboard/top-ups', {
+  const list = await call('GET /v1/dashboard/top-ups', {
     query: { limit: LATEST },
     signal,
   });
@@ -100,7 +100,7 @@ async function find(signal: AbortSignal): Promise<Answer<Payments | null>> {
   const own =
     id === undefined
       ? undefined
-      : await call('GET', '/v1/dashboard/top-ups/{payment_id}', {
+      : await call('GET /v1/dashboard/top-ups/:payment_id', {
           path: { payment_id: id },
           signal,
         });
@@ -110,7 +110,7 @@ async function find(signal: AbortSignal): Promise<Answer<Payments | null>> {
 }
 
 async function findCredited(signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const credits = await call('GET', '/v1/dashboard/usage', {
+  const credits = await call('GET /v1/dashboard/usage', {
     query: { kind: 'credit', limit: CREDITS },
     signal,
   });

@@ -1,13 +1,13 @@
 /** How a charge is calculated: tokens x rate = amount, line by line. */
 
-import type { components } from '../generated/client.js';
+import type { Sent } from './gateway-types.js';
 import { Count, Facts, Money, TableFrame } from './parts.js';
 import type { Fact } from './parts.js';
 import { formatUsd, parseUsd } from './usd.js';
 
 /** The members of a charge that the customer's page and the console receive. */
 type ChargeFacts = Pick<
-  components['schemas']['Usage'],
+  Sent<'usage'>,
   'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates' | 'delivered'
 >;
 
@@ -18,7 +18,7 @@ export const BOOKING_NAMES = {
 } as const;
 
 /** A credit, a correction or an expiry, in words. */
-export function BookingText({ booking }: { readonly booking: components['schemas']['Credit'] }) {
+export function BookingText({ booking }: { readonly booking: Sent<'credit'> }) {
   const details = [booking.source, booking.reason?.replaceAll('_', ' '), booking.reference];
   return (
     <>

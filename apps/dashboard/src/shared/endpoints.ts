@@ -1,59 +1,19 @@
 /**
  * Calls of the endpoints of one API, for clients or for operators. Paths, parameters, bodies and
- * results have the types of its OpenAPI document. A member that an endpoint does not have is a type
- * error.
+ * results have the types of the gateway's declarations. A member that an endpoint does not have is
+ * a type error.
  */
 
 import type { Answer, Call } from './api.js';
 
 type Method = NonNullable<Call['method']>;
 
-/** As openapi-typescript describes an operation. */
-interface Operation {
-  readonly parameters: {
-    readonly path?: unknown;
-    readonly query?: unknown;
-    readonly header?: unknown;
-  };
-  readonly requestBody?: { readonly content: { readonly 'application/json': unknown } };
-}
+/** As `gateway-types.ts` describes the endpoints of an API. */
+type Endpoints<Calls> = Readonly<
+  Record<keyof Calls, { readonly given: unknown; readonly result: unknown }>
+>;
 
-type PathsWith<Paths, Way extends Method> = {
-  [Path in keyof Paths]: Paths[Path] extends Readonly<Record<Lowercase<Way>, Operation>>
-    ? Path
-    : never;
-}[keyof Paths] &
-  string;
-
-type OperationAt<Paths, Way extends Method, Path extends keyof Paths> =
-  Paths[Path] extends Readonly<Record<Lowercase<Way>, infer Found extends Operation>>
-    ? Found
-    : never;
-
-/** Optional members may also be given as `undefined`: those of a query or a body are not sent. */
-type Fields<Shape> = {
-  readonly [Name in keyof Shape]: object extends Pick<Shape, Name>
-    ? Shape[Name] | undefined
-    : Shape[Name];
-};
-
-/** A part of a request: absent, optional or required, as the document has it. */
-type Part<Name extends string, Shape> = [Shape] extends [undefined]
-  ? { readonly [Each in Name]?: undefined }
-  : undefined extends Shape
-    ? { readonly [Each in Name]?: Shape }
-    : { readonly [Each in Name]: Shape };
-
-type BodyOf<Of extends Operation> = Of['requestBody'] extends infer Body
-  ? Body extends { readonly content: { readonly 'application/json': infer Json } }
-    ? Json
-    : undefined
-  : undefined;
-
-type Given<Of extends Operation> = Part<'path', Of['parameters']['path']> &
-  Part<'query', Fields<Of['parameters']['query']>> &
-  Part<'headers', Of['parameters']['header']> &
-  Part<'body', Fields<BodyOf<Of>>> & { readonly signal?: AbortSignal | undefined };
+type Given<Parts> = Parts & { readonly signal?: AbortSignal | undefined };
 
 /**
  * Refuses unknown members also in objects that are put together from others. TypeScript itself
@@ -73,25 +33,14 @@ type Exactly<Value, Shape> = Shape extends readonly (infer Item)[]
         }
       : Value;
 
-/** The body of the answer, or `undefined` if there is none. */
-type ResultOf<Of> = Of extends {
-  readonly responses: {
-    readonly 200: { readonly content: { readonly 'application/json': infer Value } };
-  };
-}
-  ? Value
-  : undefined;
-
-/** Calls an endpoint: `call('GET', '/v1/models/{id}', { path: { id } })`. */
-export type CallEndpoint<Paths> = <
-  Way extends Method,
-  Path extends PathsWith<Paths, Way>,
-  Value extends Given<OperationAt<Paths, Way, Path>>,
+/** Calls an endpoint: `call('GET /v1/models/:id', { path: { id } })`. */
+export type CallEndpoint<Calls extends Endpoints<Calls>> = <
+  Name extends keyof Calls,
+  Value extends Given<Calls[Name]['given']>,
 >(
-  method: Way,
-  path: Path,
-  given: Value & Exactly<Value, Given<OperationAt<Paths, Way, Path>>>,
-) => Promise<Answer<ResultOf<OperationAt<Paths, Way, Path>>>>;
+  endpoint: Name,
+  given: Value & Exactly<Value, Given<Calls[Name]['given']>>,
+) => Promise<Answer<Calls[Name]['result']>>;
 
 interface AnyGiven extends Omit<Call, 'method'> {
   readonly path?: Readonly<Record<string, string>> | undefined;
@@ -99,16 +48,18 @@ interface AnyGiven extends Omit<Call, 'method'> {
 
 /**
  * @param request - Sends a request to a path of the gateway, such as `/v1/models/1`.
- * @typeParam Paths - The paths of the document. Answers are not checked here: the gateway's tests
- * compare them with the document.
+ * @typeParam Calls - The endpoints of the API. Answers are not checked here: the gateway's tests
+ * compare them with the declarations.
  */
-export function callingEndpoints<Paths>(
+export function callingEndpoints<Calls extends Endpoints<Calls>>(
   request: (path: string, call: Call) => Promise<Answer<unknown>>,
-): CallEndpoint<Paths> {
-  const call = (method: Method, path: string, { path: ids = {}, ...given }: AnyGiven) =>
-    request(
-      path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? '')),
-      { ...given, method },
+): CallEndpoint<Calls> {
+  const call = (endpoint: string, { path: ids = {}, ...given }: AnyGiven) => {
+    const [method, path = ''] = endpoint.split(' ');
+    return request(
+      path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? '')),
+      { ...given, method: method as Method },
     );
-  return call as CallEndpoint<Paths>;
+  };
+  return call as CallEndpoint<Calls>;
 }

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { components } from '../generated/client.js';
 import type { Change } from './actions.js';
+import type { Sent } from './gateway-types.js';
 import { Badge, Money, TextField } from './parts.js';
 import { commaProblem, readTypedUsd } from './usd.js';
 
 /** The members of a key that the customer's page and the console receive. */
-type HolderKey = components['schemas']['HolderKey'];
+type HolderKey = Sent<'holderKey'>;
 /** A key of either page. Only the customer's page knows the bounds, because they bind customers. */
 export type KeyFacts = Omit<HolderKey, 'operator_bounds'> & {
   readonly operator_bounds?: HolderKey['operator_bounds'];

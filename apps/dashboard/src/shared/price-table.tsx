@@ -1,10 +1,10 @@
 /** A table of prices per million tokens, by model and class of tokens. */
 
 import type { ComponentChildren } from 'preact';
-import type { components } from '../generated/client.js';
+import type { Sent } from './gateway-types.js';
 import { Badge, Count, TableFrame } from './parts.js';
 
-export type Price = Omit<components['schemas']['Price'], 'object'>;
+export type Price = Omit<Sent<'price'>, 'object'>;
 
 /** The classes of tokens, in the order in which prices are shown. */
 export const CLASSES = [

@@ -1,13 +1,13 @@
 /** The dialog that makes a read-only link to the customer's page, for that page and the console. */
 
 import { useState } from 'preact/hooks';
-import type { components } from '../generated/client.js';
 import { ActionDialog } from './actions.js';
 import type { Change } from './actions.js';
 import type { Answer } from './api.js';
+import type { Sent } from './gateway-types.js';
 import { CodeBlock, DateOf, TextField } from './parts.js';
 
-type Link = components['schemas']['Link'];
+type Link = Sent<'link'>;
 
 const MOST_DAYS = 366;
 const DAY_SECONDS = 86_400;

@@ -4,6 +4,7 @@
  */
 
 import { useState } from 'preact/hooks';
+import type { Sent } from './gateway-types.js';
 import {
   Choice,
   Count,
@@ -15,13 +16,12 @@ import {
   download,
 } from './parts.js';
 import { Figure } from './figures.js';
-import type { components } from '../generated/client.js';
 import type { Answer, Failure } from './api.js';
 import { negated } from './charge.js';
 import { useResource } from './resource.js';
 import { lastMonths, monthText } from './times.js';
 
-type StatementOfMonth = components['schemas']['Statement'];
+type StatementOfMonth = Sent<'statement'>;
 
 const MONTHS = 13;
 

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { components } from '../generated/client.js';
 import { colorOf } from './colors.js';
+import type { Sent } from './gateway-types.js';
 import { Count, Empty, Loaded, Money, Segments } from './parts.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Series } from './plot.js';
@@ -11,7 +11,7 @@ import type { Resource } from './resource.js';
 import { formatUsd, parseUsd, roundedUsd } from './usd.js';
 
 /** One row of the gateway's sums by day and model. */
-type DayModelSum = components['schemas']['UsageSum'];
+type DayModelSum = Sent<'usageSum'>;
 
 type Measure = 'spend' | 'tokens' | 'requests';
 export type DayCount = '7' | '30' | '90';

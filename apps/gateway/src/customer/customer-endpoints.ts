@@ -23,7 +23,7 @@ export const dashboardEndpoints = [
   ...keyEndpoints,
   ...noticeEndpoints,
   redeemPromoCodeEndpoint,
-];
+] as const;
 
 /** Served only if a provider is configured. */
-export const providerEndpoints = [...paymentEndpoints, takeStripeNotification];
+export const providerEndpoints = [...paymentEndpoints, takeStripeNotification] as const;

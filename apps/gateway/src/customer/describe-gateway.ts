@@ -1,23 +1,24 @@
 /** `GET /`, which people and programs request to see whether the gateway is up. */
 
 import { z } from 'zod';
-import type { Served } from '../endpoints/endpoint.js';
+import { declare } from '../endpoints/endpoint.js';
 import type { CustomerParts } from './customer-parts.js';
 
-export const describeGateway: Served<Pick<CustomerParts, 'topUpUrl' | 'isSimulated'>> = {
-  method: 'get',
-  path: '/',
-  id: 'describeGateway',
-  summary: 'The base addresses for SDKs; browsers are sent to the dashboard',
-  credential: 'none',
-  result: z.strictObject({
-    name: z.string(),
-    base_urls: z.record(z.string(), z.string()),
-    top_up_url: z.string().optional(),
-    simulated: z.literal(true).optional(),
-  }),
-  serve:
-    ({ topUpUrl, isSimulated }) =>
+export const describeGateway = declare(
+  {
+    method: 'get',
+    path: '/',
+    id: 'describeGateway',
+    summary: 'The base addresses for SDKs; browsers are sent to the dashboard',
+    credential: 'none',
+    result: z.strictObject({
+      name: z.string(),
+      base_urls: z.record(z.string(), z.string()),
+      top_up_url: z.string().optional(),
+      simulated: z.literal(true).optional(),
+    }),
+  },
+  ({ topUpUrl, isSimulated }: Pick<CustomerParts, 'topUpUrl' | 'isSimulated'>) =>
     (req, res) => {
       const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
       res.json({
@@ -27,4 +28,4 @@ export const describeGateway: Served<Pick<CustomerParts, 'topUpUrl' | 'isSimulat
         ...(isSimulated ? { simulated: true } : {}),
       });
     },
-};
+);

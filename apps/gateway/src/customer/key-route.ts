@@ -7,7 +7,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
-import type { Endpoint as Declared, Served } from '../endpoints/endpoint.js';
+import { declare } from '../endpoints/endpoint.js';
+import type { Declared, Endpoint as AnyEndpoint } from '../endpoints/endpoint.js';
 import { authenticate, isRead } from '../exchange/authentication.js';
 import type { AcceptedCredential } from '../exchange/credentials.js';
 import { brokenStatusOn } from '../http/broken-request.js';
@@ -52,7 +53,7 @@ interface Range {
 }
 
 /** An endpoint for a key, as it is declared. */
-export interface KeyEndpoint extends Declared {
+export interface KeyEndpoint extends AnyEndpoint {
   readonly credential: AcceptedCredential;
   /** Its name in logs, metrics and limits. */
   readonly name: Endpoint;
@@ -66,11 +67,11 @@ export interface KeyEndpoint extends Declared {
 type Answer = (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>;
 
 /** Declares an endpoint together with its answer to an authenticated key within its limits. */
-export function keyEndpoint(
-  endpoint: KeyEndpoint,
+export function keyEndpoint<const Declaration extends KeyEndpoint>(
+  endpoint: Declaration,
   answer: (parts: CustomerParts) => Answer,
-): Served<CustomerParts> {
-  return { ...endpoint, serve: (parts) => keyRoute(endpoint, parts, answer(parts)) };
+): Declared<Declaration, CustomerParts> {
+  return declare(endpoint, (parts) => keyRoute(endpoint, parts, answer(parts)));
 }
 
 function keyRoute(

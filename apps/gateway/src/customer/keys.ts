@@ -9,7 +9,7 @@ import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/
 import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
 import { holdersId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
-import type { Served } from '../endpoints/endpoint.js';
+import type { Declared } from '../endpoints/endpoint.js';
 import {
   capsOf,
   idempotencyId,
@@ -19,6 +19,7 @@ import {
   metadata,
   name,
   time,
+  wholeNumber,
 } from '../endpoints/fields.js';
 import { REVOKED, createdOf, rotated } from '../endpoints/key-outcomes.js';
 import { OperationError, conflict } from '../endpoints/operation-error.js';
@@ -59,16 +60,14 @@ export const changedKey = z.strictObject({
 });
 
 const rotation = z.strictObject({
-  grace_seconds: z.coerce
-    .number()
-    .int()
+  grace_seconds: wholeNumber
     .min(0)
     .max(30 * 86_400)
     .default(0),
 });
 
 const listQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  limit: wholeNumber.min(1).max(1000).default(100),
   after: keyId.optional(),
 });
 
@@ -268,10 +267,10 @@ export const keyEndpoints = [
 ] as const;
 
 /** Declares an endpoint for keys that may manage keys. */
-function managed(
-  endpoint: KeyEndpoint,
+function managed<const Declaration extends KeyEndpoint>(
+  endpoint: Declaration,
   work: (managed: Managed) => Promise<ReadAnswer>,
-): Served<CustomerParts> {
+): Declared<Declaration, CustomerParts> {
   return keyEndpoint(endpoint, (parts) => async (key, req): Promise<ReadAnswer> => {
     if (key.scope !== 'manage') return { refusal: needsManage('keys') };
     const stopped = await refusalOfStopped('keys', key, parts);

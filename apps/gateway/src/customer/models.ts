@@ -27,7 +27,7 @@ export function modelsOf({ models }: KeyRecord, parts: CustomerParts): readonly 
  */
 const pageQuery = z.object({
   limit: z.coerce
-    .number('must be a number')
+    .number<number>('must be a number')
     .int('must be an integer')
     .min(1, 'must be at least 1')
     .max(1000, 'must be at most 1000')

@@ -12,8 +12,8 @@ import { PaymentProviderError } from '@gateway/payments';
 import { holdersPaymentId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
 import { centsFromUnits, unitsFromCents } from '../config/cents.js';
-import type { Served } from '../endpoints/endpoint.js';
-import { amountUsd, idempotencyId } from '../endpoints/fields.js';
+import type { Declared } from '../endpoints/endpoint.js';
+import { amountUsd, idempotencyId, wholeNumber } from '../endpoints/fields.js';
 import { autoTopUpView, paymentView, promoCodeField } from '../endpoints/payment-views.js';
 import * as schema from '../endpoints/schemas.js';
 import { addressGroup } from '../http/client-address.js';
@@ -47,7 +47,7 @@ const order = z.strictObject({
 });
 const redemption = z.strictObject({ code: promoCodeField });
 const topUpQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
+  limit: wholeNumber.min(1).max(100).default(20),
   cursor: z
     .string()
     .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
@@ -65,11 +65,11 @@ interface Asking {
 }
 
 /** Declares an endpoint that needs a payment provider. */
-function paying(
-  endpoint: KeyEndpoint,
+function paying<const Declaration extends KeyEndpoint>(
+  endpoint: Declaration,
   who: 'any key' | 'may see account',
   work: (asking: Asking) => Promise<ReadAnswer>,
-): Served<CustomerParts> {
+): Declared<Declaration, CustomerParts> {
   return keyEndpoint(endpoint, (parts) => async (key, req) => {
     const { payments } = parts;
     if (payments === undefined) throw new Error('served without a payment provider');

@@ -8,7 +8,14 @@
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
-import { MUST_BE_AFTER_FROM, day, isInOrder, rangeOf, someOf } from '../endpoints/fields.js';
+import {
+  MUST_BE_AFTER_FROM,
+  day,
+  isInOrder,
+  rangeOf,
+  someOf,
+  wholeNumber,
+} from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
 import { line } from '../endpoints/storable.js';
 import {
@@ -42,7 +49,7 @@ const usageQuery = z
     model: line.min(1).max(200).optional(),
     of: whose,
     kind: z.enum(['charge', 'credit', 'all']).default('charge'),
-    limit: z.coerce.number().int().min(1).max(1000).default(100),
+    limit: wholeNumber.min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
     format: z.enum(['json', 'csv']).default('json'),
   })

@@ -2,14 +2,16 @@
 
 import type { RequestHandler } from 'express';
 import type { z } from 'zod';
+import type { DeepReadonly } from '../base/deep-readonly.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
  * `bearer`: an API key in `Authorization`. `link`: the same, or a read-only link. `x-api-key`: an
  * API key in `Authorization` or `x-api-key`. `console`: an admin token or the console's cookie.
- * `session`: only that cookie.
+ * `admin-token`: only such a token. `session`: only that cookie.
  */
-export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'session';
+export type Credential =
+  'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'admin-token' | 'session';
 
 export interface Endpoint {
   readonly method: Method;
@@ -31,7 +33,24 @@ export interface Endpoint {
   readonly status?: 204;
 }
 
+/** What a request with an input of this schema has. */
+export type InputOf<Input> = DeepReadonly<z.input<Input>>;
+
+/** What an endpoint with a result of this schema sends. */
+export type ResultOf<Result> = DeepReadonly<z.output<Result>>;
+
 /** An endpoint with the handler that serves it. */
 export interface Served<Parts> extends Endpoint {
   readonly serve: (parts: Parts) => RequestHandler;
+}
+
+/** The same, if the type checker is to know the method, the path and the schemas. */
+export type Declared<Declaration extends Endpoint, Parts> = Declaration &
+  Pick<Served<Parts>, 'serve'>;
+
+export function declare<const Declaration extends Endpoint, Parts>(
+  declaration: Declaration,
+  serve: Served<Parts>['serve'],
+): Declared<Declaration, Parts> {
+  return { ...declaration, serve };
 }

@@ -13,6 +13,9 @@ import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
  */
 export const help = z.registry<{ readonly says: string }>();
 
+/** Also takes the text of a number, as queries and the command line have it. */
+export const wholeNumber = z.coerce.number<number>().int();
+
 const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
 
 /** The pattern is for the OpenAPI document. `transform` reports what is wrong with a value. */
@@ -65,7 +68,7 @@ export const ofAccount = accountId
 /** A filter of lists. */
 export const ofKey = keyId.optional().register(help, { says: 'only those of this key' });
 
-const limit = z.coerce.number().int().min(1);
+const limit = wholeNumber.min(1);
 export const limits = {
   concurrency: limit.max(100_000).optional().register(help, { says: 'requests in flight at once' }),
   burst: limit.max(1_000_000).optional().register(help, { says: 'requests at once after a pause' }),
@@ -179,9 +182,7 @@ export const metadataQuery = z
   })
   .register(help, { says: 'only those with this metadata pair' });
 
-export const pageSize = z.coerce
-  .number()
-  .int()
+export const pageSize = wholeNumber
   .min(1)
   .max(1000)
   .default(100)
@@ -207,9 +208,7 @@ export const noticeShares = z
   .transform((shares) => shares.sort((one, other) => one - other));
 
 /** How long a link with which others may read the dashboard of a key is valid. */
-export const linkSeconds = z.coerce
-  .number()
-  .int()
+export const linkSeconds = wholeNumber
   .min(60)
   .max(366 * DAY_SECONDS)
   .default(30 * DAY_SECONDS);

@@ -264,7 +264,7 @@ const entryMembers = {
   created_at: time,
 };
 
-const chargeEntry = z
+export const chargeEntry = z
   .strictObject({
     ...entryMembers,
     kind: z.literal('charge'),
@@ -275,7 +275,7 @@ const chargeEntry = z
     remarks: orNull(text),
   })
   .meta({ id: 'ChargeEntry' });
-const bookingEntry = z
+export const bookingEntry = z
   .strictObject({ ...entryMembers, ...bookingDetails, actor: text, note: orNull(text) })
   .meta({ id: 'BookingEntry' });
 export const entry = z.union([chargeEntry, bookingEntry]);
@@ -292,7 +292,7 @@ export const usage = z
     ...chargeDetails,
   })
   .meta({ id: 'Usage' });
-const credit = z
+export const credit = z
   .strictObject({
     object: z.literal('credit'),
     id: text,
@@ -601,7 +601,7 @@ export const link = z
   })
   .meta({ id: 'Link' });
 
-export const adminModel = z
+export const offeredModel = z
   .strictObject({
     object: z.literal('model'),
     id: text,
@@ -708,6 +708,20 @@ export const today = z
         upstream: z.strictObject({
           responses: z.array(z.strictObject({ status: text, responses: count })),
           account_refused: count,
+          credentials: z
+            .array(
+              z.strictObject({
+                account: orNull(text),
+                outcome: z.enum(['accepted', 'refused', 'unclear']),
+                reason: orNull(text),
+                checked_at: time,
+              }),
+            )
+            .meta({
+              description:
+                'whether the upstream accepts the credential of each of its accounts, as asked at ' +
+                'the start and after a change; empty until it has answered',
+            }),
         }),
       }),
     ).meta({ description: 'traffic of the replica that answers' }),
@@ -768,6 +782,14 @@ export const consoleSession = z
     simulated: z.boolean(),
   })
   .meta({ id: 'ConsoleSession' });
+
+export const consoleLink = z
+  .strictObject({
+    object: z.literal('console_link'),
+    path: text.meta({ description: 'below the address of the admin port; it has a secret' }),
+    expires_at: time,
+  })
+  .meta({ id: 'ConsoleLink' });
 
 export const balance = z
   .strictObject({

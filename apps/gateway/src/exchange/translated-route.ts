@@ -3,7 +3,7 @@
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { Note } from '@gateway/translator';
-import type { Served } from '../endpoints/endpoint.js';
+import { declare } from '../endpoints/endpoint.js';
 import type { ResponseFormat } from '../http/response-format.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import {
@@ -26,40 +26,46 @@ const DIALECTS = {
 } as const;
 const MAX_NOTES_CHARS = 1024;
 
-export const createChatCompletion: Served<ExchangeParts> = {
-  method: 'post',
-  path: '/v1/chat/completions',
-  id: 'createChatCompletion',
-  summary: 'A message, in the chat-completions format',
-  credential: 'x-api-key',
-  body: messages,
-  result: chatResponse,
-  alsoAs: EVENT_STREAM,
-  serve: (parts) => translatedRoute('chat.completions', parts),
-};
+export const createChatCompletion = declare(
+  {
+    method: 'post',
+    path: '/v1/chat/completions',
+    id: 'createChatCompletion',
+    summary: 'A message, in the chat-completions format',
+    credential: 'x-api-key',
+    body: messages,
+    result: chatResponse,
+    alsoAs: EVENT_STREAM,
+  },
+  (parts: ExchangeParts) => translatedRoute('chat.completions', parts),
+);
 
-export const createResponse: Served<ExchangeParts> = {
-  method: 'post',
-  path: '/v1/responses',
-  id: 'createResponse',
-  summary: 'A message, in the format of the Responses API',
-  credential: 'x-api-key',
-  body: responsesRequest,
-  result: responsesResponse,
-  alsoAs: EVENT_STREAM,
-  serve: (parts) => translatedRoute('responses', parts),
-};
+export const createResponse = declare(
+  {
+    method: 'post',
+    path: '/v1/responses',
+    id: 'createResponse',
+    summary: 'A message, in the format of the Responses API',
+    credential: 'x-api-key',
+    body: responsesRequest,
+    result: responsesResponse,
+    alsoAs: EVENT_STREAM,
+  },
+  (parts: ExchangeParts) => translatedRoute('responses', parts),
+);
 
-export const countInputTokens: Served<ExchangeParts> = {
-  method: 'post',
-  path: '/v1/responses/input_tokens',
-  id: 'countInputTokens',
-  summary: 'How many input tokens a request of the Responses API has, free of charge',
-  credential: 'x-api-key',
-  body: responsesRequest.omit({ stream: true }),
-  result: z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }),
-  serve: (parts) => translatedRoute('input_tokens', parts),
-};
+export const countInputTokens = declare(
+  {
+    method: 'post',
+    path: '/v1/responses/input_tokens',
+    id: 'countInputTokens',
+    summary: 'How many input tokens a request of the Responses API has, free of charge',
+    credential: 'x-api-key',
+    body: responsesRequest.omit({ stream: true }),
+    result: z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.int() }),
+  },
+  (parts: ExchangeParts) => translatedRoute('input_tokens', parts),
+);
 
 function translatedRoute(format: TranslatedFormat, parts: ExchangeParts): RequestHandler {
   return exchangeRoute(

@@ -16,6 +16,7 @@ import {
   createChatCompletion,
   createResponse,
 } from '../exchange/translated-route.js';
+import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { Operation } from '../operator/operations/operation.js';
 import { isRepeatable, operations } from '../operator/operations/operations.js';
@@ -25,7 +26,7 @@ import { openApiEndpoint } from './openapi-route.js';
 import type { Port } from './openapi-route.js';
 
 /** The endpoints for clients, without those that need a payment provider. */
-export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & HealthParts>[] = [
+export const clientEndpoints = [
   // Express compares the paths in this order, so the endpoints of models come first.
   createMessage,
   countTokens,
@@ -40,19 +41,21 @@ export const clientEndpoints: readonly Served<ExchangeParts & CustomerParts & He
   describeGateway,
   openApiEndpoint('client'),
   ...healthEndpoints,
-];
+] as const satisfies readonly Served<ExchangeParts & CustomerParts & HealthParts>[];
 
 /** The endpoints of the admin port that need no operation: anybody may read them. */
-export const openAdminEndpoints: readonly Served<HealthParts>[] = [
+export const openAdminEndpoints = [
   openApiEndpoint('admin'),
   ...healthEndpoints,
-];
+] as const satisfies readonly Served<HealthParts>[];
 
 export const ENDPOINTS: Readonly<Record<Port, readonly Endpoint[]>> = {
   client: [...clientEndpoints, ...providerEndpoints],
   admin: [
     ...openAdminEndpoints,
     ...sessionEndpoints,
+    ...linkSessionEndpoints,
+    ...linkEndpoints,
     ...settingsEndpoints,
     ...(Object.keys(operations) as OperationName[]).map(operationEndpoint),
   ],

@@ -1,23 +1,25 @@
 /** `GET /openapi.json`: the endpoints of a port, for people and for generated clients. */
 
 import { z } from 'zod';
-import type { Served } from '../endpoints/endpoint.js';
+import { declare } from '../endpoints/endpoint.js';
 
 export type Port = 'client' | 'admin';
 
-export function openApiEndpoint(port: Port): Served<unknown> {
+export function openApiEndpoint(port: Port) {
   let document: Promise<object> | undefined;
-  return {
-    method: 'get',
-    path: '/openapi.json',
-    id: 'getOpenApi',
-    summary: 'This document',
-    credential: 'none',
-    result: z.looseObject({ openapi: z.string() }),
-    serve: () => async (_req, res) => {
+  return declare(
+    {
+      method: 'get',
+      path: '/openapi.json',
+      id: 'getOpenApi',
+      summary: 'This document',
+      credential: 'none',
+      result: z.looseObject({ openapi: z.string() }),
+    },
+    () => async (_req, res) => {
       // Created at the first request for it.
       document ??= import('./document.js').then((made) => made.openApiDocument(port));
       res.json(await document);
     },
-  };
+  );
 }

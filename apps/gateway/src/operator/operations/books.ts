@@ -11,7 +11,7 @@
 import { z } from 'zod';
 import type { BookPage, BookSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { after, month } from '../../endpoints/fields.js';
+import { after, month, wholeNumber } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
 import * as schema from '../../endpoints/schemas.js';
 import { operation } from './operation.js';
@@ -28,7 +28,7 @@ export const booksOperations = {
     input: z.strictObject({
       month,
       /** The most accounts of a page. Those without a balance or a movement are left out of it. */
-      limit: z.coerce.number().int().min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
+      limit: wholeNumber.min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
       cursor: after.optional(),
     }),
     output: schema.books,

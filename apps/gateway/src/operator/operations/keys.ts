@@ -29,6 +29,7 @@ import {
   reference,
   time,
   withExternalId,
+  wholeNumber,
 } from '../../endpoints/fields.js';
 import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
 import {
@@ -238,9 +239,7 @@ export const keyOperations = {
     input: z.strictObject({
       key_id: keyId,
       /** How long the old credential still works. */
-      grace_seconds: z.coerce
-        .number()
-        .int()
+      grace_seconds: wholeNumber
         .min(0)
         .max(30 * 86_400)
         .default(0)

@@ -18,6 +18,7 @@ import {
   pageSize,
   rangeOf,
   time,
+  wholeNumber,
 } from '../../endpoints/fields.js';
 import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
@@ -152,9 +153,7 @@ export const ledgerOperations = {
           .enum(['charged', 'requests', 'tokens'])
           .optional()
           .register(help, { says: 'largest first' }),
-        top: z.coerce
-          .number()
-          .int()
+        top: wholeNumber
           .min(1)
           .max(10_000)
           .optional()

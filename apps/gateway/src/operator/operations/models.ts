@@ -17,7 +17,7 @@ export const modelOperations = {
     summary: 'The price table',
     right: 'read',
     input: z.strictObject({}),
-    output: schema.listOf(schema.adminModel),
+    output: schema.listOf(schema.offeredModel),
     run: (_input, { prices, now }) =>
       Promise.resolve(
         list(

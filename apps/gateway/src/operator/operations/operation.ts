@@ -3,9 +3,8 @@
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
-import type { DeepReadonly } from '../../base/deep-readonly.js';
 import type { Right } from '../../config/admin-tokens.js';
-import type { Method } from '../../endpoints/endpoint.js';
+import type { Method, ResultOf } from '../../endpoints/endpoint.js';
 import type { Operator } from '../../endpoints/statement/statement-facts.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import type { ReadLinks } from '../../ledger/read-links.js';
@@ -46,13 +45,17 @@ export interface OperationContext {
   readonly by: Actor;
 }
 
-/** What an operation with a result of this schema returns. */
-export type ResultOf<Output extends z.ZodType> = DeepReadonly<z.output<Output>>;
+type Way = Extract<Method, 'get' | 'post' | 'patch'>;
 
-export interface Operation<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly method: Extract<Method, 'get' | 'post' | 'patch'>;
+export interface Operation<
+  Input extends z.ZodType,
+  Output extends z.ZodType,
+  By extends Way = Way,
+  Path extends string = string,
+> {
+  readonly method: By;
   /** `:name` stands for a member of the input. The others go into the query or the body. */
-  readonly path: string;
+  readonly path: Path;
   readonly right: Right;
   readonly input: Input;
   readonly output: Output;
@@ -65,9 +68,12 @@ export interface Operation<Input extends z.ZodType, Output extends z.ZodType> {
   readonly isAlsoCsv?: true;
 }
 
-export function operation<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Operation<Input, Output>,
-): Operation<Input, Output> {
+export function operation<
+  Input extends z.ZodType,
+  Output extends z.ZodType,
+  By extends Way,
+  Path extends string,
+>(definition: Operation<Input, Output, By, Path>): Operation<Input, Output, By, Path> {
   return definition;
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { z } from 'zod';
+import type { ResultOf } from '../../endpoints/endpoint.js';
 import { OperationError } from '../../endpoints/operation-error.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import { accountOperations } from './accounts.js';
@@ -12,7 +13,7 @@ import { booksOperations } from './books.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
-import type { Operation, OperationContext, ResultOf } from './operation.js';
+import type { Operation, OperationContext } from './operation.js';
 import { paymentOperations } from './payments.js';
 import { reconciliationOperations } from './reconciliation.js';
 import { todayOperations } from './today.js';

@@ -18,6 +18,7 @@ import {
   pageSize,
   rangeOf,
   time,
+  wholeNumber,
 } from '../../endpoints/fields.js';
 import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
 import {
@@ -227,9 +228,7 @@ export const paymentOperations = {
     input: z.strictObject({
       code: promoCodeField,
       amount_usd: amountUsd,
-      max_redemptions: z.coerce
-        .number()
-        .int()
+      max_redemptions: wholeNumber
         .min(1)
         .max(MAX_REDEMPTIONS)
         .register(help, { says: 'how many accounts may redeem it' }),

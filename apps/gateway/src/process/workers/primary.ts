@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.js';
 import type { WorkerMetrics } from '../../observe/registry.js';
 import { composeGateway } from '../gateway.js';
 import type { RunningGateway, SharedWithClients } from '../gateway.js';
-import type { ClientProcesses } from '../shared-parts.js';
+import type { ClientProcesses } from '../client-processes.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
 import { shareResponses } from './shared-responses.js';
