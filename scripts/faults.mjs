@@ -34,6 +34,10 @@ const faults = collect(taggedFiles().flatMap(tagsOf));
 const wanted = faults.filter(
   ({ number }) => positionals.length === 0 || positionals.includes(`F${number}`),
 );
+if (wanted.length === 0) {
+  process.stderr.write(`there is no fault ${positionals.join(', ')}\n`);
+  process.exit(2);
+}
 process.stdout.write(values.json ? `${JSON.stringify(wanted)}\n` : wanted.map(asText).join('\n'));
 
 function taggedFiles() {
@@ -61,7 +65,8 @@ function tagsOf(file) {
 
 /** What a test or a part of the torture is called, or undefined for all else. */
 function titleOf(node) {
-  if (ts.isPropertyAssignment(node)) return node.name.text;
+  if (ts.isPropertyAssignment(node))
+    return ts.isComputedPropertyName(node.name) ? undefined : node.name.text;
   if (!ts.isExpressionStatement(node) || !ts.isCallExpression(node.expression)) return undefined;
   const { expression, arguments: args } = node.expression;
   if (args.length === 0 || SWITCHED_OFF.test(expression.getText())) return undefined;
@@ -76,7 +81,7 @@ function commentsBefore(node, text) {
     const [numbers] = TAG.exec(line) ?? [];
     if (numbers !== undefined)
       tags.push({
-        numbers: numbers.match(/\d+/g).map(Number),
+        numbers: Array.from(numbers.matchAll(/\d+/g), ([digits]) => Number(digits)),
         lines: [line.slice(numbers.length).replace(/^[:,] ?/, '')],
       });
     else tags.at(-1)?.lines.push(line);

@@ -80,14 +80,20 @@ function listOf(to) {
 function toolChoiceRows() {
   const f = { type: 'function', function: { name: 'f' } };
   const forms = [
-    ...['auto', 'none', 'required', 'any'],
+    'auto',
+    'none',
+    'required',
+    'any',
     { type: 'required' },
     f,
     { type: 'function', name: 'f' },
     ...['auto', 'required'].map((mode) => allowed({ mode, tools: [f] })),
     { type: 'allowed_tools', mode: 'auto', tools: [f] },
     allowed({ mode: 'auto', tools: [] }),
-    ...[{ type: 'auto' }, { type: 'any' }, { type: 'tool', name: 'f' }, { type: 'none' }],
+    { type: 'auto' },
+    { type: 'any' },
+    { type: 'tool', name: 'f' },
+    { type: 'none' },
     { type: 'custom', custom: { name: 'f' } },
   ];
   return forms.map((form) => {

@@ -45,7 +45,8 @@ function measured(results, charts) {
     workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream, latency }) => {
       // Those with tables of their own.
       if (bytesPerStream !== undefined || latency?.lastByteMs !== undefined) return undefined;
-      if (contestant === 'bare' && cpuUs !== undefined) return `${Math.round(cpuUs.median)} µs`;
+      if (contestant === 'bare' && cpuUs !== undefined)
+        return `${Math.round(cpuUs.median).toLocaleString('en-US')} µs`;
       return ratio?.median.toFixed(2);
     }),
     '## Latency in ms: p50, p99',

@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { Browser } from 'playwright-core';
+import { gatewayCommand } from '../../gateway/test/support/gateway-process.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
+  OTHER_NAME,
   axeFindings,
   consoleCookie,
   loaded,
@@ -173,8 +175,11 @@ describe('the console', () => {
     expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
     const { data } = await gateway.call('listLedger', { account_id: accountId, limit: 2 });
     expect(data[1]).toMatchObject({
-      ...{ kind: 'adjustment', amount_usd: '-0.5', reason: 'refund' },
-      ...{ reference: 'invoice 7', note: 'asked by phone' },
+      kind: 'adjustment',
+      amount_usd: '-0.5',
+      reason: 'refund',
+      reference: 'invoice 7',
+      note: 'asked by phone',
     });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -515,6 +520,41 @@ describe('the console', () => {
     await openPart(second, 'keys');
     await second.getByText('Your session has ended. Sign in again.').waitFor();
     expect(await second.locator('tr[data-key]').count()).toBe(0);
+    await context.close();
+  });
+
+  it('signs in once with a link, which is not in the address afterwards, and explains why a used one is refused', async () => {
+    const env = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN };
+    const made = await gatewayCommand(['console-link', '--json'], env);
+    const { url } = JSON.parse(made.out) as { readonly url: string };
+    const { page, context, problems } = await openPage(browser, url);
+    await page.getByRole('navigation').waitFor();
+    expect(page.url()).toBe(consoleUrl);
+    // In the same browser, the link leads to the session that it started.
+    await page.goto(url);
+    await page.getByRole('navigation').waitFor();
+    expect(page.url()).toBe(consoleUrl);
+    const other = await openPage(browser, url);
+    await other.page.getByText('This link was used before').waitFor();
+    await other.page.getByText('console-link" makes another link').waitFor();
+    expect(await other.page.getByLabel('Admin token').isVisible()).toBe(true);
+    expect(other.page.url()).toBe(consoleUrl);
+    expect([...problems, ...other.problems, ...(await axeFindings(other))]).toEqual([]);
+    await context.close();
+    await other.context.close();
+  });
+
+  it('asks for no token where it was opened without TLS, and says how to reach it', async () => {
+    const { hostname, port } = new URL(consoleUrl);
+    const watched = await openPage(browser, consoleUrl.replace(hostname, OTHER_NAME));
+    const { page, context, problems } = watched;
+    await page.getByText(`ssh -N -L ${port}:127.0.0.1:${port} ${OTHER_NAME}`).waitFor();
+    const there = page.getByRole('link', { name: 'the console there' });
+    expect(await there.getAttribute('href')).toBe(consoleUrl);
+    expect(await page.locator('input').count()).toBe(0);
+    // Chromium says that it ignores a header for want of TLS.
+    const others = problems.filter((problem) => !problem.includes('Cross-Origin-Opener-Policy'));
+    expect([...others, ...(await axeFindings(watched))]).toEqual([]);
     await context.close();
   });
 

@@ -54,7 +54,9 @@ describe('the prices of the console', () => {
   it('show every class, the next change, and the models that the upstream offers', async () => {
     const url = `${gateway.adminUrl}/console/`;
     const { page, context, problems } = await openPage(browser, url, {
-      ...{ width: 1280, theme: 'light', cookie },
+      width: 1280,
+      theme: 'light',
+      cookie,
     });
     await openPart(page, 'prices');
     const row = (id: string) => page.locator('tr', { has: page.getByText(id, { exact: true }) });

@@ -44,7 +44,8 @@ const CHAT: readonly object[] = [
   ...EFFORTS.map((reasoning_effort) => ({ reasoning_effort })),
   ...EFFORTS.flatMap((reasoning_effort) =>
     CHOICES.map((tool_choice) => ({
-      ...{ reasoning_effort, tool_choice },
+      reasoning_effort,
+      tool_choice,
       tools: [{ type: 'function', function: tool(true) }],
     })),
   ),
@@ -60,7 +61,8 @@ const CHAT: readonly object[] = [
 const RESPONSES: readonly object[] = [
   ...EFFORTS.flatMap((effort) =>
     CHOICES.map((tool_choice) => ({
-      ...{ reasoning: { effort }, tool_choice },
+      reasoning: { effort },
+      tool_choice,
       tools: [{ type: 'function', ...tool(true) }],
     })),
   ),

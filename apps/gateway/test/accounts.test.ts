@@ -446,7 +446,9 @@ describe('the charges of all keys', () => {
       readonly balance_after_usd: string;
     }[];
     expect(entries.map(({ key_id }) => key_id)).toEqual([
-      ...[member.id, manager.id, member.id],
+      member.id,
+      manager.id,
+      member.id,
       undefined,
     ]);
     entries.forEach(({ charge_usd, amount_usd, balance_after_usd }, index) => {

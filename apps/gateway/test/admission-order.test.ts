@@ -280,7 +280,10 @@ it('a request with a refused body takes a permit of its key', async () => {
 describe('a key that is suspended during an upload of more than a second', () => {
   // F70
   it.each([
-    ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
+    '/v1/messages',
+    '/v1/messages/count_tokens',
+    '/v1/chat/completions',
+    '/v1/responses',
     '/v1/responses/input_tokens',
   ])('is refused when the body sent to %s is complete, and nothing is charged', async (path) => {
     const { appParts } = gateway.running;

@@ -174,7 +174,9 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const [archived = ''] = ids;
     const usageOf = (request_id: string, more: object) =>
       JSON.stringify({
-        ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
+        request_id,
+        key_id: created.id,
+        model: 'claude-sonnet-4-6',
         usage: { input_tokens: 10, output_tokens: 10 },
         ...more,
       });
@@ -195,9 +197,13 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
         body: JSON.stringify({
           charges: [
             {
-              ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
-              ...{ input_tokens: 10, output_tokens: 10 },
-              ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+              request_id,
+              key_id: created.id,
+              model: 'claude-sonnet-4-6',
+              input_tokens: 10,
+              output_tokens: 10,
+              cache_read_input_tokens: 0,
+              cache_creation_input_tokens: 0,
               at: new Date(at).toISOString(),
             },
           ],

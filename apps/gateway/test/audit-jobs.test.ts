@@ -26,7 +26,9 @@ function setUp() {
     { error: () => undefined },
   );
   return {
-    ...{ jobs, asked, events },
+    jobs,
+    asked,
+    events,
     end: (report: Partial<AuditReport>) => end(report as AuditReport),
     fail: (error: Error) => fail(error),
   };

@@ -408,8 +408,13 @@ describe('control characters and malformed values', () => {
     expect(request!.headers).toMatchObject({ 'anthropic-beta': 'caf\u00e9\tb' });
     expect(Object.keys(request!.headers).sort()).toEqual(
       [
-        ...['accept-encoding', 'anthropic-beta', 'anthropic-version', 'connection'],
-        ...['content-length', 'content-type', 'host'],
+        'accept-encoding',
+        'anthropic-beta',
+        'anthropic-version',
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
       ].sort(),
     );
   });

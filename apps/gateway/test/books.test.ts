@@ -117,9 +117,12 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
       const { adjusted_usd: adjusted, ...amounts } = books;
       expect(books.closing_balance_usd).toBe(
         sum([
-          ...[amounts.opening_balance_usd, amounts.paid_usd, amounts.promotional_usd],
+          amounts.opening_balance_usd,
+          amounts.paid_usd,
+          amounts.promotional_usd,
           ...Object.values(adjusted),
-          ...[amounts.expired_usd, amounts.charged_usd],
+          amounts.expired_usd,
+          amounts.charged_usd,
         ]),
       );
     }

@@ -200,7 +200,8 @@ describe('entries of the ledger', () => {
       }
     }
     expect(await cli('ledger', 'show', 'req_nobody')).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: expect.stringContaining('there is no such entry'),
     });
   });
@@ -258,7 +259,8 @@ describe('a refusal', () => {
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);
     expect({ code, start: err.slice(0, 'gateway: '.length + start.length) }).toEqual({
-      ...{ code: 1, start: `gateway: ${start}` },
+      code: 1,
+      start: `gateway: ${start}`,
     });
   });
 

@@ -192,8 +192,13 @@ describe('an upload', () => {
 
   const headOf = (path: string, length = body.length): string =>
     [
-      ...[`POST ${path} HTTP/1.1`, ...HEAD.slice(1), `Authorization: Bearer ${apiKey}`],
-      ...[`Content-Length: ${String(length)}`, 'Connection: close', '', ''],
+      `POST ${path} HTTP/1.1`,
+      ...HEAD.slice(1),
+      `Authorization: Bearer ${apiKey}`,
+      `Content-Length: ${String(length)}`,
+      'Connection: close',
+      '',
+      '',
     ].join('\r\n');
 
   /** @returns everything that the server answers */

@@ -94,8 +94,13 @@ const START =
   event({
     type: 'message_start',
     message: {
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
-      ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      content: [],
+      model: 'm',
+      stop_reason: null,
+      usage: { input_tokens: 2, output_tokens: 1 },
     },
   }) + event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
 const DELTA = event({

@@ -53,9 +53,14 @@ const UPSTREAM = [
   .join('');
 
 const settings = {
-  ...{ max_output_tokens: null, metadata: {}, parallel_tool_calls: true, temperature: null },
-  ...{ reasoning: { effort: null, summary: null }, text: { format: { type: 'text' as const } } },
-  ...{ tool_choice: 'auto' as const, top_p: null },
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  temperature: null,
+  reasoning: { effort: null, summary: null },
+  text: { format: { type: 'text' as const } },
+  tool_choice: 'auto' as const,
+  top_p: null,
 };
 const FORMATS: readonly (readonly [name: string, make: () => ResponseFormat])[] = [
   ['messages', () => nativeFormat],
@@ -124,7 +129,12 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
   }
   const report = relay(
     {
-      ...{ requestId: 'req_1', keyId: 'k', isModelOpen: false, unknownMembers: [], prices, format },
+      requestId: 'req_1',
+      keyId: 'k',
+      isModelOpen: false,
+      unknownMembers: [],
+      prices,
+      format,
       price: prices.find('claude-opus-5')!,
       upstream: {
         send: (...args: never[]) => void send(...(args as [never, never])),
@@ -137,7 +147,9 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       store: { settle: () => passed(settleMs).then(() => settled) },
       refusals: { answered: () => undefined },
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
-      ...{ overdraft: 'bounded', now: Date.now, patience },
+      overdraft: 'bounded',
+      now: Date.now,
+      patience,
     } as unknown as RelayParts,
   );
   let isOver = false;
@@ -263,7 +275,8 @@ function expectConsecutive(text: string): void {
 it('a ping never falls into an event of which a part was passed on', async () => {
   const head = UPSTREAM.slice(0, UPSTREAM.indexOf('event: content_block_start'));
   const large = {
-    ...{ type: 'content_block_start', index: 0 },
+    type: 'content_block_start',
+    index: 0,
     content_block: { type: 'text', text: 'x'.repeat(3_000_000) },
   };
   const event = `event: content_block_start\ndata: ${JSON.stringify(large)}\n\n`;

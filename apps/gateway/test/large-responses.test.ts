@@ -50,8 +50,13 @@ function event(data: Event, lines = `event: ${data.type}\n`): string {
 const START = event({
   type: 'message_start',
   message: {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
-    ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [],
+    model: 'm',
+    stop_reason: null,
+    usage: { input_tokens: 2, output_tokens: 1 },
   },
 });
 const END = [
@@ -138,9 +143,13 @@ describe.each([
     '%s: a plain response that is too large to pass on becomes an error that says so, and is charged',
     async (dialect) => {
       const message = {
-        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm' },
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
         content: [documentOf(OVER_32), documentOf(OVER_32)],
-        ...{ stop_reason: 'end_turn', usage: { input_tokens: 2, output_tokens: 3 } },
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 2, output_tokens: 3 },
       };
       pieces = [JSON.stringify(message)];
       const { id, status, text } = await ask(dialect, false);

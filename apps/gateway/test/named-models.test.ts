@@ -236,8 +236,10 @@ describe('with OVERDRAFT=none', () => {
 
 describe('the tokens of a response', () => {
   const attempt = (type: string, model: string | null, input: number, output: number) => ({
-    ...{ type, model },
-    ...{ input_tokens: input, output_tokens: output },
+    type,
+    model,
+    input_tokens: input,
+    output_tokens: output,
   });
   const allow = { fallbacks: [{ model: DEAR }] };
 
@@ -354,7 +356,8 @@ describe('the tokens of a response', () => {
     it('by a model without a price are set aside, not charged and not free', async () => {
       const { quarantined } = await gateway.call('auditLedger', {});
       const usage = {
-        ...{ input_tokens: 10, output_tokens: 100_000 },
+        input_tokens: 10,
+        output_tokens: 100_000,
         iterations: [attempt('fallback_message', UNHEARD, 10, 100_000)],
       };
       for (const each of [usage, { input_tokens: 10, output_tokens: 100_000 }]) {
@@ -368,7 +371,8 @@ describe('the tokens of a response', () => {
 
     it('of a request that names one model are charged at its rates, whatever the response calls it', async () => {
       const usage = {
-        ...{ input_tokens: 10, output_tokens: 20 },
+        input_tokens: 10,
+        output_tokens: 20,
         iterations: [attempt('message', `${CHEAP}-internal`, 10, 20)],
       };
       const { entries } = await answered({}, { model: `${CHEAP}-internal`, stream, usage });

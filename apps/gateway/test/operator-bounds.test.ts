@@ -10,7 +10,10 @@ describePayments((bench) => {
     const { call } = bench.gateway;
     const { id: accountId } = await call('createAccount', { name: 'team', balance_usd: '100' });
     const manager = await call('createKey', {
-      ...{ name: 'lead', account_id: accountId, scope: 'manage', concurrency: 50 },
+      name: 'lead',
+      account_id: accountId,
+      scope: 'manage',
+      concurrency: 50,
     });
     const member = await call('createKey', { name: 'member', account_id: accountId, ...given });
     const send = (method: 'POST' | 'PATCH', path: string, body: object = {}) =>

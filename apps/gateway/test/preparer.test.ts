@@ -148,7 +148,7 @@ describe('the preparer', () => {
   // F172
   it('alternates in the worker thread between the keys of an account', async () => {
     expect(await orderOf(['x', 'x', 'x', 'y', 'y', 'z'], new Array<string>(6).fill('a'))).toEqual([
-      ...[0, 3, 5, 1, 4, 2],
+      0, 3, 5, 1, 4, 2,
     ]);
   });
 

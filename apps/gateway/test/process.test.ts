@@ -27,6 +27,8 @@ import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gatew
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
+/** Makes Node take standard output for a terminal. */
+const IN_A_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
 const UPSTREAM_KEY = 'upstream-credential-canary';
 
 let dataDir: string;
@@ -131,7 +133,7 @@ async function waitFor(isTrue: () => boolean): Promise<void> {
 }
 
 describe('gateway serve', () => {
-  it('prints a demo key on the first start, keeps the key and its balance on the second, and drains on SIGTERM', async () => {
+  it('prints a demo key on the first start, keeps the key and its balance on the second, prints a link to the console in a terminal only, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
@@ -169,8 +171,19 @@ describe('gateway serve', () => {
     const [code] = (await once(first.child, 'exit')) as [number];
     expect(code).toBe(0);
 
-    const second = await serve(simulated);
+    expect(first.output()).not.toContain('#link=');
+    const second = await serve({ ...simulated, NODE_OPTIONS: IN_A_TERMINAL });
     expect(second.key).toBe(first.key);
+    const [, linkCode] = /Console: +http:\/\/127\.0\.0\.1:\d+\/console\/#link=(\S+)\n/.exec(
+      second.output(),
+    )!;
+    const signIn = await fetch(`${second.adminUrl}/console/link`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: linkCode }),
+    });
+    expect(await signIn.json()).toMatchObject({ name: 'admin', right: 'all' });
+    expect(second.output().split('\n').length).toBeLessThanOrEqual(22);
     const entries = await (
       await fetch(`${second.url}/v1/dashboard/usage`, {
         headers: { authorization: `Bearer ${second.key}` },
@@ -260,7 +273,13 @@ describe('gateway serve', () => {
     const entries = new Map<string, { usage: { output_tokens: number } }>();
     for (let cursor: string | null = ''; cursor !== null;) {
       const page = await cli([
-        ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
+        'ledger',
+        'list',
+        '--kind',
+        'charge',
+        '--limit',
+        '1000',
+        '--json',
         ...(cursor === '' ? [] : ['--after', cursor]),
       ]);
       const { data, next_cursor } = JSON.parse(page.out);
@@ -436,7 +455,12 @@ describe('the command line', () => {
       external_id: null,
     });
     const adjusted = await cli([
-      ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
+      'accounts',
+      'adjust',
+      key.account_id,
+      '-1.6',
+      '--reason',
+      'refund',
     ]);
     expect(adjusted.out).toContain('more than 0.09999999999999 USD must be credited');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');

@@ -124,7 +124,14 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
         requestsOf(
           JSON.parse(
             await command(
-              ...['usage', '--key', id, '--json', '--from', iso(from), '--until', iso(until)],
+              'usage',
+              '--key',
+              id,
+              '--json',
+              '--from',
+              iso(from),
+              '--until',
+              iso(until),
             ),
           ).data,
         ),
@@ -134,8 +141,17 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
       count: async (from, until) =>
         JSON.parse(
           await command(
-            ...['ledger', 'list', '--key', id, '--kind', 'charge', '--json'],
-            ...['--from', iso(from), '--until', iso(until)],
+            'ledger',
+            'list',
+            '--key',
+            id,
+            '--kind',
+            'charge',
+            '--json',
+            '--from',
+            iso(from),
+            '--until',
+            iso(until),
           ),
         ).data.length,
     },
@@ -175,7 +191,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
               const from = bounds[index]!;
               const expected = at.filter((each) => each >= from && each < until).length;
               expect([iso(from), iso(until), await count(from, until)]).toEqual([
-                ...[iso(from), iso(until)],
+                iso(from),
+                iso(until),
                 expected,
               ]);
             }

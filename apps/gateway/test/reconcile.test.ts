@@ -301,17 +301,33 @@ describe.each([
     await moveCharges(ledger, MIDNIGHT, midnight);
     const log = join(newDirectory(), 'gateway.log');
     const chargeLine = {
-      ...{ level: 30, time: new Date().toISOString(), msg: 'request', request_id: 'req_restored' },
-      ...{ key_id: record.id, model: LOST, endpoint: 'messages', streamed: false },
-      ...{ charge_usd: '1', input_tokens: 1, output_tokens: 1 },
-      ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+      level: 30,
+      time: new Date().toISOString(),
+      msg: 'request',
+      request_id: 'req_restored',
+      key_id: record.id,
+      model: LOST,
+      endpoint: 'messages',
+      streamed: false,
+      charge_usd: '1',
+      input_tokens: 1,
+      output_tokens: 1,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
     };
     while (!gateway.output().includes('"loss":"invalid_usage"')) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const failed = (id: string, fault: string, more: object) => ({
-      ...{ level: 40, time: new Date().toISOString(), msg: 'request failed', request_id: id },
-      ...{ key_id: record.id, model: FOREIGN, endpoint: 'messages', fault, ...more },
+      level: 40,
+      time: new Date().toISOString(),
+      msg: 'request failed',
+      request_id: id,
+      key_id: record.id,
+      model: FOREIGN,
+      endpoint: 'messages',
+      fault,
+      ...more,
     });
     const lines = [
       chargeLine,

@@ -8,7 +8,8 @@ import { describePayments } from './support/payments.js';
 /** Endpoints that a replaced credential is not refused for: they serve requests to models. */
 const SERVES = new Set<string>([
   ...Object.values(PATHS),
-  ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'],
+  '/v1/messages/count_tokens',
+  '/v1/responses/input_tokens',
 ]);
 /** An endpoint that takes no credential of a key. */
 const NOT_FOR_KEYS = new Set(['/webhooks/stripe']);

@@ -115,7 +115,9 @@ describe('two replicas behind a balancer that asks /readyz', () => {
     const key = await callerOf(replicas[0]!)('createKey', { name: 'test', balance_usd: '1000000' });
     const balancer = await startBalancer(replicas.map(({ url }) => url));
     const clients = startClients(balancer.url, key.api_key ?? '', {
-      ...{ staying: 8, coming: 8, pauseMs: 50 },
+      staying: 8,
+      coming: 8,
+      pauseMs: 50,
     });
 
     for (const [index, replica] of replicas.entries()) {

@@ -137,8 +137,13 @@ describePayments((bench) => {
           const { booked, refused } = await bench.gateway.call('rechargeUsages', {
             charges: [
               {
-                ...{ request_id, key_id: targetId, model: MODEL, input_tokens: 1 },
-                ...{ output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+                request_id,
+                key_id: targetId,
+                model: MODEL,
+                input_tokens: 1,
+                output_tokens: 1,
+                cache_read_input_tokens: 0,
+                cache_creation_input_tokens: 0,
               },
             ],
           });
@@ -151,7 +156,9 @@ describePayments((bench) => {
       use: ({ accountId }, top_up_id) =>
         asOperator(() =>
           bench.gateway.call('topUpAccount', {
-            ...{ account_id: accountId, amount_usd: '1', top_up_id },
+            account_id: accountId,
+            amount_usd: '1',
+            top_up_id,
           }),
         ),
     },
@@ -160,7 +167,10 @@ describePayments((bench) => {
       use: ({ accountId }, adjustment_id) =>
         asOperator(() =>
           bench.gateway.call('adjustBalance', {
-            ...{ account_id: accountId, amount_usd: '1', reason: 'goodwill', adjustment_id },
+            account_id: accountId,
+            amount_usd: '1',
+            reason: 'goodwill',
+            adjustment_id,
           }),
         ),
     },
@@ -169,7 +179,10 @@ describePayments((bench) => {
       use: ({ accountId, otherId }, transfer_id) =>
         asOperator(() =>
           bench.gateway.call('transfer', {
-            ...{ account_id: accountId, to_account_id: otherId, amount_usd: '0.01', transfer_id },
+            account_id: accountId,
+            to_account_id: otherId,
+            amount_usd: '0.01',
+            transfer_id,
           }),
         ),
     },

@@ -34,9 +34,13 @@ afterAll(() => upstream.close());
 async function start(env: Readonly<Record<string, string>>) {
   dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   gateway = await spawnGateway({
-    ...{ ADMIN_TOKEN, DATA_DIR: dataDir, KEY_CONCURRENCY: '1000' },
-    ...{ KEY_BURST: '100000', KEY_REQUESTS_PER_MINUTE: '1000000' },
-    ...{ UPSTREAM_URL: upstream.url, UPSTREAM_API_KEY: 'upstream-key' },
+    ADMIN_TOKEN,
+    DATA_DIR: dataDir,
+    KEY_CONCURRENCY: '1000',
+    KEY_BURST: '100000',
+    KEY_REQUESTS_PER_MINUTE: '1000000',
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_API_KEY: 'upstream-key',
     ...env,
   });
   const call = createRemoteCaller({ url: gateway.adminUrl, token: ADMIN_TOKEN });

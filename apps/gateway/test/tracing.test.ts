@@ -103,7 +103,10 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
       });
       expect(parseUsd(String(server.attributes['gateway.charge_usd']))).toBeGreaterThan(0n);
       expect(client).toMatchObject({
-        ...{ name: `chat ${MODEL}`, kind: 3, isError: false, traceId: server.traceId },
+        name: `chat ${MODEL}`,
+        kind: 3,
+        isError: false,
+        traceId: server.traceId,
       });
       expect(client!.attributes).toEqual({
         'http.request.method': 'POST',
@@ -278,7 +281,8 @@ it('counting tokens has a trace with its own operation name, and without a charg
   const response = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
     method: 'POST',
     headers: {
-      ...{ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+      'x-api-key': apiKey,
+      'anthropic-version': '2023-06-01',
       'content-type': 'application/json',
     },
     body: JSON.stringify({ model, messages }),
@@ -430,8 +434,15 @@ it('no span has a prompt, an answer, a credential, a name or a quota', async () 
   await Promise.all(ids.map((id) => collector.traceOf(id)));
   const text = collector.text();
   for (const secret of [
-    ...['prompt-canary', 'answer-canary', 'message-canary', 'user-canary', 'Lovelace'],
-    ...[apiKey, UPSTREAM_KEY, COLLECTOR_SECRET, '987654321'],
+    'prompt-canary',
+    'answer-canary',
+    'message-canary',
+    'user-canary',
+    'Lovelace',
+    apiKey,
+    UPSTREAM_KEY,
+    COLLECTOR_SECRET,
+    '987654321',
   ]) {
     expect(text).not.toContain(secret);
   }

@@ -67,7 +67,9 @@ async function start(limits: object = {}, adminKeys?: Record<Name, string>): Pro
   writeFileSync(file, JSON.stringify({ accounts }));
   const gateway = await startTestGateway({
     env: {
-      ...{ UPSTREAMS: file, UPSTREAM_URL: '', UPSTREAM_API_KEY: '' },
+      UPSTREAMS: file,
+      UPSTREAM_URL: '',
+      UPSTREAM_API_KEY: '',
       ...(adminKeys === undefined
         ? {}
         : { ANTHROPIC_ADMIN_URL: await serveReports(simulators, adminKeys) }),
@@ -107,8 +109,10 @@ function ask(gateway: TestGateway, apiKey: string, more = {}): Promise<Response>
   return postMessages(gateway, apiKey, userMessage('Hello', more));
 }
 
+/** The requests for models. After a reload, each account is also asked for its list of models. */
 function served({ simulators }: Setup): Record<Name, number> {
-  const count = (name: Name) => simulators[name].journal.requests().length;
+  const count = (name: Name) =>
+    simulators[name].journal.requests().filter(({ method }) => method === 'POST').length;
   return { a: count('a'), b: count('b') };
 }
 
@@ -368,7 +372,8 @@ it('an account with only_for gets all requests of the customers that it lists, a
   const setup = await start();
   const { gateway, simulators, file } = setup;
   const { account_id: listed, api_key: own } = await gateway.call('createKey', {
-    ...{ name: 'listed', balance_usd: '1' },
+    name: 'listed',
+    balance_usd: '1',
   });
   const others: string[] = [];
   for (let n = 0; n < 6; n += 1) others.push((await gateway.createKey()).apiKey);
@@ -379,7 +384,9 @@ it('an account with only_for gets all requests of the customers that it lists, a
   });
   const reserve = async (reserved: Name) => {
     const accounts = NAMES.map((name) => ({
-      ...{ name, url: simulators[name].url, api_key: `key-of-${name}` },
+      name,
+      url: simulators[name].url,
+      api_key: `key-of-${name}`,
       ...(name === reserved ? { only_for: [listed] } : {}),
     }));
     writeFileSync(file, JSON.stringify({ accounts }));
@@ -409,7 +416,8 @@ it('each account with an admin key has a bill of its own, which the ledger is co
   const setup = await start({}, keys);
   const { gateway, simulators, file } = setup;
   const { account_id: listed, api_key: own } = await gateway.call('createKey', {
-    ...{ name: 'listed', balance_usd: '1' },
+    name: 'listed',
+    balance_usd: '1',
   });
   process.env['UPSTREAMS'] = file;
   cleanUps.push(() => {
@@ -417,7 +425,10 @@ it('each account with an admin key has a bill of its own, which the ledger is co
   });
   const serveWith = async (adminKeys: Partial<typeof keys>) => {
     const accounts = NAMES.map((name) => ({
-      ...{ name, url: simulators[name].url, api_key: `key-of-${name}`, admin_key: adminKeys[name] },
+      name,
+      url: simulators[name].url,
+      api_key: `key-of-${name}`,
+      admin_key: adminKeys[name],
       ...(name === 'b' ? { only_for: [listed] } : {}),
     }));
     writeFileSync(file, JSON.stringify({ accounts }));

@@ -138,8 +138,10 @@ describe.each([
       const witness = { input_tokens: 100_000, output_tokens: 1 };
       const { differences } = await gateway.call('compareWitness', {
         usages: data.map(({ id: request_id }) => ({
-          ...{ request_id, ...witness },
-          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+          request_id,
+          ...witness,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
         })),
       });
       expect(differences).toEqual([]);

@@ -112,7 +112,10 @@ async function oldLedger(kind: Place['kind'], charges = FEW_CHARGES) {
     archived,
     isSound,
   }: typeof before) => ({
-    ...{ charged, credited, balances, isSound },
+    charged,
+    credited,
+    balances,
+    isSound,
     entries: entries + archived,
   });
   return {

@@ -177,3 +177,37 @@ it('recalls a record of the last minute at once, but not after the key was chang
   finder.forget(RECORD.id);
   expect(finder.recall(credential)).toBeUndefined();
 });
+
+it('uses a record for longer than a second only while the database knows of no other change', async () => {
+  let [nowMs, version, lookUps] = [0, 1 as number | undefined, 0];
+  let presented: 'current' | 'replaced' = 'current';
+  const finder = createKeyFinder({
+    keys: {
+      find: () => {
+        lookUps += 1;
+        return Promise.resolve({ record: RECORD, presented, hasOldHash: false });
+      },
+      version: () => version,
+    },
+    peppers: { pepper: 'pepper' },
+    renew: () => Promise.resolve(),
+    now: () => nowMs,
+  });
+  const credential = generateCredential();
+  const findLater = async () => {
+    nowMs += 2_000;
+    await finder.find(credential);
+    return lookUps;
+  };
+  expect(await findLater()).toBe(1);
+  expect(await findLater()).toBe(1);
+  version = 2;
+  expect(await findLater()).toBe(2);
+  expect(await findLater()).toBe(2);
+  version = undefined;
+  expect(await findLater()).toBe(3);
+  expect(await findLater()).toBe(4);
+  [version, presented] = [2, 'replaced'];
+  expect(await findLater()).toBe(5);
+  expect(await findLater()).toBe(6);
+});

@@ -65,7 +65,9 @@ function upToText(text: string): Uint8Array {
 
 const chatStream = (vector: StreamVector): StreamPipe =>
   createChatStream({
-    ...{ model: 'm', created: 1, legacyFunctions: false },
+    model: 'm',
+    created: 1,
+    legacyFunctions: false,
     ...vector.context,
     tools: toolsOf(vector.context),
   });

@@ -10,6 +10,7 @@
 import type { providerEndpoints } from '../customer/customer-endpoints.js';
 import type { Endpoint, InputOf, ResultOf } from '../endpoints/endpoint.js';
 import type * as schemas from '../endpoints/schemas.js';
+import type { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import type { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { operations } from '../operator/operations/operations.js';
 import type { settingsEndpoints } from '../operator/settings-routes.js';
@@ -97,6 +98,8 @@ export type ClientCalls = Calls<
 export type AdminCalls = Calls<
   | (typeof openAdminEndpoints)[number]
   | (typeof sessionEndpoints)[number]
+  | (typeof linkSessionEndpoints)[number]
+  | (typeof linkEndpoints)[number]
   | (typeof settingsEndpoints)[number]
   | AsEndpoint<(typeof operations)[keyof typeof operations]>
 >;

@@ -17,7 +17,7 @@ import { createLivePrices } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
 import { readPriceTable, readSettings } from '../config/settings.js';
 import type { Settings, SettingsDefaults } from '../config/settings.js';
-import { readUpstreams } from '../config/upstreams-file.js';
+import { upstreamTarget } from '../config/upstreams-file.js';
 import { isSimulated } from '../config/upstream-target.js';
 import { forgettingWithKeys } from '../exchange/response-memory/forget-with-keys.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
@@ -66,7 +66,7 @@ export async function openSharedParts(
   // Checks the files before the ledger is opened. All settings are read below, once the simulator's
   // address is known.
   readPriceTable(config);
-  if (config.upstreamsPath !== undefined) readUpstreams(config.upstreamsPath);
+  upstreamTarget(config);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = forgettingWithKeys(await openStoreWhenReachable(config, dataDir, log), responses);
   try {

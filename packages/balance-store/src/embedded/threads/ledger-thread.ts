@@ -6,21 +6,21 @@
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { yieldToOtherThreads } from '../../ledger/background-thread.js';
+import { markReader } from '../commit-mark.js';
 import { markErasure, rewriteErased } from '../erasure.js';
 import { assertNotMoved } from '../moved.js';
 import { openReader, openWriter } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
 import { decode, encode } from '../../ledger/thread-codec.js';
+import { createCommitReports } from './commit-reports.js';
 import { STOP } from './messages.js';
-import type { Answer, Progress, Request, ThreadData } from './messages.js';
+import type { Answer, Progress, Request, StartedThreadData } from './messages.js';
 import { createReadOperations, createWriteOperations } from './operations.js';
 
-const port = parentPort;
-if (port === null) throw new Error('not started as a thread');
-const { file, role, checkpoints } = workerData as ThreadData;
+const { file, role, checkpoints, indexDescriptor, port } = workerData as StartedThreadData;
 
 if (role === 'background') yieldToOtherThreads();
 const connection = role === 'write' ? openWriter(file, { checkpoints }) : openReader(file);
@@ -42,9 +42,13 @@ if (role === 'write' && checkpoints) {
   }, LOG_CHECK_MS).unref();
 }
 
+const commits = createCommitReports(
+  indexDescriptor === undefined ? undefined : markReader(indexDescriptor),
+);
 const operations = (
   role === 'write'
     ? createWriteOperations(connection, {
+        commits,
         assertInPlace,
         assertNotMoved() {
           assertNotMoved(dirname(file));
@@ -61,16 +65,16 @@ const operations = (
 
 async function answer({ id, operation, args, reportsProgress }: Request): Promise<Answer> {
   const report = (progress: unknown): void => {
-    port?.postMessage({ id, progress: encode(progress) } satisfies Progress);
+    port.postMessage({ id, progress: encode(progress) } satisfies Progress);
   };
   try {
     const run = operations[operation];
     if (run === undefined) throw new Error(`there is no operation ${operation}`);
-    return {
-      id,
-      result: encode(await run(...args.map(decode), ...(reportsProgress ? [report] : []))),
-    };
+    const result = encode(await run(...args.map(decode), ...(reportsProgress ? [report] : [])));
+    const commit = commits.take();
+    return commit === undefined ? { id, result } : { id, result, commit };
   } catch (error) {
+    commits.take();
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     return { id, fault: faultOf(error), name, message };
   }
