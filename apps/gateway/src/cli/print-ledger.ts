@@ -22,15 +22,19 @@ export function printLedger({
   const archived =
     archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
   if (data.length === 0) return `No entries.${archived}`;
-  const rows = data.map((entry) => [
-    `${entry.created_at}\n${entry.kind === 'charge' ? entry.key_id : entry.account_id}`,
-    entryLines(entry).join('\n'),
-    entry.amount_usd,
-    entry.balance_after_usd,
-  ]);
-  const headings = ['time, key or account', 'entry', '>amount (USD)', '>balance (USD)'];
   const width = Math.max(ID_WIDTH, ...data.map(({ id }) => id.length));
-  return table(headings, rows, { entry: width }) + more(next_cursor) + archived;
+  const entries = table<Entry>(
+    data,
+    {
+      'time, key or account': (entry) =>
+        `${entry.created_at}\n${entry.kind === 'charge' ? entry.key_id : entry.account_id}`,
+      entry: (entry) => entryLines(entry).join('\n'),
+      '>amount (USD)': 'amount_usd',
+      '>balance (USD)': 'balance_after_usd',
+    },
+    { entry: width },
+  );
+  return entries + more(next_cursor) + archived;
 }
 
 function entryLines(entry: Entry): readonly string[] {

@@ -5,18 +5,21 @@ import type { OperationOutput } from '../operator/operations/operations.js';
 import { pairs, table } from './print.js';
 
 export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {
-  const rows = (
-    [
-      ['today', spend.today],
-      ['7 days', spend.last_7_days],
-      ['30 days', spend.last_30_days],
-    ] as const
-  ).map(([range, sums]) => [range, String(sums.requests), sums.charged_usd, sums.written_off_usd]);
+  const sums = [
+    { range: 'today', ...spend.today },
+    { range: '7 days', ...spend.last_7_days },
+    { range: '30 days', ...spend.last_30_days },
+  ];
   const requests = gateway?.requests.map(
     ({ status, requests: count }) => `${String(count)} × ${status}`,
   );
   return [
-    table([`${day} (UTC)`, '>requests', '>charged (USD)', '>written off (USD)'], rows),
+    table(sums, {
+      [`${day} (UTC)`]: 'range',
+      '>requests': 'requests',
+      '>charged (USD)': 'charged_usd',
+      '>written off (USD)': 'written_off_usd',
+    }),
     pairs({
       accounts: String(ledger.accounts),
       'unspent (USD)': ledger.unspent_usd,
@@ -40,36 +43,33 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
   ].join('\n');
 }
 
-type Figures = OperationOutput<'showBooks'>['total'];
-
 /** One page. The figures in all end the last one. */
 export function printBooks({ month, total, data, has_more }: OperationOutput<'showBooks'>): string {
-  const rowOf = (name: string, figures: Figures) => [
-    name,
-    figures.opening_balance_usd,
-    figures.paid_usd,
-    figures.promotional_usd,
-    formatUsd(Object.values(figures.adjusted_usd).reduce((sum, usd) => sum + parseUsd(usd), 0n)),
-    figures.expired_usd,
-    figures.charged_usd,
-    figures.closing_balance_usd,
-  ];
-  const amounts = ['opening', 'paid', 'promotional', 'adjusted', 'expired', 'charged', 'closing'];
-  const headings = [`${month}, in USD`, ...amounts.map((name) => `>${name}`)];
-  const rows = data.map((account) =>
-    rowOf(account.external_id ?? (account.name || account.account_id), account),
-  );
-  return table(headings, has_more ? rows : [...rows, rowOf('in all', total)]);
+  const rows = data.map((account) => ({
+    ...account,
+    name: account.external_id ?? (account.name || account.account_id),
+  }));
+  return table(has_more ? rows : [...rows, { ...total, name: 'in all' }], {
+    [`${month}, in USD`]: 'name',
+    '>opening': 'opening_balance_usd',
+    '>paid': 'paid_usd',
+    '>promotional': 'promotional_usd',
+    '>adjusted': ({ adjusted_usd }) =>
+      formatUsd(Object.values(adjusted_usd).reduce((sum, usd) => sum + parseUsd(usd), 0n)),
+    '>expired': 'expired_usd',
+    '>charged': 'charged_usd',
+    '>closing': 'closing_balance_usd',
+  });
 }
 
 export function printAudits({ data }: OperationOutput<'listAudits'>): string {
   if (data.length === 0) return 'No audits since the gateway started.';
-  const rows = data.map((job) => [
-    job.id,
-    job.started_at,
-    job.state,
-    String(job.entries),
-    job.report === null ? (job.reason ?? '') : job.report.is_sound ? 'sound' : 'NOT sound',
-  ]);
-  return table(['audit', 'started', 'state', '>entries', 'outcome'], rows);
+  return table(data, {
+    audit: 'id',
+    started: 'started_at',
+    state: 'state',
+    '>entries': 'entries',
+    outcome: ({ report, reason }) =>
+      report === null ? reason : report.is_sound ? 'sound' : 'NOT sound',
+  });
 }

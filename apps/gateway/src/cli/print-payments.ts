@@ -1,7 +1,7 @@
 /** Payments and codes as text for a terminal. */
 
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { more, pairs, table } from './print.js';
+import { page, pairs, table } from './print.js';
 
 export function printPayment(payment: OperationOutput<'startPayment'>): string {
   return pairs({
@@ -27,36 +27,31 @@ export function printPaymentMoney(payment: OperationOutput<'showPayment'>): stri
   })}`;
 }
 
-export function printPayments({ data, next_cursor }: OperationOutput<'listPayments'>): string {
-  if (data.length === 0) return 'No payments.';
-  const rows = data.map((payment) => [
-    payment.created_at,
-    payment.id,
-    payment.account_id,
-    payment.state,
-    payment.by,
-    payment.amount_usd,
-    payment.reference ?? '',
-  ]);
-  const headings = ['time', 'payment', 'account', 'state', 'by', '>amount (USD)', 'reference'];
-  return table(headings, rows) + more(next_cursor);
+export function printPayments(payments: OperationOutput<'listPayments'>): string {
+  return page(payments, 'No payments.', {
+    time: 'created_at',
+    payment: 'id',
+    account: 'account_id',
+    state: 'state',
+    by: 'by',
+    '>amount (USD)': 'amount_usd',
+    reference: 'reference',
+  });
 }
 
-export function printUnbooked({
-  data,
-  next_cursor,
-}: OperationOutput<'listUnbookedPayments'>): string {
-  if (data.length === 0) return 'Nothing is unbooked.';
-  const rows = data.map((entry) => [
-    entry.created_at,
-    entry.fact,
-    entry.id,
-    entry.reason,
-    entry.account_id ?? '',
-    `${String(entry.amount_cents)} ${entry.currency}`,
-  ]);
-  const headings = ['time', 'what', 'id', 'reason', 'account', '>smallest units'];
-  return table(headings, rows) + more(next_cursor);
+export function printUnbooked(unbooked: OperationOutput<'listUnbookedPayments'>): string {
+  return page(unbooked, 'Nothing is unbooked.', {
+    time: 'created_at',
+    what: 'fact',
+    id: 'id',
+    reason: 'reason',
+    account: 'account_id',
+    '>smallest units': smallestUnits,
+  });
+}
+
+function smallestUnits(of: { readonly amount_cents: number; readonly currency: string }): string {
+  return `${String(of.amount_cents)} ${of.currency}`;
 }
 
 export function printReconciliation({
@@ -65,14 +60,13 @@ export function printReconciliation({
 }: OperationOutput<'reconcilePayments'>): string {
   const summary = `${String(compared)} compared, ${String(missing.length)} missing in the ledger.`;
   if (missing.length === 0) return summary;
-  const rows = missing.map((entry) => [
-    entry.fact,
-    entry.id,
-    entry.account_id ?? '',
-    `${String(entry.amount_cents)} ${entry.currency}`,
-    entry.outcome,
-  ]);
-  return `${table(['what', 'id', 'account', '>smallest units', 'now'], rows)}\n${summary}`;
+  return `${table(missing, {
+    what: 'fact',
+    id: 'id',
+    account: 'account_id',
+    '>smallest units': smallestUnits,
+    now: 'outcome',
+  })}\n${summary}`;
 }
 
 export function printRefund(refund: OperationOutput<'refundPayment'>): string {
@@ -102,13 +96,11 @@ export function printPromoCode(code: OperationOutput<'createPromoCode'>): string
   });
 }
 
-export function printPromoCodes({ data, next_cursor }: OperationOutput<'listPromoCodes'>): string {
-  if (data.length === 0) return 'No codes.';
-  const rows = data.map((code) => [
-    code.code,
-    code.amount_usd,
-    `${String(code.redemptions)} of ${String(code.max_redemptions)}`,
-    code.expires_at ?? 'never',
-  ]);
-  return table(['code', '>amount (USD)', '>redeemed', 'expires'], rows) + more(next_cursor);
+export function printPromoCodes(codes: OperationOutput<'listPromoCodes'>): string {
+  return page(codes, 'No codes.', {
+    code: 'code',
+    '>amount (USD)': 'amount_usd',
+    '>redeemed': (code) => `${String(code.redemptions)} of ${String(code.max_redemptions)}`,
+    expires: ({ expires_at }) => expires_at ?? 'never',
+  });
 }

@@ -22,37 +22,25 @@ export function printProviderReconciliation(report: Reconciliation): string {
 }
 
 function printDifference({ day, model, items, requests, has_more }: Difference): string {
-  const headings = [
-    'item',
-    '>provider',
-    '>ledger',
-    '>provider (USD)',
-    '>ledger (USD)',
-    '>difference (USD)',
-  ];
-  const rows = items.map((item) => [
-    item.item,
-    tokens(item.provider_tokens),
-    tokens(item.ledger_tokens),
-    item.provider_usd,
-    item.ledger_usd,
-    item.difference_usd ?? 'no price',
-  ]);
-  const lines = [`${day} ${model ?? 'no model'}`, table(headings, rows)];
+  const compared = table(items, {
+    item: 'item',
+    '>provider': 'provider_tokens',
+    '>ledger': 'ledger_tokens',
+    '>provider (USD)': 'provider_usd',
+    '>ledger (USD)': 'ledger_usd',
+    '>difference (USD)': ({ difference_usd }) => difference_usd ?? 'no price',
+  });
+  const lines = [`${day} ${model ?? 'no model'}`, compared];
   if (requests.length === 0) return [...lines, 'No request explains this difference.'].join('\n');
-  const named = requests.map(({ cause, request_id, key_id, at, detail }) => [
-    cause,
-    request_id,
-    key_id,
-    at,
-    detail,
-  ]);
   lines.push('Requests that may explain it:');
-  lines.push(table(['cause', 'request', 'key', 'at', 'detail'], named));
+  const columns = {
+    cause: 'cause',
+    request: 'request_id',
+    key: 'key_id',
+    at: 'at',
+    detail: 'detail',
+  } as const;
+  lines.push(table(requests, columns));
   if (has_more) lines.push('There are more.');
   return lines.join('\n');
-}
-
-function tokens(count: number | null): string {
-  return count === null ? '' : String(count);
 }

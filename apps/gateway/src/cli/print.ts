@@ -71,19 +71,15 @@ export function printKey(key: OperationOutput<'showKey'>): string {
   });
 }
 
-export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): string {
-  if (data.length === 0)
-    return 'No keys found. Create one with: keys create --name <name> --balance 5';
-  const rows = data.map((key) => [
-    `${key.id}\n${key.account_id}`,
-    key.name,
-    key.hint,
-    stateOf(key),
-    key.balance_usd,
-    key.spent_usd,
-  ]);
-  const headings = ['id, account', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'];
-  return table(headings, rows) + more(next_cursor);
+export function printKeys(keys: OperationOutput<'listKeys'>): string {
+  return page(keys, 'No keys found. Create one with: keys create --name <name> --balance 5', {
+    'id, account': ({ id, account_id }) => `${id}\n${account_id}`,
+    name: 'name',
+    key: 'hint',
+    state: stateOf,
+    '>balance (USD)': 'balance_usd',
+    '>spent (USD)': 'spent_usd',
+  });
 }
 
 export function printTopUp(topUp: OperationOutput<'topUp'>): string {
@@ -169,18 +165,15 @@ export function printErasure(account: OperationOutput<'eraseAccount'>): string {
   return ['Erased.', ...left, printAccount(account)].join('\n');
 }
 
-export function printAccounts({ data, next_cursor }: OperationOutput<'listAccounts'>): string {
-  if (data.length === 0) return 'No accounts.';
-  const rows = data.map((account) => [
-    account.id,
-    account.name,
-    account.external_id ?? '',
-    String(account.usable_keys),
-    account.balance_usd,
-    account.spent_usd,
-  ]);
-  const headings = ['id', 'name', 'external id', '>keys', '>balance (USD)', '>spent (USD)'];
-  return table(headings, rows) + more(next_cursor);
+export function printAccounts(accounts: OperationOutput<'listAccounts'>): string {
+  return page(accounts, 'No accounts.', {
+    id: 'id',
+    name: 'name',
+    'external id': 'external_id',
+    '>keys': 'usable_keys',
+    '>balance (USD)': 'balance_usd',
+    '>spent (USD)': 'spent_usd',
+  });
 }
 
 export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
@@ -204,19 +197,19 @@ export function printTransfer(transfer: OperationOutput<'transfer'>): string {
 }
 
 export function printStatement(statement: OperationOutput<'showStatement'>): string {
-  const rows = statement.lines.map((line) => [
-    line.date,
-    line.text,
-    String(line.tokens ?? ''),
-    line.rate_usd_per_million ?? '',
-    line.amount_usd,
-  ]);
+  const lines = table(statement.lines, {
+    date: 'date',
+    what: 'text',
+    '>tokens': 'tokens',
+    '>rate (USD/M)': 'rate_usd_per_million',
+    '>amount (USD)': 'amount_usd',
+  });
   return `${pairs({
     statement: statement.number,
     account: `${statement.account_name} (${statement.account_id})`,
     issuer: statement.issuer?.name ?? '',
     month: statement.month,
-  })}\n${table(['date', 'what', '>tokens', '>rate (USD/M)', '>amount (USD)'], rows)}\n${pairs({
+  })}\n${lines}\n${pairs({
     'charged (USD)': statement.charged_usd,
   })}`;
 }
@@ -224,51 +217,46 @@ export function printStatement(statement: OperationOutput<'showStatement'>): str
 export function printUsage({ data, from, until }: OperationOutput<'listUsage'>): string {
   const range = `From ${from} until before ${until}:`;
   if (data.length === 0) return `${range} nothing was charged.`;
-  const rows = data.map((sum) => [
-    [sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint, sum.upstream_account]
-      .filter((part) => part !== undefined && part !== null)
-      .join('  '),
-    String(sum.requests),
-    tokensOf(sum),
-    sum.charged_usd,
-  ]);
-  return `${range}\n${table(['what', '>requests', '>tokens in/out/read/write', '>charged (USD)'], rows)}`;
+  return `${range}\n${table(data, {
+    what: ({ day, hour, model, account_id, key_id, endpoint, upstream_account }) =>
+      [day, hour, model, account_id, key_id, endpoint, upstream_account]
+        .filter((part) => part !== undefined && part !== null)
+        .join('  '),
+    '>requests': 'requests',
+    '>tokens in/out/read/write': tokensOf,
+    '>charged (USD)': 'charged_usd',
+  })}`;
 }
 
-export function printEvents({ data, next_cursor }: OperationOutput<'listEvents'>): string {
-  if (data.length === 0) return 'No events.';
-  const rows = data.map((event) => [
-    event.created_at,
-    event.type,
-    event.account_id ?? '',
-    event.delivered_at === null ? String(event.attempts) : 'delivered',
-    event.last_error ?? '',
-  ]);
-  return table(['time', 'event', 'account', '>attempts', 'last error'], rows) + more(next_cursor);
+export function printEvents(events: OperationOutput<'listEvents'>): string {
+  return page(events, 'No events.', {
+    time: 'created_at',
+    event: 'type',
+    account: 'account_id',
+    '>attempts': ({ delivered_at, attempts }) => (delivered_at === null ? attempts : 'delivered'),
+    'last error': 'last_error',
+  });
 }
 
-export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>): string {
-  if (data.length === 0) return 'Nothing was changed.';
-  const rows = data.map((entry) => [
-    entry.created_at,
-    entry.actor,
-    entry.action,
-    entry.key_id ?? entry.account_id ?? '',
-    JSON.stringify(entry.details),
-  ]);
-  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor);
+export function printTrail(entries: OperationOutput<'listTrail'>): string {
+  return page(entries, 'Nothing was changed.', {
+    time: 'created_at',
+    who: 'actor',
+    did: 'action',
+    to: ({ key_id, account_id }) => key_id ?? account_id,
+    what: ({ details }) => JSON.stringify(details),
+  });
 }
 
 export function printHolds({ data }: OperationOutput<'listHolds'>): string {
-  if (data.length === 0) return 'No holds.';
-  const rows = data.map((hold) => [
-    hold.created_at,
-    hold.request_id,
-    hold.key_id,
-    hold.amount_usd,
-    hold.orphaned_at ?? '',
-  ]);
-  return table(['placed', 'request', 'key', '>amount (USD)', 'orphaned'], rows);
+  // The list has no pages.
+  return page({ data, next_cursor: null }, 'No holds.', {
+    placed: 'created_at',
+    request: 'request_id',
+    key: 'key_id',
+    '>amount (USD)': 'amount_usd',
+    orphaned: 'orphaned_at',
+  });
 }
 
 export function printRecharge({
@@ -284,8 +272,8 @@ export function printRecharge({
     refused: String(refused.length),
   });
   if (refused.length === 0) return summary;
-  const reasons = refused.map(({ request_id, reason }) => [request_id, reason]);
-  return `${summary}\n${table(['request', 'why it is not booked'], reasons)}`;
+  const reasons = table(refused, { request: 'request_id', 'why it is not booked': 'reason' });
+  return `${summary}\n${reasons}`;
 }
 
 export function printAudit(
@@ -322,32 +310,29 @@ export function printAudit(
   const witness =
     missed.length === 0
       ? ''
-      : `\n${table(
-          ['request', 'witnessed', 'in the ledger'],
-          missed.map((difference) => [
-            difference.request_id,
-            difference.expected,
-            difference.found,
-          ]),
-        )}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.${
+      : `\n${table(missed, {
+          request: 'request_id',
+          witnessed: 'expected',
+          'in the ledger': 'found',
+        })}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.${
           missed.some(({ found }) => found === NO_CHARGE)
             ? '\nIs request_id the value of the header x-gateway-request-id? The ids in request-id are those of the provider.'
             : ''
         }`;
   if (audit.is_sound) return `${summary}\nThe ledger is sound.${witness}`;
-  const rows = audit.differences.map((difference) => [
-    difference.check,
-    difference.key_id ?? difference.account_id ?? '',
-    difference.entry_id ?? '',
-    difference.expected,
-    difference.found,
-  ]);
-  return `${summary}\n${table(['check', 'key / account', 'entry', 'expected', 'found'], rows)}\nThe ledger is NOT sound.${witness}`;
+  const differences = table(audit.differences, {
+    check: 'check',
+    'key / account': ({ key_id, account_id }) => key_id ?? account_id,
+    entry: 'entry_id',
+    expected: 'expected',
+    found: 'found',
+  });
+  return `${summary}\n${differences}\nThe ledger is NOT sound.${witness}`;
 }
 
 export function printExport({ rows, audit }: LedgerMoveReport, dataDir: string): string {
-  const counts = [...rows].map(([name, count]) => [name, String(count)]);
-  return `${table(['table', '>rows moved'], counts)}
+  const moved = [...rows].map(([name, count]) => ({ name, count }));
+  return `${table(moved, { table: 'name', '>rows moved': 'count' })}
 ${pairs({
   'credited (USD)': formatUsd(audit.credited),
   'charged (USD)': formatUsd(audit.charged),
@@ -371,18 +356,14 @@ Then audit it with the last anchor from the log. The audit shows whether the res
 }
 
 export function printModels({ data }: OperationOutput<'listModels'>): string {
-  const rows = data.map((model) => [
-    model.id,
-    model.rate_in,
-    model.rate_out,
-    String(model.max_output_tokens),
-    String(model.context_window),
-    model.retires_at?.slice(0, 10) ?? '',
-  ]);
-  return table(
-    ['model', '>in (USD/M tokens)', '>out (USD/M tokens)', '>max output', '>context', 'retires'],
-    rows,
-  );
+  return table(data, {
+    model: 'id',
+    '>in (USD/M tokens)': 'rate_in',
+    '>out (USD/M tokens)': 'rate_out',
+    '>max output': 'max_output_tokens',
+    '>context': 'context_window',
+    retires: ({ retires_at }) => retires_at?.slice(0, 10),
+  });
 }
 
 /** The entries as JSON, ready to paste into the price table. */
@@ -416,16 +397,28 @@ export function tokensOf(usage: {
   ].join('/');
 }
 
+type Text = string | number | null | undefined;
+
+/** The members of a row that can be shown as they are. */
+type TextIn<Row> = {
+  [Name in keyof Row]-?: Row[Name] extends Text ? Name : never;
+}[keyof Row];
+
 /**
- * A heading that begins with `>` is a column of numbers, aligned at its end.
- *
- * @param widths - The widths of columns in which long texts are wrapped, by their headings.
+ * The cells of a table by their headings: members of a row, or what is made from it. A heading that
+ * begins with `>` is a column of numbers, aligned at its end.
  */
-export function table(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
+type Columns<Row> = Readonly<Record<string, TextIn<Row> | ((row: Row) => Text)>>;
+
+/** @param widths - The widths of columns in which long texts are wrapped, by their headings. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
   widths: Readonly<Record<string, number>> = {},
 ): string {
+  const headings = Object.keys(columns);
+  const cellOf = (row: Row, column: Columns<Row>[string]): Text =>
+    typeof column === 'function' ? column(row) : (row[column] as Text);
   const made = new Table({
     colWidths: headings.map((heading) => {
       const width = widths[heading];
@@ -436,8 +429,20 @@ export function table(
     colAligns: headings.map((heading) => (heading.startsWith('>') ? 'right' : 'left')),
     style: { head: [], border: [], compact: true },
   });
-  made.push(...rows.map((row) => [...row]));
+  made.push(
+    ...rows.map((row) => Object.values(columns).map((column) => String(cellOf(row, column) ?? ''))),
+  );
   return made.toString();
+}
+
+/** One page of a list, and how to get the next one. */
+export function page<Row>(
+  list: { readonly data: readonly Row[]; readonly next_cursor: string | null },
+  ifEmpty: string,
+  columns: Columns<Row>,
+): string {
+  if (list.data.length === 0) return ifEmpty;
+  return table(list.data, columns) + more(list.next_cursor);
 }
 
 /** The blanks beside the text of a cell. */

@@ -14,7 +14,7 @@ import {
   capsOf,
   idempotencyId,
   keyId,
-  keyRules,
+  holderRules,
   limitsOf,
   metadata,
   name,
@@ -43,18 +43,16 @@ const ROUTE = { name: 'keys', limit: POLICY } as const;
  */
 const MAX_KEYS_PER_ACCOUNT = 100;
 
-const { scope: _scope, ...rules } = keyRules;
-
 const newKey = z.strictObject({
   name,
-  ...rules,
+  ...holderRules,
   metadata: metadata.optional(),
   expires_at: time.optional(),
 });
 
 export const changedKey = z.strictObject({
   name: name.optional(),
-  ...rules,
+  ...holderRules,
   metadata: metadata.optional(),
   expires_at: time.nullable().optional(),
 });

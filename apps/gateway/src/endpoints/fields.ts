@@ -219,12 +219,8 @@ const capOf = (period: string) =>
     .optional()
     .register(help, { says: `the most it may spend ${period}, or none for no cap` });
 
-/** The rules of a key, which can be set when it is created and changed later. */
-export const keyRules = {
-  scope: z
-    .enum(['use', 'manage'])
-    .optional()
-    .register(help, { says: 'manage: also manages the keys of its account' }),
+/** The rules of a key that its holder may set, when it is created and later. */
+export const holderRules = {
   models: z
     .array(line.min(1).max(200))
     .min(1)
@@ -239,7 +235,33 @@ export const keyRules = {
   ...limits,
 };
 
+/** The rules of a key that an operator may set. */
+export const keyRules = {
+  scope: z
+    .enum(['use', 'manage'])
+    .optional()
+    .register(help, { says: 'manage: also manages the keys of its account' }),
+  ...holderRules,
+};
+
 type Given<Value> = Value | undefined;
+
+/** What was given of {@link keyRules}, as the ledger takes it. */
+export function rulesOf(
+  input: Parameters<typeof limitsOf>[0] &
+    Parameters<typeof capsOf>[0] & {
+      readonly scope?: Given<KeyRecord['scope']>;
+      readonly models?: Given<KeyRecord['models']>;
+    },
+) {
+  const { scope, models } = input;
+  return {
+    limits: limitsOf(input),
+    caps: capsOf(input),
+    ...(scope === undefined ? {} : { scope }),
+    ...(models === undefined ? {} : { models }),
+  };
+}
 
 export function limitsOf(input: {
   readonly concurrency?: Given<number>;

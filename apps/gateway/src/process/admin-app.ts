@@ -84,14 +84,11 @@ export function createAdminApp(parts: AdminParts): Express {
   });
   app.use('/console', inviteToSend);
   app.use(['/console/session', '/console/link'], noStore);
-  addRoutes<Served<LinkParts>>(
-    app,
-    [...sessionEndpoints, ...linkSessionEndpoints],
-    ({ body, serve }) => [
-      ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
-      serve(parts),
-    ],
-  );
+  const opening: readonly Served<LinkParts>[] = [...sessionEndpoints, ...linkSessionEndpoints];
+  addRoutes(app, opening, ({ body, serve }) => [
+    ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
+    serve(parts),
+  ]);
   app.use(
     '/admin',
     requireAdmin(parts),

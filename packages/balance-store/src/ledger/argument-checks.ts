@@ -19,7 +19,7 @@ const MAX_ID_LENGTH = 500;
 const MAX_TEXT_LENGTH = 10_000;
 const MAX_PAIRS = 50;
 const MAX_METADATA_BYTES = 4_096;
-const MAX_MODELS = 100;
+const MAX_NAMES = 100;
 const MAX_SHARES = 10;
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 
@@ -108,13 +108,15 @@ function assertShares(shares: readonly number[] = []): void {
 
 /** @throws {RangeError} */
 export function assertKey(key: NewKey | KeyChange): void {
-  const { name, externalId, metadata, limits, caps, models, expiresAt } = key;
+  const { name, externalId, metadata, limits, caps, expiresAt, ...others } = key;
   assertText('name', name);
   if (typeof externalId === 'string') assertId('externalId', externalId);
   assertMetadata(metadata);
   assertLimits(limits ?? {});
   assertCaps(caps ?? {});
-  assertModels(models ?? undefined);
+  for (const [member, value] of Object.entries(others)) {
+    if (Array.isArray(value)) assertNames(member, value);
+  }
   assertTime('expiresAt', expiresAt);
 }
 
@@ -142,12 +144,12 @@ function assertCaps(caps: Partial<KeyCaps>): void {
   }
 }
 
-function assertModels(models: readonly string[] | undefined): void {
-  if (models === undefined) return;
-  if (models.length === 0 || models.length > MAX_MODELS) {
-    throw new RangeError(`models must have 1 to ${String(MAX_MODELS)} names, or be null for all`);
+/** Of a right that is limited to some names, such as the models of a key. */
+function assertNames(member: string, names: readonly string[]): void {
+  if (names.length === 0 || names.length > MAX_NAMES) {
+    throw new RangeError(`${member} must have 1 to ${String(MAX_NAMES)} names, or be null for all`);
   }
-  for (const model of models) assertId('models', model);
+  for (const name of names) assertId(member, name);
 }
 
 /** @throws {RangeError} */

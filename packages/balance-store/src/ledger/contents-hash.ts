@@ -7,6 +7,7 @@ import { hash } from 'node:crypto';
 import type { Creation } from '../account.js';
 import type { Metadata } from '../metadata.js';
 import { CAP_PERIODS } from '../key.js';
+import type { NewKey } from '../key.js';
 import { countsOf } from '../ledger-entry.js';
 import type { Settlement } from '../store.js';
 import { rateTextsOf } from './rate-texts.js';
@@ -55,24 +56,30 @@ export function creationHash({ account, key, credit }: Creation): string {
           pairsOf(account.metadata),
           account.lowBalance?.toString() ?? null,
         ],
-    key === undefined
-      ? null
-      : [
-          key.name,
-          key.limits.concurrency,
-          key.limits.burst,
-          key.limits.requestsPerMinute,
-          key.expiresAt,
-          key.externalId ?? null,
-          pairsOf(key.metadata),
-          key.scope ?? 'use',
-          key.models ?? null,
-          CAP_PERIODS.map((period) => key.caps?.[period]?.toString() ?? null),
-        ],
+    key === undefined ? null : contentsOfKey(key),
     credit === undefined
       ? null
       : [credit.amount.toString(), credit.source, credit.expiresAt ?? null],
   ]);
+}
+
+function contentsOfKey(key: NewKey): readonly unknown[] {
+  const { name, limits, expiresAt, externalId, metadata, scope, models, caps, ...later } = key;
+  // What keys got later is left out if it is absent, so that earlier hashes stay the same.
+  const given = Object.entries(later).filter(([, value]) => (value ?? null) !== null);
+  return [
+    name,
+    limits.concurrency,
+    limits.burst,
+    limits.requestsPerMinute,
+    expiresAt,
+    externalId ?? null,
+    pairsOf(metadata),
+    scope ?? 'use',
+    models ?? null,
+    CAP_PERIODS.map((period) => caps?.[period]?.toString() ?? null),
+    ...given.sort(([a], [b]) => (a < b ? -1 : 1)),
+  ];
 }
 
 function pairsOf(metadata: Metadata = {}): readonly (readonly [string, string])[] {

@@ -10,12 +10,10 @@ import {
   after,
   amountUsd,
   idempotencyId,
-  capsOf,
   externalId,
   help,
   keyId,
   keyRules,
-  limitsOf,
   linkSeconds,
   listOrder,
   lowBalanceUsd,
@@ -27,6 +25,7 @@ import {
   pageSize,
   partOfName,
   reference,
+  rulesOf,
   time,
   withExternalId,
   wholeNumber,
@@ -94,6 +93,7 @@ export const keyOperations = {
     output: schema.newKey,
     async run(input, { store, defaultLimits, lowBalance, by }) {
       const credit = firstCreditOf(input);
+      const rules = rulesOf(input);
       const created = await store.create({
         creationId: operatorsId(input.idempotency_key),
         account:
@@ -107,13 +107,11 @@ export const keyOperations = {
             : { id: input.account_id },
         key: {
           name: input.name,
-          limits: { ...defaultLimits, ...limitsOf(input) },
+          ...rules,
+          limits: { ...defaultLimits, ...rules.limits },
           expiresAt: input.expires_at ?? null,
           externalId: input.external_id,
           metadata: input.metadata,
-          scope: input.scope,
-          models: input.models,
-          caps: capsOf(input),
         },
         credit,
         by,
@@ -214,12 +212,8 @@ export const keyOperations = {
     }),
     output: schema.key,
     async run(input, { store, by }) {
-      const { scope, models } = input;
       const change = {
-        limits: limitsOf(input),
-        caps: capsOf(input),
-        ...(scope === undefined ? {} : { scope }),
-        ...(models === undefined ? {} : { models }),
+        ...rulesOf(input),
         ...(input.name === undefined ? {} : { name: input.name }),
         ...(input.external_id === undefined ? {} : { externalId: input.external_id }),
         ...(input.metadata === undefined ? {} : { metadata: input.metadata }),

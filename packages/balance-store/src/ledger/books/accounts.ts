@@ -86,18 +86,16 @@ export async function create(
   }
   const keyId = key === undefined ? null : prepared.keyId;
   if (key !== undefined) {
+    const { limits, caps, scope = 'use', metadata = {}, ...others } = key;
     await transaction.insertKey({
+      ...others,
       ...prepared.credential,
-      ...key.limits,
+      ...limits,
+      ...capColumnsOf({ ...NO_CAPS, ...caps }),
       id: prepared.keyId,
       accountId,
-      name: key.name,
-      externalId: key.externalId ?? null,
-      metadata: key.metadata ?? {},
-      scope: key.scope ?? 'use',
-      models: key.models ?? null,
-      expiresAt: key.expiresAt,
-      ...capColumnsOf({ ...NO_CAPS, ...key.caps }),
+      metadata,
+      scope,
       createdAt: at,
     });
   }

@@ -179,7 +179,15 @@ type Later =
   | `${'day' | 'week' | 'month'}${'Start' | 'Base'}`
   | 'lastChargedAt';
 
-export type NewKeyRow = Omit<Row<'ApiKey'>, Later>;
+/** A column without a value is NULL. */
+export type NewKeyRow = Given<Omit<Row<'ApiKey'>, Later>>;
+
+type Given<Columns> = {
+  readonly [Name in keyof Columns as null extends Columns[Name] ? never : Name]: Columns[Name];
+} & {
+  readonly [Name in keyof Columns as null extends Columns[Name] ? Name : never]?:
+    Columns[Name] | undefined;
+};
 
 export type KeyRowChange = SomeColumns<'ApiKey'>;
 
