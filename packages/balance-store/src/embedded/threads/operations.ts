@@ -86,7 +86,7 @@ export function createWriteOperations(
       });
     },
   };
-  /** For operations that change nothing that the standing of a key follows from. */
+  /** For operations that change no account and no key. */
   const aside = <Args extends [Connection, ...unknown[]], Result>(
     operation: (...args: Args) => Result,
   ) => {
@@ -99,7 +99,7 @@ export function createWriteOperations(
   };
   return {
     settleBatch(batch: string): string {
-      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch));
+      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch), commits.kept);
       commits.knows(encodeChanged(changed));
       return encodeOutcomes(outcomes);
     },
