@@ -1,6 +1,6 @@
 /** Opens an embedded ledger. */
 
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LedgerFileError, SchemaTooOldError } from '../errors.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
@@ -14,6 +14,7 @@ import { assertLogBelongsToFile, markFile } from './generation.js';
 import { assertNotMoved } from './moved.js';
 import { readGenerationsAsGuest, takeOwnership } from './owner-lock.js';
 import type { OwnerLock } from './owner-lock.js';
+import { makePrivate, requestsFile } from './requests-file.js';
 import { APPLICATION_ID, openReader, openWriter } from './sqlite/connection.js';
 import type { Connection } from './sqlite/connection.js';
 import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
@@ -21,7 +22,7 @@ import { readPepperUse } from './sqlite/keys.js';
 import { assertMigrated, migrate } from './sqlite/migrate.js';
 import { createSqliteDatabase } from './sqlite-database.js';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
-import type { ReadOperations, WriteOperations } from './threads/operations.js';
+import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
 import { createLedgerThread } from './threads/thread-client.js';
 
 export interface EmbeddedStoreOptions {
@@ -83,6 +84,10 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     { ...thread, role: 'background' },
     { idleTimeoutMs: READING_IDLE_MS },
   );
+  const requests = createLedgerThread<RequestOperations>(
+    { file: requestsFile(dataDir), checkpoints: isOwner, role: 'requests' },
+    { idleTimeoutMs: READING_IDLE_MS },
+  );
   let reader: Connection | undefined;
   try {
     reader = prepareFile(file, peppers, { lock, migrates: options.migrate !== false });
@@ -94,6 +99,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       writing,
       reading,
       background,
+      requests,
       onClosed: () => lock?.release(),
     });
     if (isOwner) await database.charging.probe();
@@ -163,14 +169,6 @@ function prepareFile(
   } finally {
     connection?.close();
   }
-}
-
-/**
- * SQLite gives the log the permissions of the file, but would create the file readable by
- * everybody.
- */
-function makePrivate(file: string): void {
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 
 function assertLedger(file: string, connection: Connection): void {

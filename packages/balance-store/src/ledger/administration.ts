@@ -41,6 +41,7 @@ type Administration = Pick<
 
 interface AdministrationOptions {
   readonly database: Pick<LedgerDatabase, 'keys' | 'accounts' | 'book'>;
+  readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly pepper: string;
   /** Called after each change to a key. */
   readonly onKeyChange: (keyId: string) => void;
@@ -53,6 +54,7 @@ const MAX_GRACE_MS = 366 * 86_400_000;
 
 export function createAdministration({
   database,
+  eraseRequests,
   pepper,
   onKeyChange,
   onEveryKeyChange,
@@ -161,6 +163,8 @@ export function createAdministration({
     async eraseAccount(accountId, by) {
       assertActor(by);
       const record = await book('eraseAccount', accountId, by);
+      // If this fails, the caller erases again, which finishes it.
+      await eraseRequests(accountId);
       onEveryKeyChange();
       return record;
     },
