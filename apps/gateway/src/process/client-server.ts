@@ -30,6 +30,8 @@ import { createAccountMetrics } from '../observe/account-metrics.js';
 import { createMetrics } from '../observe/metrics.js';
 import type { Metrics } from '../observe/metrics.js';
 import { withRefusalEvents } from '../observe/notifications/upstream-refused.js';
+import { createRequestRecorder } from '../observe/requests/request-recorder.js';
+import { withRequestRecord } from '../observe/requests/with-request-record.js';
 import { createTelemetry } from '../observe/telemetry.js';
 import { openTracing } from '../observe/tracing/open-tracing.js';
 import type { AccountState } from '../upstream/accounts/account-standing.js';
@@ -95,6 +97,11 @@ export async function startClientServer(
     reservedBytes: () => memory.reservedBytes,
     exemplars: config.tracing === undefined ? 'none' : 'traces',
   });
+  const telemetry = withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log);
+  const recorder =
+    config.requestRecord.days === 0
+      ? undefined
+      : createRequestRecorder({ store, registry, log, now: Date.now });
   const limiter = await parts.openLimiter(metrics);
   const tracing = await openTracing(config.tracing, { registry, log, now: Date.now });
   const accountMetrics = createAccountMetrics(registry);
@@ -148,7 +155,8 @@ export async function startClientServer(
     upstream: openTarget(settings.upstream),
     refusals: createRefusalWitness(Date.now),
     patience: { ...RELAY_PATIENCE, streamSilenceMs: config.streamSilenceMs },
-    telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
+    telemetry:
+      recorder === undefined ? telemetry : withRequestRecord(telemetry, recorder, Date.now),
     tracing,
     log,
     activity,
@@ -216,6 +224,7 @@ export async function startClientServer(
       activity.startDraining();
       const isWorking = (): boolean => activity.running > 0;
       await drain(server, { deadlineMs: DRAIN_DEADLINE_MS, isWorking });
+      await recorder?.stop();
       return { abandoned: activity.running };
     },
     close: closeAll,

@@ -140,7 +140,7 @@ async function openPartsOf(
   let settings = initial;
   const prices = createLivePrices(initial);
   const settingsMetrics = addSettingsMetrics(registry, initial.version);
-  const upkeep = startLedgerUpkeep(store, log);
+  const upkeep = startLedgerUpkeep(store, log, config.requestRecord);
   const retirements = startRetirementWatch({ prices, store, log, now: Date.now });
   addLedgerMetrics(registry, {
     summary: () => upkeep.summary,
