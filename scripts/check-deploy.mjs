@@ -3,8 +3,7 @@
  * container engine or a cluster. It also makes the production install that the image contains, and
  * starts the gateway from it as the image would.
  *
- * The build of the image itself and the compose files are not run here, because there is no
- * container engine.
+ * The image itself is built and run by `check-image.mjs`, which needs a container engine.
  */
 
 import { spawn, spawnSync } from 'node:child_process';

@@ -36,6 +36,10 @@ const RUNS = {
   'packages/balance-store/test/embedded.test.ts': { 'charges before a kill': [1_000, 5_000] },
   'packages/balance-store/test/faults.test.ts': { 'charges of all writers': [4_000, 20_000] },
   'packages/balance-store/test/model.test.ts': { histories: [25, 100] },
+  'packages/balance-store/test/standing-memory.test.ts': {
+    histories: [300, 5_000],
+    'histories with processes': [8, 200],
+  },
   'packages/balance-store/test/postgres.test.ts': {
     'rounds of duplicates': [6, 30],
     'pairs of opposite order': [100, 650],

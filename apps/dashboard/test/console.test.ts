@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { Browser } from 'playwright-core';
+import { gatewayCommand } from '../../gateway/test/support/gateway-process.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
+  OTHER_NAME,
   axeFindings,
   consoleCookie,
   loaded,
@@ -88,6 +90,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F130: a button is pressed twice; the response is lost: done once.
   it('credits once, however often the button is pressed, and shows the old and new balance', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -138,6 +141,8 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F186: a refund that is typed with the wrong sign: the action has the sign, and the question
+  // repeats reason, reference and note.
   it('takes back, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -170,8 +175,11 @@ describe('the console', () => {
     expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
     const { data } = await gateway.call('listLedger', { account_id: accountId, limit: 2 });
     expect(data[1]).toMatchObject({
-      ...{ kind: 'adjustment', amount_usd: '-0.5', reason: 'refund' },
-      ...{ reference: 'invoice 7', note: 'asked by phone' },
+      kind: 'adjustment',
+      amount_usd: '-0.5',
+      reason: 'refund',
+      reference: 'invoice 7',
+      note: 'asked by phone',
     });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -266,6 +274,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F188: notifications of operators without a receiver: no alarm; the list has the newest first.
   it('raises no alarm about notifications that nobody should receive, and lists the newest first', async () => {
     const { page, context, problems } = await open();
     const card = page.getByRole('region', { name: 'Needs attention' });
@@ -455,6 +464,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F125: markup in names: it is shown as text.
   it('shows markup in names as text', async () => {
     const { page, context, problems } = await open();
     for (const part of ['today', 'accounts', `accounts/${accountId}`]) {
@@ -499,6 +509,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F126
   it('asks to sign in again when another window has signed out', async () => {
     const { page, context } = await open();
     const second = await context.newPage();
@@ -512,6 +523,42 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('signs in once with a link, which is not in the address afterwards, and explains why a used one is refused', async () => {
+    const env = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN };
+    const made = await gatewayCommand(['console-link', '--json'], env);
+    const { url } = JSON.parse(made.out) as { readonly url: string };
+    const { page, context, problems } = await openPage(browser, url);
+    await page.getByRole('navigation').waitFor();
+    expect(page.url()).toBe(consoleUrl);
+    // In the same browser, the link leads to the session that it started.
+    await page.goto(url);
+    await page.getByRole('navigation').waitFor();
+    expect(page.url()).toBe(consoleUrl);
+    const other = await openPage(browser, url);
+    await other.page.getByText('This link was used before').waitFor();
+    await other.page.getByText('console-link" makes another link').waitFor();
+    expect(await other.page.getByLabel('Admin token').isVisible()).toBe(true);
+    expect(other.page.url()).toBe(consoleUrl);
+    expect([...problems, ...other.problems, ...(await axeFindings(other))]).toEqual([]);
+    await context.close();
+    await other.context.close();
+  });
+
+  it('asks for no token where it was opened without TLS, and says how to reach it', async () => {
+    const { hostname, port } = new URL(consoleUrl);
+    const watched = await openPage(browser, consoleUrl.replace(hostname, OTHER_NAME));
+    const { page, context, problems } = watched;
+    await page.getByText(`ssh -N -L ${port}:127.0.0.1:${port} ${OTHER_NAME}`).waitFor();
+    const there = page.getByRole('link', { name: 'the console there' });
+    expect(await there.getAttribute('href')).toBe(consoleUrl);
+    expect(await page.locator('input').count()).toBe(0);
+    // Chromium says that it ignores a header for want of TLS.
+    const others = problems.filter((problem) => !problem.includes('Cross-Origin-Opener-Policy'));
+    expect([...others, ...(await axeFindings(watched))]).toEqual([]);
+    await context.close();
+  });
+
+  // F127, F128
   it('says when the token is wrong, and when log-ins are limited', async () => {
     const { page, context, problems } = await openPage(browser, consoleUrl);
     const attempt = async () => {
@@ -536,6 +583,8 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F124: a page of another origin sends a form to the admin API: 403, nothing changed, although
+  // the browser sends the cookie.
   it('refuses a form that a page of another origin sends', async () => {
     const { page, context } = await open();
     const before = await balanceOf(accountId);

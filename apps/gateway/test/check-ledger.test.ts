@@ -1,6 +1,6 @@
 /** `gateway check-config --ledger`: whether a charge can be recorded, tried without a trace. */
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -98,4 +98,27 @@ it('says that there is no server', async () => {
   const { code, err } = await check({ DATABASE_URL, KEY_PEPPER });
   expect([code, err]).toEqual([3, expect.stringContaining('ECONNREFUSED')]);
   expect(err).not.toContain('secret-of-nobody');
+});
+
+it('needs no right but those that the handbook gives to a role', async () => {
+  const handbook = readFileSync(join(__dirname, '../../../docs/operating.md'), 'utf8');
+  const [, sql = ''] = /^```sql\n(.*?)^```/ms.exec(handbook) ?? [];
+  const name = `role_${String(process.pid)}`;
+  const url = new URL(await postgres.createDatabase());
+  for (const statement of sql
+    .trim()
+    .replaceAll(/\bgateway\b/g, name)
+    .split('\n')) {
+    await querySql(url.href, statement);
+  }
+  const owner = new URL(url);
+  Object.assign(owner, { pathname: name, username: name, password: 'letters-and-digits' });
+  try {
+    const env = { DATABASE_URL: owner.href, KEY_PEPPER };
+    expect(await gatewayCommand(['migrate'], env)).toMatchObject({ code: 0, err: '' });
+    expect(await check(env)).toMatchObject({ code: 0, last: CAN_CHARGE });
+  } finally {
+    await querySql(url.href, `drop database if exists ${name}`);
+    await querySql(url.href, `drop role if exists ${name}`);
+  }
 });

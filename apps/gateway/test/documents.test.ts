@@ -1,9 +1,14 @@
-/** Links between documents lead somewhere, and what the README tells a newcomer to type works. */
+/**
+ * Links between documents lead somewhere, what the README tells a newcomer to type works, and the
+ * commands that documents name can be typed.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Command, CommanderError } from 'commander';
+import { createProgram } from '../src/cli/program.js';
 import { gatewayCommand } from './support/gateway-process.js';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -73,7 +78,60 @@ describe('the README', () => {
   });
 });
 
-const readText = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+it('the handbook has at most 5,000 words', () => {
+  expect(readText('docs/operating.md').split(/\s+/).length).toBeLessThanOrEqual(5_000);
+});
+
+describe('the commands in the documents', () => {
+  const files = ['README.md', 'docs/operating.md', 'docs/cli.md', 'docs/payments.md'];
+  const typed = files.flatMap((file) =>
+    commandsIn(readText(file)).map(({ text, isWhole }) => ({ file, text, isWhole })),
+  );
+
+  it('are found', () => {
+    expect(typed.length).toBeGreaterThan(60);
+  });
+
+  it.each(typed)('can be typed: $text ($file)', async ({ text, isWhole }) => {
+    const program = createProgram();
+    disarm(program);
+    const parsing = program.parseAsync(argumentsOf(text), { from: 'user' });
+    await parsing.catch((error: CommanderError) => {
+      // A sentence may name a command without its arguments.
+      if (isWhole || !error.code.startsWith('commander.missing')) throw error;
+    });
+  });
+});
+
+/** Code that begins with the name of the program: whole lines of blocks, and words in sentences. */
+function commandsIn(text: string): readonly { readonly text: string; readonly isWhole: boolean }[] {
+  const blocks = [...text.matchAll(/^ *```\n(.*?)^ *```/gms)].flatMap(([, code]) =>
+    code!.split('\n'),
+  );
+  const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
+  const program = /^(?:[A-Z_]+=\S+ +)*(?:gateway|npm run (?:-s )?gateway --) +([a-z].*)$/;
+  const after = (line: string): string | readonly string[] => program.exec(line.trim())?.[1] ?? [];
+  return [
+    ...blocks.flatMap(after).map((command) => ({ text: command, isWhole: true })),
+    ...words.flatMap(after).map((command) => ({ text: command, isWhole: false })),
+  ];
+}
+
+/** The arguments, without a comment or a redirection. */
+function argumentsOf(text: string): readonly string[] {
+  const [command = ''] = text.split(/ +(?:#|>) /);
+  return command.trim().split(/ +/);
+}
+
+/** Keeps the command and its subcommands from doing anything but reading their arguments. */
+function disarm(command: Command): void {
+  command.action(() => undefined).configureOutput({ writeErr: () => undefined });
+  for (const each of command.commands) disarm(each);
+}
+
+function readText(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
 
 /** Links within the repository. Code is left out, as it contains what looks like links. */
 function linksOf(text: string): readonly string[] {

@@ -27,6 +27,8 @@ import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gatew
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
+/** Makes Node take standard output for a terminal. */
+const IN_A_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
 const UPSTREAM_KEY = 'upstream-credential-canary';
 
 let dataDir: string;
@@ -131,7 +133,7 @@ async function waitFor(isTrue: () => boolean): Promise<void> {
 }
 
 describe('gateway serve', () => {
-  it('prints a demo key on the first start, keeps the key and its balance on the second, and drains on SIGTERM', async () => {
+  it('prints a demo key on the first start, keeps the key and its balance on the second, prints a link to the console in a terminal only, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
@@ -169,8 +171,19 @@ describe('gateway serve', () => {
     const [code] = (await once(first.child, 'exit')) as [number];
     expect(code).toBe(0);
 
-    const second = await serve(simulated);
+    expect(first.output()).not.toContain('#link=');
+    const second = await serve({ ...simulated, NODE_OPTIONS: IN_A_TERMINAL });
     expect(second.key).toBe(first.key);
+    const [, linkCode] = /Console: +http:\/\/127\.0\.0\.1:\d+\/console\/#link=(\S+)\n/.exec(
+      second.output(),
+    )!;
+    const signIn = await fetch(`${second.adminUrl}/console/link`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: linkCode }),
+    });
+    expect(await signIn.json()).toMatchObject({ name: 'admin', right: 'all' });
+    expect(second.output().split('\n').length).toBeLessThanOrEqual(22);
     const entries = await (
       await fetch(`${second.url}/v1/dashboard/usage`, {
         headers: { authorization: `Bearer ${second.key}` },
@@ -217,6 +230,7 @@ describe('gateway serve', () => {
     expect(keys.data).toHaveLength(1);
   });
 
+  // F5
   it('ends on SIGTERM although clients keep sending, and answers on every connection', async () => {
     const gateway = await serve({
       LOG_LEVEL: 'silent',
@@ -234,6 +248,7 @@ describe('gateway serve', () => {
     expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
+  // F4
   it('when it is killed, loses no charge that a client saw, and doubles none', async () => {
     const seen: { id: string; output: number }[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -258,7 +273,13 @@ describe('gateway serve', () => {
     const entries = new Map<string, { usage: { output_tokens: number } }>();
     for (let cursor: string | null = ''; cursor !== null;) {
       const page = await cli([
-        ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
+        'ledger',
+        'list',
+        '--kind',
+        'charge',
+        '--limit',
+        '1000',
+        '--json',
         ...(cursor === '' ? [] : ['--after', cursor]),
       ]);
       const { data, next_cursor } = JSON.parse(page.out);
@@ -279,6 +300,7 @@ describe('gateway serve', () => {
     expect(result.err).toContain('PORT');
   });
 
+  // F23: price that is not exact: does not start: exits with 2 and names the field.
   it('does not start with a price that is not exact', async () => {
     const table = join(dataDir, 'prices.json');
     const [model] = defaultPriceTableJson.models;
@@ -294,6 +316,8 @@ describe('gateway serve', () => {
     }
   });
 
+  // F27
+  // F28: start while another still drains: refused until the old process has charged and ended.
   it('starts on a directory only after the previous process has drained, charged and ended, and says why not', async () => {
     const expectRefused = async () => {
       const { code, err } = await serveProcess();
@@ -325,6 +349,8 @@ describe('gateway serve', () => {
     await upstream.close();
   });
 
+  // F59
+  // F60: secrets: never in a log, a metric, an error or a span.
   it('writes no credential, prompt or completion to its log', async () => {
     const gateway = await serve({ LOG_LEVEL: 'trace' });
     const banner = gateway.output().length;
@@ -429,7 +455,12 @@ describe('the command line', () => {
       external_id: null,
     });
     const adjusted = await cli([
-      ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
+      'accounts',
+      'adjust',
+      key.account_id,
+      '-1.6',
+      '--reason',
+      'refund',
     ]);
     expect(adjusted.out).toContain('more than 0.09999999999999 USD must be credited');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
@@ -466,6 +497,7 @@ describe('the command line', () => {
     await life();
   });
 
+  // F29
   it('compares the ledger with a witness file, line by line', async () => {
     const gateway = await sharedGateway();
     const limits = ['--burst', '1000', '--concurrency', '10'];
@@ -545,11 +577,13 @@ describe('the command line', () => {
     expect(unusable.err).toContain('witness.jsonl:2: usage: must be a usage object');
   });
 
+  // F93
   it('works while the embedded gateway runs', async () => {
     await sharedGateway();
     await life();
   });
 
+  // F95
   it('changes the schema only with `migrate`', async () => {
     const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
     const early = await cli(['keys', 'list'], fresh);
@@ -580,6 +614,7 @@ describe('the command line', () => {
     rmSync(elsewhere, { recursive: true });
   });
 
+  // F29, F94
   it('backs the ledger up while the gateway serves; what a restore lost is booked from the log, once', async () => {
     const gateway = await sharedGateway();
     const begin = gateway.output().length;

@@ -180,6 +180,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     await until(() => log().includes('"msg":"settings loaded"'));
   });
 
+  // F97: settings that cannot be used: nothing changes; answer, log and metric say so.
   it('an invalid file changes nothing; the answer names the variable and the place, and the refusal is logged and counted', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
@@ -211,8 +212,27 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
       const { status } = await postMessages(setup.gateway, setup.apiKey, userMessage('Hello'));
       expect(status).toBe(200);
     }
-    expect(setup.simulator.journal.requests()).toHaveLength(0);
-    expect(next.journal.requests()).toHaveLength(6);
+    const messages = ({ journal }: typeof next) =>
+      journal.requests().filter(({ method }) => method === 'POST');
+    expect(messages(setup.simulator)).toHaveLength(0);
+    expect(messages(next)).toHaveLength(6);
+  });
+
+  it('a wrong key of the upstream is found by the reload, and by check-config before it', async () => {
+    const setup = await start(workers);
+    setup.configure({ UPSTREAM_API_KEY: 'wrong-upstream-key' });
+    const checked = await cli(setup, ['check-config']);
+    expect([checked.code, checked.out]).toEqual([
+      2,
+      expect.stringContaining('UPSTREAM_API_KEY: the upstream refuses it') as unknown,
+    ]);
+    expect(await reloadStatus(setup, TOKEN)).toBe(200);
+    const call = createRemoteCaller({ url: setup.gateway.adminUrl, token: TOKEN });
+    await until(async () => {
+      const { gateway } = await call('showToday', {});
+      return gateway?.upstream.credentials[0]?.outcome === 'refused';
+    });
+    expect(checked.out + setup.gateway.output()).not.toContain('wrong-upstream-key');
   });
 
   it('the admin token is replaced without interruption, because the previous one works until it is removed', async () => {
@@ -249,6 +269,8 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     });
   });
 
+  // F99: price changes during requests: each is charged at the rate of the moment at which it
+  // began.
   it('a price changes at its effective_from, for requests that begin then', async () => {
     const setup = await start(workers);
     const { soon, before } = await chargeBeforeChange(setup);
@@ -312,6 +334,7 @@ async function keyOf({ gateway }: Setup): Promise<{ readonly key_id: string }> {
   return { key_id: data.find(({ name }) => name === 'test')!.id };
 }
 
+// F98: worker dies after the files became unusable: its replacement has the settings in force.
 it('a worker that replaces another has the settings in force, even if the files have changed', async () => {
   const setup = await start('2');
   setup.price('4.00');
@@ -357,10 +380,10 @@ describe('gateway check-config', () => {
   it('checks the variables, their combinations and the files that they name, without starting', async () => {
     const setup = await start('1');
     const offered = defaultPriceTableJson.models.filter((model) => model.verified_only !== true);
-    expect(await cli(setup, ['check-config'])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`Models:    ${String(offered.length)}\n`) as unknown,
-    });
+    const { code: usable, out: said } = await cli(setup, ['check-config']);
+    expect(usable).toBe(0);
+    expect(said).toContain(`Models:    ${String(offered.length)}\n`);
+    expect(said).toContain('UPSTREAM_API_KEY: the upstream accepts it');
     setup.price('x');
     const upstreams = join(setup.folder, 'upstreams.json');
     writeFileSync(upstreams, '{"accounts":[{"name":"a","api_key_file":"/does/not/exist"}]}');

@@ -245,9 +245,10 @@ export interface BalanceStore {
    *
    * `presented` says whether the credential is the current one of the key or a replaced one.
    *
-   * The record is cached for up to one second. Changes made through this store show at once, except
+   * The record is cached for up to one second; in the process that owns an embedded ledger, for as
+   * long as nothing but charges is committed. Changes made through this store show at once, except
    * charges and other bookings. Use {@link BalanceStore.readStanding} to decide whether the key may
-   * make a request: it is never cached.
+   * make a request: its answer includes every change that was committed before the call.
    */
   findKeyByCredential(credential: string, options?: FindOptions): Promise<PresentedKey | undefined>;
   /**

@@ -87,6 +87,7 @@ it('reads a cached key again for a change', async () => {
   expect(lookUps).toBe(2);
 });
 
+// F115
 it.each([
   ['the ledger cannot be written', new StoreUnavailableError('read-only'), 'found'],
   ['the renewal has a bug', new TypeError('bug'), 'failed'],
@@ -127,6 +128,8 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   expect(renewed).toEqual([credential]);
 });
 
+// F217: many keys are used at once after the pepper was replaced: hashes are renewed one at a time,
+// so requests keep the connections they need.
 it('renews one hash at a time, and the others at a later look-up', async () => {
   const renewed: string[] = [];
   const waiting: (() => void)[] = [];
@@ -173,4 +176,38 @@ it('recalls a record of the last minute at once, but not after the key was chang
   await finder.find(credential);
   finder.forget(RECORD.id);
   expect(finder.recall(credential)).toBeUndefined();
+});
+
+it('uses a record for longer than a second only while the database knows of no other change', async () => {
+  let [nowMs, version, lookUps] = [0, 1 as number | undefined, 0];
+  let presented: 'current' | 'replaced' = 'current';
+  const finder = createKeyFinder({
+    keys: {
+      find: () => {
+        lookUps += 1;
+        return Promise.resolve({ record: RECORD, presented, hasOldHash: false });
+      },
+      version: () => version,
+    },
+    peppers: { pepper: 'pepper' },
+    renew: () => Promise.resolve(),
+    now: () => nowMs,
+  });
+  const credential = generateCredential();
+  const findLater = async () => {
+    nowMs += 2_000;
+    await finder.find(credential);
+    return lookUps;
+  };
+  expect(await findLater()).toBe(1);
+  expect(await findLater()).toBe(1);
+  version = 2;
+  expect(await findLater()).toBe(2);
+  expect(await findLater()).toBe(2);
+  version = undefined;
+  expect(await findLater()).toBe(3);
+  expect(await findLater()).toBe(4);
+  [version, presented] = [2, 'replaced'];
+  expect(await findLater()).toBe(5);
+  expect(await findLater()).toBe(6);
 });

@@ -33,12 +33,52 @@ export function addressOf(path: string): string {
 const sendTo = (path: string, given: Call) => send(addressOf(path), given);
 const callSession = callingEndpoints<paths>(sendTo);
 
-/** Asks whether the browser has a session. */
+const LINK = /^#link=(.+)$/;
+
+/**
+ * Takes the code of a link that signs in once out of the address, so that it is neither in the
+ * history nor in a screenshot. Call it once, before anything renders.
+ */
+let code = LINK.exec(location.hash)?.[1];
+if (code !== undefined) history.replaceState(null, '', location.pathname);
+
+// A link that is opened in a tab that already shows this page does not load the page again.
+addEventListener('hashchange', () => {
+  if (LINK.test(location.hash)) location.reload();
+});
+
+/** Signs in with the opened link, or else asks whether the browser has a session. */
 export async function restoreSession(): Promise<Answer<Operator>> {
+  const opened = code;
+  if (opened === undefined) return findSession(undefined);
+  const answer = await callSession('POST', '/console/link', { body: { code: opened } });
+  if (answer.ok) {
+    code = undefined;
+    session.value = { name: 'signed in', operator: answer.value };
+    return answer;
+  }
+  // The link was not used, for example because the gateway could not be reached: try again.
+  if (answer.failure.kind !== 'unauthorized' && answer.failure.kind !== 'refused') return answer;
+  code = undefined;
+  // Whoever opens its link a second time, in the same browser, may still be signed in.
+  return findSession(`${sentenceOf(answer.failure.message)} ${OTHER_WAYS}`);
+}
+
+/** An error of the gateway without the name of the field, as a sentence. */
+function sentenceOf(message: string): string {
+  const text = message.replace(/^[a-z]+: /, '');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+const OTHER_WAYS =
+  'On the machine of the gateway, "gateway console-link" makes another link. Or sign in with an admin token.';
+
+/** @param message - Says why the person has to sign in, if there is no session. */
+async function findSession(message: string | undefined): Promise<Answer<Operator>> {
   const answer = await callSession('GET', '/console/session', {});
   if (answer.ok) session.value = { name: 'signed in', operator: answer.value };
   else if (answer.failure.kind === 'unauthorized') {
-    session.value = { name: 'signed out', message: undefined };
+    session.value = { name: 'signed out', message };
   }
   return answer;
 }

@@ -78,6 +78,17 @@ function Attention({
             <CountBadge of={count} /> {what}
           </li>
         ))}
+        {gateway?.upstream.credentials
+          .filter(({ outcome }) => outcome !== 'accepted')
+          .map(({ account, outcome, reason, checked_at: at }) => (
+            <li key={account ?? ''}>
+              <Badge tone={outcome === 'refused' ? 'bad' : 'warning'}>{outcome}</Badge>{' '}
+              {account === null
+                ? 'our key of the upstream'
+                : `the key of upstream account ${account}`}
+              , asked <Time iso={at} />: {reason}
+            </li>
+          ))}
         <li>
           {sendsEvents ? (
             <>

@@ -71,6 +71,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/console/link": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Exchanges the code of a console link, which works once, for a cookie */
+        readonly post: operations["useConsoleLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/console-links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Makes a link that signs in to the console once, on the machine of the gateway */
+        readonly post: operations["makeConsoleLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/settings": {
         readonly parameters: {
             readonly query?: never;
@@ -987,6 +1021,8 @@ export interface components {
             readonly state: "off" | "needs_method" | "on" | "stopped";
             readonly threshold_usd: components["schemas"]["Usd"] | null;
             readonly amount_usd: components["schemas"]["Usd"] | null;
+            /** @description the balance up to which each charge pays */
+            readonly target_usd: components["schemas"]["Usd"] | null;
             readonly max_per_day: number | null;
             readonly max_per_month_usd: components["schemas"]["Usd"] | null;
             readonly stopped_code: string | null;
@@ -1077,6 +1113,13 @@ export interface components {
             readonly upstream_account: string | null;
             readonly over_cap_usd: components["schemas"]["Usd"];
             readonly remarks: string | null;
+        };
+        readonly ConsoleLink: {
+            /** @constant */
+            readonly object: "console_link";
+            /** @description below the address of the admin port; it has a secret */
+            readonly path: string;
+            readonly expires_at: components["schemas"]["Time"];
         };
         readonly ConsoleSession: {
             /** @constant */
@@ -1694,6 +1737,14 @@ export interface components {
                         readonly responses: number;
                     }[];
                     readonly account_refused: number;
+                    /** @description whether the upstream accepts the credential of each of its accounts, as asked at the start and after a change; empty until it has answered */
+                    readonly credentials: readonly {
+                        readonly account: string | null;
+                        /** @enum {string} */
+                        readonly outcome: "accepted" | "refused" | "unclear";
+                        readonly reason: string | null;
+                        readonly checked_at: components["schemas"]["Time"];
+                    }[];
                 };
             } | null;
         };
@@ -1986,6 +2037,58 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly useConsoleLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly code: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConsoleSession"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly makeConsoleLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConsoleLink"];
+                };
             };
             readonly 429: components["responses"]["Limited"];
             readonly "4XX": components["responses"]["Refused"];

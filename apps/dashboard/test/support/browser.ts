@@ -8,8 +8,12 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 /** The built pages. `npm test` builds before it tests. */
 export const PAGES_DIR = join(__dirname, '../../dist');
 
+/** A name of this machine that browsers do not take for a loopback address. */
+export const OTHER_NAME = 'gateway.test';
+
 /** Chromium runs without its sandbox, and does not call Google's services. */
 const ARGUMENTS = [
+  `--host-resolver-rules=MAP ${OTHER_NAME} 127.0.0.1`,
   '--no-sandbox',
   '--disable-quic',
   '--disable-background-networking',

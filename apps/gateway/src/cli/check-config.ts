@@ -1,4 +1,7 @@
-/** `gateway check-config`: checks the whole configuration without starting anything. */
+/**
+ * `gateway check-config`: checks the whole configuration without starting anything, and whether the
+ * upstream accepts the credentials.
+ */
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -10,8 +13,11 @@ import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
 import { readPriceTable } from '../config/settings.js';
-import { readUpstreams } from '../config/upstreams-file.js';
+import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
+import { describeCheck } from '../upstream/credential-watch.js';
+import { checkCredentials } from '../upstream/list-models.js';
+import type { CredentialCheck } from '../upstream/list-models.js';
 
 /**
  * @returns a summary for a person
@@ -25,7 +31,7 @@ export function checkConfig(): string {
   const { upstreamsPath } = config;
   const problems = [
     ...problemsOf(() => readPriceTable(config)),
-    ...(upstreamsPath === undefined ? [] : problemsOf(() => readUpstreams(upstreamsPath))),
+    ...problemsOf(() => upstreamTarget(config)),
     ...misfits(config),
   ];
   if (problems.length > 0) throw new ConfigError(problems);
@@ -44,6 +50,26 @@ export function checkConfig(): string {
     ...givenValues(process.env, environment).map((line) => `  ${line}`),
     ...misspeltVariables(environment).map((line) => `Look at ${line}`),
   ].join('\n');
+}
+
+/**
+ * Asks the upstream for a model with each credential, which costs nothing and takes seconds.
+ *
+ * @returns a line for each upstream account, and for a refused one a problem in its place. If the
+ * upstream cannot be reached, that is no problem of the configuration.
+ */
+export async function tryUpstream(): Promise<{
+  readonly lines: readonly string[];
+  readonly problems: readonly string[];
+}> {
+  const config = readConfig(process.env);
+  const target = upstreamTarget(config);
+  const checks = target === undefined ? [] : await checkCredentials(target, config.proxies);
+  const isRefused = ({ outcome }: CredentialCheck): boolean => outcome === 'refused';
+  return {
+    lines: checks.filter((check) => !isRefused(check)).map(describeCheck),
+    problems: checks.filter(isRefused).map(describeCheck),
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import { readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { createLivePrices } from '../config/live-prices.js';
 import { readPriceTable } from '../config/settings.js';
-import { readUpstreams } from '../config/upstreams-file.js';
+import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { createLocalCaller, createRemoteCaller } from '../operator/operations/callers.js';
@@ -29,10 +29,7 @@ export async function withOperations<Result>(
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const prices = createLivePrices({ priceTable: readPriceTable(config) });
-  const target =
-    config.upstreamsPath === undefined
-      ? config.upstream
-      : { accounts: readUpstreams(config.upstreamsPath) };
+  const target = upstreamTarget(config);
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
     throw new SchemaTooOldError(

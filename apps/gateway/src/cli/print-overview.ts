@@ -32,6 +32,9 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
             'requests since': gateway.since,
             requests: requests.length === 0 ? 'none' : requests.join(', '),
             'upstream refused the account': String(gateway.upstream.account_refused),
+            'upstream credentials': gateway.upstream.credentials
+              .map(({ account, outcome }) => (account === null ? outcome : `${account} ${outcome}`))
+              .join(', '),
           }),
     }),
   ].join('\n');

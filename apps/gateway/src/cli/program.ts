@@ -17,9 +17,10 @@ import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
-import { checkConfig, tryLedger } from './check-config.js';
+import { checkConfig, tryLedger, tryUpstream } from './check-config.js';
 import { addKeys } from './key-commands.js';
 import { addOperation } from './operation-command.js';
+import { makeConsoleLink, printConsoleLink } from './console-link.js';
 import { run, runPages, show, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
@@ -68,11 +69,16 @@ export function createProgram(): Command {
     });
   program
     .command('check-config')
-    .description('check the configuration and the files that it names, without starting')
+    .description(
+      'check the configuration, the files that it names and the upstream credentials, without starting',
+    )
     .option('--ledger', 'then try whether the ledger can be used and a charge be recorded')
     .action(async ({ ledger }: { readonly ledger?: true }) => {
       process.stdout.write(`${checkConfig()}\n`);
+      const { lines, problems } = await tryUpstream();
+      for (const line of lines) process.stdout.write(`${line}\n`);
       if (ledger === true) process.stdout.write(`${await tryLedger()}\n`);
+      if (problems.length > 0) throw new ConfigError(problems);
     });
   program
     .command('reload')
@@ -85,6 +91,13 @@ export function createProgram(): Command {
     .action(async (urls: readonly string[], options: OutputOptions) => {
       show(options, await reloadReplicas(urls), printReloads);
     });
+  withJson(
+    program
+      .command('console-link')
+      .description('print a link that signs in to the console of the running gateway, once'),
+  ).action(async (options: OutputOptions) => {
+    show(options, await makeConsoleLink(), printConsoleLink);
+  });
   program
     .command('openapi')
     .description('print the OpenAPI document of the port for clients, or of the admin API')

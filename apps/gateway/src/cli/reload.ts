@@ -5,14 +5,12 @@
 
 import { lookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { z } from 'zod';
 import { reasonOf } from '../base/error-code.js';
 import { ConfigError, readConfig } from '../config/config.js';
-import type { Config } from '../config/config.js';
-import { openDataDir } from '../config/data-dir.js';
-import { httpUrl } from '../http/http-url.js';
 import { EXIT } from '../process/exit-codes.js';
+import { adminAddressOf, adminTokenOf, postToAdmin } from './admin-port.js';
 
 const settingsReport = z.object({
   version: z.string(),
@@ -33,9 +31,8 @@ export type ReplicaReload =
  */
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);
-  const own = config.adminUrl ?? httpUrl(config.adminHost, config.adminPort);
-  const addresses = (urls.length === 0 ? [own] : urls).map(parseAddress);
-  const token = config.adminToken ?? localToken(config);
+  const addresses = (urls.length === 0 ? [adminAddressOf(config)] : urls).map(parseAddress);
+  const token = adminTokenOf(config);
   const behind = await Promise.all(addresses.map((url) => reloadReplicasBehind(url, token)));
   const reloads = behind.flat();
   const versions = new Set(
@@ -73,10 +70,6 @@ function parseAddress(address: string): URL {
   throw new ConfigError([`${address}: is not an address such as http://10.0.0.1:8081`]);
 }
 
-function localToken(config: Config): string {
-  return config.databaseUrl === undefined ? openDataDir(config.dataDir).secret('admin-token') : '';
-}
-
 interface Replica {
   readonly name: string;
   readonly url: URL;
@@ -99,31 +92,19 @@ async function reloadReplicasBehind(url: URL, token: string): Promise<readonly R
 }
 
 async function reload({ name, url, address }: Replica, token: string): Promise<ReplicaReload> {
-  const dispatcher = new Agent({
+  const connect = new Agent({
     connect: {
       lookup: (_name, _options, done) => {
         done(null, [address]);
       },
     },
   });
-  try {
-    const { statusCode, body } = await request(new URL('/admin/reload', url), {
-      method: 'POST',
-      dispatcher,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    const answer: unknown = await body.json();
-    const report = settingsReport.safeParse(answer);
-    if (statusCode === 200 && report.success) {
-      return { replica: name, outcome: 'loaded', ...report.data };
-    }
-    const refusal = z.object({ error: z.object({ message: z.string() }) }).safeParse(answer);
-    const problem = refusal.success ? refusal.data.error.message : `status ${String(statusCode)}`;
-    return { replica: name, outcome: 'failed', problem };
-  } catch (error) {
-    return { replica: name, outcome: 'failed', problem: reasonOf(error) };
-  } finally {
-    await dispatcher.close();
-  }
+  const report = await postToAdmin(new URL('/admin/reload', url), {
+    token,
+    result: settingsReport,
+    connect,
+  });
+  return report.outcome === 'failed'
+    ? { replica: name, outcome: 'failed', problem: report.problem }
+    : { replica: name, outcome: 'loaded', ...report.result };
 }

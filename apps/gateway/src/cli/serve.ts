@@ -58,6 +58,7 @@ export async function serve(): Promise<void> {
   process.stdout.on('error', () => undefined);
   // This is printed last, because a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
+  gateway.checkCredentials();
 }
 
 /**
@@ -144,10 +145,9 @@ function demoLines({ url, prices }: RunningGateway, demoKey: string): readonly s
   ];
 }
 
-function operatorLines(
-  { url, adminUrl, dataDir }: RunningGateway,
-  { pagesDir, adminToken }: Config,
-): readonly string[] {
+function operatorLines(gateway: RunningGateway, config: Config): readonly string[] {
+  const { url, adminUrl, dataDir } = gateway;
+  const { pagesDir, adminToken } = config;
   const hasAdmin = adminUrl !== '';
   const token =
     adminToken !== undefined || dataDir === undefined
@@ -161,12 +161,26 @@ function operatorLines(
         ]),
     ...(!hasAdmin || findPage('console', pagesDir) === undefined
       ? []
-      : [`Console:   ${adminUrl}${CONSOLE_PAGE}/  (sign in with ${token})`]),
+      : consoleLines(gateway, token)),
     ...(hasAdmin
-      ? [`Admin:     ${adminUrl} (API, with the same token), metrics at ${adminUrl}/metrics`]
+      ? [`Admin:     ${adminUrl} (API, with ${token}), metrics at ${adminUrl}/metrics`]
       : []),
     `A key:     ${COMMAND} keys create --name alice --balance 20 --cap-month 50`,
   ];
+}
+
+/** A link that signs in is printed in a terminal only: elsewhere the output is a log. */
+function consoleLines(
+  { adminUrl, makeConsoleLink }: RunningGateway,
+  token: string,
+): readonly string[] {
+  const link = process.stdout.isTTY ? makeConsoleLink() : undefined;
+  return link === undefined
+    ? [`Console:   ${adminUrl}${CONSOLE_PAGE}/  (sign in with ${token})`]
+    : [
+        `Console:   ${link}`,
+        `           (signs in once, within ten minutes; another: ${COMMAND} console-link)`,
+      ];
 }
 
 function ledgerOf({ databaseUrl, dataDir }: Config): string {

@@ -12,7 +12,7 @@ import type { AdminToken } from './admin-tokens.js';
 import { ConfigError } from './config.js';
 import type { Config } from './config.js';
 import type { UpstreamTarget } from './upstream-target.js';
-import { readUpstreams } from './upstreams-file.js';
+import { upstreamTarget } from './upstreams-file.js';
 
 /** Plain data, because the primary sends it to its workers. */
 export interface Settings {
@@ -45,10 +45,7 @@ export interface SettingsDefaults {
 
 /** @throws {ConfigError} One line per problem, with the variable and the place in its file. */
 export function readSettings(config: Config, defaults: SettingsDefaults): Settings {
-  const upstream =
-    config.upstreamsPath === undefined
-      ? (config.upstream ?? defaults.upstream)
-      : { accounts: readUpstreams(config.upstreamsPath) };
+  const upstream = upstreamTarget(config) ?? defaults.upstream;
   if (upstream === undefined) {
     throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
   }

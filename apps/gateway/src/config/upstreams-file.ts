@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError, problemOf } from './config.js';
-import type { AccountTarget } from './upstream-target.js';
+import type { Config } from './config.js';
+import type { AccountTarget, UpstreamTarget } from './upstream-target.js';
 import { ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM } from './variables.js';
 
 const DEFAULT_URL = 'https://api.anthropic.com';
@@ -47,6 +48,18 @@ const upstreams = z
   .refine(({ accounts }) => accounts.some((each) => each.only_for === undefined), {
     error: 'accounts: one must have no only_for, for the customers that none lists',
   });
+
+/**
+ * @returns the upstream that a configuration names; `undefined`: the bundled simulator answers
+ * @throws {ConfigError} as {@link readUpstreams}
+ */
+export function upstreamTarget(
+  config: Pick<Config, 'upstream' | 'upstreamsPath'>,
+): UpstreamTarget | undefined {
+  return config.upstreamsPath === undefined
+    ? config.upstream
+    : { accounts: readUpstreams(config.upstreamsPath) };
+}
 
 /** @throws {ConfigError} One line per problem. Secrets are never repeated. */
 export function readUpstreams(path: string): readonly AccountTarget[] {

@@ -7,9 +7,10 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
  * `bearer`: an API key in `Authorization`. `link`: the same, or a read-only link. `x-api-key`: an
  * API key in `Authorization` or `x-api-key`. `console`: an admin token or the console's cookie.
- * `session`: only that cookie.
+ * `admin-token`: only such a token. `session`: only that cookie.
  */
-export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'session';
+export type Credential =
+  'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'admin-token' | 'session';
 
 export interface Endpoint {
   readonly method: Method;

@@ -694,6 +694,20 @@ export const today = z
         upstream: z.strictObject({
           responses: z.array(z.strictObject({ status: text, responses: count })),
           account_refused: count,
+          credentials: z
+            .array(
+              z.strictObject({
+                account: orNull(text),
+                outcome: z.enum(['accepted', 'refused', 'unclear']),
+                reason: orNull(text),
+                checked_at: time,
+              }),
+            )
+            .meta({
+              description:
+                'whether the upstream accepts the credential of each of its accounts, as asked at ' +
+                'the start and after a change; empty until it has answered',
+            }),
         }),
       }),
     ).meta({ description: 'traffic of the replica that answers' }),
@@ -754,6 +768,14 @@ export const consoleSession = z
     simulated: z.boolean(),
   })
   .meta({ id: 'ConsoleSession' });
+
+export const consoleLink = z
+  .strictObject({
+    object: z.literal('console_link'),
+    path: text.meta({ description: 'below the address of the admin port; it has a secret' }),
+    expires_at: time,
+  })
+  .meta({ id: 'ConsoleLink' });
 
 export const balance = z
   .strictObject({
@@ -920,6 +942,7 @@ const autoTopUpMembers = {
   state: z.enum(['off', 'needs_method', 'on', 'stopped']),
   threshold_usd: orNull(usd),
   amount_usd: orNull(usd),
+  target_usd: orNull(usd).meta({ description: 'the balance up to which each charge pays' }),
   max_per_day: orNull(count),
   max_per_month_usd: orNull(usd),
   stopped_code: orNull(text),

@@ -187,5 +187,6 @@ const SECURITY: Readonly<Record<Credential, readonly object[]>> = {
   link: [{ bearer: [] }],
   'x-api-key': [{ bearer: [] }, { apiKeyHeader: [] }],
   console: [{ bearer: [] }, { session: [] }],
+  'admin-token': [{ bearer: [] }],
   session: [{ session: [] }],
 };

@@ -16,6 +16,7 @@ import {
   createChatCompletion,
   createResponse,
 } from '../exchange/translated-route.js';
+import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { Operation } from '../operator/operations/operation.js';
 import { isRepeatable, operations } from '../operator/operations/operations.js';
@@ -53,6 +54,8 @@ export const ENDPOINTS: Readonly<Record<Port, readonly Endpoint[]>> = {
   admin: [
     ...openAdminEndpoints,
     ...sessionEndpoints,
+    ...linkSessionEndpoints,
+    ...linkEndpoints,
     ...settingsEndpoints,
     ...(Object.keys(operations) as OperationName[]).map(operationEndpoint),
   ],

@@ -23,14 +23,19 @@ import { inviteBody } from '../http/continue.js';
 import { refusalOfType } from '../http/json-body.js';
 import { allowHeader, methodNotAllowed } from '../http/no-endpoint.js';
 import { CONSOLE_PAGE } from '../http/pages/addresses.js';
-import type { PageFiles } from '../http/pages/page-files.js';
 import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
 import { badRequest, storeUnavailable, unauthorized } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
 import { openAdminEndpoints } from '../openapi/endpoints.js';
-import { noStore, requireAdmin, sessionEndpoints } from '../operator/console/session-routes.js';
-import type { SessionParts } from '../operator/console/session-routes.js';
+import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
+import type { LinkParts } from '../operator/console/link-routes.js';
+import {
+  adminTokenOf,
+  noStore,
+  requireAdmin,
+  sessionEndpoints,
+} from '../operator/console/session-routes.js';
 import { listCsv } from '../operator/operations/list-csv.js';
 import type { ListName } from '../operator/operations/list-csv.js';
 import type { OperationContext } from '../operator/operations/operation.js';
@@ -45,7 +50,7 @@ import { refuse } from '../operator/refuse.js';
 import { settingsEndpoints } from '../operator/settings-routes.js';
 import { limitTokenGuesses } from '../operator/token-guesses.js';
 
-export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
+export interface AdminParts extends Omit<OperationContext, 'by'>, LinkParts {
   /** Returns the settings in force. */
   readonly settings: () => Pick<Settings, 'metricsToken'>;
   readonly reloader: Reloader;
@@ -53,8 +58,6 @@ export interface AdminParts extends Omit<OperationContext, 'by'>, SessionParts {
   /** The metrics in the OpenMetrics form, which has exemplars; `undefined` without traces. */
   readonly openMetrics: (() => Promise<string>) | undefined;
   readonly activity: Pick<Activity, 'isStopping'>;
-  /** The console; `undefined` if there is none. */
-  readonly consolePage: PageFiles | undefined;
   readonly log: Logger;
 }
 
@@ -80,8 +83,8 @@ export function createAdminApp(parts: AdminParts): Express {
     res.end(await metrics.metrics());
   });
   app.use('/console', inviteToSend);
-  app.use('/console/session', noStore);
-  addRoutes(app, sessionEndpoints, ({ body, serve }) => [
+  app.use(['/console/session', '/console/link'], noStore);
+  addRoutes(app, [...sessionEndpoints, ...linkSessionEndpoints], ({ body, serve }) => [
     ...(body === undefined ? [] : [express.json({ limit: MAX_LOG_IN })]),
     serve(parts),
   ]);
@@ -92,6 +95,7 @@ export function createAdminApp(parts: AdminParts): Express {
     inviteToSend,
     express.json({ limit: MAX_BODY }),
   );
+  addRoutes(app, linkEndpoints, ({ right, serve }) => [requireRight(right), serve(parts)]);
   addRoutes(app, settingsEndpoints, ({ right, serve }) => [
     requireRight(right),
     serve(parts.reloader),
@@ -99,7 +103,7 @@ export function createAdminApp(parts: AdminParts): Express {
   addRoutes(app, namedOperations(), ({ name, right, method }) => [
     requireRight(right),
     async (req, res) => {
-      const token = tokenOf(res);
+      const token = adminTokenOf(res);
       const given: unknown = method === 'get' ? req.query : req.body;
       const members = typeof given === 'object' ? given : {};
       const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
@@ -225,15 +229,10 @@ function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler 
 /** Must run after {@link requireAdmin}. */
 function requireRight(right: Right): RequestHandler {
   return function checkRight(_req, res, next) {
-    const token = tokenOf(res);
+    const token = adminTokenOf(res);
     if (mayDo(token, right)) next();
     else refuse(res, forbidden(token));
   };
-}
-
-function tokenOf(res: express.Response): AdminToken {
-  const { token } = res.locals as { readonly token: AdminToken };
-  return token;
 }
 
 function forbidden({ name, right }: AdminToken): Refusal {

@@ -12,26 +12,25 @@ import { openLog } from '../base/log.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
 import type { DataDir } from '../config/data-dir.js';
-import type { Reloader } from '../config/reloader.js';
 import type { Settings } from '../config/settings.js';
 import { openResponseMemory } from '../exchange/response-memory/open-response-memory.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
 import { createRegistry } from '../observe/registry.js';
 import type { Payments } from '../payments/payments.js';
+import type { OpenAdmin } from './admin-server.js';
 import { openSharedParts } from './shared-parts.js';
-import type { ClientProcesses } from './shared-parts.js';
+import type { ClientProcesses } from './client-processes.js';
 
-export interface RunningGateway {
+export interface RunningGateway extends OpenAdmin {
   readonly url: string;
-  readonly adminUrl: string;
   readonly store: BalanceStore;
   readonly prices: PriceTable;
   readonly log: Logger;
   /** Present if the ledger is embedded, that is, without `DATABASE_URL`. */
   readonly dataDir: DataDir | undefined;
   readonly isSimulated: boolean;
-  /** Reads the settings again, and logs the outcome. */
-  readonly reload: Reloader['reload'];
+  /** Asks in the background whether the upstream accepts the credentials, and logs the answer. */
+  readonly checkCredentials: () => void;
   /**
    * Announces the stop for the configured time. Then stops accepting connections, waits for a
    * limited time until the requests on open ones are finished and charged, and closes everything.
@@ -76,7 +75,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
 
   async function close(): Promise<{ readonly abandoned: number }> {
     const drained = (await clients?.drain()) ?? { abandoned: 0 };
-    await shared.closeAdmin();
+    await shared.admin.close();
     await shared.closeLedger();
     await clients?.close();
     responses?.close();
@@ -88,16 +87,18 @@ export async function composeGateway<Clients extends ClientProcesses>(
   try {
     const started = await start({ log, writeLine, registry, store, settings, payments, responses });
     clients = started;
-    const { reload, adminUrl } = await shared.openAdmin(started);
+    const admin = await shared.admin.open(started);
     return {
       url: started.url,
-      adminUrl,
+      ...admin,
       store,
       prices,
       log,
       dataDir,
       isSimulated,
-      reload,
+      checkCredentials() {
+        shared.admin.checkCredentials();
+      },
       clients: started,
       async stop() {
         if (config.drainDelayMs > 0) {

@@ -1,4 +1,4 @@
-/** Asks the upstream which models it offers. */
+/** Asks the upstream which models it offers, and whether it accepts the credentials. */
 
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -39,11 +39,8 @@ export async function listUpstreamModels(
   target: UpstreamTarget,
   proxies: ProxyVariables,
 ): Promise<UpstreamModelsReading> {
-  const options = { maxResponseSize: MOST_BYTES };
-  const dispatcher =
-    openProxyAgent(isSimulated(target) ? {} : proxies, options) ?? new Agent(options);
-  try {
-    if (!('accounts' in target)) return await listOf(target, dispatcher);
+  return withDispatcher(target, proxies, async (dispatcher) => {
+    if (!('accounts' in target)) return listOf(target, dispatcher);
     const readings = await Promise.all(
       target.accounts.map(async (account) => ({
         name: account.name,
@@ -51,6 +48,63 @@ export async function listUpstreamModels(
       })),
     );
     return inAll(readings);
+  });
+}
+
+/** Whether the upstream accepts a credential. */
+export interface CredentialCheck {
+  /** The name of the upstream account; `undefined` if there is only one, without a name. */
+  readonly account: string | undefined;
+  /** `unclear`: the upstream could not be reached, or its answer says something else. */
+  readonly outcome: 'accepted' | 'refused' | 'unclear';
+  /** Continues the sentence "The upstream …"; `undefined` if the credential is accepted. */
+  readonly reason: string | undefined;
+}
+
+/** How long the upstream may take to accept or refuse a credential. */
+const CHECK_TIMEOUT_MS = 5_000;
+
+/**
+ * Asks for one model with the credential of each account, all at the same time. That costs nothing.
+ *
+ * @param stop - Ends the check, whose outcome is then `unclear`.
+ */
+export async function checkCredentials(
+  target: UpstreamTarget,
+  proxies: ProxyVariables,
+  stop?: AbortSignal,
+): Promise<readonly CredentialCheck[]> {
+  const ended = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+  const signal = stop === undefined ? ended : AbortSignal.any([ended, stop]);
+  const deadline = { ms: CHECK_TIMEOUT_MS, signal };
+  const named =
+    'accounts' in target
+      ? target.accounts.map((account) => ({ account: account.name, at: account }))
+      : [{ account: undefined, at: target }];
+  return withDispatcher(target, proxies, (dispatcher) =>
+    Promise.all(
+      named.map(async ({ account, at }): Promise<CredentialCheck> => {
+        const answer = await askForModels(at, dispatcher, { limit: 1, deadline });
+        if ('status' in answer && answer.status === 200) {
+          return { account, outcome: 'accepted', reason: undefined };
+        }
+        const isRefused = 'status' in answer && [401, 403].includes(answer.status);
+        return { account, outcome: isRefused ? 'refused' : 'unclear', reason: reasonOf(answer) };
+      }),
+    ),
+  );
+}
+
+async function withDispatcher<Result>(
+  target: UpstreamTarget,
+  proxies: ProxyVariables,
+  ask: (dispatcher: Dispatcher) => Promise<Result>,
+): Promise<Result> {
+  const options = { maxResponseSize: MOST_BYTES };
+  const dispatcher =
+    openProxyAgent(isSimulated(target) ? {} : proxies, options) ?? new Agent(options);
+  try {
+    return await ask(dispatcher);
   } finally {
     await dispatcher.destroy();
   }
@@ -72,34 +126,18 @@ function inAll(
 }
 
 async function listOf(
-  { url, apiKey }: AnthropicTarget,
+  target: AnthropicTarget,
   dispatcher: Dispatcher,
 ): Promise<UpstreamModelsReading> {
-  const { origin, prefix } = addressOf(url);
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const deadline = { ms: TIMEOUT_MS, signal: AbortSignal.timeout(TIMEOUT_MS) };
   const models: UpstreamModel[] = [];
   let after: string | undefined;
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const address = new URL(`${origin}${prefix}/v1/models`);
-    address.searchParams.set('limit', String(PAGE));
-    if (after !== undefined) address.searchParams.set('after_id', after);
-    let status: number;
-    let text: string;
-    try {
-      const response = await request(address, {
-        headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
-        dispatcher,
-        signal,
-      });
-      status = response.statusCode;
-      text = await response.body.text();
-    } catch (error) {
-      return { outcome: 'failed', reason: reasonOf(error, signal) };
+    const answer = await askForModels(target, dispatcher, { limit: PAGE, after, deadline });
+    if (!('status' in answer) || answer.status !== 200) {
+      return { outcome: 'failed', reason: reasonOf(answer) };
     }
-    if (status !== 200) {
-      return { outcome: 'failed', reason: `it answered with status ${String(status)}` };
-    }
-    const page = modelPage.safeParse(parseJson(text));
+    const page = modelPage.safeParse(parseJson(answer.text));
     if (!page.success) {
       return {
         outcome: 'failed',
@@ -119,10 +157,49 @@ async function listOf(
   };
 }
 
-/** Leaves out the text of the error, which may contain the address of a proxy with its password. */
-function reasonOf(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return `it did not answer within ${String(TIMEOUT_MS / 1000)} seconds`;
-  return `its response could not be received (${errorCode(error) ?? 'unknown error'})`;
+interface Deadline {
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** Either the answer of the upstream, or why there is none. */
+type ModelsAnswer =
+  { readonly status: number; readonly text: string } | { readonly reason: string };
+
+async function askForModels(
+  { url, apiKey }: AnthropicTarget,
+  dispatcher: Dispatcher,
+  {
+    limit,
+    after,
+    deadline,
+  }: { readonly limit: number; readonly after?: string | undefined; readonly deadline: Deadline },
+): Promise<ModelsAnswer> {
+  const { origin, prefix } = addressOf(url);
+  const address = new URL(`${origin}${prefix}/v1/models`);
+  address.searchParams.set('limit', String(limit));
+  if (after !== undefined) address.searchParams.set('after_id', after);
+  try {
+    const { statusCode, body } = await request(address, {
+      headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+      dispatcher,
+      signal: deadline.signal,
+    });
+    return { status: statusCode, text: await body.text() };
+  } catch (error) {
+    if (deadline.signal.aborted) {
+      return { reason: `it did not answer within ${String(deadline.ms / 1000)} seconds` };
+    }
+    // Without the text of the error, which may have the address of a proxy with its password.
+    return {
+      reason: `its response could not be received (${errorCode(error) ?? 'unknown error'})`,
+    };
+  }
+}
+
+/** Why an answer is no list of models. */
+function reasonOf(answer: ModelsAnswer): string {
+  return 'reason' in answer ? answer.reason : `it answered with status ${String(answer.status)}`;
 }
 
 function modelOf(model: z.output<typeof modelPage>['data'][number]): UpstreamModel {

@@ -52,6 +52,10 @@ export async function startGatedUpstream(
   }
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === 'GET') {
+      res.end(JSON.stringify({ data: [] }));
+      return;
+    }
     let body = '';
     for await (const bytes of req as AsyncIterable<Buffer>) body += bytes.toString();
     requests += 1;

@@ -8,6 +8,8 @@ import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.j
 import type { Peppers } from '../ledger/pepper.js';
 import { unavailable } from '../ledger/reaching-database.js';
 import type { BalanceStore } from '../store.js';
+import { markReader, openCommitIndex } from './commit-mark.js';
+import type { CommitIndex } from './commit-mark.js';
 import { rewriteErased } from './erasure.js';
 import { assertLocalFileSystem } from './file-system.js';
 import { assertLogBelongsToFile, markFile } from './generation.js';
@@ -21,9 +23,14 @@ import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
 import { readPepperUse } from './sqlite/keys.js';
 import { assertMigrated, migrate } from './sqlite/migrate.js';
 import { createSqliteDatabase } from './sqlite-database.js';
+import { createStandingMemory } from './standing-memory.js';
+import type { StandingMemory } from './standing-memory.js';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
 import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
+import { decodeChanged } from './threads/batch-codec.js';
+import type { ThreadData } from './threads/messages.js';
 import { createLedgerThread } from './threads/thread-client.js';
+import type { LedgerThread } from './threads/thread-client.js';
 
 export interface EmbeddedStoreOptions {
   /** Where the ledger's files are: `ledger.db` and its companions. Created when missing. */
@@ -75,7 +82,6 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   assertLocalFileSystem(dataDir);
   const lock = isOwner ? takeOwnership(dataDir) : undefined;
   const thread = { file, checkpoints: isOwner };
-  const writing = createLedgerThread<WriteOperations>({ ...thread, role: 'write' });
   const reading = createLedgerThread<ReadOperations>(
     { ...thread, role: 'read' },
     { idleTimeoutMs: READING_IDLE_MS },
@@ -89,18 +95,26 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     { idleTimeoutMs: READING_IDLE_MS },
   );
   let reader: Connection | undefined;
+  let index: CommitIndex | undefined;
+  let writing: LedgerThread<WriteOperations> | undefined;
   try {
     reader = prepareFile(file, peppers, { lock, migrates: options.migrate !== false });
+    index = openCommitIndex(file);
+    const started = startWriting({ ...thread, role: 'write' }, reader, index);
+    ({ writing } = started);
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
       dataDir,
       file,
       reader,
-      writing,
+      ...started,
       reading,
       background,
       requests,
-      onClosed: () => lock?.release(),
+      onClosed() {
+        index?.close();
+        lock?.release();
+      },
     });
     if (isOwner) await database.charging.probe();
     return createBalanceStore({
@@ -113,10 +127,40 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     });
   } catch (error) {
     reader?.close();
-    await writing.stop();
+    await writing?.stop();
+    index?.close();
     lock?.release();
     throw error;
   }
+}
+
+/** Starts the writing thread, which reports its commits to the memory of this thread. */
+function startWriting(
+  data: ThreadData,
+  reader: Connection,
+  { descriptor }: CommitIndex,
+): { readonly writing: LedgerThread<WriteOperations>; readonly memory: StandingMemory } {
+  const writing = createLedgerThread<WriteOperations>(
+    { ...data, indexDescriptor: descriptor },
+    {
+      onCommit({ from, to, changed }) {
+        memory.committed({
+          from,
+          to,
+          changed: changed === undefined ? undefined : decodeChanged(changed),
+        });
+      },
+    },
+  );
+  const memory = createStandingMemory({
+    reader,
+    readMark: markReader(descriptor),
+    receiveCommits() {
+      writing.receive();
+    },
+    mayCommit: () => !writing.isIdle(),
+  });
+  return { writing, memory };
 }
 
 /** @returns the path of the embedded ledger's file, whether it exists or not */
@@ -136,7 +180,7 @@ function keepTemporaryFilesIn(dataDir: string): void {
 /**
  * Recovers the file if its process was killed, migrates it, and checks that it may be used.
  *
- * @returns a reader. It is opened before the connection that did this work is closed. Otherwise
+ * @returns a reader. It reads before the connection that did this work is closed. Otherwise
  * that connection would be the last one, and closing it would delete the log, which the writing
  * thread would have to create again.
  */
@@ -146,6 +190,7 @@ function prepareFile(
   { lock, migrates }: { readonly lock: OwnerLock | undefined; readonly migrates: boolean },
 ): Connection {
   let connection: Connection | undefined;
+  let reader: Connection | undefined;
   try {
     assertLogBelongsToFile(
       file,
@@ -163,8 +208,12 @@ function prepareFile(
     }
     // A power cut can lose a new file whose contents are on disk but whose directory entry is not.
     syncToDisk(dirname(file));
-    return openReader(file);
+    reader = openReader(file);
+    // SQLite opens a file when it is first read.
+    reader.get('SELECT 1 FROM sqlite_schema');
+    return reader;
   } catch (error) {
+    reader?.close();
     throw openingError(file, error);
   } finally {
     connection?.close();

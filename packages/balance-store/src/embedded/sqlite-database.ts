@@ -1,8 +1,9 @@
 /**
- * The embedded ledger as a {@link LedgerDatabase}. Admission reads run in this thread, on a
- * connection of their own: a few microseconds each, without a round trip. Everything that writes
- * runs in one thread, the lists and sums that clients and operators read in another, and audits and
- * everything else that reads the whole ledger in a third, so that no page waits for them.
+ * The embedded ledger as a {@link LedgerDatabase}. Admission reads run in this thread, without a
+ * round trip: from memory (see `standing-memory.ts`), or on a connection of their own in a few
+ * microseconds each. Everything that writes runs in one thread, the lists and sums that clients and
+ * operators read in another, and audits and everything else that reads the whole ledger in a third,
+ * so that no page waits for them.
  */
 
 import type { AuditSource } from '../ledger/audit-source.js';
@@ -17,7 +18,8 @@ import { keepLogSmall } from './keep-log-small.js';
 import { readHere } from './read-here.js';
 import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';
-import { findKey, getKey, readStanding } from './sqlite/keys.js';
+import { findKey, getKey } from './sqlite/keys.js';
+import type { StandingMemory } from './standing-memory.js';
 import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
 import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
 import { decodeSums } from './threads/sums-codec.js';
@@ -36,6 +38,7 @@ export interface SqliteDatabaseParts {
   readonly dataDir: string;
   readonly file: string;
   readonly reader: Connection;
+  readonly memory: StandingMemory;
   readonly writing: LedgerThread<WriteOperations>;
   readonly reading: LedgerThread<ReadOperations>;
   /** For work that reads the whole ledger. */
@@ -47,7 +50,7 @@ export interface SqliteDatabaseParts {
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { dataDir, file, reader, writing, reading, background, requests, onClosed } = parts;
+  const { dataDir, reader, memory, writing, reading, background, requests, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -68,6 +71,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       get: (keyId) => readHere(() => getKey(reader, keyId)),
       list: (filter, pepperId) => read('listKeys', filter, pepperId),
       find: (hashes) => readHere(() => findKey(reader, hashes)),
+      version: memory.version,
     },
     holds: {
       place: (holds, lifetimeMs) => write('placeHolds', holds, lifetimeMs),
@@ -98,15 +102,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       },
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
-    archives: {
-      lock: () => readHere(() => takeArchiveLock(dataDir)),
-      source: createThreadSource(background),
-      async deleteCharges(ranges) {
-        const deleted = await write('deleteCharges', ranges);
-        await keepLogSmall({ dataDir, file }, () => write('emptyLog'));
-        return deleted;
-      },
-    },
+    archives: createArchiveTable(parts),
     requests: {
       record({ block, ...sums }) {
         const { requests: text, ...facts } = block ?? { requests: undefined };
@@ -130,7 +126,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
         await write('probeCharging');
       },
     },
-    readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
+    readStanding: (keyId) => readHere(() => memory.readStanding(keyId)),
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
     readUsage: async (query) =>
@@ -151,11 +147,29 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     ping: () => write('ping'),
     async close() {
       await Promise.all([reading.stop(), background.stop(), requests.stop()]);
+      memory.close();
       reader.close();
       // The last connection to close copies the log into the file, and only the writing thread may
       // write.
       await writing.stop();
       onClosed();
+    },
+  };
+}
+
+function createArchiveTable({
+  dataDir,
+  file,
+  writing,
+  background,
+}: SqliteDatabaseParts): LedgerDatabase['archives'] {
+  return {
+    lock: () => readHere(() => takeArchiveLock(dataDir)),
+    source: createThreadSource(background),
+    async deleteCharges(ranges) {
+      const deleted = await writing.call('deleteCharges', [ranges], WRITE_TIMEOUT_MS);
+      await keepLogSmall({ dataDir, file }, () => writing.call('emptyLog', [], WRITE_TIMEOUT_MS));
+      return deleted;
     },
   };
 }

@@ -11,8 +11,9 @@ import type { Peppers } from './pepper.js';
 const MAX_CACHED_KEYS = 10_000;
 /**
  * `find` reads a record again after this time, so it returns changes by other replicas this late.
- * Whether a key may spend is not taken from the record, but from `readStanding`, which is never
- * cached.
+ * Only if the database knows that nothing but charges was committed, the record is used for longer.
+ * Whether a key may spend is not taken from the record, but from `readStanding`, which is
+ * never older than the question.
  */
 const MAX_AGE_MS = 1_000;
 const MAX_RECALL_AGE_MS = 60_000;
@@ -27,7 +28,7 @@ export interface KeyFinder {
 }
 
 export interface KeyFinderOptions {
-  readonly keys: Pick<KeyTable, 'find'>;
+  readonly keys: Pick<KeyTable, 'find' | 'version'>;
   readonly peppers: Peppers;
   /** Stores the hash of this credential under the new pepper, in place of the old hash. */
   readonly renew: (credential: string) => Promise<void>;
@@ -35,21 +36,29 @@ export interface KeyFinderOptions {
   readonly now: () => number;
 }
 
+interface CachedKey {
+  readonly record: PresentedKey;
+  /** When the record was read, or was last known to be as if read then. */
+  readAt: number;
+  /** See `KeyTable`. */
+  readonly version: number | undefined;
+}
+
 /**
- * Caches found keys. `find` uses a cached record for up to one second, so that a busy key costs one
- * look-up per second; `recall` uses it for up to a minute. Unknown and revoked credentials are not
- * cached, so they cannot fill the memory.
+ * Caches found keys. `find` uses a cached record for at least one second, so that a busy key costs
+ * at most one look-up per second; `recall` uses it for up to a minute. Unknown and revoked
+ * credentials are not cached, so they cannot fill the memory.
  */
 export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions): KeyFinder {
   // Ordered by last look-up: the first is dropped when the cache is full.
-  const cache = new Map<string, { readonly record: PresentedKey; readonly readAt: number }>();
+  const cache = new Map<string, CachedKey>();
   const running = new Map<string, Promise<PresentedKey | undefined>>();
   // The number of writes. A row that was read before a write must not be cached after it.
   let epoch = 0;
   let isRenewing = false;
 
   async function lookUp(credential: string): Promise<PresentedKey | undefined> {
-    const [readAt, readEpoch] = [now(), epoch];
+    const [readAt, readEpoch, version] = [now(), epoch, keys.version?.()];
     const found = await keys.find(hashesOf(credential, peppers));
     const record =
       found === undefined ? undefined : { ...found.record, presented: found.presented };
@@ -62,7 +71,7 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
     // If revoked keys were cached, they would be refused faster than unknown ones, and the time
     // would reveal which credentials were once valid.
     if (record === undefined || record.state === 'revoked') return record;
-    cache.set(credential, { record, readAt });
+    cache.set(credential, { record, readAt, version });
     for (const oldest of cache.keys()) {
       if (cache.size <= MAX_CACHED_KEYS) break;
       cache.delete(oldest);
@@ -87,6 +96,17 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
     }
   }
 
+  function isUsable(cached: CachedKey): boolean {
+    const { record, version } = cached;
+    const at = now();
+    if (at - cached.readAt < MAX_AGE_MS) return true;
+    // A replaced credential ends by time, without a commit.
+    if (version === undefined || record.presented === 'replaced') return false;
+    if (keys.version?.() !== version) return false;
+    cached.readAt = at;
+    return true;
+  }
+
   return {
     recall(credential) {
       const cached = cache.get(credential);
@@ -96,7 +116,7 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
     },
     async find(credential, { isFresh = false } = {}) {
       const cached = isFresh ? undefined : cache.get(credential);
-      if (cached !== undefined && now() - cached.readAt < MAX_AGE_MS) return cached.record;
+      if (cached !== undefined && isUsable(cached)) return cached.record;
       if (!isWellFormedCredential(credential)) return undefined;
       // A look-up that is running may have read the row already.
       if (isFresh) return lookUp(credential);

@@ -53,7 +53,7 @@ export interface LedgerDatabase {
   readonly requests: RequestTables;
   readonly charging: ChargingChecks;
 
-  /** Reads a key's standing from committed rows. Never cached. */
+  /** A key's standing after all commits that finished before the call, by whomever. */
   readStanding(keyId: string): Promise<Standing>;
   /** Runs one of `books` in a transaction. */
   readonly book: RunBook;
@@ -126,6 +126,11 @@ export interface KeyTable {
    * key.
    */
   find(hashes: CredentialHashes): Promise<FoundKey | undefined>;
+  /**
+   * A number that changes with each commit, by whomever, that may have changed more of a key than
+   * charges do; undefined while that is not known. Absent if the database cannot know it.
+   */
+  readonly version?: () => number | undefined;
 }
 
 export interface EventTable {

@@ -38,7 +38,8 @@ function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-function isLoopback(hostname: string): boolean {
+/** @param hostname - As in a URL. */
+export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0) return ipaddr.parse(host).range() === 'loopback';
   return host === 'localhost' || host.endsWith('.localhost');

@@ -62,13 +62,9 @@ export const sessionEndpoints: readonly Served<SessionParts>[] = [
     body: sessionInput,
     result: schema.consoleSession,
     serve: (parts) => async (req, res) => {
-      const logIn = await logInOf(req, parts);
-      if ('refusal' in logIn) {
-        refuse(res, logIn.refusal);
-        return;
-      }
-      setCookie(req, res, logIn.session, parts.now());
-      res.json(sessionView(logIn.session, parts));
+      const found = await logInOf(req, parts);
+      if ('refusal' in found) refuse(res, found.refusal);
+      else startSession(req, res, found.token, parts);
     },
   },
   {
@@ -112,6 +108,12 @@ export function requireAdmin(parts: SessionParts): RequestHandler {
   };
 }
 
+/** The token that {@link requireAdmin} found. */
+export function adminTokenOf(res: Response): AdminToken {
+  const { token } = res.locals as { readonly token: AdminToken };
+  return token;
+}
+
 function adminOf(req: Request, res: Response, parts: SessionParts): Found {
   if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
   const session = sessionOf(req, parts);
@@ -122,22 +124,39 @@ function adminOf(req: Request, res: Response, parts: SessionParts): Found {
   return { token: renewed(session, req, res, parts).token };
 }
 
-async function logInOf(
-  req: Request,
-  { adminTokens, limiter, now }: SessionParts,
-): Promise<{ readonly session: Session } | { readonly refusal: Refusal }> {
-  if (originOf(req) === 'other') return { refusal: OTHER_ORIGIN };
-  if (transportOf(req) === 'plain') return { refusal: PLAIN_HTTP };
-  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, GUESSES);
-  if (attempt.outcome === 'denied') {
-    const what = `one address may log in ${String(GUESSES.limit)} times a minute`;
-    return { refusal: rateLimited(what, attempt.retryAfterMs) };
-  }
+async function logInOf(req: Request, parts: SessionParts): Promise<Found> {
+  const refusal = await refusalOfLogIn(req, parts);
+  if (refusal !== undefined) return { refusal };
   const body = sessionInput.safeParse(req.body);
   const presented = bearerOf(req.headers.authorization) ?? (body.success ? body.data.token : '');
-  const token = findToken(adminTokens, presented);
-  if (token === undefined) return { refusal: WRONG_LOG_IN };
-  return { session: { token, startedAt: now(), seenAt: now() } };
+  const token = findToken(parts.adminTokens, presented);
+  return token === undefined ? { refusal: WRONG_LOG_IN } : { token };
+}
+
+/** Counts a log-in. @returns the refusal, if this address may not log in from this page now */
+export async function refusalOfLogIn(
+  req: Request,
+  { limiter }: Pick<SessionParts, 'limiter'>,
+): Promise<Refusal | undefined> {
+  if (originOf(req) === 'other') return OTHER_ORIGIN;
+  if (transportOf(req) === 'plain') return PLAIN_HTTP;
+  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, GUESSES);
+  if (attempt.outcome !== 'denied') return undefined;
+  const what = `one address may log in ${String(GUESSES.limit)} times a minute`;
+  return rateLimited(what, attempt.retryAfterMs);
+}
+
+/** Answers a log-in with the cookie of its session. */
+export function startSession(
+  req: Request,
+  res: Response,
+  token: AdminToken,
+  parts: Pick<SessionParts, 'isSimulated' | 'now'>,
+): void {
+  const startedAt = parts.now();
+  const session = { token, startedAt, seenAt: startedAt };
+  setCookie(req, res, session, startedAt);
+  res.json(sessionView(session, parts));
 }
 
 function sessionOf(req: Request, { adminTokens, now }: SessionParts): Session | undefined {
@@ -156,7 +175,7 @@ function renewed(session: Session, req: Request, res: Response, { now }: Session
   return renewal;
 }
 
-export function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSimulated'>) {
+function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSimulated'>) {
   const { token, startedAt } = session;
   return {
     object: 'console_session' as const,

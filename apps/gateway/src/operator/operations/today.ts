@@ -6,6 +6,7 @@ import { formatUsd } from '@gateway/billing';
 import { DAY_MS } from '../../base/times.js';
 import * as schema from '../../endpoints/schemas.js';
 import type { TrafficToday } from '../../observe/traffic-today.js';
+import type { LiveGateway } from './live.js';
 import { operation } from './operation.js';
 
 const DAYS = { today: 1, last_7_days: 7, last_30_days: 30 } as const;
@@ -43,7 +44,10 @@ export const todayOperations = {
         /** Without a receiver, events are only listed, and none is undelivered. */
         sends_events: sendsEvents,
         ledger: ledgerView(summary),
-        gateway: traffic === undefined ? null : trafficView(traffic),
+        gateway:
+          live === undefined || traffic === undefined
+            ? null
+            : trafficView(traffic, live.credentials()),
       };
     },
   }),
@@ -84,7 +88,7 @@ function ledgerView(summary: LedgerSummary) {
   };
 }
 
-function trafficView(traffic: TrafficToday) {
+function trafficView(traffic: TrafficToday, checks: ReturnType<LiveGateway['credentials']>) {
   return {
     since: traffic.since.toISOString(),
     requests: [...traffic.requests].map(([status, requests]) => ({ status, requests })),
@@ -96,6 +100,12 @@ function trafficView(traffic: TrafficToday) {
         responses,
       })),
       account_refused: traffic.upstreamRefusals,
+      credentials: checks.map(({ account, outcome, reason, checkedAt }) => ({
+        account: account ?? null,
+        outcome,
+        reason: reason ?? null,
+        checked_at: checkedAt.toISOString(),
+      })),
     },
   };
 }

@@ -170,16 +170,54 @@ export type StandingRow = Pick<
 /** The columns of {@link StandingRow}. */
 export const STANDING_COLUMNS =
   'api_key.state, account.state AS accountState, expires_at AS expiresAt, balance, uncovered';
-const SELECT_STANDING = `SELECT ${STANDING_COLUMNS}, ${CAP_COLUMNS} ${FROM_KEY} WHERE api_key.id = ?`;
+const SELECT_FACTS =
+  `SELECT account_id AS accountId, ${STANDING_COLUMNS}, ${CAP_COLUMNS} ${FROM_KEY} ` +
+  'WHERE api_key.id = ?';
+
+/** What the standing of a key follows from, besides the time and the funds of its account. */
+export interface KeyFacts {
+  readonly accountId: string;
+  /** In its account, see {@link stateIn}. */
+  readonly state: KeyState;
+  readonly expiresAt: number | null;
+  /** The caps and what counts towards them; undefined if the key has no cap. */
+  readonly capped: ReturnType<typeof readCaps> | undefined;
+}
+
+export interface Funds {
+  readonly balance: bigint;
+  readonly uncovered: bigint;
+}
+
+export function readFacts(
+  connection: Connection,
+  keyId: string,
+): { readonly key: KeyFacts; readonly funds: Funds } | undefined {
+  const row = connection.get<StandingRow & CapsRow & { readonly accountId: string }>(
+    SELECT_FACTS,
+    keyId,
+  );
+  if (row === undefined) return undefined;
+  const { accountId, expiresAt } = row;
+  const capped = hasNoCaps(row) ? undefined : readCaps(row);
+  return { key: { accountId, state: stateOf(row), expiresAt, capped }, funds: fundsOf(row) };
+}
+
+export function standingFrom(
+  { state, expiresAt, capped }: KeyFacts,
+  { balance, uncovered }: Funds,
+  now: number,
+): Standing {
+  const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
+  if (capped === undefined) return { standing, balance, uncovered };
+  const { caps, used } = capsOf(capped, windowStartsAt(now));
+  const [cap] = capUses(caps, used);
+  return { standing, balance, uncovered, ...(cap === undefined ? {} : { cap }) };
+}
 
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
-  const row = connection.get<StandingRow & CapsRow>(SELECT_STANDING, keyId);
-  if (row === undefined) return { standing: 'unknown' };
-  const standing = standingOfRow(row, now);
-  if (hasNoCaps(row)) return standing;
-  const { caps, used } = capsOf(readCaps(row), windowStartsAt(now));
-  const [cap] = capUses(caps, used);
-  return cap === undefined ? standing : { ...standing, cap };
+  const facts = readFacts(connection, keyId);
+  return facts === undefined ? { standing: 'unknown' } : standingFrom(facts.key, facts.funds, now);
 }
 
 function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
@@ -188,11 +226,20 @@ function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
 
 /** @param row - Not copied, because that would take longer than all else that a read does. */
 export function standingOfRow(row: StandingRow, now: number) {
-  const { expiresAt } = row;
-  const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
-  const state = stateIn(row.accountState as AccountStatus, row.state as KeyState);
-  const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
+  const { balance, uncovered } = fundsOf(row);
+  const standing = standingOf(
+    { state: stateOf(row), expiresAt: row.expiresAt, balance, uncovered },
+    now,
+  );
   return { standing, balance, uncovered };
+}
+
+function stateOf({ accountState, state }: StandingRow): KeyState {
+  return stateIn(accountState as AccountStatus, state as KeyState);
+}
+
+function fundsOf(row: StandingRow): Funds {
+  return { balance: unitsOf(row.balance), uncovered: unitsOf(row.uncovered) };
 }
 
 export function readPepperUse(connection: Connection, pepperIds: readonly string[]): PepperUse {

@@ -7,6 +7,7 @@ import { settlementHash } from '../../ledger/contents-hash.js';
 import { windowStartsAt } from '../../ledger/cap-windows.js';
 import type { WindowStarts } from '../../ledger/cap-windows.js';
 import { CAP_PERIODS } from '../../key.js';
+import type { KeyCaps } from '../../key.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
 import { writeBalanceEvents, writeCapEvents } from './charge-events.js';
@@ -14,6 +15,7 @@ import { insertCharge, readKey, readKnown, updateAccount, updateKey } from './ch
 import type { AccountFold, KeyFold, KnownCharge } from './charge-rows.js';
 import type { Connection } from './connection.js';
 import { heldBy } from './holds.js';
+import type { Funds } from './keys.js';
 import { assertNotNegative, unitsOf } from './money.js';
 import { standingOf, stateIn } from './standing.js';
 import type { StandingParts } from './standing.js';
@@ -29,20 +31,30 @@ type Settled =
       readonly entry: KnownCharge;
     };
 
+/** The rows that a batch changed, as far as the standing of keys follows from them. */
+export interface ChangedRows {
+  /** With their new funds. */
+  readonly accounts: readonly ({ readonly id: string } & Funds)[];
+  /** Charged keys with caps. */
+  readonly cappedKeyIds: readonly string[];
+}
+
+export interface SettledBatch {
+  readonly outcomes: readonly SettleOutcome[];
+  readonly changed: ChangedRows;
+}
+
 /**
  * @throws {RangeError} when a charge is malformed or its key is unknown: then none of the batch is
  * settled.
  */
-export function settleBatch(
-  connection: Connection,
-  batch: readonly Settlement[],
-): readonly SettleOutcome[] {
+export function settleBatch(connection: Connection, batch: readonly Settlement[]): SettledBatch {
   return connection.write(() => {
     const now = Date.now();
     const fold = new ChargeFold(connection, now);
     const settled = batch.map((settlement) => fold.settle(settlement));
     fold.finish();
-    return settled.map((one): SettleOutcome => {
+    const outcomes = settled.map((one): SettleOutcome => {
       if (one.outcome === 'conflict') return one;
       const { outcome, key, entry } = one;
       return {
@@ -52,6 +64,7 @@ export function settleBatch(
         writtenOff: entry.writtenOff,
       };
     });
+    return { outcomes, changed: fold.changed() };
   });
 }
 
@@ -120,6 +133,15 @@ class ChargeFold {
     this.#usage.finish();
   }
 
+  changed(): ChangedRows {
+    return {
+      accounts: [...this.#accounts.values()].filter(({ isChanged }) => isChanged),
+      cappedKeyIds: [...this.#keys.values()]
+        .filter(({ isChanged, caps }) => isChanged && hasCap(caps))
+        .map(({ id }) => id),
+    };
+  }
+
   #keyOf(keyId: string): KeyFold {
     let key = this.#keys.get(keyId);
     if (key === undefined) {
@@ -167,6 +189,10 @@ class ChargeFold {
     insertRow(this.#connection, 'SettleConflict', conflict, 'ON CONFLICT DO NOTHING');
     return { outcome: 'conflict' };
   }
+}
+
+function hasCap(caps: KeyCaps): boolean {
+  return CAP_PERIODS.some((period) => caps[period] !== null);
 }
 
 interface HoldTaken {

@@ -8,6 +8,7 @@ import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
+import type { ChangedRows } from '../sqlite/settle.js';
 
 type Charge = readonly [
   requestId: string,
@@ -125,4 +126,28 @@ export function decodeOutcomes(text: string): readonly SettleOutcome[] {
     const [outcome, balance, isActive, writtenOff] = one;
     return { outcome, balance: BigInt(balance), isActive, writtenOff: BigInt(writtenOff) };
   });
+}
+
+type Changed = readonly [
+  accounts: readonly (readonly [id: string, balance: string, uncovered: string])[],
+  cappedKeyIds: readonly string[],
+];
+
+export function encodeChanged({ accounts, cappedKeyIds }: ChangedRows): string {
+  const rows = accounts.map(({ id, balance, uncovered }) => [
+    id,
+    balance.toString(),
+    uncovered.toString(),
+  ]);
+  return JSON.stringify([rows, cappedKeyIds]);
+}
+
+export function decodeChanged(text: string): ChangedRows {
+  const [rows, cappedKeyIds] = JSON.parse(text) as Changed;
+  const accounts = rows.map(([id, balance, uncovered]) => ({
+    id,
+    balance: BigInt(balance),
+    uncovered: BigInt(uncovered),
+  }));
+  return { accounts, cappedKeyIds };
 }

@@ -6,8 +6,9 @@
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { yieldToOtherThreads } from '../../ledger/background-thread.js';
+import { markReader } from '../commit-mark.js';
 import { markErasure, rewriteErased } from '../erasure.js';
 import { assertNotMoved } from '../moved.js';
 import { openRequests } from '../requests-file.js';
@@ -16,17 +17,16 @@ import type { Connection } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
 import { decode, encode } from '../../ledger/thread-codec.js';
+import { createCommitReports } from './commit-reports.js';
 import { STOP } from './messages.js';
-import type { Answer, Progress, Request, ThreadData } from './messages.js';
+import type { Answer, Progress, Request, StartedThreadData } from './messages.js';
 import {
   createReadOperations,
   createRequestOperations,
   createWriteOperations,
 } from './operations.js';
 
-const port = parentPort;
-if (port === null) throw new Error('not started as a thread');
-const { file, role, checkpoints } = workerData as ThreadData;
+const { file, role, checkpoints, indexDescriptor, port } = workerData as StartedThreadData;
 
 if (role === 'background') yieldToOtherThreads();
 const connection = open();
@@ -53,6 +53,9 @@ if (role === 'write' && checkpoints) {
   }, LOG_CHECK_MS).unref();
 }
 
+const commits = createCommitReports(
+  indexDescriptor === undefined ? undefined : markReader(indexDescriptor),
+);
 function afterErasure(): void {
   if (checkpoints) emptyLog(connection);
 }
@@ -63,6 +66,7 @@ function createOperations() {
     return createRequestOperations(connection, { assertInPlace, afterErasure });
   }
   return createWriteOperations(connection, {
+    commits,
     assertInPlace,
     assertNotMoved() {
       assertNotMoved(dirname(file));
@@ -80,16 +84,16 @@ const operations = createOperations() as Readonly<
 
 async function answer({ id, operation, args, reportsProgress }: Request): Promise<Answer> {
   const report = (progress: unknown): void => {
-    port?.postMessage({ id, progress: encode(progress) } satisfies Progress);
+    port.postMessage({ id, progress: encode(progress) } satisfies Progress);
   };
   try {
     const run = operations[operation];
     if (run === undefined) throw new Error(`there is no operation ${operation}`);
-    return {
-      id,
-      result: encode(await run(...args.map(decode), ...(reportsProgress ? [report] : []))),
-    };
+    const result = encode(await run(...args.map(decode), ...(reportsProgress ? [report] : [])));
+    const commit = commits.take();
+    return commit === undefined ? { id, result } : { id, result, commit };
   } catch (error) {
+    commits.take();
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     return { id, fault: faultOf(error), name, message };
   }

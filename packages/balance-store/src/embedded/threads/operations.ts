@@ -37,7 +37,8 @@ import { listTrail } from '../sqlite/trail.js';
 import { SqliteTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
 import type { UsageQuery } from '../../usage.js';
-import { decodeBatch, encodeOutcomes } from './batch-codec.js';
+import { decodeBatch, encodeChanged, encodeOutcomes } from './batch-codec.js';
+import type { CommitReports } from './commit-reports.js';
 import { encodeSums } from './sums-codec.js';
 
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
@@ -54,7 +55,8 @@ function on<Args extends [Connection, ...unknown[]], Result>(
   return (...args) => operation(...([connection, ...args] as unknown as Args));
 }
 
-export interface WriteChecks {
+export interface WriteParts {
+  readonly commits: CommitReports;
   /** Throws if the file was replaced or deleted since it was opened. */
   readonly assertInPlace: () => void;
   /**
@@ -70,16 +72,19 @@ export interface WriteChecks {
 
 export function createWriteOperations(
   connection: Connection,
-  { assertInPlace, assertNotMoved, beforeErasure, afterErasure }: WriteChecks,
+  { commits, assertInPlace, assertNotMoved, beforeErasure, afterErasure }: WriteParts,
 ) {
   const guarded: Connection = {
     ...connection,
     write(work) {
       assertInPlace();
-      return connection.write(() => {
+      const result = connection.write(() => {
         assertNotMoved();
+        commits.begun();
         return work();
       });
+      commits.committed();
+      return result;
     },
     writeAsync(work) {
       assertInPlace();
@@ -89,10 +94,25 @@ export function createWriteOperations(
       });
     },
   };
+  /** For operations that change nothing that the standing of a key follows from. */
+  const aside = <Args extends [Connection, ...unknown[]], Result>(
+    operation: (...args: Args) => Result,
+  ) => {
+    const run = on(guarded, operation);
+    return (...args: Rest<Args>): Result => {
+      const result = run(...args);
+      commits.knows(undefined);
+      return result;
+    };
+  };
   return {
-    settleBatch: (batch: string) => encodeOutcomes(settleBatch(guarded, decodeBatch(batch))),
-    quarantineSettlement: on(guarded, quarantineSettlement),
-    insertQuarantine: on(guarded, insertQuarantine),
+    settleBatch(batch: string): string {
+      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch));
+      commits.knows(encodeChanged(changed));
+      return encodeOutcomes(outcomes);
+    },
+    quarantineSettlement: aside(quarantineSettlement),
+    insertQuarantine: aside(insertQuarantine),
     async book<Name extends BookName>(name: Name, ...args: BookArgs<Name>) {
       if (name === 'eraseAccount') beforeErasure();
       const result = await guarded.writeAsync(() =>
@@ -101,14 +121,14 @@ export function createWriteOperations(
       if (name === 'eraseAccount') afterErasure();
       return result;
     },
-    takeDueEvents: on(guarded, takeDueEvents),
-    finishEvent: on(guarded, finishEvent),
-    pruneEvents: on(guarded, pruneEvents),
-    placeHolds: on(guarded, placeHolds),
-    renewHolds: on(guarded, renewHolds),
-    releaseHolds: on(guarded, releaseHolds),
-    sealBlock: on(guarded, sealBlock),
-    rollUpUsage: on(guarded, rollUpUsage),
+    takeDueEvents: aside(takeDueEvents),
+    finishEvent: aside(finishEvent),
+    pruneEvents: aside(pruneEvents),
+    placeHolds: aside(placeHolds),
+    renewHolds: aside(renewHolds),
+    releaseHolds: aside(releaseHolds),
+    sealBlock: aside(sealBlock),
+    rollUpUsage: aside(rollUpUsage),
     deleteCharges: on(guarded, deleteCharges),
     emptyLog: on(connection, emptyLog),
     /**
@@ -130,7 +150,7 @@ export function createWriteOperations(
 /** The record of requests, on a connection to its own file. */
 export function createRequestOperations(
   connection: Connection,
-  { assertInPlace, afterErasure }: Pick<WriteChecks, 'assertInPlace' | 'afterErasure'>,
+  { assertInPlace, afterErasure }: Pick<WriteParts, 'assertInPlace' | 'afterErasure'>,
 ) {
   const guarded: Connection = {
     ...connection,

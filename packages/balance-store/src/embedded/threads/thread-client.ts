@@ -1,14 +1,21 @@
 /** The main thread's side of a ledger thread: starts it, calls its operations and stops it. */
 
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { THREAD_LIMITS, memoryErrorOf } from '../../ledger/background-thread.js';
 import { unavailable } from '../../ledger/reaching-database.js';
 import { withTimeout } from '../../ledger/timeout.js';
 import { StoreUnavailableError } from '../../store.js';
 import { decode, encode } from '../../ledger/thread-codec.js';
 import { STOP } from './messages.js';
-import type { Answer, Progress, Request, ThreadData } from './messages.js';
+import type {
+  Answer,
+  CommitReport,
+  Progress,
+  Request,
+  StartedThreadData,
+  ThreadData,
+} from './messages.js';
 
 /** The operations of a thread by name. */
 type Operations<All> = { readonly [Name in keyof All]: (...args: never[]) => unknown };
@@ -30,6 +37,10 @@ export interface LedgerThread<All extends Operations<All>> {
     timeoutMs: number | undefined,
     onProgress?: OnProgress,
   ): Promise<Awaited<ReturnType<All[Name]>>>;
+  /** Handles the answers that have arrived now, not when the event loop gets to them. */
+  receive(): void;
+  /** Whether no call is in progress. */
+  isIdle(): boolean;
   /** Waits for the calls in progress. Later calls fail. */
   stop(): Promise<void>;
 }
@@ -49,11 +60,13 @@ export interface ThreadOptions {
   readonly idleTimeoutMs?: number;
   /** Of the thread's heap; {@link THREAD_LIMITS} when absent. */
   readonly limits?: typeof THREAD_LIMITS;
+  /** Called with each commit that the thread reports, in their order. */
+  readonly onCommit?: (commit: CommitReport) => void;
 }
 
 export function createLedgerThread<All extends Operations<All>>(
   data: ThreadData,
-  { idleTimeoutMs, limits = THREAD_LIMITS }: ThreadOptions = {},
+  { idleTimeoutMs, limits = THREAD_LIMITS, onCommit = () => undefined }: ThreadOptions = {},
 ): LedgerThread<All> {
   let running: RunningThread | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -65,7 +78,7 @@ export function createLedgerThread<All extends Operations<All>>(
     onProgress: OnProgress | undefined,
   ): Promise<unknown> {
     if (isStopped) return Promise.reject(new StoreUnavailableError('the store is closed'));
-    if (running?.hasEnded() !== false) running = startThread(data, limits);
+    if (running?.hasEnded() !== false) running = startThread(data, { limits, onCommit });
     const answer = running.send(operation, args, onProgress);
     if (idleTimeoutMs !== undefined) {
       clearTimeout(idleTimer);
@@ -91,6 +104,10 @@ export function createLedgerThread<All extends Operations<All>>(
         timeoutMs === undefined ? answer : withTimeout(answer, timeoutMs, unavailable);
       return answered as Promise<never>;
     },
+    receive() {
+      running?.receive();
+    },
+    isIdle: () => running?.isIdle() !== false,
     async stop() {
       isStopped = true;
       clearTimeout(idleTimer);
@@ -111,21 +128,29 @@ interface RunningThread {
     args: readonly unknown[],
     onProgress: OnProgress | undefined,
   ): Promise<unknown>;
+  receive(): void;
   isIdle(): boolean;
   hasEnded(): boolean;
   /** Waits for the calls before it. */
   stop(): Promise<void>;
 }
 
-function startThread(data: ThreadData, limits: typeof THREAD_LIMITS): RunningThread {
-  const worker = new Worker(THREAD_FILE, { workerData: data, resourceLimits: limits });
+function startThread(
+  data: ThreadData,
+  { limits, onCommit }: Pick<Required<ThreadOptions>, 'limits' | 'onCommit'>,
+): RunningThread {
+  const { port1: port, port2 } = new MessageChannel();
+  const worker = new Worker(THREAD_FILE, {
+    workerData: { ...data, port: port2 } satisfies StartedThreadData,
+    transferList: [port2],
+    resourceLimits: limits,
+  });
   const pending = new Map<number, Pending>();
   let lastId = 0;
   let failure: Error | undefined;
   let isEnded = false;
-  // Only calls in progress keep the process running.
-  worker.unref();
-  worker.on('message', (answer: Answer | Progress) => {
+
+  function handle(answer: Answer | Progress): void {
     const call = pending.get(answer.id);
     if ('progress' in answer) {
       call?.onProgress?.(decode(answer.progress) as never);
@@ -133,9 +158,24 @@ function startThread(data: ThreadData, limits: typeof THREAD_LIMITS): RunningThr
     }
     pending.delete(answer.id);
     if (pending.size === 0) worker.unref();
-    if ('result' in answer) call?.resolve(decode(answer.result));
-    else call?.reject(errorOf(answer));
-  });
+    if ('result' in answer) {
+      if (answer.commit !== undefined) onCommit(answer.commit);
+      call?.resolve(decode(answer.result));
+    } else call?.reject(errorOf(answer));
+  }
+
+  function receive(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(port);
+      if (received === undefined) return;
+      handle(received.message as Answer | Progress);
+    }
+  }
+
+  // Only calls in progress keep the process running.
+  worker.unref();
+  port.on('message', handle);
+  port.unref();
   worker.on('error', (error: unknown) => {
     // What a writing thread was doing may be done, so its calls fail as if the disk had failed.
     failure = data.role === 'write' ? undefined : memoryErrorOf(error);
@@ -144,6 +184,8 @@ function startThread(data: ThreadData, limits: typeof THREAD_LIMITS): RunningThr
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       isEnded = true;
+      receive();
+      port.close();
       const error = failure ?? unavailable('its thread has ended');
       for (const { reject } of pending.values()) reject(error);
       pending.clear();
@@ -156,19 +198,20 @@ function startThread(data: ThreadData, limits: typeof THREAD_LIMITS): RunningThr
         lastId += 1;
         pending.set(lastId, { resolve, reject, onProgress });
         worker.ref();
-        worker.postMessage({
+        port.postMessage({
           id: lastId,
           operation,
           args: args.map(encode),
           reportsProgress: onProgress !== undefined,
         } satisfies Request);
       }),
+    receive,
     isIdle: () => pending.size === 0,
     hasEnded: () => isEnded,
     async stop() {
       if (isEnded) return;
       worker.ref();
-      worker.postMessage(STOP);
+      port.postMessage(STOP);
       await ended;
     },
   };

@@ -1,0 +1,91 @@
+/**
+ * `POST /admin/console-links` makes a link that signs in to the console once, and `POST
+ * /console/link` exchanges it for a cookie. See decision 0076.
+ */
+
+import { z } from 'zod';
+import type { Right } from '../../config/admin-tokens.js';
+import type { Served } from '../../endpoints/endpoint.js';
+import { conflict } from '../../endpoints/operation-error.js';
+import * as schema from '../../endpoints/schemas.js';
+import { badRequest, unauthorized } from '../../http/refusal.js';
+import type { PageFiles } from '../../http/pages/page-files.js';
+import { refuse } from '../refuse.js';
+import type { ConsoleLinks } from './console-links.js';
+import { transportOf } from './origin.js';
+import { adminTokenOf, refusalOfLogIn, startSession } from './session-routes.js';
+import type { SessionParts } from './session-routes.js';
+
+export interface LinkParts extends SessionParts {
+  readonly consoleLinks: ConsoleLinks;
+  /** The console; `undefined` if there is none. */
+  readonly consolePage: PageFiles | undefined;
+}
+
+export const linkEndpoints: readonly (Served<LinkParts> & { readonly right: Right })[] = [
+  {
+    method: 'post',
+    path: '/admin/console-links',
+    id: 'makeConsoleLink',
+    credential: 'admin-token',
+    right: 'read',
+    summary: 'Makes a link that signs in to the console once, on the machine of the gateway',
+    result: schema.consoleLink,
+    serve:
+      ({ consoleLinks, consolePage }) =>
+      (req, res) => {
+        // A session ends after twelve hours. With a link it could start the next one itself.
+        if (req.headers.authorization === undefined) {
+          refuse(res, NEEDS_TOKEN);
+          return;
+        }
+        if (consolePage === undefined) throw conflict('PAGES_DIR', 'this gateway has no console');
+        const { path, expiresAt } = consoleLinks.make(adminTokenOf(res));
+        const expires = new Date(expiresAt).toISOString();
+        res.json({ object: 'console_link', path, expires_at: expires });
+      },
+  },
+];
+
+const linkInput = z.strictObject({ code: z.string().min(1).max(1_000) });
+
+export const linkSessionEndpoints: readonly Served<LinkParts>[] = [
+  {
+    method: 'post',
+    path: '/console/link',
+    id: 'useConsoleLink',
+    credential: 'none',
+    summary: 'Exchanges the code of a console link, which works once, for a cookie',
+    body: linkInput,
+    result: schema.consoleSession,
+    serve: (parts) => async (req, res) => {
+      const refusal = await refusalOfLogIn(req, parts);
+      if (refusal !== undefined) {
+        refuse(res, refusal);
+        return;
+      }
+      if (transportOf(req) !== 'loopback') {
+        refuse(res, ELSEWHERE);
+        return;
+      }
+      const body = linkInput.safeParse(req.body);
+      const code = body.success ? body.data.code : '';
+      const redemption = parts.consoleLinks.redeem(code, parts.adminTokens);
+      if (redemption.outcome === 'redeemed') startSession(req, res, redemption.token, parts);
+      else refuse(res, redemption.outcome === 'used' ? USED : UNKNOWN);
+    },
+  },
+];
+
+const NEEDS_TOKEN = unauthorized(
+  'authorization: a link is made with an admin token, not a session',
+);
+const ELSEWHERE = badRequest(
+  'origin: a console link works at a loopback address only, such as http://127.0.0.1:8081',
+);
+const USED = unauthorized(
+  'code: this link was used before; if that was not you, replace the admin token',
+);
+const UNKNOWN = unauthorized(
+  'code: this link has expired, or the gateway was started again after it was made',
+);
