@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { startLedgerUpkeep } from '../src/ledger/ledger-upkeep.js';
 
 const MINUTE_MS = 60_000;
+const RECORD = { days: 30, maxRows: 1_000 };
 
 let lines: string[];
 beforeEach(() => {
@@ -21,10 +22,11 @@ function setUp(sealEntries: () => Promise<undefined>) {
     sealEntries: jest.fn(sealEntries),
     rollUpUsage: jest.fn(() => Promise.resolve()),
     expire: jest.fn(() => Promise.resolve()),
+    pruneRequests: jest.fn(() => Promise.resolve()),
     summarize: jest.fn(() => Promise.resolve({ orphanedHolds: 0 })),
   };
   const log = pino({}, { write: (line: string) => lines.push(line) });
-  return { steps, upkeep: startLedgerUpkeep(steps as unknown as BalanceStore, log) };
+  return { steps, upkeep: startLedgerUpkeep(steps as unknown as BalanceStore, log, RECORD) };
 }
 
 it('lets credit expire and reads the figures although the ledger cannot be sealed', async () => {
@@ -77,5 +79,17 @@ it('looks for unsealed entries of all accounts once an hour, and again after a f
   fails = false;
   await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
   expect(wholePasses()).toEqual([1, 61, 64]);
+  await upkeep.stop();
+});
+
+it('deletes old requests soon after the start, and then once an hour', async () => {
+  const { steps, upkeep } = setUp(() => Promise.resolve(undefined));
+  await jest.advanceTimersByTimeAsync(60 * MINUTE_MS);
+  expect(steps.pruneRequests).toHaveBeenCalledTimes(1);
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
+  expect(steps.pruneRequests).toHaveBeenCalledTimes(2);
+  const before = new Date(Date.now() - RECORD.days * 24 * 60 * MINUTE_MS);
+  const [, second] = steps.pruneRequests.mock.calls as readonly unknown[];
+  expect(second).toEqual([{ before, maxKept: RECORD.maxRows }]);
   await upkeep.stop();
 });

@@ -43,7 +43,14 @@ export function readTables(schema) {
     const composed = /@@id\(\[([\w, ]+)\]\)/.exec(body)?.[1]?.split(', ');
     const key = composed ?? columns.filter(({ isKey }) => isKey).map(({ member }) => member);
     if (table === undefined || key.length === 0) throw new Error(`${model} lacks a name or a key`);
-    return { model, table, columns, key, isSealed: comment.includes('@sealed') };
+    return {
+      model,
+      table,
+      columns,
+      key,
+      isSealed: comment.includes('@sealed'),
+      isApart: comment.includes('@apart'),
+    };
   });
 }
 
@@ -58,14 +65,14 @@ ${tables
   .join('')}`;
 }
 
-function tableText({ model, table, columns, key }) {
+function tableText({ model, table, columns, key, isApart }) {
   const lines = columns.map(({ member, name, kind, isNullable, isPersonal, isRight }) => {
     const marks = `${isPersonal ? ', isPersonal: true' : ''}${isRight ? ', isRight: true' : ''}`;
     return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${marks} },\n`;
   });
   const primary = key.map((member) => `'${member}'`).join(', ');
   return (
-    `  ${model}: {\n    table: '${table}',\n    key: [${primary}],\n` +
+    `  ${model}: {\n    table: '${table}',\n    key: [${primary}],\n    isApart: ${isApart},\n` +
     `    columns: {\n${lines.join('')}    },\n  },\n`
   );
 }

@@ -83,6 +83,20 @@ export { listCursorOf } from './list-order.js';
 export type { ListOrder } from './list-order.js';
 export { OPERATOR_BOUNDS, operatorBoundsOf } from './operator-bounds.js';
 export type { BoundField, OperatorBounds } from './operator-bounds.js';
+export { REQUEST_DIMENSIONS, REQUEST_PERIOD_MS } from './request-record.js';
+export type {
+  RequestBatch,
+  RequestDimension,
+  RequestFacts,
+  RequestFilter,
+  RequestPage,
+  RequestPruning,
+  RequestQuery,
+  RequestRecord,
+  RequestSum,
+  RequestSumQuery,
+  RequestTokens,
+} from './request-record.js';
 export { StoreUnavailableError } from './store.js';
 export type {
   BalanceAfter,

@@ -43,6 +43,14 @@ import type {
 } from './ledger-entry.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
+import type {
+  RequestBatch,
+  RequestPage,
+  RequestPruning,
+  RequestQuery,
+  RequestSum,
+  RequestSumQuery,
+} from './request-record.js';
 import type { TrailEntry, TrailFilter } from './trail.js';
 import type { UsageQuery, UsageSum } from './usage.js';
 
@@ -316,7 +324,8 @@ export interface BalanceStore {
   ): Promise<AccountRecord | undefined>;
   /**
    * Erases all texts that may be about a person: names, external ids and metadata of the account
-   * and its keys, and the notes of its entries. The hash chain stays sound. Repeating one of the
+   * and its keys, and the notes of its entries. Deletes the record of its requests. The hash chain
+   * stays sound. Repeating one of the
    * account's creations or rotations with its id is a conflict from then on.
    */
   eraseAccount(accountId: string, by: Actor): Promise<AccountRecord | undefined>;
@@ -480,6 +489,25 @@ export interface BalanceStore {
   rollUpUsage(options?: { readonly before?: Date }): Promise<number>;
   /** Figures of the ledger as a whole, for an operator's monitoring. Reads the rows of all keys. */
   summarize(): Promise<LedgerSummary>;
+
+  /**
+   * Adds requests to the record of requests, which is no part of the ledger. Resolves when they are
+   * written, but a crash of the machine may lose the requests of the last seconds.
+   *
+   * @throws {StoreUnavailableError} The requests may or may not have been recorded. Do not repeat
+   * it: they would be counted twice.
+   */
+  recordRequests(batch: RequestBatch): Promise<void>;
+  /** @throws {RangeError} when the cursor is not one of a page of requests. */
+  listRequests(query: RequestQuery): Promise<RequestPage>;
+  /**
+   * Sums the requests that are recorded, those that are only counted too.
+   *
+   * @throws {RangeError} when a time is not a whole period, or there are more sums than allowed.
+   */
+  sumRequests(query: RequestSumQuery): Promise<readonly RequestSum[]>;
+  /** Deletes old requests. */
+  pruneRequests(pruning: RequestPruning): Promise<void>;
   /**
    * Moves the charges before a day into a file; their sums stay. Charges, audits and reads go on
    * meanwhile. After a crash, the same call continues.

@@ -36,12 +36,12 @@ export async function perform(
       });
       return;
     }
-    case 'settle':
-      await store.settle(
-        settlement(keyId, { usage: { inputTokens: Number(amount / 1_000_000_000n) } }),
-        { deadlineMs: 20_000 },
-      );
+    case 'settle': {
+      const usage = { inputTokens: Number(amount / 1_000_000_000n) };
+      const settled = await store.settle(settlement(keyId, { usage }), { deadlineMs: 20_000 });
+      if (settled.outcome !== 'settled') throw new Error(settled.outcome);
       return;
+    }
     case 'suspend':
       await store.suspendKey(keyId);
       return;

@@ -59,18 +59,29 @@ describe('the tables of the schema', () => {
 
   it('are those of SQLite', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'balance-store-tables-'));
-    await (await openEmbeddedStore({ dataDir, pepper })).close();
-    const database = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true });
-    const found = database
-      .prepare(
-        'SELECT m.name AS "table", c.name, c.type, NOT c."notnull" AS isNullable, c.pk AS place ' +
-          "FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' " +
-          "AND m.name NOT IN ('sqlite_sequence', 'schema_migration')",
-      )
-      .all() as unknown as readonly (Omit<Found, 'isNullable'> & { isNullable: 0 | 1 })[];
-    database.close();
+    const store = await openEmbeddedStore({ dataDir, pepper });
+    await store.listRequests({ limit: 1 });
+    await store.close();
+    const lines = (['ledger.db', 'requests.db'] as const).flatMap((name) => {
+      const database = new DatabaseSync(join(dataDir, name), { readOnly: true });
+      const found = database
+        .prepare(
+          'SELECT m.name AS "table", c.name, c.type, NOT c."notnull" AS isNullable, c.pk AS place ' +
+            "FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' " +
+            "AND m.name NOT IN ('sqlite_sequence', 'schema_migration')",
+        )
+        .all() as unknown as readonly (Omit<Found, 'isNullable'> & { isNullable: 0 | 1 })[];
+      database.close();
+      const isApart = name === 'requests.db';
+      const apart = new Set<string>(
+        Object.values(TABLES)
+          .filter((table) => table.isApart)
+          .map(({ table }) => table),
+      );
+      expect(found.filter(({ table }) => apart.has(table) !== isApart)).toEqual([]);
+      return found.map((row) => lineOf({ ...row, isNullable: row.isNullable === 1 }));
+    });
     rmSync(dataDir, { recursive: true });
-    const lines = found.map((row) => lineOf({ ...row, isNullable: row.isNullable === 1 }));
     // The ledger is found by its position; its key is a unique index instead.
     expect(lines.sort()).toEqual(
       declared(SQLITE).map((line) =>

@@ -3,15 +3,13 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import { Figure } from '../shared/figures.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
-import type { Sent } from './session.js';
 
 export function Notices() {
-  const notices = useResource('notices', (signal) =>
-    call('GET', '/v1/dashboard/notices', { signal }),
-  );
+  const notices = useResource('notices', (signal) => call('GET /v1/dashboard/notices', { signal }));
   const [isOpen, setIsOpen] = useState(false);
   return (
     <section class="card" aria-label="Notices">
@@ -58,7 +56,7 @@ export function Notices() {
 const USUAL = '50, 80, 90, 100';
 
 function NoticesDialog(props: {
-  readonly notices: Sent<'Notices'>;
+  readonly notices: Sent<'notices'>;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
@@ -84,7 +82,7 @@ function NoticesDialog(props: {
         { what: 'Notices at', before: percents(shares), after: percents(typed ?? []) },
       ]}
       confirm="Change the notices"
-      run={() => call('PUT', '/v1/dashboard/notices', { body: { shares: typed ?? [] } })}
+      run={() => call('PUT /v1/dashboard/notices', { body: { shares: typed ?? [] } })}
       done={() => <p>The notices are changed.</p>}
       {...callbacks}
     />

@@ -537,6 +537,22 @@ export const VARIABLES = {
       'process needs up to twice this memory; the gateway warns if there is less.',
     schema: positive.optional(),
   },
+  REQUEST_RECORD_DAYS: {
+    group: true,
+    about:
+      'How many days the record of requests is kept: each request with its key, model, status, ' +
+      'error, times, tokens and charge, failed ones too, never a prompt or an answer. It is not ' +
+      'part of the ledger. 0: no requests are recorded.',
+    schema: z.coerce.number().int().min(0).max(400),
+    default: '30',
+  },
+  REQUEST_RECORD_ROWS: {
+    about:
+      'If more requests than this are in the record, the oldest are deleted earlier. A million ' +
+      'take some 300 MB of disk. Sums of deleted requests stay for REQUEST_RECORD_DAYS.',
+    schema: z.coerce.number().int().min(1_000).max(1_000_000_000),
+    default: '10000000',
+  },
   RESPONSE_MEMORY_MINUTES: {
     group: true,
     about:

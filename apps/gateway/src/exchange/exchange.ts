@@ -64,13 +64,14 @@ export function exchangeRoute(route: ExchangeRoute, parts: ExchangeParts): Reque
         requestId,
         endpoint: route.endpoint,
         durationMs: parts.now() - startedAt,
+        headers: req.headers,
         ...result,
       });
     }
   };
 }
 
-type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;
+type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs' | 'headers'>;
 
 async function answer(exchange: Exchange): Promise<Result> {
   const { route, parts, req } = exchange;
@@ -87,9 +88,10 @@ async function answer(exchange: Exchange): Promise<Result> {
   const authentication = await authenticateBeside(early, credential, exchange);
   if (authentication.outcome === 'refused') return refuse(exchange, authentication.refusal);
   const { key } = authentication;
-  if (bodyRefusal !== undefined) return { keyId: key.id, ...refuse(exchange, bodyRefusal) };
+  const of = { keyId: key.id, accountId: key.accountId };
+  if (bodyRefusal !== undefined) return { ...of, ...refuse(exchange, bodyRefusal) };
   const admission = await (early?.admission ?? admitKey(key, work, parts));
-  return { keyId: key.id, ...(await serveAdmitted(exchange, key, admission)) };
+  return { ...of, ...(await serveAdmitted(exchange, key, admission)) };
 }
 
 /** Authenticates while an early admission is under way, which a refused client gives back. */
@@ -246,7 +248,8 @@ function refuseAdmission(exchange: Exchange, { refusal, limit }: RefusedAdmissio
 
 function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Result {
   sendEarlyRefusal(req, res, refusal, { dialect: route.dialect, requestId });
-  return { status: refusal.status, fault: refusal.fault };
+  const { status, type, message, fault } = refusal;
+  return { status, error: { type, message, source: 'gateway' }, fault };
 }
 
 function tokensOf({ usage }: Charge): number {

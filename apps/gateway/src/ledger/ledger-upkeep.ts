@@ -1,16 +1,19 @@
 /**
- * Seals the ledger, rolls up sums of usage, lets credit expire and reads the ledger's summary, once
- * a minute.
+ * Seals the ledger, rolls up sums of usage, lets credit expire, deletes old requests and reads the
+ * ledger's summary, once a minute.
  */
 
 import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
 import { reasonOf } from '../base/error-code.js';
-import { MINUTE_MS } from '../base/times.js';
+import { DAY_MS, MINUTE_MS } from '../base/times.js';
+import type { Config } from '../config/config.js';
 
 const PERIOD_MS = MINUTE_MS;
 /** Every hour, a pass looks for unsealed entries of all accounts, not only for new entries. */
 const PASSES_OVER_NEW = 59;
+/** Old requests are deleted once an hour. */
+const PASSES_PER_PRUNING = 60;
 /** The event about a key's expiry is written this long before the key expires. */
 const EXPIRY_NOTICE_MS = 7 * 86_400_000;
 
@@ -28,7 +31,12 @@ export interface LedgerUpkeep {
  * A step that fails is logged, and the others run all the same. A minute is skipped while the steps
  * of an earlier one run.
  */
-export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
+export function startLedgerUpkeep(
+  store: BalanceStore,
+  log: Logger,
+  requests: Config['requestRecord'],
+): LedgerUpkeep {
+  let passesUntilPruned = 0;
   let last: SealHead | undefined;
   let summary: LedgerSummary | undefined;
   let passesUntilAll = 0;
@@ -39,6 +47,7 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
     ['seal', seal],
     ['roll up', () => store.rollUpUsage()],
     ['expire', () => store.expire({ keysWithinMs: EXPIRY_NOTICE_MS })],
+    ['prune requests', pruneRequests],
     ['summarize', summarize],
   ];
 
@@ -54,6 +63,14 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }
     last = head;
+  }
+
+  async function pruneRequests(): Promise<void> {
+    passesUntilPruned -= 1;
+    if (passesUntilPruned > 0) return;
+    passesUntilPruned = PASSES_PER_PRUNING;
+    const before = new Date(Date.now() - requests.days * DAY_MS);
+    await store.pruneRequests({ before, maxKept: requests.maxRows });
   }
 
   async function summarize(): Promise<void> {

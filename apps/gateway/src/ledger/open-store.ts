@@ -13,6 +13,9 @@ import type { DataDir } from '../config/data-dir.js';
 /** The reads that the endpoints for the holder of a key make. */
 type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt';
 
+/** Writes the record of requests, and reads it for the holder of a key. */
+type RequestAccess = 'recordRequests' | 'listRequests' | 'sumRequests';
+
 /** The operations of a key with the scope `manage` on the keys of its account. */
 type KeyManagement =
   | 'listKeys'
@@ -53,6 +56,9 @@ export const FORWARDED = [
   'writeDocument',
   'getDocument',
   'listDocuments',
+  'recordRequests',
+  'listRequests',
+  'sumRequests',
 ] as const satisfies readonly (keyof BalanceStore)[];
 
 /** The part of a balance store that requests need. */
@@ -69,6 +75,7 @@ export type RequestLedger = Pick<
   | PaymentAccess
   | LedgerRead
   | KeyManagement
+  | RequestAccess
   | 'pendingSettlements'
 > & {
   /** Whether charges can be recorded at the moment, as far as this process knows. */

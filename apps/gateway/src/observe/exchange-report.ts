@@ -45,6 +45,15 @@ export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'u
   readonly writtenOff: bigint;
 }
 
+/** An error as the client got it. */
+export interface ReportedError {
+  readonly type: string;
+  /** May quote the request, so it is never logged: see `requests/error-words.ts`. */
+  readonly message: string;
+  /** Who wrote the message. */
+  readonly source: 'gateway' | 'upstream';
+}
+
 export interface ExchangeReport {
   /** The status that was sent, or that would have been sent if the client had not left. */
   readonly status: number;
@@ -55,6 +64,8 @@ export interface ExchangeReport {
   readonly loss: LossReason | undefined;
   /** The upstream refuses the operator's credential, bill or account, and not only this request. */
   readonly operatorMustAct: boolean;
+  /** What the client got instead of a response. */
+  readonly error?: ReportedError | undefined;
   /** For the operator: why there was no usable response. Never contains the upstream's message. */
   readonly fault: string | undefined;
   readonly upstreamStatus: number | undefined;

@@ -1,7 +1,8 @@
 /** The facts of a finished request that logs and metrics report. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { TraceIds } from '../base/trace-ids.js';
-import type { ExchangeReport } from './exchange-report.js';
+import type { ExchangeReport, ReportedError } from './exchange-report.js';
 
 /** The endpoints that call the upstream. */
 export const EXCHANGES = [
@@ -51,8 +52,14 @@ export interface FinishedRequest {
   readonly status: number;
   readonly durationMs: number;
   readonly keyId?: string;
+  /** The account of the key. */
+  readonly accountId?: string;
   readonly model?: string;
   readonly limited?: LimitName | undefined;
+  /** The gateway's own refusal, before anything was sent upstream. */
+  readonly error?: ReportedError | undefined;
+  /** The client's headers. Only the record of requests reads them, and few of them. */
+  readonly headers?: IncomingHttpHeaders;
   /** Why the gateway itself could not serve it. */
   readonly fault?: string | undefined;
   readonly report?: ExchangeReport;

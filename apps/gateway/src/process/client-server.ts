@@ -24,7 +24,11 @@ import { createAccountMetrics } from '../observe/account-metrics.js';
 import { createMetrics } from '../observe/metrics.js';
 import type { Metrics } from '../observe/metrics.js';
 import { withRefusalEvents } from '../observe/notifications/upstream-refused.js';
+import { createRequestRecorder } from '../observe/requests/request-recorder.js';
+import type { RequestRecorder } from '../observe/requests/request-recorder.js';
+import { withRequestRecord } from '../observe/requests/with-request-record.js';
 import { createTelemetry } from '../observe/telemetry.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import { openTracing } from '../observe/tracing/open-tracing.js';
 import { createRefusalWitness } from '../upstream/refusal-witness.js';
 import { createApp } from './app.js';
@@ -94,10 +98,17 @@ export async function startClientServer(
     log,
     now: Date.now,
   });
+  const recorder =
+    config.requestRecord.days === 0
+      ? undefined
+      : createRequestRecorder({ store, registry, log, now: Date.now });
   const opened = { activity, memory, limiter, tracing };
   const appParts: AppParts = Object.assign(
     inForce.parts,
-    lastingParts(config, parts, opened, { metrics, chargedTo: accountMetrics.onCharge }),
+    lastingParts(config, parts, opened, {
+      telemetry: openTelemetry(parts, metrics, recorder),
+      chargedTo: accountMetrics.onCharge,
+    }),
   );
   async function closeAll(): Promise<void> {
     stopShrinking();
@@ -132,25 +143,35 @@ export async function startClientServer(
       activity.startDraining();
       const isWorking = (): boolean => activity.running > 0;
       await drain(server, { deadlineMs: DRAIN_DEADLINE_MS, isWorking });
+      await recorder?.stop();
       return { abandoned: activity.running };
     },
     close: closeAll,
   };
 }
 
+function openTelemetry(
+  { store, log, writeLine }: ClientServerParts,
+  metrics: Metrics,
+  recorder: RequestRecorder | undefined,
+): Telemetry {
+  const telemetry = withRefusalEvents(createTelemetry(log, metrics, writeLine), store, log);
+  return recorder === undefined ? telemetry : withRequestRecord(telemetry, recorder, Date.now);
+}
+
 /** The members of the app that stay the same while this process runs. */
 function lastingParts(
   config: Config,
-  { store, log, writeLine, responses, payments }: ClientServerParts,
+  { store, log, responses, payments }: ClientServerParts,
   opened: Pick<AppParts, 'activity' | 'memory' | 'limiter' | 'tracing'>,
-  { metrics, chargedTo }: { readonly metrics: Metrics } & Pick<AppParts, 'chargedTo'>,
+  { telemetry, chargedTo }: Pick<AppParts, 'telemetry' | 'chargedTo'>,
 ): Omit<AppParts, keyof SettingsParts> {
   return {
     ...opened,
     store,
     refusals: createRefusalWitness(Date.now),
     patience: { ...RELAY_PATIENCE, streamSilenceMs: config.streamSilenceMs },
-    telemetry: withRefusalEvents(createTelemetry(log, metrics, writeLine), store, log),
+    telemetry,
     log,
     maxBodyBytes: config.maxBodyBytes,
     responses: responses && {

@@ -98,7 +98,7 @@ async function openPartsOf(
   };
   const settings = readSettings(config, defaults);
   const prices = createLivePrices(settings);
-  const upkeep = startLedgerUpkeep(store, log);
+  const upkeep = startLedgerUpkeep(store, log, config.requestRecord);
   const summary = () => upkeep.summary;
   addLedgerMetrics(registry, {
     summary,

@@ -1,6 +1,6 @@
 /**
- * Copies every table of an embedded ledger into PostgreSQL, row by row and unchanged, and compares
- * each page of rows.
+ * Copies every table of an embedded ledger, without the record of requests, into PostgreSQL, row by
+ * row and unchanged, and compares each page of rows.
  */
 
 import type { ClientBase } from 'pg';
@@ -30,6 +30,7 @@ export async function copyLedger(
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const model of Object.keys(TABLES) as Model[]) {
+    if (TABLES[model].isApart) continue;
     counts.set(TABLES[model].table, await copyTable(model, source, target));
   }
   return counts;

@@ -1,6 +1,6 @@
 /** Opens an embedded ledger. */
 
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LedgerFileError, SchemaTooOldError } from '../errors.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
@@ -16,6 +16,7 @@ import { assertLogBelongsToFile, markFile } from './generation.js';
 import { assertNotMoved } from './moved.js';
 import { readGenerationsAsGuest, takeOwnership } from './owner-lock.js';
 import type { OwnerLock } from './owner-lock.js';
+import { makePrivate, requestsFile } from './requests-file.js';
 import { APPLICATION_ID, openReader, openWriter } from './sqlite/connection.js';
 import type { Connection } from './sqlite/connection.js';
 import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
@@ -25,7 +26,7 @@ import { createSqliteDatabase } from './sqlite-database.js';
 import { createStandingMemory } from './standing-memory.js';
 import type { StandingMemory } from './standing-memory.js';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
-import type { ReadOperations, WriteOperations } from './threads/operations.js';
+import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
 import { decodeChanged } from './threads/batch-codec.js';
 import type { ThreadData } from './threads/messages.js';
 import { createLedgerThread } from './threads/thread-client.js';
@@ -89,6 +90,10 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     { ...thread, role: 'background' },
     { idleTimeoutMs: READING_IDLE_MS },
   );
+  const requests = createLedgerThread<RequestOperations>(
+    { file: requestsFile(dataDir), checkpoints: isOwner, role: 'requests' },
+    { idleTimeoutMs: READING_IDLE_MS },
+  );
   let reader: Connection | undefined;
   let index: CommitIndex | undefined;
   let writing: LedgerThread<WriteOperations> | undefined;
@@ -105,6 +110,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       ...started,
       reading,
       background,
+      requests,
       onClosed() {
         index?.close();
         lock?.release();
@@ -212,14 +218,6 @@ function prepareFile(
   } finally {
     connection?.close();
   }
-}
-
-/**
- * SQLite gives the log the permissions of the file, but would create the file readable by
- * everybody.
- */
-function makePrivate(file: string): void {
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 
 function assertLedger(file: string, connection: Connection): void {

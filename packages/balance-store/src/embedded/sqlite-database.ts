@@ -9,6 +9,7 @@
 import type { AuditSource } from '../ledger/audit-source.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
+import type { StoredBlock } from '../ledger/requests/batch.js';
 import type { BookResult } from '../ledger/books/index.js';
 import type { UsageQuery } from '../usage.js';
 import { takeArchiveLock } from './archive-lock.js';
@@ -20,7 +21,7 @@ import type { Connection } from './sqlite/connection.js';
 import { findKey, getKey } from './sqlite/keys.js';
 import type { StandingMemory } from './standing-memory.js';
 import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
-import type { ReadOperations, WriteOperations } from './threads/operations.js';
+import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
 import { decodeSums } from './threads/sums-codec.js';
 import type { LedgerThread } from './threads/thread-client.js';
 
@@ -42,12 +43,14 @@ export interface SqliteDatabaseParts {
   readonly reading: LedgerThread<ReadOperations>;
   /** For work that reads the whole ledger. */
   readonly background: LedgerThread<ReadOperations>;
+  /** For the record of requests. */
+  readonly requests: LedgerThread<RequestOperations>;
   /** Called after everything else is closed. */
   readonly onClosed: () => void;
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { dataDir, reader, memory, writing, reading, background, onClosed } = parts;
+  const { dataDir, reader, memory, writing, reading, background, requests, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -100,6 +103,17 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
     archives: createArchiveTable(parts),
+    requests: {
+      record({ block, ...sums }) {
+        const { requests: text, ...facts } = block ?? { requests: undefined };
+        const sent = { ...sums, block: block && (facts as Omit<StoredBlock, 'requests'>) };
+        return requests.call('recordRequests', [text, sent], WRITE_TIMEOUT_MS);
+      },
+      list: (query) => requests.call('listRequests', [query], READ_TIMEOUT_MS),
+      sums: (query) => requests.call('sumRequests', [query], READ_TIMEOUT_MS),
+      prune: (pruning) => requests.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),
+      erase: (accountId) => requests.call('eraseRequests', [accountId], BACKGROUND_TIMEOUT_MS),
+    },
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
@@ -132,7 +146,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       background.call('audit', [{ anchor }], undefined, onProgress),
     ping: () => write('ping'),
     async close() {
-      await Promise.all([reading.stop(), background.stop()]);
+      await Promise.all([reading.stop(), background.stop(), requests.stop()]);
       memory.close();
       reader.close();
       // The last connection to close copies the log into the file, and only the writing thread may

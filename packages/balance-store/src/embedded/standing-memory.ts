@@ -10,7 +10,6 @@
  */
 
 import type { Standing } from '../store.js';
-import { isNextCommit } from './commit-mark.js';
 import type { CommitMark, ReadMark } from './commit-mark.js';
 import type { Connection } from './sqlite/connection.js';
 import { readFacts, standingFrom } from './sqlite/keys.js';
@@ -100,7 +99,7 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
     committed({ from, to, changed }) {
       // Nothing is remembered, or the rows were read after that commit.
       if (at === undefined || to === at) return;
-      if (from !== at || !isNextCommit(from, to)) {
+      if (from !== at) {
         forget();
         return;
       }

@@ -40,6 +40,7 @@ type AccountAdministration = Pick<
 
 interface AdministrationOptions {
   readonly database: Pick<LedgerDatabase, 'keys' | 'accounts' | 'book'>;
+  readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly pepper: string;
   /** Called after each change to a key. */
   readonly onKeyChange: (keyId: string) => void;
@@ -59,6 +60,7 @@ export function createAdministration(
 
 function administerAccounts({
   database: { accounts, book },
+  eraseRequests,
   pepper,
   onEveryKeyChange,
 }: AdministrationOptions): AccountAdministration {
@@ -94,6 +96,8 @@ function administerAccounts({
     async eraseAccount(accountId, by) {
       assertActor(by);
       const record = await book('eraseAccount', accountId, by);
+      // If this fails, the caller erases again, which finishes it.
+      await eraseRequests(accountId);
       onEveryKeyChange();
       return record;
     },

@@ -12,6 +12,7 @@ import { hashesOf } from './pepper.js';
 import type { Peppers } from './pepper.js';
 import { createBookings } from './store/bookings.js';
 import { createReaders } from './store/reading.js';
+import { createRequestRecord } from './store/requests.js';
 import { createUpkeep } from './store/upkeep.js';
 
 export interface BalanceStoreOptions {
@@ -50,8 +51,10 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       database.book('renewHash', { ...hashesOf(credential, peppers), pepperId }),
     now: () => performance.now(),
   });
+  const { closeRequests, eraseRequests, ...record } = createRequestRecord(database.requests);
   const administration = createAdministration({
     database,
+    eraseRequests,
     pepper: peppers.pepper,
     onKeyChange: finder.forget,
     onEveryKeyChange: finder.forgetAll,
@@ -80,6 +83,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     ...createBookings(database, sweepHolds),
     ...createReaders(database),
     ...createUpkeep(database),
+    ...record,
     findKeyByCredential: finder.find,
     recallKey: finder.recall,
     async readStanding(keyId) {
@@ -107,6 +111,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
         .close()
         .then(watch.stop)
         .then(closeHolds)
+        .then(closeRequests)
         .then(() => database.close());
       return closing;
     },

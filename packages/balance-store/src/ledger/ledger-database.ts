@@ -16,6 +16,13 @@ import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord, PresentedKey } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import type {
+  RequestPage,
+  RequestPruning,
+  RequestQuery,
+  RequestSum,
+  RequestSumQuery,
+} from '../request-record.js';
+import type {
   LedgerSummary,
   QuarantineFilter,
   QuarantineRecord,
@@ -31,6 +38,7 @@ import type { ChargingChecks } from './charge-watch.js';
 import type { SettleDriver } from './committer.js';
 import type { EntryPosition } from './entry-cursor.js';
 import type { CredentialHashes } from './pepper.js';
+import type { StoredBatch } from './requests/batch.js';
 
 export interface LedgerDatabase {
   readonly accounts: AccountTable;
@@ -42,6 +50,7 @@ export interface LedgerDatabase {
   readonly seals: SealTable;
   readonly archives: ArchiveTables;
   readonly settling: SettleDriver;
+  readonly requests: RequestTables;
   readonly charging: ChargingChecks;
 
   /** A key's standing after all commits that finished before the call, by whomever. */
@@ -70,6 +79,16 @@ export interface LedgerDatabase {
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The record of requests. */
+export interface RequestTables {
+  record(batch: StoredBatch): Promise<void>;
+  list(query: RequestQuery): Promise<RequestPage>;
+  sums(query: RequestSumQuery): Promise<readonly RequestSum[]>;
+  /** Deletes a limited number. */
+  prune(pruning: RequestPruning): Promise<{ readonly isDone: boolean }>;
+  erase(accountId: string): Promise<void>;
 }
 
 export interface FoundKey {

@@ -80,7 +80,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     query_timeout: ADMIN_TIMEOUT_MS,
   });
   const watch = new Pool({ ...common, max: 2 });
-  const pools = [hot, admin, watch];
+  const record = new Pool({ ...common, max: 1 });
+  const pools = [hot, admin, watch, record];
   for (const pool of pools) {
     // A broken connection emits `error`, which ends the process if there is no listener. The
     // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
@@ -90,7 +91,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const charges = options.migrate !== false;
   const auditor = createAuditor(connectionString);
-  const database = createPostgresDatabase({ hot, admin, watch, auditor });
+  const database = createPostgresDatabase({ hot, admin, watch, record, auditor });
   try {
     await reachingDatabase(async () => {
       if (charges) await assertServerFits(watch);

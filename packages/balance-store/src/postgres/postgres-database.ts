@@ -20,6 +20,7 @@ import { createHoldTable } from './holds.js';
 import { createKeyTable } from './keys.js';
 import { listQuarantined } from './quarantine.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { createRequestTables } from './requests.js';
 import { createSealTable } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle.js';
 import { createStandingReader } from './standing-reader.js';
@@ -38,11 +39,13 @@ export interface PostgresDatabaseParts {
   readonly admin: Pool;
   /** The pool for checks of the server, which must not wait for the others' connections. */
   readonly watch: Pool;
+  /** The pool with one connection that records requests. */
+  readonly record: Pool;
   readonly auditor: Auditor;
 }
 
 export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
-  const { hot, admin, watch, auditor } = parts;
+  const { hot, admin, watch, record, auditor } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(admin),
@@ -57,6 +60,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
       source: createAuditSource(admin),
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
+    requests: createRequestTables(record, admin),
     settling: createSettleDriver(hot),
     charging: {
       check: () => reachingDatabase(() => checkCharging(watch)),
@@ -79,7 +83,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     async close() {
       await auditor.close();
       await prisma.$disconnect();
-      await Promise.all([hot.end(), admin.end(), watch.end()]);
+      await Promise.all([hot.end(), admin.end(), watch.end(), record.end()]);
     },
   };
 }

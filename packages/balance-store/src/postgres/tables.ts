@@ -101,18 +101,23 @@ export async function insertRows<Of extends Model>(
 /**
  * The columns of a table, and a SELECT that reads their values from a JSON array: one object for
  * each row, with each column as text.
+ *
+ * @param parameter - The array.
  */
-export function recordset(model: Model) {
+export function recordset(model: Model, parameter = '$1') {
   const all = Object.values(columnsOf(model));
   const columns = all.map(({ name }) => `"${name}"`).join(', ');
   const typed = all.map(({ name }) => `"${name}" text`).join(', ');
   const read = all.map(({ name, kind }) => fromText(`r."${name}"`, kind)).join(', ');
-  const values = `SELECT ${read} FROM json_to_recordset($1::json) AS r (${typed})`;
+  const values = `SELECT ${read} FROM json_to_recordset(${parameter}::json) AS r (${typed})`;
   return { table: TABLES[model].table, columns, values };
 }
 
 /** A row with each column as text, under its name in the table. */
-function textsOf<Of extends Model>(model: Of, row: Row<Of>): Readonly<Record<string, unknown>> {
+export function textsOf<Of extends Model>(
+  model: Of,
+  row: Row<Of>,
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(columnsOf(model)).map(([member, { name, kind }]) => {
       const value: unknown = row[member as ColumnOf<Of>];

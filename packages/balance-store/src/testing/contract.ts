@@ -33,6 +33,7 @@ import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart, ContractRunner, StoreUnderTest } from './subject.js';
+import { requestsContract } from './requests-contract.js';
 import { rightsContract } from './rights-contract.js';
 import { tamperingContract } from './tampering-contract.js';
 import { trailContract } from './trail-contract.js';
@@ -545,6 +546,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     eventPruningContract(part);
+    requestsContract(part);
     holdsContract(part);
     accountsContract(part);
     peppersContract(part);

@@ -19,7 +19,7 @@ import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
-import type { ExchangeReport, LossReason } from '../../observe/exchange-report.js';
+import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
 import type { RefusalCause, UpstreamCall } from '../../upstream/upstream.js';
@@ -272,11 +272,12 @@ class Relay implements UpstreamListener {
       return;
     }
     if (this.#exchange.format.dialect !== 'messages') {
-      this.#refuse(failure.refusal, {});
+      this.#refuse(failure.refusal, { error: upstreamError(failure.refusal) });
       return;
     }
     const { refusal } = failure;
-    this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
+    const error = upstreamError(refusal);
+    this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status, error });
   }
 
   /** One customer alone must not cause the alert that the operator's account is refused. */
@@ -323,7 +324,8 @@ class Relay implements UpstreamListener {
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
     const { requestId, format } = this.#exchange;
     this.#client.refuse(refusal, { dialect: format.dialect, requestId });
-    this.#report({ status: refusal.status, ...facts });
+    const { status, type, message } = refusal;
+    this.#report({ status, error: { type, message, source: 'gateway' }, ...facts });
   }
 
   #closeWithBody(
@@ -370,6 +372,10 @@ class Relay implements UpstreamListener {
     const id = this.#upstream.headers['request-id'];
     return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
   }
+}
+
+function upstreamError({ type, message }: Refusal): ReportedError {
+  return { type, message, source: 'upstream' };
 }
 
 /** The error's code, such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`, and its message. */

@@ -1,11 +1,13 @@
 /** Reads and writes the rows that a batch of charges changes. */
 
 import type { AccountStatus } from '../../account.js';
+import { usedInWindows } from '../../ledger/cap-windows.js';
 import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
 import { storable } from '../../ledger/quarantine-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
 import { columnOf, membersWithout } from '../../ledger/tables.js';
+import { CAP_PERIODS } from '../../key.js';
 import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
 import type { Settlement } from '../../store.js';
 import type { Connection } from './connection.js';
@@ -21,7 +23,7 @@ export interface AccountFold {
   readonly lowBalance: bigint | null;
   readonly noticeShares: readonly number[];
   readonly noticeBase: bigint;
-  readonly before: { readonly balance: bigint; readonly uncovered: bigint };
+  before: { readonly balance: bigint; readonly uncovered: bigint };
   balance: bigint;
   spent: bigint;
   writtenOff: bigint;
@@ -32,6 +34,19 @@ export interface AccountFold {
   isChanged: boolean;
 }
 
+/**
+ * The rows of earlier batches. They are used as long as nobody else has committed, so that a busy
+ * key is read once, not in each batch.
+ */
+export interface KeptRows {
+  readonly accounts: Map<string, AccountFold>;
+  readonly keys: Map<string, KeyFold>;
+}
+
+export function noRows(): KeptRows {
+  return { accounts: new Map(), keys: new Map() };
+}
+
 /** A key's row, to which the charges of the batch are added. */
 export interface KeyFold {
   readonly id: string;
@@ -40,9 +55,9 @@ export interface KeyFold {
   readonly expiresAt: number | null;
   readonly caps: KeyCaps;
   /** What the key used in the current window of each cap. */
-  readonly used: Record<CapPeriod, bigint>;
-  readonly windows: WindowBases;
-  readonly before: { readonly spent: bigint; readonly writtenOff: bigint };
+  used: Record<CapPeriod, bigint>;
+  windows: WindowBases;
+  before: { readonly spent: bigint; readonly writtenOff: bigint };
   spent: bigint;
   writtenOff: bigint;
   isChanged: boolean;
@@ -98,7 +113,34 @@ const KEY_MEMBERS = ['accountId', 'state', 'expiresAt', ...CAP_MEMBERS] as const
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>;
 const SELECT_KEY = `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key WHERE id = ?`;
 
-export function readKey(
+/** The rows of a key and its account at the beginning of a batch: kept, or else read. */
+export function keyForBatch(
+  connection: Connection,
+  id: string,
+  { kept, windows }: { readonly kept: KeptRows; readonly windows: WindowStarts },
+): KeyFold {
+  const key = kept.keys.get(id);
+  if (key === undefined) {
+    const read = readKey(connection, id, { accounts: kept.accounts, windows });
+    kept.keys.set(id, read);
+    return read;
+  }
+  const { spent, writtenOff } = key;
+  key.before = { spent, writtenOff };
+  key.used = usedInWindows(spent + writtenOff, key.windows, windows);
+  key.isChanged = false;
+  return key;
+}
+
+/** Call once in each batch in which a key of the account is charged. */
+export function beginBatch(account: AccountFold): void {
+  const { balance, uncovered } = account;
+  account.before = { balance, uncovered };
+  account.held = undefined;
+  account.isChanged = false;
+}
+
+function readKey(
   connection: Connection,
   id: string,
   {
@@ -146,9 +188,10 @@ export function updateAccount(connection: Connection, account: AccountFold, now:
 }
 
 const UPDATE_KEY =
-  'UPDATE api_key SET spent = ?, written_off = ?, day_start = ?, day_base = ?, ' +
-  'week_start = ?, week_base = ?, month_start = ?, month_base = ?, last_charged_at = ? ' +
-  'WHERE id = ?';
+  'UPDATE api_key SET spent = ?, written_off = ?, last_charged_at = ? WHERE id = ?';
+const UPDATE_WINDOWS =
+  'UPDATE api_key SET day_start = ?, day_base = ?, week_start = ?, week_base = ?, ' +
+  'month_start = ?, month_base = ? WHERE id = ?';
 
 export function updateKey(
   connection: Connection,
@@ -156,22 +199,24 @@ export function updateKey(
   current: WindowStarts,
   now: number,
 ): void {
+  const { id, before, spent, writtenOff } = key;
+  connection.run(UPDATE_KEY, textOf(spent), textOf(writtenOff), now, id);
   const { starts, bases } = key.windows;
-  const usedBefore = key.before.spent + key.before.writtenOff;
+  const usedBefore = before.spent + before.writtenOff;
+  if (CAP_PERIODS.every((period) => starts[period] === current[period])) return;
   const baseOf = (period: CapPeriod) =>
-    textOf(starts[period] === current[period] ? bases[period] : usedBefore);
+    starts[period] === current[period] ? bases[period] : usedBefore;
+  const [day, week, month] = [baseOf('day'), baseOf('week'), baseOf('month')];
+  key.windows = { starts: current, bases: { day, week, month, total: 0n } };
   connection.run(
-    UPDATE_KEY,
-    textOf(key.spent),
-    textOf(key.writtenOff),
+    UPDATE_WINDOWS,
     current.day,
-    baseOf('day'),
+    textOf(day),
     current.week,
-    baseOf('week'),
+    textOf(week),
     current.month,
-    baseOf('month'),
-    now,
-    key.id,
+    textOf(month),
+    id,
   );
 }
 

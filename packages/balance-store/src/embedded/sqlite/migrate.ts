@@ -5,18 +5,22 @@ import type { AppliedMigration, Migration } from '../../ledger/migrations.js';
 import { APPLICATION_ID } from './connection.js';
 import type { Connection } from './connection.js';
 
+/** The folder of the ledger's migrations in this package. */
+const LEDGER = 'sqlite/migrations';
+
 /**
  * Applies the missing migrations, all or none. Several processes may call it at once.
  *
+ * @param folder - Where the migrations of the file are; those of the ledger when absent.
  * @throws {SchemaTooNewError} when the file has a migration that this version does not know.
  * @throws {SchemaMismatchError} when a migration differs from this version's.
  */
-export function migrate(connection: Connection): void {
+export function migrate(connection: Connection, folder = LEDGER): void {
   // Usually nothing is missing, and the file need not be written.
-  if (readMissing(connection).length === 0) return;
+  if (readMissing(connection, folder).length === 0) return;
   connection.write(() => {
     connection.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}; ${CREATE_HISTORY}`);
-    for (const { name, sql, checksum } of readMissing(connection)) {
+    for (const { name, sql, checksum } of readMissing(connection, folder)) {
       connection.exec(sql);
       connection.run(
         'INSERT INTO schema_migration (name, checksum, applied_at) VALUES (?, ?, ?)',
@@ -34,7 +38,7 @@ export function migrate(connection: Connection): void {
  * @throws {SchemaMismatchError} when a migration differs from this version's.
  */
 export function assertMigrated(connection: Connection): void {
-  assertNoneMissing(readMissing(connection));
+  assertNoneMissing(readMissing(connection, LEDGER));
 }
 
 const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migration (
@@ -43,8 +47,8 @@ const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migration (
   applied_at INTEGER NOT NULL
 ) STRICT`;
 
-function readMissing(connection: Connection): readonly Migration[] {
-  const migrations = readSqlFiles('sqlite/migrations', (name) => name);
+function readMissing(connection: Connection, folder: string): readonly Migration[] {
+  const migrations = readSqlFiles(folder, (name) => name);
   return missingMigrations(migrations, readApplied(connection));
 }
 

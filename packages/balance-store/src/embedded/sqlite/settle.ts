@@ -11,8 +11,16 @@ import type { KeyCaps } from '../../key.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
 import { writeBalanceEvents, writeCapEvents } from './charge-events.js';
-import { insertCharge, readKey, readKnown, updateAccount, updateKey } from './charge-rows.js';
-import type { AccountFold, KeyFold, KnownCharge } from './charge-rows.js';
+import {
+  beginBatch,
+  insertCharge,
+  keyForBatch,
+  noRows,
+  readKnown,
+  updateAccount,
+  updateKey,
+} from './charge-rows.js';
+import type { AccountFold, KeptRows, KeyFold, KnownCharge } from './charge-rows.js';
 import type { Connection } from './connection.js';
 import { heldBy } from './holds.js';
 import type { Funds } from './keys.js';
@@ -47,11 +55,17 @@ export interface SettledBatch {
 /**
  * @throws {RangeError} when a charge is malformed or its key is unknown: then none of the batch is
  * settled.
+ * @param kept - Rows that are as the transaction would read them. The batch adds its rows and
+ * changes them, also if it fails: then they must not be used again.
  */
-export function settleBatch(connection: Connection, batch: readonly Settlement[]): SettledBatch {
+export function settleBatch(
+  connection: Connection,
+  batch: readonly Settlement[],
+  kept = noRows(),
+): SettledBatch {
   return connection.write(() => {
     const now = Date.now();
-    const fold = new ChargeFold(connection, now);
+    const fold = new ChargeFold(connection, kept, now);
     const settled = batch.map((settlement) => fold.settle(settlement));
     fold.finish();
     const outcomes = settled.map((one): SettleOutcome => {
@@ -77,6 +91,8 @@ function partsOf({ account, state, expiresAt }: KeyFold): StandingParts {
 class ChargeFold {
   readonly #connection: Connection;
   readonly #now: number;
+  readonly #kept: KeptRows;
+  /** The rows that this batch uses. */
   readonly #accounts = new Map<string, AccountFold>();
   readonly #keys = new Map<string, KeyFold>();
   readonly #usage: ReturnType<typeof createUsageFold>;
@@ -84,8 +100,9 @@ class ChargeFold {
   /** Usually there are no holds at all. Then no charge needs to look for its own. */
   readonly #areHolds: boolean;
 
-  constructor(connection: Connection, now: number) {
+  constructor(connection: Connection, kept: KeptRows, now: number) {
     this.#connection = connection;
+    this.#kept = kept;
     this.#now = now;
     this.#usage = createUsageFold(connection, now);
     this.#windows = windowStartsAt(now);
@@ -145,9 +162,14 @@ class ChargeFold {
   #keyOf(keyId: string): KeyFold {
     let key = this.#keys.get(keyId);
     if (key === undefined) {
-      const known = { accounts: this.#accounts, windows: this.#windows };
-      key = readKey(this.#connection, keyId, known);
+      const known = { kept: this.#kept, windows: this.#windows };
+      key = keyForBatch(this.#connection, keyId, known);
       this.#keys.set(keyId, key);
+      const { account } = key;
+      if (!this.#accounts.has(account.id)) {
+        beginBatch(account);
+        this.#accounts.set(account.id, account);
+      }
     }
     return key;
   }

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { numericFromUnits } from '../../numeric.js';
-import { ZERO, unitsOf } from './money.js';
+import { ZERO, textOf, unitsOf } from './money.js';
 
 /** Larger than any sum, so that the text of a sum plus this one has the same length for all. */
 const ABOVE_ALL = 10n ** 50n;
@@ -17,6 +17,10 @@ export function addSums(database: DatabaseSync): void {
       amount === ZERO ? sum : sum + (sign as bigint) * unitsOf(String(amount)),
     result: numericFromUnits,
   });
+  /** `add_usd(amount, amount)`: the sum of two amounts, as decimal text. */
+  database.function('add_usd', { deterministic: true }, (one, other) =>
+    textOf(unitsOf(String(one)) + unitsOf(String(other))),
+  );
   /**
    * `sortable_charge(…)`: what the usage of all rows costs, without the part written off, as a text
    * that sorts like the amount. Its arguments are the five token counts, the five rates in the

@@ -1,7 +1,7 @@
 /**
- * A thread of the embedded ledger. The writing thread is the only one of its process that writes,
- * and no other thread waits for the disk. The reading threads serve lists, sums and audits, which
- * therefore do not delay requests or charges.
+ * A thread of the embedded ledger. The writing thread is the only one of its process that writes
+ * the ledger, and no other thread waits for the disk, except that of the record of requests. The
+ * reading threads serve lists, sums and audits, which therefore do not delay requests or charges.
  */
 
 import { statSync } from 'node:fs';
@@ -11,20 +11,31 @@ import { yieldToOtherThreads } from '../../ledger/background-thread.js';
 import { markReader } from '../commit-mark.js';
 import { markErasure, rewriteErased } from '../erasure.js';
 import { assertNotMoved } from '../moved.js';
+import { openRequests } from '../requests-file.js';
 import { openReader, openWriter } from '../sqlite/connection.js';
+import type { Connection } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
 import { decode, encode } from '../../ledger/thread-codec.js';
 import { createCommitReports } from './commit-reports.js';
 import { STOP } from './messages.js';
 import type { Answer, Progress, Request, StartedThreadData } from './messages.js';
-import { createReadOperations, createWriteOperations } from './operations.js';
+import {
+  createReadOperations,
+  createRequestOperations,
+  createWriteOperations,
+} from './operations.js';
 
 const { file, role, checkpoints, indexDescriptor, port } = workerData as StartedThreadData;
 
 if (role === 'background') yieldToOtherThreads();
-const connection = role === 'write' ? openWriter(file, { checkpoints }) : openReader(file);
+const connection = open();
 const { ino, dev } = statSync(file);
+
+function open(): Connection {
+  if (role === 'requests') return openRequests(file, { checkpoints });
+  return role === 'write' ? openWriter(file, { checkpoints }) : openReader(file);
+}
 
 /** A commit to a file that was replaced or deleted would be lost without an error. */
 function assertInPlace(): void {
@@ -45,23 +56,31 @@ if (role === 'write' && checkpoints) {
 const commits = createCommitReports(
   indexDescriptor === undefined ? undefined : markReader(indexDescriptor),
 );
-const operations = (
-  role === 'write'
-    ? createWriteOperations(connection, {
-        commits,
-        assertInPlace,
-        assertNotMoved() {
-          assertNotMoved(dirname(file));
-        },
-        beforeErasure() {
-          markErasure(file);
-        },
-        afterErasure() {
-          if (checkpoints) emptyLog(connection);
-        },
-      })
-    : createReadOperations(connection)
-) as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+function afterErasure(): void {
+  if (checkpoints) emptyLog(connection);
+}
+
+function createOperations() {
+  if (role === 'read' || role === 'background') return createReadOperations(connection);
+  if (role === 'requests') {
+    return createRequestOperations(connection, { assertInPlace, afterErasure });
+  }
+  return createWriteOperations(connection, {
+    commits,
+    assertInPlace,
+    assertNotMoved() {
+      assertNotMoved(dirname(file));
+    },
+    beforeErasure() {
+      markErasure(file);
+    },
+    afterErasure,
+  });
+}
+
+const operations = createOperations() as Readonly<
+  Record<string, (...args: readonly unknown[]) => unknown>
+>;
 
 async function answer({ id, operation, args, reportsProgress }: Request): Promise<Answer> {
   const report = (progress: unknown): void => {

@@ -6,8 +6,11 @@ import type { Fault } from '../sqlite/faults.js';
 
 export interface ThreadData {
   readonly file: string;
-  /** `background`: reads like `read`, at a lower priority than all other threads. */
-  readonly role: 'write' | 'read' | 'background';
+  /**
+   * `background`: reads like `read`, at a lower priority than all other threads. `requests`: writes
+   * and reads the record of requests, whose file is `file`.
+   */
+  readonly role: 'write' | 'read' | 'background' | 'requests';
   /** See `WriterOptions`. */
   readonly checkpoints: boolean;
   /** See `CommitIndex`. When absent, the writing thread reports no commits. */

@@ -22,6 +22,13 @@ import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../
 import { listKeys } from '../sqlite/keys.js';
 import { insertQuarantine, listQuarantined, quarantineSettlement } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
+import {
+  eraseRequests,
+  listRequests,
+  pruneRequests,
+  recordRequests,
+  sumRequests,
+} from '../sqlite/requests.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
 import { sealBlock, accountIdsToSeal } from '../sqlite/seals.js';
 import { settleBatch } from '../sqlite/settle.js';
@@ -36,6 +43,7 @@ import { encodeSums } from './sums-codec.js';
 
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
 export type ReadOperations = ReturnType<typeof createReadOperations>;
+export type RequestOperations = ReturnType<typeof createRequestOperations>;
 
 /** The parameters without the connection, which the thread adds. */
 type Rest<Args extends unknown[]> = Args extends [Connection, ...infer Others] ? Others : never;
@@ -86,7 +94,7 @@ export function createWriteOperations(
       });
     },
   };
-  /** For operations that change nothing that the standing of a key follows from. */
+  /** For operations that change no account and no key. */
   const aside = <Args extends [Connection, ...unknown[]], Result>(
     operation: (...args: Args) => Result,
   ) => {
@@ -99,7 +107,7 @@ export function createWriteOperations(
   };
   return {
     settleBatch(batch: string): string {
-      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch));
+      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch), commits.kept);
       commits.knows(encodeChanged(changed));
       return encodeOutcomes(outcomes);
     },
@@ -135,6 +143,30 @@ export function createWriteOperations(
     ping(): void {
       assertInPlace();
       connection.get('SELECT 1');
+    },
+  };
+}
+
+/** The record of requests, on a connection to its own file. */
+export function createRequestOperations(
+  connection: Connection,
+  { assertInPlace, afterErasure }: Pick<WriteParts, 'assertInPlace' | 'afterErasure'>,
+) {
+  const guarded: Connection = {
+    ...connection,
+    write(work) {
+      assertInPlace();
+      return connection.write(work);
+    },
+  };
+  return {
+    recordRequests: on(guarded, recordRequests),
+    listRequests: on(connection, listRequests),
+    sumRequests: on(connection, sumRequests),
+    pruneRequests: on(guarded, pruneRequests),
+    eraseRequests(accountId: string): void {
+      eraseRequests(guarded, accountId);
+      afterErasure();
     },
   };
 }

@@ -1,0 +1,43 @@
+/**
+ * What the record of requests takes from the headers of a client. Each value must have the form of
+ * its kind; any other is left out, because a client may write anything into a header.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface ClientHeaders {
+  /** Name and version of the program, such as `claude-cli/2.1.0`. */
+  readonly client: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly traceId: string | undefined;
+}
+
+/** Claude Code, Codex (both forms), opencode, and what others use. The first one counts. */
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session_id',
+  'session-id',
+  'x-opencode-session',
+  'x-session-id',
+] as const;
+
+const PRODUCT = /^[A-Za-z][\w.+-]{0,39}(?:\/[\w.+-]{1,24})?(?= |$)/;
+const ID = /^[\w.:-]{4,64}$/;
+const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
+
+export function readClientHeaders(headers: IncomingHttpHeaders): ClientHeaders {
+  const [client] = PRODUCT.exec(headers['user-agent'] ?? '') ?? [];
+  return { client, sessionId: sessionOf(headers), traceId: traceOf(headers) };
+}
+
+function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === 'string' && ID.test(value)) return value;
+  }
+  return undefined;
+}
+
+function traceOf({ traceparent }: IncomingHttpHeaders): string | undefined {
+  return typeof traceparent === 'string' ? TRACE_PARENT.exec(traceparent)?.[1] : undefined;
+}

@@ -1,0 +1,166 @@
+/**
+ * Records finished requests, beside the requests themselves: in batches, once a second. A request
+ * never waits for its record and never fails because of it. What cannot be stored is dropped, and
+ * counted in a metric. See docs/decisions/0080.
+ */
+
+import type { Logger } from 'pino';
+import { Counter } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { BalanceStore, RequestRecord } from '@gateway/balance-store';
+import { reasonOf } from '../../base/error-code.js';
+import { HOUR_MS, MINUTE_MS } from '../../base/times.js';
+
+export interface RequestRecorder {
+  /** @param isRefusal - Whether it was refused before anything was sent upstream. */
+  record(request: RequestRecord, isRefusal: boolean): void;
+  /** Writes what is waiting. Later requests are dropped. */
+  stop(): Promise<void>;
+}
+
+export interface RecorderOptions {
+  readonly store: Pick<BalanceStore, 'recordRequests'>;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const PERIOD_MS = 1_000;
+/** A batch of this size is written at once. */
+const BATCH = 512;
+/** While the database is slow or away, more requests than this are dropped. */
+export const MAX_WAITING = 4_096;
+/** After a failure, nothing is written for this time. */
+const PAUSE_MS = 10_000;
+/** More requests of one account in one hour are only counted, so that it cannot displace others. */
+export const MAX_OF_ACCOUNT = 20_000;
+/** Equal refusals in this time become one request, after the first. */
+const FLOOD_MS = MINUTE_MS;
+/** If more kinds of refusals happen at once, they are only counted. */
+const MAX_FLOODS = 2_000;
+
+export function createRequestRecorder(options: RecorderOptions): RequestRecorder {
+  const { store, registry, log, now } = options;
+  const dropped = new Counter({
+    name: 'gateway_requests_unrecorded_total',
+    help: 'Finished requests that are missing from the record of requests, which was full or away',
+    registers: [registry],
+  });
+  dropped.inc(0);
+  const floods = new Map<string, Flood>();
+  let kept: RequestRecord[] = [];
+  let counted: RequestRecord[] = [];
+  let ofAccounts = new Map<string, number>();
+  let hour = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | undefined;
+  let pausedUntil = 0;
+  let isStopped = false;
+
+  function add(request: RequestRecord): void {
+    if (isStopped || kept.length + counted.length >= MAX_WAITING) {
+      dropped.inc(request.count);
+      return;
+    }
+    (hasRoom(request) ? kept : counted).push(request);
+    if (kept.length + counted.length >= BATCH) flush();
+    else timer ??= setTimeout(flush, PERIOD_MS).unref();
+  }
+
+  function hasRoom({ accountId = '', endedAt }: RequestRecord): boolean {
+    const its = Math.floor(endedAt / HOUR_MS);
+    if (its !== hour) {
+      hour = its;
+      ofAccounts = new Map();
+    }
+    const count = (ofAccounts.get(accountId) ?? 0) + 1;
+    ofAccounts.set(accountId, count);
+    return count <= MAX_OF_ACCOUNT;
+  }
+
+  function refuse(request: RequestRecord): void {
+    const name = kindOf(request);
+    const flood = floods.get(name);
+    if (flood !== undefined) {
+      flood.more = combined(flood.more, request);
+    } else if (floods.size < MAX_FLOODS) {
+      floods.set(name, { until: request.endedAt + FLOOD_MS, more: undefined });
+      add(request);
+    } else if (counted.length < MAX_WAITING) {
+      counted.push(request);
+    } else {
+      dropped.inc(request.count);
+    }
+  }
+
+  function endFloods(at: number): void {
+    for (const [name, { until, more }] of floods) {
+      // The map is in the order of the ends.
+      if (until > at) break;
+      floods.delete(name);
+      if (more !== undefined) add(more);
+    }
+  }
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    writing ??= write().finally(() => {
+      writing = undefined;
+      if (!isStopped && (floods.size > 0 || kept.length + counted.length > 0)) {
+        timer ??= setTimeout(flush, PERIOD_MS).unref();
+      }
+    });
+  }
+
+  async function write(): Promise<void> {
+    endFloods(now());
+    if (now() < pausedUntil || kept.length + counted.length === 0) return;
+    const batch = { kept, counted };
+    kept = [];
+    counted = [];
+    try {
+      await store.recordRequests(batch);
+    } catch (error) {
+      // It may have been written, so it is not repeated.
+      pausedUntil = now() + PAUSE_MS;
+      for (const { count } of [...batch.kept, ...batch.counted]) dropped.inc(count);
+      log.warn({ reason: reasonOf(error) }, 'requests cannot be recorded');
+    }
+  }
+
+  return {
+    record(request, isRefusal) {
+      if (isRefusal) refuse(request);
+      else add(request);
+    },
+    async stop() {
+      endFloods(Infinity);
+      await writing;
+      pausedUntil = 0;
+      await write();
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Flood {
+  readonly until: number;
+  /** The refusals after the first, as one. */
+  more: RequestRecord | undefined;
+}
+
+function kindOf(request: RequestRecord): string {
+  const { accountId = '', keyId = '', model = '', endpoint, status, errorType = '' } = request;
+  return `${accountId}\n${keyId}\n${model}\n${endpoint}\n${String(status)}\n${errorType}`;
+}
+
+/** The last of several refusals, with their number and their mean duration. */
+function combined(more: RequestRecord | undefined, request: RequestRecord): RequestRecord {
+  if (more === undefined) return request;
+  const count = more.count + request.count;
+  const total = more.durationMs * more.count + request.durationMs * request.count;
+  return { ...request, count, durationMs: Math.round(total / count) };
+}

@@ -1,0 +1,235 @@
+/** The record of requests in its own file, `requests.db`. */
+
+import type {
+  RequestPage,
+  RequestPruning,
+  RequestQuery,
+  RequestSumQuery,
+} from '../../request-record.js';
+import type { StoredBatch, StoredBlock } from '../../ledger/requests/batch.js';
+import { factsOf, listRequests as listFrom } from '../../ledger/requests/list.js';
+import type { FoundBlock, RequestSource } from '../../ledger/requests/list.js';
+import { COARSE_MINUTES } from '../../ledger/requests/pending-sums.js';
+import { blockWithout, endOfBlocks, oldSums, tagsOf } from '../../ledger/requests/prune.js';
+import type { KeptInPeriod } from '../../ledger/requests/prune.js';
+import { seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
+import type { SumRow } from '../../ledger/requests/sums.js';
+import { matching } from '../../ledger/search.js';
+import { membersWithout } from '../../ledger/tables.js';
+import type { Row } from '../../ledger/tables.js';
+import type { Connection } from './connection.js';
+import { unitsOf } from './money.js';
+import { insertRow, select } from './tables.js';
+import type { SqliteRow } from './tables.js';
+
+/** Other calls wait while one pruning is done. */
+const BLOCKS_PER_PRUNING = 200;
+
+export interface SentBatch extends Omit<StoredBatch, 'block'> {
+  readonly block: Omit<StoredBlock, 'requests'> | undefined;
+}
+
+/** @param requests - Those of the block, apart from it, because a text is cheap to send. */
+export function recordRequests(
+  connection: Connection,
+  requests: string | undefined,
+  { series, sums, block }: SentBatch,
+): void {
+  connection.write(() => {
+    for (const row of series) {
+      insertRow(
+        connection,
+        'RequestSeries',
+        row,
+        'ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)',
+      );
+    }
+    for (const row of sums) addToSum(connection, row);
+    if (block !== undefined && requests !== undefined) {
+      insertBlock(connection, { ...block, requests });
+    }
+  });
+}
+
+const COUNTS = membersWithout('RequestSum', ['minutes', 'period', 'series', 'charge']);
+const ADD_COUNTS = COUNTS.map((member) => select('RequestSum', [member]).replace(/ AS .*/, ''))
+  .map((name) => `${name} = ${name} + excluded.${name}`)
+  .join(', ');
+
+function addToSum(connection: Connection, row: Row<'RequestSum'>): void {
+  insertRow(
+    connection,
+    'RequestSum',
+    row,
+    `ON CONFLICT DO UPDATE SET ${ADD_COUNTS}, charge = add_usd(charge, excluded.charge)`,
+  );
+}
+
+function insertBlock(connection: Connection, { tags, ...block }: StoredBlock): void {
+  insertRow(connection, 'RequestBlock', block);
+  const found = connection.get<{ readonly seq: number }>('SELECT last_insert_rowid() AS seq');
+  tagBlock(connection, BigInt(found?.seq ?? 0), tags);
+}
+
+function tagBlock(connection: Connection, block: bigint, tags: readonly number[]): void {
+  for (const tag of tags) {
+    connection.run('INSERT INTO request_tag (tag, block) VALUES (?, ?)', tag, block);
+  }
+}
+
+function untagBlock(connection: Connection, block: number, requests: string): void {
+  for (const tag of tagsOf(requests)) {
+    connection.run('DELETE FROM request_tag WHERE tag = ? AND block = ?', tag, block);
+  }
+}
+
+export function listRequests(connection: Connection, query: RequestQuery): Promise<RequestPage> {
+  return connection.readAsync(() => listFrom(sourceOf(connection), query));
+}
+
+export function sumRequests(connection: Connection, query: RequestSumQuery) {
+  const { text, values } = sumsQuery(query, {
+    sumOf: (value) => `sum(${value})`,
+    sumOfCharge: 'sum_usd(charge, 1)',
+  });
+  return sumsOf(connection.all<SumRow>(text, ...values), query, unitsOf);
+}
+
+/** @returns how many blocks it deleted; if it is the limit, there may be more */
+export function pruneRequests(
+  connection: Connection,
+  pruning: RequestPruning,
+): { readonly isDone: boolean } {
+  const periods = connection.all<KeptInPeriod>(
+    'SELECT period, sum(kept) AS kept FROM request_sum WHERE minutes = ? GROUP BY period ' +
+      'ORDER BY period DESC',
+    COARSE_MINUTES,
+  );
+  const end = endOfBlocks(periods, pruning).getTime();
+  return connection.write(() => {
+    const blocks = connection.all<FoundRow>(
+      'SELECT seq, requests FROM request_block WHERE ended_at < ? ORDER BY ended_at LIMIT ?',
+      end,
+      BLOCKS_PER_PRUNING,
+    );
+    for (const block of blocks) deleteBlock(connection, block);
+    const before = pruning.before.getTime();
+    for (const { minutes, period } of oldSums(pruning)) {
+      connection.run('DELETE FROM request_sum WHERE minutes = ? AND period < ?', minutes, period);
+    }
+    connection.run('DELETE FROM request_series WHERE last_at < ?', before);
+    return { isDone: blocks.length < BLOCKS_PER_PRUNING };
+  });
+}
+
+function deleteBlock(connection: Connection, { seq, requests }: FoundRow): void {
+  untagBlock(connection, seq, requests);
+  connection.run('DELETE FROM request_block WHERE seq = ?', seq);
+}
+
+export function eraseRequests(connection: Connection, accountId: string): void {
+  connection.write(() => {
+    const ids = connection
+      .all<{ readonly id: number }>('SELECT id FROM request_series WHERE account_id = ?', accountId)
+      .map(({ id }) => id);
+    const erased = new Set(ids);
+    const series = JSON.stringify(ids);
+    const blocks = connection.all<{ readonly seq: number }>(
+      'SELECT DISTINCT block AS seq FROM request_tag ' +
+        'WHERE tag IN (SELECT value FROM json_each(?))',
+      series,
+    );
+    for (const { seq } of blocks) {
+      const found = connection.get<FoundRow>(
+        'SELECT seq, requests FROM request_block WHERE seq = ?',
+        seq,
+      );
+      if (found === undefined) continue;
+      const rest = blockWithout(found.requests, erased);
+      if (rest === undefined) {
+        deleteBlock(connection, found);
+        continue;
+      }
+      untagBlock(connection, seq, found.requests);
+      connection.run(
+        'UPDATE request_block SET ids = ?, requests = ? WHERE seq = ?',
+        rest.ids,
+        rest.requests,
+        seq,
+      );
+      tagBlock(connection, BigInt(seq), rest.tags);
+    }
+    connection.run(
+      'DELETE FROM request_sum WHERE series IN (SELECT value FROM json_each(?))',
+      series,
+    );
+    connection.run('DELETE FROM request_series WHERE account_id = ?', accountId);
+  });
+}
+
+const BLOCK = select('RequestBlock', ['seq', 'requests']);
+type FoundRow = Pick<SqliteRow<'RequestBlock'>, 'seq' | 'requests'>;
+const FACTS = select('RequestSeries', membersWithout('RequestSeries', ['lastAt']));
+
+function sourceOf(connection: Connection): RequestSource {
+  const blocks = (text: string, ...values: readonly (number | bigint | string | Uint8Array)[]) =>
+    Promise.resolve(
+      connection
+        .all<FoundRow>(`SELECT ${BLOCK} FROM request_block WHERE ${text}`, ...values)
+        .map((row): FoundBlock => ({ ...row, seq: BigInt(row.seq) })),
+    );
+  const series = (where: string, ...values: readonly (number | bigint | string)[]) =>
+    Promise.resolve(
+      new Map(
+        connection
+          .all<Omit<SqliteRow<'RequestSeries'>, 'lastAt'>>(
+            `SELECT ${FACTS} FROM request_series ${where}`,
+            ...values,
+          )
+          .map((row) => [row.id, factsOf(row)]),
+      ),
+    );
+  const blockWhere = (text: string, ...values: readonly number[]): bigint | undefined => {
+    const found = connection.get<{ readonly seq: number }>(
+      `SELECT seq FROM request_block ${text} LIMIT 1`,
+      ...values,
+    );
+    return found && BigInt(found.seq);
+  };
+  return {
+    findSeries(filter) {
+      const { where, values } = matching(...seriesConditions(filter));
+      return series(where, ...values);
+    },
+    getSeries: (ids) => series('WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
+    firstBlock: (from) =>
+      Promise.resolve(blockWhere('WHERE ended_at >= ? ORDER BY ended_at', from.getTime())),
+    lastBlock: (until) =>
+      Promise.resolve(
+        until === undefined
+          ? blockWhere('ORDER BY seq DESC')
+          : blockWhere('WHERE ended_at < ? ORDER BY ended_at DESC, seq DESC', until.getTime()),
+      ),
+    blocks: ({ first, last, limit }) =>
+      blocks('seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?', first, last, limit),
+    taggedBlocks: (tags, { first, last, limit }) =>
+      blocks(
+        'seq IN (SELECT DISTINCT block FROM request_tag WHERE tag IN ' +
+          '(SELECT value FROM json_each(?)) AND block BETWEEN ? AND ? ORDER BY block DESC LIMIT ?) ' +
+          'ORDER BY seq DESC',
+        JSON.stringify(tags),
+        first,
+        last,
+        limit,
+      ),
+    blocksWithText: (text, from, until) =>
+      blocks(
+        'ended_at >= ? AND ended_at < ? AND instr(requests, ?) > 0 ORDER BY seq DESC LIMIT 2',
+        from.getTime(),
+        until.getTime(),
+        text,
+      ),
+    blocksWithId: (hash, limit) =>
+      blocks('instr(ids, ?) > 0 ORDER BY seq DESC LIMIT ?', hash, limit),
+  };
+}

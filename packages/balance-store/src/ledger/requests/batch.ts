@@ -1,0 +1,178 @@
+/** Encodes the requests that are recorded together as one block, with its tags and its sums. */
+
+import { hash } from 'node:crypto';
+import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
+import type { Row } from '../tables.js';
+import type { PendingSums } from './pending-sums.js';
+
+/** The rows of one batch, in the form in which they are stored. */
+export interface StoredBatch {
+  readonly series: readonly Row<'RequestSeries'>[];
+  /** Empty in most batches: see `pending-sums.ts`. */
+  readonly sums: readonly Row<'RequestSum'>[];
+  /** `undefined` if all requests are only counted. */
+  readonly block: StoredBlock | undefined;
+}
+
+export interface StoredBlock extends Omit<Row<'RequestBlock'>, 'seq'> {
+  readonly tags: readonly number[];
+}
+
+/** A request in a block. What it has in common with others is in its series. */
+export type BlockRow = readonly [
+  id: string,
+  series: number,
+  endedAt: number,
+  durationMs: number,
+  firstByteMs: number | null,
+  streamed: 0 | 1,
+  clientLeft: 0 | 1,
+  count: number,
+  tokens: readonly [input: number, output: number, cacheRead: number, cacheWrite: number] | null,
+  charge: string | null,
+  errorMessage: string | null,
+  fault: string | null,
+  upstreamStatus: number | null,
+  upstreamRequestId: string | null,
+  traceId: string | null,
+  client: string | null,
+  sessionId: string | null,
+];
+
+/** @param sums - Gets the sums of the requests. */
+export function encodeBatch({ kept, counted }: RequestBatch, sums: PendingSums): StoredBatch {
+  const rows = kept.map((request) => {
+    const id = seriesOf(request);
+    sums.add(id, request, 'kept');
+    return rowOf(request, id);
+  });
+  for (const request of counted) sums.add(seriesOf(request), request, 'counted');
+  return { ...sums.take(), block: rows.length === 0 ? undefined : blockOf(rows) };
+}
+
+export function blockOf(rows: readonly BlockRow[]): StoredBlock {
+  const tags = new Set<number>();
+  const ids: number[] = [];
+  let endedAt = 0;
+  for (const row of rows) {
+    endedAt = Math.max(endedAt, row[PLACE.endedAt]);
+    tags.add(row[PLACE.series]);
+    const sessionId = row[PLACE.sessionId];
+    if (sessionId !== null) tags.add(sessionTag(sessionId));
+    for (const id of [row[PLACE.upstreamRequestId], row[PLACE.traceId]]) {
+      if (id !== null) ids.push(hashOfId(id));
+    }
+  }
+  return {
+    endedAt: new Date(endedAt),
+    ids: new Uint8Array(Int32Array.from(ids).buffer),
+    requests: JSON.stringify(rows),
+    tags: [...tags].sort((a, b) => a - b),
+  };
+}
+
+export function readBlock(requests: string): readonly BlockRow[] {
+  return JSON.parse(requests) as readonly BlockRow[];
+}
+
+/** The places of members that are read from rows. */
+export const PLACE = {
+  id: 0,
+  series: 1,
+  endedAt: 2,
+  upstreamRequestId: 13,
+  traceId: 14,
+  sessionId: 16,
+} as const;
+
+function rowOf(request: RequestRecord, series: number): BlockRow {
+  const { tokens } = request;
+  return [
+    request.id,
+    series,
+    request.endedAt,
+    request.durationMs,
+    request.firstByteMs ?? null,
+    request.streamed ? 1 : 0,
+    request.clientLeft ? 1 : 0,
+    request.count,
+    tokens === undefined
+      ? null
+      : [tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
+    request.charge === undefined ? null : request.charge.toString(),
+    request.errorMessage ?? null,
+    request.fault ?? null,
+    request.upstreamStatus ?? null,
+    request.upstreamRequestId ?? null,
+    request.traceId ?? null,
+    request.client ?? null,
+    request.sessionId ?? null,
+  ];
+}
+
+export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
+  const [id, , endedAt, durationMs, firstByteMs, streamed, clientLeft, count] = row;
+  const [, , , , , , , , tokens, charge, errorMessage, fault, upstreamStatus, ...ids] = row;
+  const [upstreamRequestId, traceId, client, sessionId] = ids;
+  return {
+    id,
+    ...facts,
+    endedAt,
+    durationMs,
+    firstByteMs: firstByteMs ?? undefined,
+    streamed: streamed === 1,
+    clientLeft: clientLeft === 1,
+    tokens:
+      tokens === null
+        ? undefined
+        : { input: tokens[0], output: tokens[1], cacheRead: tokens[2], cacheWrite: tokens[3] },
+    charge: charge === null ? undefined : BigInt(charge),
+    errorMessage: errorMessage ?? undefined,
+    fault: fault ?? undefined,
+    upstreamStatus: upstreamStatus ?? undefined,
+    upstreamRequestId: upstreamRequestId ?? undefined,
+    traceId: traceId ?? undefined,
+    client: client ?? undefined,
+    sessionId: sessionId ?? undefined,
+    count,
+  };
+}
+
+/**
+ * Made from the facts, so that several processes need not agree on numbers. With 100,000 series,
+ * two have one id with a probability of 2 in 100,000.
+ */
+function seriesOf(facts: RequestFacts): number {
+  const { accountId, keyId, model, endpoint, status, errorType, upstreamAccount } = facts;
+  return tagOf(
+    `${accountId ?? ''}\n${keyId ?? ''}\n${model ?? ''}\n${endpoint}\n${String(status)}\n` +
+      `${errorType ?? ''}\n${upstreamAccount ?? ''}`,
+  );
+}
+
+export function sessionTag(sessionId: string): number {
+  return tagOf(`session\n${sessionId}`);
+}
+
+const MAX_KNOWN_TAGS = 10_000;
+const knownTags = new Map<string, number>();
+
+/** 48 bits of a hash, which a JavaScript number holds. */
+function tagOf(text: string): number {
+  let tag = knownTags.get(text);
+  if (tag === undefined) {
+    if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
+    tag = Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16);
+    knownTags.set(text, tag);
+  }
+  return tag;
+}
+
+/** FNV-1a. Only narrows a search: what has the same hash is compared afterwards. */
+export function hashOfId(id: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < id.length; index += 1) {
+    value = Math.imul(value ^ id.charCodeAt(index), 0x01000193);
+  }
+  return value | 0;
+}

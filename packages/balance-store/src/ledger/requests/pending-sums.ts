@@ -1,0 +1,175 @@
+/**
+ * Sums of requests that are not written yet. They are written every 30 seconds, because writing
+ * them with each block would cost more than the block: many keys have one request in it.
+ */
+
+import { REQUEST_PERIOD_MS } from '../../request-record.js';
+import type { RequestRecord } from '../../request-record.js';
+import { HOUR_MS } from '../hours.js';
+import type { Row } from '../tables.js';
+
+const MINUTE_MS = 60_000;
+/** The lengths of the periods. Sums of the shorter ones are deleted after two days. */
+export const FINE_MINUTES = REQUEST_PERIOD_MS / MINUTE_MS;
+export const COARSE_MINUTES = HOUR_MS / MINUTE_MS;
+export const FINE_SUMS_MS = 48 * HOUR_MS;
+
+const WRITE_EVERY_MS = 30_000;
+/** If there are more, they are written at once. */
+const MAX_PENDING = 5_000;
+/** How many series are remembered as written. */
+const MAX_KNOWN = 50_000;
+
+interface Sum extends Record<Exclude<Figure, 'charge'>, number> {
+  readonly period: number;
+  readonly request: RequestRecord;
+  lastAt: number;
+  charge: bigint;
+}
+
+type Figure = Exclude<keyof Row<'RequestSum'>, 'minutes' | 'period' | 'series'>;
+
+export interface TakenSums {
+  /** New series, and those of the sums. */
+  readonly series: readonly Row<'RequestSeries'>[];
+  readonly sums: readonly Row<'RequestSum'>[];
+}
+
+export class PendingSums {
+  readonly #now: () => number;
+  /** By period, then by series. */
+  readonly #sums = new Map<number, Map<number, Sum>>();
+  readonly #known = new Set<number>();
+  #added: Row<'RequestSeries'>[] = [];
+  #count = 0;
+  #writtenAt: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#writtenAt = now();
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  add(series: number, request: RequestRecord, how: 'kept' | 'counted'): void {
+    if (!this.#known.has(series)) {
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+      this.#known.add(series);
+      this.#added.push(seriesRow(series, request, request.endedAt));
+    }
+    const sum = this.#sumOf(series, request);
+    const { count, tokens, charge, firstByteMs, endedAt } = request;
+    sum.lastAt = Math.max(sum.lastAt, endedAt);
+    sum.requests += count;
+    if (how === 'kept') sum.kept += 1;
+    sum.durationMs += request.durationMs * count;
+    if (firstByteMs !== undefined) {
+      sum.firstByteMs += firstByteMs * count;
+      sum.firstBytes += count;
+    }
+    if (tokens !== undefined) {
+      sum.inputTokens += tokens.input;
+      sum.outputTokens += tokens.output;
+      sum.cacheReadTokens += tokens.cacheRead;
+      sum.cacheWriteTokens += tokens.cacheWrite;
+    }
+    if (charge !== undefined) sum.charge += charge;
+  }
+
+  #sumOf(series: number, request: RequestRecord): Sum {
+    const period = Math.floor(request.endedAt / REQUEST_PERIOD_MS);
+    let sums = this.#sums.get(period);
+    if (sums === undefined) this.#sums.set(period, (sums = new Map<number, Sum>()));
+    let sum = sums.get(series);
+    if (sum === undefined) {
+      sum = { period, request, lastAt: 0, ...NOTHING };
+      sums.set(series, sum);
+      this.#count += 1;
+    }
+    return sum;
+  }
+
+  /** Takes new series, and the sums if they are due. */
+  take(): TakenSums {
+    const isDue = this.#now() - this.#writtenAt >= WRITE_EVERY_MS || this.#count >= MAX_PENDING;
+    if (isDue) return this.takeAll();
+    const series = this.#added;
+    this.#added = [];
+    return { series: sortedById(series), sums: [] };
+  }
+
+  takeAll(): TakenSums {
+    const series = new Map(this.#added.map((row) => [row.id, row]));
+    const sums = new Map<string, Row<'RequestSum'>>();
+    for (const ofPeriod of this.#sums.values()) {
+      for (const [id, sum] of ofPeriod) {
+        const row = seriesRow(id, sum.request, sum.lastAt);
+        const known = series.get(row.id);
+        if (known === undefined || known.lastAt < row.lastAt) series.set(row.id, row);
+        for (const minutes of [FINE_MINUTES, COARSE_MINUTES]) addRow(sums, minutes, row.id, sum);
+      }
+    }
+    this.#added = [];
+    this.#sums.clear();
+    this.#count = 0;
+    this.#writtenAt = this.#now();
+    return { series: sortedById([...series.values()]), sums: [...sums.values()].sort(inOrder) };
+  }
+}
+
+const NOTHING = {
+  requests: 0,
+  kept: 0,
+  durationMs: 0,
+  firstByteMs: 0,
+  firstBytes: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  charge: 0n,
+} as const;
+const FIGURES = Object.keys(NOTHING) as Figure[];
+
+function addRow(
+  rows: Map<string, Row<'RequestSum'>>,
+  minutes: number,
+  series: bigint,
+  sum: Sum,
+): void {
+  const period = Math.floor((sum.period * FINE_MINUTES) / minutes);
+  const name = `${String(minutes)} ${String(period)} ${String(series)}`;
+  const before = rows.get(name);
+  const figures = FIGURES.map((figure) => [figure, (before?.[figure] ?? 0n) + BigInt(sum[figure])]);
+  rows.set(name, {
+    minutes,
+    period,
+    series,
+    ...(Object.fromEntries(figures) as Record<Figure, bigint>),
+  });
+}
+
+function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'RequestSeries'> {
+  return {
+    id: BigInt(id),
+    accountId: request.accountId ?? null,
+    keyId: request.keyId ?? null,
+    model: request.model ?? null,
+    endpoint: request.endpoint,
+    status: request.status,
+    errorType: request.errorType ?? null,
+    upstreamAccount: request.upstreamAccount ?? null,
+    lastAt: new Date(lastAt),
+  };
+}
+
+/** Every process locks the rows in this order. */
+function sortedById(rows: readonly Row<'RequestSeries'>[]): readonly Row<'RequestSeries'>[] {
+  return [...rows].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function inOrder(a: Row<'RequestSum'>, b: Row<'RequestSum'>): number {
+  return a.minutes - b.minutes || a.period - b.period || (a.series < b.series ? -1 : 1);
+}

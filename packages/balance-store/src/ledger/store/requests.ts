@@ -1,0 +1,73 @@
+/** The record of requests: see `request-record.ts`. */
+
+import { REQUEST_PERIOD_MS } from '../../request-record.js';
+import type { BalanceStore } from '../../store.js';
+import { assertTime } from '../argument-checks.js';
+import type { RequestTables } from '../ledger-database.js';
+import { encodeBatch } from '../requests/batch.js';
+import { PendingSums } from '../requests/pending-sums.js';
+
+/** Sums are written at the latest after this time. */
+const WRITE_SUMS_MS = 30_000;
+
+export function createRequestRecord(requests: RequestTables): Pick<
+  BalanceStore,
+  'recordRequests' | 'listRequests' | 'sumRequests' | 'pruneRequests'
+> & {
+  /** Deletes the record of an account's requests. */
+  readonly eraseRequests: (accountId: string) => Promise<void>;
+  readonly closeRequests: () => Promise<void>;
+} {
+  const pending = new PendingSums(Date.now);
+  let timer: NodeJS.Timeout | undefined;
+
+  async function writeSums(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!pending.isEmpty) await requests.record({ ...pending.takeAll(), block: undefined });
+  }
+
+  function writeSumsSoon(): void {
+    timer ??= setTimeout(() => {
+      // As with a block that cannot be written, the requests are missing in the sums.
+      writeSums().catch(() => undefined);
+    }, WRITE_SUMS_MS).unref();
+  }
+
+  return {
+    async recordRequests(batch) {
+      const stored = encodeBatch(batch, pending);
+      if (!pending.isEmpty) writeSumsSoon();
+      await requests.record(stored);
+    },
+    async listRequests(query) {
+      assertTime('from', query.from);
+      assertTime('until', query.until);
+      return requests.list(query);
+    },
+    async sumRequests(query) {
+      assertPeriod('from', query.from.getTime());
+      assertPeriod('until', query.until.getTime());
+      if (query.everyMs !== undefined) assertPeriod('everyMs', query.everyMs);
+      await writeSums();
+      return requests.sums(query);
+    },
+    async pruneRequests(pruning) {
+      assertTime('before', pruning.before);
+      await writeSums();
+      while (!(await requests.prune(pruning)).isDone);
+    },
+    async eraseRequests(accountId) {
+      await writeSums();
+      await requests.erase(accountId);
+    },
+    async closeRequests() {
+      await writeSums().catch(() => undefined);
+    },
+  };
+}
+
+function assertPeriod(name: string, value: number): void {
+  if (Number.isInteger(value / REQUEST_PERIOD_MS) && value >= 0) return;
+  throw new RangeError(`${name}: must be a whole number of periods of five minutes`);
+}

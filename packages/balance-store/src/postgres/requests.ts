@@ -1,0 +1,243 @@
+/** The record of requests. Each batch is one statement, in a transaction of its own. */
+
+import type { Pool, QueryResultRow } from 'pg';
+import type { RequestPruning } from '../request-record.js';
+import type { RequestTables } from '../ledger/ledger-database.js';
+import type { StoredBatch } from '../ledger/requests/batch.js';
+import { factsOf, listRequests } from '../ledger/requests/list.js';
+import type { FoundBlock, RequestSource } from '../ledger/requests/list.js';
+import { COARSE_MINUTES } from '../ledger/requests/pending-sums.js';
+import { blockWithout, endOfBlocks, oldSums, tagsOf } from '../ledger/requests/prune.js';
+import type { KeptInPeriod } from '../ledger/requests/prune.js';
+import { seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
+import type { SumRow } from '../ledger/requests/sums.js';
+import { matching } from '../ledger/search.js';
+import { columnOf, membersWithout } from '../ledger/tables.js';
+import type { Model, Row } from '../ledger/tables.js';
+import { unitsFromNumeric } from '../numeric.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  inTransaction,
+  numbered,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
+import type { TransactionQueries } from './query.js';
+import { recordset, select, textsOf } from './tables.js';
+
+const BLOCKS_PER_PRUNING = 100;
+
+/**
+ * @param pool - Has one connection, so that the record never takes one from requests.
+ * @param admin - For reads and upkeep.
+ */
+export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
+  const source = createSource(admin);
+  return {
+    record: (batch) => reachingDatabase(() => recordBatch(pool, batch)),
+    list: (query) => reachingDatabase(() => listRequests(source, query)),
+    sums: (query) =>
+      reachingDatabase(async () => {
+        const { text, values } = sumsQuery(query, {
+          sumOf: (value) => `sum(${value})::text`,
+          sumOfCharge: 'sum(charge)::text',
+        });
+        const rows = await read<SumRow & QueryResultRow>(admin, numbered(text), values);
+        return sumsOf(rows, query, unitsFromNumeric);
+      }),
+    prune: (pruning) =>
+      reachingDatabase(async () => {
+        const periods = await read<{ period: number; kept: string }>(
+          admin,
+          'SELECT period, sum(kept)::text AS kept FROM request_sum WHERE minutes = $1 ' +
+            'GROUP BY period ORDER BY period DESC',
+          [COARSE_MINUTES],
+        );
+        const counts = periods.map(({ period, kept }): KeptInPeriod => ({
+          period,
+          kept: Number(kept),
+        }));
+        return inTransaction(admin, 'write', (queries) =>
+          deleteBlocks(queries, endOfBlocks(counts, pruning), pruning),
+        );
+      }),
+    erase: (accountId) =>
+      reachingDatabase(() => inTransaction(admin, 'write', (queries) => erase(queries, accountId))),
+  };
+}
+
+const ADD_TO_SUM = membersWithout('RequestSum', ['minutes', 'period', 'series'])
+  .map((member) => columnOf('RequestSum', member).name)
+  .map((name) => `${name} = request_sum.${name} + excluded.${name}`)
+  .join(', ');
+
+async function recordBatch(pool: Pool, { series, sums, block }: StoredBatch): Promise<void> {
+  await queryRows(pool, {
+    name: 'record_requests',
+    text:
+      `WITH series AS (${insertOf('RequestSeries', '$1')} ON CONFLICT (id) DO UPDATE ` +
+      'SET last_at = greatest(request_series.last_at, excluded.last_at)), ' +
+      `sums AS (${insertOf('RequestSum', '$2')} ON CONFLICT (minutes, period, series) ` +
+      `DO UPDATE SET ${ADD_TO_SUM}), ` +
+      'block AS (INSERT INTO request_block (ended_at, ids, requests) SELECT $3, $4, $5 ' +
+      'WHERE $5::text IS NOT NULL RETURNING seq) ' +
+      'INSERT INTO request_tag (tag, block) SELECT tag, seq FROM unnest($6::int8[]) tag, block',
+    values: [
+      JSON.stringify(series.map((row) => textsOf('RequestSeries', row))),
+      JSON.stringify(sums.map((row) => textsOf('RequestSum', row))),
+      block?.endedAt ?? null,
+      block === undefined ? null : Buffer.from(block.ids),
+      block?.requests ?? null,
+      (block?.tags ?? []).map(String),
+    ],
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+}
+
+function insertOf(model: Model, parameter: string): string {
+  const { table, columns, values } = recordset(model, parameter);
+  return `INSERT INTO ${table} (${columns}) ${values}`;
+}
+
+function read<Found extends QueryResultRow>(
+  pool: Pool,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Found[]> {
+  return queryRows<Found>(pool, { text, values, timeoutMs: READ_TIMEOUT_MS });
+}
+
+const BLOCK = select('RequestBlock', ['seq', 'requests']);
+/** As it is read; the number is a text. */
+interface BlockRow {
+  readonly seq: string;
+  readonly requests: string;
+}
+const FACTS = select('RequestSeries', membersWithout('RequestSeries', ['lastAt']));
+
+function createSource(pool: Pool): RequestSource {
+  const blocks = async (text: string, values: readonly unknown[]) => {
+    const rows = await read<BlockRow & QueryResultRow>(
+      pool,
+      `SELECT ${BLOCK} FROM request_block WHERE ${text}`,
+      values,
+    );
+    return rows.map((row): FoundBlock => ({ ...row, seq: BigInt(row.seq) }));
+  };
+  const series = async (where: string, values: readonly unknown[]) => {
+    const rows = await read<SeriesRow & QueryResultRow>(
+      pool,
+      `SELECT ${FACTS} FROM request_series ${where}`,
+      values,
+    );
+    return new Map(rows.map((row) => [Number(row.id), factsOf(row)]));
+  };
+  const blockWhere = async (text: string, values: readonly unknown[] = []) => {
+    const [found] = await read<{ seq: string }>(
+      pool,
+      `SELECT b.seq::text AS seq FROM request_block b ${text} LIMIT 1`,
+      values,
+    );
+    return found && BigInt(found.seq);
+  };
+  return {
+    findSeries(filter) {
+      const { where, values } = matching(...seriesConditions(filter));
+      return series(numbered(where), values);
+    },
+    getSeries: (ids) => series('WHERE id = ANY($1::int8[])', [ids.map(String)]),
+    firstBlock: (from) => blockWhere('WHERE b.ended_at >= $1 ORDER BY b.ended_at', [from]),
+    lastBlock: (until) =>
+      until === undefined
+        ? blockWhere('ORDER BY b.seq DESC')
+        : blockWhere('WHERE b.ended_at < $1 ORDER BY b.ended_at DESC, b.seq DESC', [until]),
+    blocks: ({ first, last, limit }) =>
+      blocks('request_block.seq BETWEEN $1 AND $2 ORDER BY request_block.seq DESC LIMIT $3', [
+        first.toString(),
+        last.toString(),
+        limit,
+      ]),
+    taggedBlocks: (tags, { first, last, limit }) =>
+      blocks(
+        'request_block.seq IN (SELECT DISTINCT block FROM request_tag WHERE tag = ANY($1::int8[]) ' +
+          'AND block BETWEEN $2 AND $3 ORDER BY block DESC LIMIT $4) ' +
+          'ORDER BY request_block.seq DESC',
+        [tags.map(String), first.toString(), last.toString(), limit],
+      ),
+    blocksWithText: (text, from, until) =>
+      blocks(
+        'ended_at >= $1 AND ended_at < $2 AND strpos(requests, $3) > 0 ' +
+          'ORDER BY request_block.seq DESC LIMIT 2',
+        [from, until, text],
+      ),
+    blocksWithId: (hash, limit) =>
+      blocks('position($1::bytea IN ids) > 0 ORDER BY request_block.seq DESC LIMIT $2', [
+        Buffer.from(hash),
+        limit,
+      ]),
+  };
+}
+
+type SeriesRow = Omit<Row<'RequestSeries'>, 'id' | 'lastAt'> & { readonly id: string };
+
+async function deleteBlocks(
+  { rows }: TransactionQueries,
+  end: Date,
+  pruning: RequestPruning,
+): Promise<{ readonly isDone: boolean }> {
+  const old = await rows<BlockRow>(
+    `DELETE FROM request_block WHERE seq IN (SELECT b.seq FROM request_block b WHERE b.ended_at < $1 ` +
+      `ORDER BY b.ended_at LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING ${BLOCK}`,
+    [end, BLOCKS_PER_PRUNING],
+  );
+  for (const block of old) await untag(rows, block);
+  for (const { minutes, period } of oldSums(pruning)) {
+    await rows('DELETE FROM request_sum WHERE minutes = $1 AND period < $2', [minutes, period]);
+  }
+  await rows('DELETE FROM request_series WHERE last_at < $1', [pruning.before]);
+  return { isDone: old.length < BLOCKS_PER_PRUNING };
+}
+
+async function untag(rows: TransactionQueries['rows'], { seq, requests }: BlockRow): Promise<void> {
+  await rows('DELETE FROM request_tag WHERE block = $1 AND tag = ANY($2::int8[])', [
+    seq,
+    tagsOf(requests).map(String),
+  ]);
+}
+
+async function erase({ rows }: TransactionQueries, accountId: string): Promise<void> {
+  const found = await rows<{ id: string }>(
+    'DELETE FROM request_series WHERE account_id = $1 RETURNING id::text AS id',
+    [accountId],
+  );
+  const ids = found.map(({ id }) => id);
+  const erased = new Set(ids.map(Number));
+  const blocks = await rows<{ seq: string }>(
+    'SELECT DISTINCT block::text AS seq FROM request_tag WHERE tag = ANY($1::int8[])',
+    [ids],
+  );
+  for (const { seq } of blocks) {
+    const [block] = await rows<BlockRow>(
+      `SELECT ${BLOCK} FROM request_block WHERE request_block.seq = $1 FOR UPDATE`,
+      [seq],
+    );
+    if (block === undefined) continue;
+    await untag(rows, block);
+    const rest = blockWithout(block.requests, erased);
+    if (rest === undefined) {
+      await rows('DELETE FROM request_block WHERE seq = $1', [seq]);
+      continue;
+    }
+    await rows('UPDATE request_block SET ids = $2, requests = $3 WHERE seq = $1', [
+      seq,
+      Buffer.from(rest.ids),
+      rest.requests,
+    ]);
+    await rows('INSERT INTO request_tag (tag, block) SELECT tag, $2 FROM unnest($1::int8[]) tag', [
+      rest.tags.map(String),
+      seq,
+    ]);
+  }
+  await rows('DELETE FROM request_sum WHERE series = ANY($1::int8[])', [ids]);
+}

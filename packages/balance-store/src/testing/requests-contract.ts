@@ -1,0 +1,259 @@
+/** The part of the contract about the record of requests. */
+
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { REQUEST_PERIOD_MS } from '../request-record.js';
+import type { RequestQuery, RequestRecord } from '../request-record.js';
+import type { BalanceStore } from '../store.js';
+import { TESTS } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+const NOTHING_OLD = { before: new Date(0), maxKept: Number.MAX_SAFE_INTEGER };
+
+export function requestsContract({ runner, subject, newAccount }: ContractPart): void {
+  const { describe, it } = runner;
+  let clock = Math.floor(Date.now() / REQUEST_PERIOD_MS) * REQUEST_PERIOD_MS - 3_600_000;
+
+  /** A request that ends after all earlier ones. */
+  function newRequest(changes: Partial<RequestRecord> = {}): RequestRecord {
+    clock += 10;
+    const { endedAt = clock, durationMs = 5 } = changes;
+    const time = (endedAt - durationMs).toString(16).padStart(12, '0');
+    return {
+      id: `req_${time}7${randomBytes(10).toString('hex').slice(1)}`,
+      accountId: 'acct_of_requests',
+      keyId: 'key_of_requests',
+      model: 'claude-opus-5',
+      endpoint: 'messages',
+      status: 200,
+      errorType: undefined,
+      upstreamAccount: undefined,
+      endedAt,
+      durationMs,
+      firstByteMs: 3,
+      streamed: true,
+      clientLeft: false,
+      tokens: { input: 10, output: 20, cacheRead: 30, cacheWrite: 40 },
+      charge: 12_345n,
+      errorMessage: undefined,
+      fault: undefined,
+      upstreamStatus: 200,
+      upstreamRequestId: `req_011C${randomUUID()}`,
+      traceId: undefined,
+      client: 'contract/1.0',
+      sessionId: undefined,
+      count: 1,
+      ...changes,
+    };
+  }
+
+  const record = (store: BalanceStore, ...kept: readonly RequestRecord[]) =>
+    store.recordRequests({ kept, counted: [] });
+
+  /** Follows the cursors to the end. */
+  async function listAll(query: RequestQuery): Promise<readonly RequestRecord[]> {
+    const found: RequestRecord[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await subject().store.listRequests({
+        ...query,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      assert.ok(page.requests.length <= query.limit);
+      found.push(...page.requests);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  describe('the record of requests', () => {
+    it('lists what was recorded, with every member, the last one first', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const charged = newRequest({ accountId, sessionId: 'session', traceId: 'trace' });
+      const failed = newRequest({
+        accountId,
+        keyId: undefined,
+        model: undefined,
+        status: 502,
+        errorType: 'api_error',
+        upstreamAccount: 'second',
+        firstByteMs: undefined,
+        streamed: false,
+        clientLeft: true,
+        tokens: undefined,
+        charge: undefined,
+        errorMessage: 'the upstream did not answer',
+        fault: 'ECONNREFUSED',
+        upstreamStatus: undefined,
+        upstreamRequestId: undefined,
+        client: undefined,
+        count: 7,
+      });
+      await record(store, charged, failed);
+      assert.deepEqual(await store.listRequests({ accountId, limit: 10 }), {
+        requests: [failed, charged],
+      });
+    });
+
+    it('lists page by page without a gap or a repetition', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const other = { accountId: `acct_${randomUUID()}` };
+      const requests: RequestRecord[] = [];
+      for (let block = 0; block < 30; block += 1) {
+        const mine = block % 3 === 0 ? [newRequest({ accountId }), newRequest({ accountId })] : [];
+        requests.push(...mine);
+        await record(store, newRequest(other), ...mine, newRequest(other));
+      }
+      for (const limit of [1, 3, 100]) {
+        assert.deepEqual(await listAll({ accountId, limit }), requests.toReversed());
+      }
+      await assert.rejects(store.listRequests({ limit: 1, cursor: 'nonsense' }), RangeError);
+    });
+
+    it('finds requests by each fact, by time and by any id', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const sessionId = randomUUID();
+      const traceId = randomBytes(16).toString('hex');
+      const facts = {
+        keyId: `key_${randomUUID()}`,
+        model: 'claude-haiku-5',
+        endpoint: 'responses',
+        errorType: 'rate_limit_error',
+        upstreamAccount: 'second',
+      };
+      const start = clock + 1;
+      const wanted = newRequest({ accountId, ...facts, status: 429, sessionId, traceId });
+      const others = [newRequest({ accountId }), newRequest({ accountId, status: 500 })];
+      await record(store, wanted, ...others);
+      for (const [name, value] of Object.entries(facts)) {
+        assert.deepEqual(await listAll({ accountId, [name]: value, limit: 5 }), [wanted], name);
+      }
+      const of = { accountId, limit: 5 };
+      assert.deepEqual(await listAll({ ...of, statusFrom: 400, statusUntil: 500 }), [wanted]);
+      assert.deepEqual(await listAll({ ...of, failed: true }), [wanted]);
+      assert.equal((await listAll({ ...of, failed: false })).length, 2);
+      assert.deepEqual(await listAll({ ...of, sessionId }), [wanted]);
+      const until = new Date(wanted.endedAt + 1);
+      assert.deepEqual(await listAll({ ...of, from: new Date(start), until }), [wanted]);
+      assert.deepEqual(await listAll({ ...of, until: new Date(start) }), []);
+      for (const id of [wanted.id, wanted.upstreamRequestId, traceId, sessionId]) {
+        assert.deepEqual(await listAll({ id, limit: 5 }), [wanted]);
+        assert.deepEqual(await listAll({ id, accountId: 'acct_other', limit: 5 }), []);
+      }
+    });
+
+    it('finds a rare request among many without reading them all', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const rare = newRequest({ accountId, sessionId: randomUUID() });
+      await record(store, rare);
+      for (let block = 0; block < 200; block += 1) await record(store, newRequest());
+      const page = { requests: [rare] };
+      assert.deepEqual(await store.listRequests({ accountId, limit: 5 }), page);
+      assert.deepEqual(await store.listRequests({ sessionId: rare.sessionId, limit: 5 }), page);
+    });
+
+    it('sums by fact and by time, also what is only counted', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const first = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 7_200_000;
+      const at = (endedAt: number, changes: Partial<RequestRecord> = {}) =>
+        newRequest({ accountId, endedAt, ...changes });
+      const refused = {
+        status: 429,
+        errorType: 'rate_limit_error',
+        tokens: undefined,
+        charge: undefined,
+        firstByteMs: undefined,
+      };
+      await record(store, at(first), at(first + REQUEST_PERIOD_MS));
+      await store.recordRequests({
+        kept: [at(first + 3_600_000, { model: 'claude-haiku-5' })],
+        counted: [at(first + 3_600_000, { ...refused, count: 500 })],
+      });
+      const query = {
+        accountId,
+        from: new Date(first),
+        until: new Date(first + 7_200_000),
+        maxSums: 10,
+      };
+      const of = (requests: number) => ({
+        requests,
+        failed: 0,
+        durationMs: 5 * requests,
+        firstByteMs: 3 * requests,
+        firstBytes: requests,
+        tokens: {
+          input: 10 * requests,
+          output: 20 * requests,
+          cacheRead: 30 * requests,
+          cacheWrite: 40 * requests,
+        },
+        charge: BigInt(requests) * 12_345n,
+      });
+      const flood = { ...of(1), requests: 501, failed: 500, durationMs: 5 * 501 };
+      assert.deepEqual(await store.sumRequests({ ...query, by: [], everyMs: 3_600_000 }), [
+        { start: new Date(first), ...of(2) },
+        { start: new Date(first + 3_600_000), ...flood },
+      ]);
+      const fine = { ...query, until: new Date(first + REQUEST_PERIOD_MS), by: [] };
+      assert.deepEqual(await store.sumRequests(fine), [of(1)]);
+      const none = { ...of(0), requests: 500, failed: 500, durationMs: 2_500 };
+      const byModel = await store.sumRequests({ ...query, by: ['model', 'error'] });
+      assert.deepEqual(
+        new Set(byModel),
+        new Set([
+          { model: 'claude-haiku-5', errorType: undefined, ...of(1) },
+          { model: 'claude-opus-5', errorType: undefined, ...of(2) },
+          { model: 'claude-opus-5', errorType: 'rate_limit_error', ...none },
+        ]),
+      );
+      await assert.rejects(store.sumRequests({ ...query, by: ['model'], maxSums: 1 }), RangeError);
+      await assert.rejects(
+        store.sumRequests({ ...query, from: new Date(first + 1), by: [] }),
+        RangeError,
+      );
+      assert.deepEqual(await store.sumRequests({ ...query, accountId: 'acct_other', by: [] }), []);
+      assert.equal((await listAll({ accountId, limit: 10 })).length, 3);
+    });
+
+    it('forgets an erased account, and nothing of others', async () => {
+      const { store } = subject();
+      const { accountId } = await newAccount(0n);
+      const other = newRequest({ accountId: `acct_${randomUUID()}`, sessionId: randomUUID() });
+      const erased = newRequest({ accountId, sessionId: `s_${randomUUID()}` });
+      await record(store, erased, other);
+      await record(store, newRequest({ accountId }));
+      await store.eraseAccount(accountId, TESTS);
+      assert.deepEqual(await listAll({ accountId, limit: 5 }), []);
+      for (const id of [erased.id, erased.upstreamRequestId, erased.sessionId]) {
+        assert.deepEqual(await listAll({ id, limit: 5 }), []);
+      }
+      for (const id of [other.id, other.upstreamRequestId, other.sessionId]) {
+        assert.deepEqual(await listAll({ id, limit: 5 }), [other]);
+      }
+      const period = Math.floor(erased.endedAt / REQUEST_PERIOD_MS) * REQUEST_PERIOD_MS;
+      const sums = { by: [], from: new Date(period), until: new Date(period + 7_200_000) } as const;
+      assert.deepEqual(await store.sumRequests({ ...sums, accountId, maxSums: 5 }), []);
+    });
+
+    it('deletes requests that are too old or too many', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const endedAt = Date.now() - 40 * 86_400_000;
+      const old = newRequest({ accountId, endedAt });
+      const later = newRequest({ accountId, endedAt: endedAt + 86_400_000 });
+      await record(store, old);
+      await record(store, later);
+      await store.pruneRequests(NOTHING_OLD);
+      assert.deepEqual(await listAll({ accountId, limit: 5 }), [later, old]);
+      await store.pruneRequests({ ...NOTHING_OLD, before: new Date(endedAt + 1) });
+      assert.deepEqual(await listAll({ accountId, limit: 5 }), [later]);
+      await store.pruneRequests({ before: new Date(endedAt + 1), maxKept: 0 });
+      assert.deepEqual(await listAll({ limit: 5 }), []);
+    });
+  });
+}
