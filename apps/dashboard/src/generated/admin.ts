@@ -602,6 +602,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/requests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Recorded requests, failed ones too, the last one that ended first */
+        readonly get: operations["listRequests"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/requests/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Sums of recorded requests, of the last 24 hours if no range is given */
+        readonly get: operations["sumRequests"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/ledger/audits": {
         readonly parameters: {
             readonly query?: never;
@@ -1371,6 +1405,38 @@ export interface components {
             readonly max_output_tokens: number;
             readonly context_window: number;
         };
+        readonly OperatorRecordedRequest: {
+            /** @constant */
+            readonly object: "recorded_request";
+            readonly id: string;
+            readonly ended_at: components["schemas"]["Time"];
+            readonly account_id: string | null;
+            readonly key_id: string | null;
+            readonly model: string | null;
+            readonly endpoint: string;
+            readonly status: number;
+            readonly error_type: string | null;
+            /** @description without what it quoted */
+            readonly error_message: string | null;
+            readonly streamed: boolean;
+            readonly client_left: boolean;
+            /** @description how many equal refusals it stands for; otherwise 1 */
+            readonly count: number;
+            readonly duration_ms: number;
+            readonly first_byte_ms: number | null;
+            readonly input_tokens: number | null;
+            readonly output_tokens: number | null;
+            readonly cache_read_input_tokens: number | null;
+            readonly cache_creation_input_tokens: number | null;
+            readonly charged_usd: components["schemas"]["Usd"] | null;
+            readonly upstream_request_id: string | null;
+            readonly trace_id: string | null;
+            readonly client: string | null;
+            readonly session: string | null;
+            readonly upstream_account: string | null;
+            readonly upstream_status: number | null;
+            readonly fault: string | null;
+        };
         readonly Payment: {
             /** @constant */
             readonly object: "payment";
@@ -1549,6 +1615,27 @@ export interface components {
             readonly hold: components["schemas"]["Hold"] | null;
             readonly key: components["schemas"]["Key"];
             readonly account: components["schemas"]["Account"] | null;
+        };
+        readonly RequestSum: {
+            /** @constant */
+            readonly object: "request_sum";
+            readonly start?: components["schemas"]["Time"];
+            readonly account_id?: string | null;
+            readonly key_id?: string | null;
+            readonly model?: string | null;
+            readonly endpoint?: string | null;
+            readonly upstream_account?: string | null;
+            readonly status?: number | null;
+            readonly error_type?: string | null;
+            readonly requests: number;
+            readonly failed: number;
+            readonly mean_duration_ms: number;
+            readonly mean_first_byte_ms: number | null;
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly cache_read_input_tokens: number;
+            readonly cache_creation_input_tokens: number;
+            readonly charged_usd: components["schemas"]["Usd"];
         };
         /** @description api_key: null if this rotation was done before */
         readonly RotatedKey: {
@@ -3224,6 +3311,97 @@ export interface operations {
                         readonly data: readonly components["schemas"]["TrailEntry"][];
                         readonly has_more: boolean;
                         readonly next_cursor: string | null;
+                    };
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly listRequests: {
+        readonly parameters: {
+            readonly query?: {
+                readonly account_id?: string;
+                readonly key_id?: string;
+                readonly upstream?: string;
+                readonly from?: string;
+                readonly until?: string;
+                readonly model?: string;
+                readonly endpoint?: "messages" | "count_tokens" | "chat.completions" | "responses" | "input_tokens";
+                readonly status?: "2xx" | "4xx" | "5xx";
+                readonly outcome?: "ok" | "failed";
+                readonly error?: string;
+                readonly session?: string;
+                readonly id?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+                readonly format?: "json" | "csv";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "list";
+                        readonly data: readonly components["schemas"]["OperatorRecordedRequest"][];
+                        readonly has_more: boolean;
+                        readonly next_cursor: string | null;
+                    };
+                    readonly "text/csv": string;
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly sumRequests: {
+        readonly parameters: {
+            readonly query?: {
+                readonly account_id?: string;
+                readonly key_id?: string;
+                readonly upstream?: string;
+                readonly from?: string;
+                readonly until?: string;
+                readonly model?: string;
+                readonly endpoint?: "messages" | "count_tokens" | "chat.completions" | "responses" | "input_tokens";
+                readonly status?: "2xx" | "4xx" | "5xx";
+                readonly outcome?: "ok" | "failed";
+                readonly error?: string;
+                readonly by?: string;
+                readonly every?: "5m" | "hour" | "day";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "list";
+                        readonly data: readonly components["schemas"]["RequestSum"][];
+                        readonly has_more: boolean;
+                        readonly next_cursor: string | null;
+                        readonly from: components["schemas"]["Time"];
+                        /** @description not included */
+                        readonly until: components["schemas"]["Time"];
                     };
                 };
             };

@@ -223,6 +223,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/dashboard/requests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Recorded requests, failed ones too, the last one that ended first */
+        readonly get: operations["listRequests"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/dashboard/requests/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Sums of recorded requests, of the last 24 hours if no range is given */
+        readonly get: operations["sumRequests"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/dashboard/prices": {
         readonly parameters: {
             readonly query?: never;
@@ -867,6 +901,35 @@ export interface components {
             readonly payment_id: string;
             readonly url: string;
         };
+        readonly RecordedRequest: {
+            /** @constant */
+            readonly object: "recorded_request";
+            readonly id: string;
+            readonly ended_at: components["schemas"]["Time"];
+            readonly account_id: string | null;
+            readonly key_id: string | null;
+            readonly model: string | null;
+            readonly endpoint: string;
+            readonly status: number;
+            readonly error_type: string | null;
+            /** @description without what it quoted */
+            readonly error_message: string | null;
+            readonly streamed: boolean;
+            readonly client_left: boolean;
+            /** @description how many equal refusals it stands for; otherwise 1 */
+            readonly count: number;
+            readonly duration_ms: number;
+            readonly first_byte_ms: number | null;
+            readonly input_tokens: number | null;
+            readonly output_tokens: number | null;
+            readonly cache_read_input_tokens: number | null;
+            readonly cache_creation_input_tokens: number | null;
+            readonly charged_usd: components["schemas"]["Usd"] | null;
+            readonly upstream_request_id: string | null;
+            readonly trace_id: string | null;
+            readonly client: string | null;
+            readonly session: string | null;
+        };
         readonly Redemption: {
             /** @constant */
             readonly object: "redemption";
@@ -874,6 +937,27 @@ export interface components {
             readonly balance_usd: components["schemas"]["Usd"];
             readonly credit_expires_at: components["schemas"]["Time"] | null;
             readonly replayed: boolean;
+        };
+        readonly RequestSum: {
+            /** @constant */
+            readonly object: "request_sum";
+            readonly start?: components["schemas"]["Time"];
+            readonly account_id?: string | null;
+            readonly key_id?: string | null;
+            readonly model?: string | null;
+            readonly endpoint?: string | null;
+            readonly upstream_account?: string | null;
+            readonly status?: number | null;
+            readonly error_type?: string | null;
+            readonly requests: number;
+            readonly failed: number;
+            readonly mean_duration_ms: number;
+            readonly mean_first_byte_ms: number | null;
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly cache_read_input_tokens: number;
+            readonly cache_creation_input_tokens: number;
+            readonly charged_usd: components["schemas"]["Usd"];
         };
         /** @description api_key: null if this rotation was done before */
         readonly RotatedHolderKey: {
@@ -1616,6 +1700,93 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Usage"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly listRequests: {
+        readonly parameters: {
+            readonly query?: {
+                readonly from?: string;
+                readonly until?: string;
+                readonly model?: string;
+                readonly endpoint?: "messages" | "count_tokens" | "chat.completions" | "responses" | "input_tokens";
+                readonly status?: "2xx" | "4xx" | "5xx";
+                readonly outcome?: "ok" | "failed";
+                readonly error?: string;
+                readonly session?: string;
+                readonly id?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+                readonly of?: "key" | "account";
+                readonly format?: "json" | "csv";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "list";
+                        readonly data: readonly components["schemas"]["RecordedRequest"][];
+                        readonly has_more: boolean;
+                        readonly next_cursor: string | null;
+                    };
+                    readonly "text/csv": string;
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly sumRequests: {
+        readonly parameters: {
+            readonly query?: {
+                readonly from?: string;
+                readonly until?: string;
+                readonly model?: string;
+                readonly endpoint?: "messages" | "count_tokens" | "chat.completions" | "responses" | "input_tokens";
+                readonly status?: "2xx" | "4xx" | "5xx";
+                readonly outcome?: "ok" | "failed";
+                readonly error?: string;
+                readonly by?: string;
+                readonly every?: "5m" | "hour" | "day";
+                readonly of?: "key" | "account";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly object: "list";
+                        readonly data: readonly components["schemas"]["RequestSum"][];
+                        readonly has_more: boolean;
+                        readonly next_cursor: string | null;
+                        readonly from: components["schemas"]["Time"];
+                        /** @description not included */
+                        readonly until: components["schemas"]["Time"];
+                    };
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -5,6 +5,7 @@ import { getBalance } from './balance.js';
 import { keyEndpoints } from './keys.js';
 import { createLink } from './links.js';
 import { listPrices } from './prices.js';
+import { listRequests, sumRequests } from './requests.js';
 import { getStatement } from './statement.js';
 import { takeStripeNotification } from './stripe-endpoint.js';
 import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
@@ -16,6 +17,8 @@ export const dashboardEndpoints = [
   listUsage,
   sumUsage,
   getUsage,
+  listRequests,
+  sumRequests,
   listPrices,
   getStatement,
   createLink,
