@@ -32,6 +32,7 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
       'account',
       'balance',
       'usage',
+      'requests',
       'statement',
       'keys',
       'links',

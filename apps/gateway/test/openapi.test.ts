@@ -269,6 +269,8 @@ describe('what the gateway answers', () => {
     await call('showEntry', { entry_id: request_id });
     await call('listUsage', { ...range, by: 'hour,model,account,key,endpoint' });
     await call('listUsage', { ...range, by: 'day' });
+    await call('listRequests', { limit: 1 });
+    await call('sumRequests', { by: 'key,status,error,upstream', every: 'hour' });
     await call('auditLedger', {});
     const job = await call('startAudit', {});
     await call('showAudit', { audit_id: job.id });
@@ -412,6 +414,8 @@ describe('what the gateway answers', () => {
     await call('getBalance', '/v1/dashboard/balance');
     await call('listUsage', '/v1/dashboard/usage?kind=all');
     await call('sumUsage', '/v1/dashboard/usage/summary?by=day,model,key');
+    await call('listRequests', '/v1/dashboard/requests?limit=1');
+    await call('sumRequests', '/v1/dashboard/requests/summary?by=model&every=day');
     await call('getUsage', `/v1/dashboard/usage/${requestId}`);
     await call('listPrices', '/v1/dashboard/prices');
     const month = new Date().toISOString().slice(0, 7);

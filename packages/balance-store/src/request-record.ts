@@ -64,8 +64,9 @@ export interface RequestBatch {
 
 /** A request must have all of the given facts. */
 export interface RequestFilter extends Partial<
-  Omit<RequestFacts, 'status'> & { readonly sessionId: string | undefined }
+  Omit<RequestFacts, 'status' | 'endpoint'> & { readonly sessionId: string | undefined }
 > {
+  readonly endpoint?: string | undefined;
   /** Inclusive. Compared with the time at which the request ended, as is `until`. */
   readonly from?: Date | undefined;
   /** Exclusive. */

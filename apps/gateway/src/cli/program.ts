@@ -38,6 +38,7 @@ import {
   printTrail,
   printUsage,
 } from './print.js';
+import { printRequestSums, printRequests } from './print-requests.js';
 import { showProgress } from './progress.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
@@ -140,6 +141,8 @@ function addReports(program: Command): void {
   );
   addOperation(program, 'today', 'showToday', printToday);
   addOperation(program, 'audits', 'listAudits', printAudits);
+  addOperation(program, 'requests', 'listRequests', printRequests, { limit: 50 });
+  addOperation(program, 'requests-summary', 'sumRequests', printRequestSums);
   addOperation(program, 'events', 'listEvents', printEvents);
   addOperation(program, 'trail', 'listTrail', printTrail);
 }

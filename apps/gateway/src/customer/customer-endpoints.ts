@@ -6,6 +6,7 @@ import { keyEndpoints } from './keys.js';
 import { createLink } from './links.js';
 import { noticeEndpoints } from './notices.js';
 import { listPrices } from './prices.js';
+import { listRequests, sumRequests } from './requests.js';
 import { getStatement } from './statement.js';
 import { takeStripeNotification } from './stripe-endpoint.js';
 import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
@@ -17,6 +18,8 @@ export const dashboardEndpoints = [
   listUsage,
   sumUsage,
   getUsage,
+  listRequests,
+  sumRequests,
   listPrices,
   getStatement,
   createLink,

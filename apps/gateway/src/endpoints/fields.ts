@@ -1,6 +1,6 @@
 /** Fields of operations, with the rules that their values keep. */
 
-import type { UsageDimension, KeyCaps, KeyRecord } from '@gateway/balance-store';
+import type { KeyCaps, KeyRecord } from '@gateway/balance-store';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
@@ -321,21 +321,21 @@ export const month = z
 export type Month = z.output<typeof month>;
 
 /** Some of these dimensions, separated by commas. */
-export function someOf(names: readonly UsageDimension[]) {
+export function someOf<Name extends string>(names: readonly Name[]) {
   const one = `(${names.join('|')})`;
   return z
     .string()
     .meta({ pattern: `^${one}(,${one})*$` })
-    .transform((text, context): readonly UsageDimension[] => {
+    .transform((text, context): readonly Name[] => {
       const given = text.split(',').map((part) => part.trim());
-      const known = given.filter((part): part is UsageDimension =>
+      const known = given.filter((part): part is Name =>
         (names as readonly string[]).includes(part),
       );
       if (known.length !== given.length || new Set(known).size !== known.length) {
         context.addIssue(`must be some of ${names.join(', ')}, each once`);
         return z.NEVER;
       }
-      if (known.includes('day') && known.includes('hour')) {
+      if (['day', 'hour'].every((each) => (known as readonly string[]).includes(each))) {
         context.addIssue('must not have both day and hour');
         return z.NEVER;
       }

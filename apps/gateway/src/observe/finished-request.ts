@@ -22,6 +22,7 @@ export const ENDPOINTS = [
   'account',
   'balance',
   'usage',
+  'requests',
   'statement',
   'keys',
   'links',

@@ -16,12 +16,14 @@ import { modelOperations } from './models.js';
 import type { Operation, OperationContext } from './operation.js';
 import { paymentOperations } from './payments.js';
 import { reconciliationOperations } from './reconciliation.js';
+import { requestOperations } from './requests.js';
 import { todayOperations } from './today.js';
 
 export const operations = {
   ...keyOperations,
   ...accountOperations,
   ...ledgerOperations,
+  ...requestOperations,
   ...auditOperations,
   ...todayOperations,
   ...booksOperations,

@@ -1,0 +1,254 @@
+/** The record of requests, as operators and customers read it: filters, views and sums. */
+
+import { z } from 'zod';
+import { REQUEST_PERIOD_MS } from '@gateway/balance-store';
+import type {
+  BalanceStore,
+  RequestDimension,
+  RequestFilter,
+  RequestPage,
+  RequestQuery,
+  RequestRecord,
+  RequestSum,
+  RequestSumQuery,
+} from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { DAY_MS, HOUR_MS } from '../base/times.js';
+import { EXCHANGES } from '../observe/finished-request.js';
+import { ofCursor, help, pageSize, rangeOf, someOf, time } from './fields.js';
+import { line } from './storable.js';
+
+const range = rangeOf(time);
+const said = (says: string) => ({ says });
+
+/** What selects requests in lists and in sums. */
+const facts = {
+  from: range.from.optional(),
+  until: range.until.optional(),
+  model: line.min(1).max(200).optional().register(help, said('only those of this model')),
+  endpoint: z.enum(EXCHANGES).optional().register(help, said('only those of this endpoint')),
+  status: z
+    .enum(['2xx', '4xx', '5xx'])
+    .optional()
+    .register(help, said('only those with such a status')),
+  outcome: z
+    .enum(['ok', 'failed'])
+    .optional()
+    .register(help, said('only those that succeeded, or failed')),
+  error: line.min(1).max(60).optional().register(help, said('only those with this type of error')),
+} as const;
+
+export const requestFields = {
+  ...facts,
+  session: line.min(1).max(64).optional().register(help, said('only those of this session')),
+  id: line
+    .min(1)
+    .max(200)
+    .optional()
+    .register(
+      help,
+      said(
+        'the request with this id: of the gateway, the provider, a message, a trace or a session',
+      ),
+    ),
+  limit: pageSize,
+  cursor: z.string().min(1).max(60).optional().register(help, ofCursor),
+} as const;
+
+const SPANS = { '5m': REQUEST_PERIOD_MS, hour: HOUR_MS, day: DAY_MS } as const;
+
+/** @param dimensions - What the reader may group by. */
+export function requestSumFields(dimensions: readonly RequestDimension[]) {
+  return {
+    ...facts,
+    by: someOf(dimensions)
+      .optional()
+      .register(help, said(`what to group by: some of ${dimensions.join(', ')}`)),
+    every: z
+      .enum(['5m', 'hour', 'day'])
+      .optional()
+      .register(help, said('sums each span by itself; 5m reaches back two days')),
+  } as const;
+}
+
+type Facts = {
+  readonly [Name in keyof typeof facts]?: z.output<(typeof facts)[Name]> | undefined;
+};
+
+function filterOf({ from, until, model, endpoint, status, outcome, error }: Facts): RequestFilter {
+  const statusFrom = status === undefined ? undefined : Number(status.charAt(0)) * 100;
+  return {
+    from,
+    until,
+    model,
+    endpoint,
+    errorType: error,
+    statusFrom,
+    statusUntil: statusFrom === undefined ? undefined : statusFrom + 100,
+    failed: outcome === undefined ? undefined : outcome === 'failed',
+  };
+}
+
+interface Listing extends Facts {
+  readonly session?: string | undefined;
+  readonly id?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+type Reader = Pick<BalanceStore, 'listRequests'>;
+
+/**
+ * @param whose - The requests that the reader may see, or asks for.
+ * @param findCharged - The request id of the charge with this id of a message.
+ * @throws {RangeError} if the cursor is not one of this list
+ */
+export async function readRequests(
+  listing: Listing,
+  whose: Pick<RequestFilter, 'accountId' | 'keyId' | 'upstreamAccount'>,
+  { store, findCharged }: { readonly store: Reader; readonly findCharged: FindCharged },
+): Promise<RequestPage> {
+  const { session, id, limit, cursor } = listing;
+  const query: RequestQuery = {
+    ...filterOf(listing),
+    ...whose,
+    sessionId: session,
+    limit,
+    cursor,
+  };
+  if (id === undefined) return store.listRequests(query);
+  const page = await store.listRequests({ ...query, id });
+  if (page.requests.length > 0) return page;
+  const charged = await findCharged(id);
+  return charged === undefined ? page : store.listRequests({ ...query, id: charged });
+}
+
+export type FindCharged = (id: string) => Promise<string | undefined>;
+
+/** What the holder of the key may see. */
+export function requestView(request: RequestRecord) {
+  const { tokens, charge } = request;
+  return {
+    object: 'recorded_request' as const,
+    id: request.id,
+    ended_at: new Date(request.endedAt).toISOString(),
+    account_id: request.accountId ?? null,
+    key_id: request.keyId ?? null,
+    model: request.model ?? null,
+    endpoint: request.endpoint,
+    status: request.status,
+    error_type: request.errorType ?? null,
+    error_message: request.errorMessage ?? null,
+    streamed: request.streamed,
+    client_left: request.clientLeft,
+    count: request.count,
+    duration_ms: request.durationMs,
+    first_byte_ms: request.firstByteMs ?? null,
+    input_tokens: tokens?.input ?? null,
+    output_tokens: tokens?.output ?? null,
+    cache_read_input_tokens: tokens?.cacheRead ?? null,
+    cache_creation_input_tokens: tokens?.cacheWrite ?? null,
+    charged_usd: charge === undefined ? null : formatUsd(charge),
+    upstream_request_id: request.upstreamRequestId ?? null,
+    trace_id: request.traceId ?? null,
+    client: request.client ?? null,
+    session: request.sessionId ?? null,
+  };
+}
+
+export function operatorRequestView(request: RequestRecord) {
+  return {
+    ...requestView(request),
+    upstream_account: request.upstreamAccount ?? null,
+    upstream_status: request.upstreamStatus ?? null,
+    fault: request.fault ?? null,
+  };
+}
+
+interface Summing extends Facts {
+  readonly by?: readonly RequestDimension[] | undefined;
+  readonly every?: keyof typeof SPANS | undefined;
+}
+
+/** The most sums of one response. */
+const MAX_SUMS = 5_000;
+
+/**
+ * The query of sums, the last 24 hours by default. Sums are kept by five minutes and by hour, so
+ * the range is widened to whole ones, and the answer states it.
+ */
+export function sumQueryOf(
+  summing: Summing,
+  whose: Pick<RequestFilter, 'accountId' | 'keyId' | 'upstreamAccount'>,
+  now: number,
+): RequestSumQuery {
+  const { by = [], every } = summing;
+  const step = every === '5m' ? REQUEST_PERIOD_MS : HOUR_MS;
+  const until = Math.ceil((summing.until?.getTime() ?? now + 1) / step) * step;
+  const from = Math.floor((summing.from?.getTime() ?? until - DAY_MS) / step) * step;
+  return {
+    ...filterOf(summing),
+    ...whose,
+    from: new Date(from),
+    until: new Date(until),
+    by,
+    everyMs: every === undefined ? undefined : SPANS[every],
+    maxSums: MAX_SUMS,
+  };
+}
+
+export const TOO_MANY_REQUEST_SUMS = `covers more than ${String(MAX_SUMS)} sums: ask for a shorter range, or for fewer dimensions with by`;
+
+export function requestSumsView(
+  sums: readonly RequestSum[],
+  { by, everyMs, from, until }: RequestSumQuery,
+) {
+  return {
+    object: 'list' as const,
+    data: sums.map((sum) => ({
+      object: 'request_sum' as const,
+      ...(everyMs === undefined ? {} : { start: sum.start?.toISOString() ?? '' }),
+      ...Object.fromEntries(by.map((name) => [MEMBERS[name], factOf(sum, name)])),
+      requests: sum.requests,
+      failed: sum.failed,
+      mean_duration_ms: mean(sum.durationMs, sum.requests),
+      mean_first_byte_ms: sum.firstBytes === 0 ? null : mean(sum.firstByteMs, sum.firstBytes),
+      input_tokens: sum.tokens.input,
+      output_tokens: sum.tokens.output,
+      cache_read_input_tokens: sum.tokens.cacheRead,
+      cache_creation_input_tokens: sum.tokens.cacheWrite,
+      charged_usd: formatUsd(sum.charge),
+    })),
+    has_more: false,
+    next_cursor: null,
+    from: from.toISOString(),
+    until: until.toISOString(),
+  };
+}
+
+const MEMBERS = {
+  account: 'account_id',
+  key: 'key_id',
+  model: 'model',
+  endpoint: 'endpoint',
+  upstream: 'upstream_account',
+  status: 'status',
+  error: 'error_type',
+} as const satisfies Record<RequestDimension, string>;
+
+function factOf(sum: RequestSum, name: RequestDimension): string | number | null {
+  const values = {
+    account: sum.accountId,
+    key: sum.keyId,
+    model: sum.model,
+    endpoint: sum.endpoint,
+    upstream: sum.upstreamAccount,
+    status: sum.status,
+    error: sum.errorType,
+  };
+  return values[name] ?? null;
+}
+
+function mean(sum: number, count: number): number {
+  return count === 0 ? 0 : Math.round(sum / count);
+}

@@ -1,0 +1,91 @@
+/** Operations on the record of requests. */
+
+import { z } from 'zod';
+import { REQUEST_DIMENSIONS } from '@gateway/balance-store';
+import { MUST_BE_AFTER_FROM, help, isInOrder, ofAccount, ofKey } from '../../endpoints/fields.js';
+import { OperationError } from '../../endpoints/operation-error.js';
+import {
+  TOO_MANY_REQUEST_SUMS,
+  operatorRequestView,
+  readRequests,
+  requestFields,
+  requestSumFields,
+  requestSumsView,
+  sumQueryOf,
+} from '../../endpoints/requests.js';
+import * as schema from '../../endpoints/schemas.js';
+import { line } from '../../endpoints/storable.js';
+import { MOST_OF_ONE_ID, findCharge } from '../../ledger/find-charge.js';
+import { list, operation } from './operation.js';
+
+const whose = {
+  account_id: ofAccount,
+  key_id: ofKey,
+  upstream: line
+    .min(1)
+    .max(100)
+    .optional()
+    .register(help, { says: 'only those that this upstream account answered' }),
+} as const;
+
+function scopeOf(input: {
+  readonly account_id?: string | undefined;
+  readonly key_id?: string | undefined;
+  readonly upstream?: string | undefined;
+}) {
+  return {
+    accountId: input.account_id,
+    keyId: input.key_id,
+    upstreamAccount: input.upstream,
+  };
+}
+
+export const requestOperations = {
+  listRequests: operation({
+    method: 'get',
+    path: '/admin/requests',
+    summary: 'Recorded requests, failed ones too, the last one that ended first',
+    right: 'read',
+    input: z
+      .strictObject({ ...whose, ...requestFields, format: z.enum(['json', 'csv']).optional() })
+      .refine(isInOrder, MUST_BE_AFTER_FROM),
+    output: schema.listOf(schema.operatorRecordedRequest),
+    async run(input, { store }) {
+      const findCharged = async (id: string): Promise<string | undefined> => {
+        const found = await findCharge(id, {
+          byId: async (requestId) => (await store.findEntries([requestId]))[0],
+          byMessage: async (upstreamId) =>
+            (await store.listEntries({ upstreamId, limit: MOST_OF_ONE_ID })).entries,
+        });
+        return found.outcome === 'found' ? found.charge.id : undefined;
+      };
+      const page = await readRequests(input, scopeOf(input), { store, findCharged });
+      return list(page.requests.map(operatorRequestView), page.next);
+    },
+    isAlsoCsv: true,
+  }),
+
+  sumRequests: operation({
+    method: 'get',
+    path: '/admin/requests/summary',
+    summary: 'Sums of recorded requests, of the last 24 hours if no range is given',
+    right: 'read',
+    input: z
+      .strictObject({ ...whose, ...requestSumFields(REQUEST_DIMENSIONS) })
+      .refine(isInOrder, MUST_BE_AFTER_FROM),
+    output: schema.requestSums,
+    async run(input, { store, now }) {
+      const asked = sumQueryOf(input, scopeOf(input), now());
+      if (asked.from >= asked.until) refuse('from: must not be in the future');
+      const sums = await store.sumRequests(asked).catch((error: unknown) => {
+        if (error instanceof RangeError) refuse(`from: ${TOO_MANY_REQUEST_SUMS}`);
+        throw error;
+      });
+      return requestSumsView(sums, asked);
+    },
+  }),
+};
+
+function refuse(message: string): never {
+  throw new OperationError(400, 'invalid_request_error', message);
+}
