@@ -5,44 +5,42 @@ import { more, table } from './print.js';
 
 export function printRequests({ data, next_cursor }: OperationOutput<'listRequests'>): string {
   if (data.length === 0 && next_cursor === null) return 'No requests.';
-  const rows = data.map((request) => [
-    request.ended_at,
-    request.id,
-    request.key_id ?? '',
-    request.model ?? request.endpoint,
-    request.count === 1
-      ? String(request.status)
-      : `${String(request.status)} × ${String(request.count)}`,
-    String(request.duration_ms),
-    request.charged_usd ?? '',
-    [request.error_type, request.error_message, request.fault]
-      .filter((part) => part !== null)
-      .join(': '),
-  ]);
-  const head = ['ended', 'request', 'key', 'model', '>status', '>ms', '>charged (USD)', 'error'];
-  return table(head, rows) + more(next_cursor);
+  const requests = table(data, {
+    ended: 'ended_at',
+    request: 'id',
+    key: 'key_id',
+    model: ({ model, endpoint }) => model ?? endpoint,
+    '>status': ({ status, count }) =>
+      count === 1 ? String(status) : `${String(status)} × ${String(count)}`,
+    '>ms': 'duration_ms',
+    '>charged (USD)': 'charged_usd',
+    error: ({ error_type, error_message, fault }) =>
+      [error_type, error_message, fault].filter((part) => part !== null).join(': '),
+  });
+  return requests + more(next_cursor);
 }
 
 export function printRequestSums({ data, from, until }: OperationOutput<'sumRequests'>): string {
   const range = `From ${from} until ${until}`;
   if (data.length === 0) return `${range}: no requests.`;
-  const rows = data.map((sum) => [
-    [
-      sum.start,
-      sum.account_id,
-      sum.key_id,
-      sum.model,
-      sum.endpoint,
-      sum.upstream_account,
-      sum.status?.toString(),
-      sum.error_type,
-    ]
-      .filter((part) => part !== undefined && part !== null)
-      .join('  '),
-    String(sum.requests),
-    String(sum.failed),
-    String(sum.mean_duration_ms),
-    sum.charged_usd,
-  ]);
-  return `${range}:\n${table(['what', '>requests', '>failed', '>mean ms', '>charged (USD)'], rows)}`;
+  const sums = table(data, {
+    what: (sum) =>
+      [
+        sum.start,
+        sum.account_id,
+        sum.key_id,
+        sum.model,
+        sum.endpoint,
+        sum.upstream_account,
+        sum.status,
+        sum.error_type,
+      ]
+        .filter((part) => part !== undefined && part !== null)
+        .join('  '),
+    '>requests': 'requests',
+    '>failed': 'failed',
+    '>mean ms': 'mean_duration_ms',
+    '>charged (USD)': 'charged_usd',
+  });
+  return `${range}:\n${sums}`;
 }
