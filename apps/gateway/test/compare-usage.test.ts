@@ -10,7 +10,7 @@ const NONE = { cache_read: 0n, cache_write_5m: 0n, cache_write_1h: 0n };
 function differences(reported: bigint, paid = 1_000n): readonly string[] {
   const sum = (inputTokens: bigint) => ({
     ...{ start: new Date('2026-11-26T00:00:00Z'), model, requests: 1 },
-    ...{ listPrice: 0n, writtenOff: 0n },
+    ...{ listPrice: 0n, writtenOff: 0n, fees: 0n, cost: 0n, costed: 0 },
     usage: {
       ...{ inputTokens, outputTokens: 0n, cacheReadInputTokens: 0n },
       ...{ cacheCreationInputTokens: 0n, cacheCreation1hInputTokens: 0n },

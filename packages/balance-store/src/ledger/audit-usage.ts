@@ -6,6 +6,8 @@ import type { AuditDifference } from '../audit.js';
 import type { ArchiveAudit } from './audit-archives.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
+import { feesOf } from './audit-list-price.js';
+import { figuresOf } from './audit-source.js';
 import type { AuditSource, UsageFields, UsagePosition } from './audit-source.js';
 import { COUNT_COLUMNS, RATE_COLUMNS } from './charge-columns.js';
 import { HOUR_MS } from './hours.js';
@@ -31,10 +33,7 @@ export interface UsageAudit {
 interface Residue {
   readonly position: UsagePosition;
   readonly rates: string;
-  /**
-   * Requests, the five token counts, and the amount written off: each value computed from the
-   * charges minus the stored one.
-   */
+  /** Those of {@link figuresOf}: each computed from the charges, minus the stored one. */
   readonly figures: bigint[];
 }
 
@@ -67,7 +66,7 @@ export function createUsageAudit(
       return;
     }
     const residue = residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
-    [sum.requests, ...sum.counts, sum.writtenOff].forEach((figure, index) => {
+    figuresOf(sum).forEach((figure, index) => {
       residue.figures[index] = (residue.figures[index] ?? 0n) - figure;
     });
   }
@@ -77,7 +76,7 @@ export function createUsageAudit(
     const id = JSON.stringify([accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId]);
     let residue = residues.get(id);
     if (residue === undefined) {
-      residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
+      residue = { position, rates, figures: [] };
       residues.set(id, residue);
     } else if (residue.rates !== rates) {
       const textOf = (units: string) => `rates ${units} in units of 10^-14 USD`;
@@ -139,7 +138,15 @@ export function createUsageAudit(
         },
         rates.join(','),
       );
-      [1n, ...counts, writtenOff].forEach((figure, index) => {
+      const cost = charge[AT.cost] ?? null;
+      figuresOf({
+        requests: 1n,
+        counts,
+        costed: cost === null ? 0n : 1n,
+        writtenOff,
+        fees: feesOf(charge),
+        cost: cost === null ? 0n : unitsFromNumeric(cost),
+      }).forEach((figure, index) => {
         residue.figures[index] = (residue.figures[index] ?? 0n) + figure;
       });
     },
@@ -177,7 +184,9 @@ const FIGURES = [
   'cache read tokens',
   'cache write tokens',
   'cache write tokens (1 h)',
+  'requests with a cost',
 ];
+const AMOUNTS = ['written off', 'fees', 'cost'];
 
 /** @param figures - See `figures` of {@link Residue}. */
 export function storedDifference(figures: readonly bigint[]): string {
@@ -187,7 +196,7 @@ export function storedDifference(figures: readonly bigint[]): string {
     const size = figure < 0n ? -figure : figure;
     const name = FIGURES[index];
     return name === undefined
-      ? [`written off ${sign}${numericFromUnits(size)} USD`]
+      ? [`${AMOUNTS[index - FIGURES.length] ?? ''} ${sign}${numericFromUnits(size)} USD`]
       : [`${name} ${sign}${String(size)}`];
   });
   return `a stored sum that differs from it: ${parts.join(', ')}`;
