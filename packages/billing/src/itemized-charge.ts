@@ -13,6 +13,11 @@ export interface PricedAttempt {
   readonly usage: ChargeableUsage;
   readonly circumstances: Circumstances;
   readonly serverToolUse: ServerToolUse;
+  /**
+   * Decides the band. The tokens of `usage` if absent; that of a single attempt if `usage` is the
+   * sum of several.
+   */
+  readonly promptTokens?: number | undefined;
 }
 
 /** One line of a charge: units times a price. The amounts of all lines add up to the charge. */
@@ -45,11 +50,12 @@ export interface ItemizedCharge {
  * @throws {RangeError} when a count cannot be charged; see `usageProblem`.
  */
 export function itemizeCharge(
-  { usage, circumstances, serverToolUse }: PricedAttempt,
+  { usage, circumstances, serverToolUse, promptTokens }: PricedAttempt,
   prices: { readonly variants: readonly PriceVariant[] },
   fees: Fees,
 ): ItemizedCharge {
-  const variant = variantFor(prices, promptTokensOf(usage), circumstances);
+  const ofPrompt = promptTokens ?? promptTokensOf(usage);
+  const variant = variantFor(prices, ofPrompt, circumstances);
   const charged = feesOf(serverToolUse, fees);
   return {
     total: chargeOf(usage, variant.rates) + sumOfFees(charged),

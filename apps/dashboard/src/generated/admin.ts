@@ -1074,6 +1074,7 @@ export interface components {
             readonly upstream_id: string | null;
             readonly usage: components["schemas"]["Tokens"];
             readonly rates: components["schemas"]["Rates"];
+            readonly pricing?: components["schemas"]["Pricing"];
             readonly upstream_account: string | null;
             readonly over_cap_usd: components["schemas"]["Usd"];
             readonly remarks: string | null;
@@ -1318,6 +1319,18 @@ export interface components {
             readonly rate_in: string;
             readonly rate_out: string;
             readonly rates: components["schemas"]["Rates"];
+            /** @description the rates that apply to long prompts or in these circumstances */
+            readonly special_rates?: readonly {
+                readonly above_prompt_tokens?: number;
+                readonly speed?: string;
+                readonly service_tier?: string;
+                readonly inference_geo?: string;
+                readonly rates: components["schemas"]["Rates"];
+            }[];
+            /** @description per unit of what `usage.server_tool_use` counts */
+            readonly fees_usd?: {
+                readonly [key: string]: components["schemas"]["Usd"];
+            };
             /** @description the next scheduled change of these rates */
             readonly next_change: {
                 readonly effective_from: components["schemas"]["Time"];
@@ -1390,6 +1403,19 @@ export interface components {
                 readonly structured_outputs: string | null;
                 readonly binds_thinking: boolean | null;
             };
+        };
+        /** @description absent if the charge is tokens at the usual rates */
+        readonly Pricing: {
+            /** @description the circumstances that decided the rates: above_prompt_tokens, speed, service_tier, inference_geo */
+            readonly terms: {
+                readonly [key: string]: string;
+            };
+            readonly fees: readonly {
+                readonly what: string;
+                readonly units: number;
+                readonly unit_usd: components["schemas"]["Usd"];
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
         };
         readonly PromoCode: {
             /** @constant */
@@ -1609,6 +1635,7 @@ export interface components {
                 readonly model: string;
                 readonly requests: number;
                 readonly lines: readonly components["schemas"]["TokenLine"][];
+                readonly fees_usd?: components["schemas"]["Usd"];
                 readonly written_off_usd: components["schemas"]["Usd"];
                 readonly amount_usd: components["schemas"]["Usd"];
             }[];
@@ -3006,6 +3033,17 @@ export interface operations {
                         /** @default false */
                         readonly streamed?: boolean;
                         readonly upstream_account?: string;
+                        readonly pricing?: {
+                            readonly terms: {
+                                readonly speed?: string;
+                                readonly service_tier?: string;
+                                readonly inference_geo?: string;
+                            };
+                            readonly fees: readonly {
+                                readonly what: string;
+                                readonly units: number;
+                            }[];
+                        };
                         readonly charge_usd?: string;
                         readonly written_off_usd?: string;
                     }[];

@@ -847,9 +847,34 @@ export interface components {
             readonly model: string;
             readonly display_name: string;
             readonly rates: components["schemas"]["Rates"];
+            /** @description the rates that apply to long prompts or in these circumstances */
+            readonly special_rates?: readonly {
+                readonly above_prompt_tokens?: number;
+                readonly speed?: string;
+                readonly service_tier?: string;
+                readonly inference_geo?: string;
+                readonly rates: components["schemas"]["Rates"];
+            }[];
+            /** @description per unit of what `usage.server_tool_use` counts */
+            readonly fees_usd?: {
+                readonly [key: string]: components["schemas"]["Usd"];
+            };
             readonly is_deprecated: boolean;
             readonly max_input_tokens: number;
             readonly max_output_tokens: number;
+        };
+        /** @description absent if the charge is tokens at the usual rates */
+        readonly Pricing: {
+            /** @description the circumstances that decided the rates: above_prompt_tokens, speed, service_tier, inference_geo */
+            readonly terms: {
+                readonly [key: string]: string;
+            };
+            readonly fees: readonly {
+                readonly what: string;
+                readonly units: number;
+                readonly unit_usd: components["schemas"]["Usd"];
+                readonly amount_usd: components["schemas"]["Usd"];
+            }[];
         };
         /** @description USD per million tokens */
         readonly Rates: {
@@ -966,6 +991,7 @@ export interface components {
                 readonly model: string;
                 readonly requests: number;
                 readonly lines: readonly components["schemas"]["TokenLine"][];
+                readonly fees_usd?: components["schemas"]["Usd"];
                 readonly written_off_usd: components["schemas"]["Usd"];
                 readonly amount_usd: components["schemas"]["Usd"];
             }[];
@@ -1032,6 +1058,7 @@ export interface components {
             readonly upstream_id: string | null;
             readonly usage: components["schemas"]["Tokens"];
             readonly rates: components["schemas"]["Rates"];
+            readonly pricing?: components["schemas"]["Pricing"];
         };
         readonly UsageSum: {
             /** @constant */

@@ -221,6 +221,37 @@ const rates = z
   })
   .meta({ id: 'Rates', description: 'USD per million tokens' });
 
+const pricing = z
+  .strictObject({
+    terms: z.record(text, text).meta({
+      description:
+        'the circumstances that decided the rates: above_prompt_tokens, speed, service_tier, ' +
+        'inference_geo',
+    }),
+    fees: z.array(z.strictObject({ what: text, units: count, unit_usd: usd, amount_usd: usd })),
+  })
+  .meta({ id: 'Pricing', description: 'absent if the charge is tokens at the usual rates' });
+
+/** Prices beyond the usual rates of a model. Absent if there are none. */
+const specialPrices = {
+  special_rates: z
+    .array(
+      z.strictObject({
+        above_prompt_tokens: count.exactOptional(),
+        speed: text.exactOptional(),
+        service_tier: text.exactOptional(),
+        inference_geo: text.exactOptional(),
+        rates,
+      }),
+    )
+    .exactOptional()
+    .meta({ description: 'the rates that apply to long prompts or in these circumstances' }),
+  fees_usd: z
+    .record(text, usd)
+    .exactOptional()
+    .meta({ description: 'per unit of what `usage.server_tool_use` counts' }),
+};
+
 const chargeDetails = {
   written_off_usd: usd,
   model: text,
@@ -229,6 +260,7 @@ const chargeDetails = {
   upstream_id: orNull(text),
   usage: tokens,
   rates,
+  pricing: pricing.exactOptional(),
 };
 
 const bookingDetails = {
@@ -314,6 +346,9 @@ export const entryRow = z
     reference: bookingDetails.reference,
     expires_at: bookingDetails.expires_at,
     key_id: text,
+    /** These two columns are left out of files in which they would be empty. */
+    terms: text,
+    fees_usd: usd,
   })
   .partial();
 
@@ -424,6 +459,7 @@ export const statement = z
         model: text,
         requests: count,
         lines: z.array(tokenLine),
+        fees_usd: usd.exactOptional(),
         written_off_usd: usd,
         amount_usd: usd,
       }),
@@ -595,6 +631,7 @@ export const adminModel = z
     rate_in: text,
     rate_out: text,
     rates,
+    ...specialPrices,
     next_change: orNull(z.strictObject({ effective_from: time, rates })).meta({
       description: 'the next scheduled change of these rates',
     }),
@@ -645,6 +682,7 @@ export const price = z
     model: text,
     display_name: text,
     rates,
+    ...specialPrices,
     is_deprecated: z.boolean(),
     max_input_tokens: count,
     max_output_tokens: count,

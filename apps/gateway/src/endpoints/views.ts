@@ -20,6 +20,8 @@ import type {
 } from '@gateway/balance-store';
 import type { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
+import { pricingView } from '../base/pricing.js';
 import { eventDetails } from '../observe/notifications/event-details.js';
 import { csvOf } from './csv.js';
 import { entryRow, usageFigures } from './schemas.js';
@@ -211,6 +213,34 @@ function chargeDetails(entry: ChargeEntry) {
       cache_creation_1h_input_tokens: usage.cacheCreation1hInputTokens,
     },
     rates: ratesView(entry.rates),
+    ...(entry.pricing === undefined ? {} : { pricing: pricingView(entry.pricing) }),
+  };
+}
+
+/**
+ * The prices of a model beyond its usual rates: those of a band or of one circumstance, and fees.
+ * Several circumstances multiply. Empty for a model with one price and a table without fees.
+ */
+export function specialPricesView({ variants }: ModelPrice, fees: Fees) {
+  const single = variants.filter(
+    ({ abovePromptTokens, circumstances }) =>
+      Object.keys(circumstances).length + Number(abovePromptTokens !== undefined) === 1,
+  );
+  const special = single.map(({ abovePromptTokens, circumstances, rates }) => ({
+    ...(abovePromptTokens === undefined ? {} : { above_prompt_tokens: abovePromptTokens }),
+    ...(circumstances.speed === undefined ? {} : { speed: circumstances.speed }),
+    ...(circumstances.serviceTier === undefined ? {} : { service_tier: circumstances.serviceTier }),
+    ...(circumstances.inferenceGeo === undefined
+      ? {}
+      : { inference_geo: circumstances.inferenceGeo }),
+    rates: ratesView(rates),
+  }));
+  const paid = [...fees].filter(([, fee]) => fee > 0n);
+  return {
+    ...(special.length === 0 ? {} : { special_rates: special }),
+    ...(paid.length === 0
+      ? {}
+      : { fees_usd: Object.fromEntries(paid.map(([what, fee]) => [what, formatUsd(fee)])) }),
   };
 }
 
@@ -355,7 +385,14 @@ export function holdView(hold: HoldRecord) {
 
 /** Entries as the holder of a key sees them. */
 export function entriesCsv(entries: readonly LedgerEntry[]): string {
-  return csvOf(Object.keys(entryRow.shape), entries.map(entryRowOf));
+  const rows = entries.map(entryRowOf);
+  const isPlain = rows.every(
+    ({ terms, fees_usd }) => terms === undefined && fees_usd === undefined,
+  );
+  const columns = Object.keys(entryRow.shape).filter(
+    (name) => !isPlain || (name !== 'terms' && name !== 'fees_usd'),
+  );
+  return csvOf(columns, rows);
 }
 
 function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
@@ -367,7 +404,7 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     balance_after_usd: formatUsd(entry.balanceAfter),
   };
   if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
-  const { usage, rates, upstream_id: _, ...details } = chargeDetails(entry);
+  const { usage, rates, pricing, upstream_id: _, ...details } = chargeDetails(entry);
   return {
     ...common,
     ...details,
@@ -378,5 +415,18 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     rate_cache_write_5m: rates.cache_write_5m,
     rate_cache_write_1h: rates.cache_write_1h,
     key_id: entry.keyId,
+    ...(pricing === undefined
+      ? {}
+      : {
+          terms: Object.entries(pricing.terms)
+            .map(([name, value]) => `${name}=${value}`)
+            .join(' '),
+          fees_usd: formatUsd(
+            (entry.pricing?.fees ?? []).reduce(
+              (sum, { units, perUnit }) => sum + BigInt(units) * perUnit,
+              0n,
+            ),
+          ),
+        }),
   };
 }

@@ -7,6 +7,7 @@ import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from '../base/activity.js';
 import { createByteBudget } from '../base/byte-budget.js';
 import { enableMinorCollections, freeMemoryWhenIdle } from '../base/heap-tuning.js';
+import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
 import type { Settings } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
@@ -121,7 +122,8 @@ export async function startClientServer(
     createRequestPreparer(
       {
         models: table.list(),
-        allow: config.allowedFeatures,
+        fees: table.fees,
+        allow: admittedFeatures(config, table),
         overdraft: config.overdraft,
         chat: config.chat,
       },
@@ -143,6 +145,7 @@ export async function startClientServer(
       appParts.prices = table;
       appParts.pricesUntil = schedule.nextChange(now);
       appParts.preparer = preparerFor(table);
+      appParts.allowedFeatures = admittedFeatures(config, table);
       metrics.offer(table.list().map(({ id }) => id));
     },
     upstream: openTarget(settings.upstream),
@@ -166,7 +169,7 @@ export async function startClientServer(
     sameKeyInBothHeaders: config.sameKeyInBothHeaders,
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
-    allowedFeatures: config.allowedFeatures,
+    allowedFeatures: admittedFeatures(config, prices),
     readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
     isSimulated: isSimulated(settings.upstream),

@@ -251,7 +251,10 @@ function createBodyScan(
     ...everything,
     item: {
       ...everything,
-      member: (name) => (name === 'max_tokens' ? fallbackTokens : everything.member?.(name)),
+      member(name) {
+        if (name === 'speed') return speed;
+        return name === 'max_tokens' ? fallbackTokens : everything.member?.(name);
+      },
       // An entry that is only the id of a model.
       onValue(span, path) {
         if (body[span.start] === QUOTE) nameModel(span, path);
@@ -264,6 +267,11 @@ function createBodyScan(
   const fallbackTokens: JsonShape = {
     onValue(span) {
       collector.onFallbackTokens(readScalar({ body, span }));
+    },
+  };
+  const speed: JsonShape = {
+    onValue(span) {
+      if (isGiven({ body, span })) collector.onSpeed();
     },
   };
   const mcpServers: JsonShape = {
@@ -287,6 +295,8 @@ function createBodyScan(
           return stopSequences;
         case 'mcp_servers':
           return mcpServers;
+        case 'speed':
+          return speed;
         default:
           return everything.member?.(name);
       }

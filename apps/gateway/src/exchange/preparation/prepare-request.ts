@@ -4,7 +4,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { ModelPrice } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { ChatConfig, Config } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
@@ -12,7 +12,7 @@ import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
-import { chargeBoundOf } from './charge-bound.js';
+import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import type { ChosenLimit } from './chosen-limit.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
@@ -25,6 +25,7 @@ import type { TranslatedFormat, TranslationContext } from './translations.js';
 
 export interface PreparationRules {
   readonly models: readonly ModelPrice[];
+  readonly fees: Fees;
   readonly allow: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['overdraft'];
   readonly chat: ChatConfig;
@@ -109,9 +110,14 @@ class Preparer {
   readonly #inspectCount: InspectNative;
   readonly #scanForCharge = createChargeScan();
   readonly #prices = new Map<string, ModelPrice>();
+  readonly #fees: Fees;
   readonly #collectGarbage: () => void;
 
-  constructor({ models, allow, overdraft, chat }: PreparationRules, collectGarbage: () => void) {
+  constructor(
+    { models, fees, allow, overdraft, chat }: PreparationRules,
+    collectGarbage: () => void,
+  ) {
+    this.#fees = fees;
     this.#overdraft = overdraft;
     this.#features = translatorFeatures(chat, allow);
     this.#inspectMessage = createNativeInspector({ allow, kind: 'message' });
@@ -188,13 +194,16 @@ class Preparer {
     if (this.#overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
     }
+    const fee = feeBoundOf(findings, this.#fees);
     const unboundedPath =
-      findings.unboundedPath ?? models.find((named) => named.model === undefined)?.path;
+      findings.unboundedPath ??
+      fee.unboundedPath ??
+      models.find((named) => named.model === undefined)?.path;
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const request = { bytes: body.length, maxTokens };
     const chargeBound = priced.found.reduce(
       (sum, each) => sum + this.#boundOf(job, each, request, findings),
-      0n,
+      fee.amount,
     );
     return { ...prepared, chargeBound };
   }
@@ -247,8 +256,10 @@ class Preparer {
     const scanned = this.#scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, limit } = scanned;
+    const fee = feeBoundOf(findings, this.#fees);
+    if (fee.unboundedPath !== undefined) return refuse(unbounded(fee.unboundedPath));
     const boundWith = (maxTokens: number): bigint =>
-      this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+      fee.amount + this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
     const promptCharge = boundWith(0);
     const chargePerToken = boundWith(1) - promptCharge;
     const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };

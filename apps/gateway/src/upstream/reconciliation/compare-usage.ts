@@ -42,6 +42,9 @@ export interface UsageComparison {
  */
 export const WRITTEN_OFF = 'written_off';
 
+/** The provider's word for what the fees of the ledger are for. It bills them without a model. */
+const SEARCHES = 'web_search';
+
 export interface ComparedSources {
   readonly usage: readonly ReportedUsage[];
   readonly costs: readonly ReportedCost[];
@@ -78,7 +81,7 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
     for (const item of TOKEN_CLASSES) add(day, model, item, { providerTokens: tokens[item] });
   }
   for (const { day, model, item, amount } of costs) add(day, model, item, { providerCost: amount });
-  for (const { start, model = '', rates, usage: sums, writtenOff } of ledger) {
+  for (const { start, model = '', rates, usage: sums, fees, writtenOff } of ledger) {
     const day = start?.toISOString().slice(0, 10) ?? '';
     const isUnbilled = rates !== undefined && Object.values(rates).every((rate) => rate === 0n);
     for (const [item, tokens] of Object.entries(classesOf(sums))) {
@@ -86,6 +89,7 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
       if (isUnbilled) add(day, model, item, { unbilledTokens: tokens });
       else add(day, model, item, { ledgerTokens: tokens, ledgerCost: tokens * price });
     }
+    if (fees > 0n) add(day, null, SEARCHES, { ledgerCost: fees });
     if (writtenOff > 0n) add(day, model, WRITTEN_OFF, { ledgerCost: -writtenOff });
   }
 
