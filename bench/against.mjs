@@ -33,12 +33,10 @@ export async function compareWith(session, { folder, rounds }) {
     for (const [side, main] of Object.entries(sides)) {
       const adapter = {
         name: side,
-        ...{
-          isOurs: true,
-          translates: true,
-          fidelity: 'bytes',
-          needsServers: ledger !== 'embedded',
-        },
+        isOurs: true,
+        translates: true,
+        fidelity: 'bytes',
+        needsServers: ledger !== 'embedded',
         start: (context) => start({ ...context, name: `${ledger}-${side}`, main }, side),
       };
       contestants.push(await session.start(adapter));
@@ -46,7 +44,12 @@ export async function compareWith(session, { folder, rounds }) {
     await warmUpAll(session, contestants, WARM_UP_MS);
     for (const work of works.filter(({ name }) => COMPARED.includes(name))) {
       const { samples, leftOut } = await runRounds({
-        ...{ session, contestants, work, rounds, durationMs: DURATION_MS, say },
+        session,
+        contestants,
+        work,
+        rounds,
+        durationMs: DURATION_MS,
+        say,
       });
       if (leftOut.length > 0) exitCode = 1;
       say(`${ledger}, ${work.title}: ${ratioText(samples.busy)}`);

@@ -48,8 +48,10 @@ function layerRule(root, layers) {
         }
       };
       return {
-        ...{ ImportDeclaration: check, ImportExpression: check },
-        ...{ ExportNamedDeclaration: check, ExportAllDeclaration: check },
+        ImportDeclaration: check,
+        ImportExpression: check,
+        ExportNamedDeclaration: check,
+        ExportAllDeclaration: check,
       };
     },
   };

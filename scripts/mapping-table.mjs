@@ -1,5 +1,5 @@
 /**
- * Writes the tables in `packages/translator/docs/mapping.md` that show the treatment of each field,
+ * Writes the lists in `packages/translator/docs/mapping.md` that show the treatment of each field,
  * between `<!-- name -->` and `<!-- /name -->`. It calls the built package. With `--check` it
  * compares instead of writing.
  */
@@ -25,17 +25,16 @@ const {
 const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
 
 const TABLES = {
-  'request fields': table(['chat request', 'native request'], fieldRows(REQUEST_FIELDS)),
-  'responses fields': table(['Responses request', 'native request'], fieldRows(RESPONSES_FIELDS)),
-  'tool choices': table(['`tool_choice`', 'native'], toolChoiceRows()),
+  'request fields': list(fieldRows(REQUEST_FIELDS)),
+  'responses fields': list(fieldRows(RESPONSES_FIELDS)),
+  'tool choices': list(grouped(toolChoiceRows())),
   'stop reasons': table(
     ['`stop_reason`', '`finish_reason`', 'of a message with calls', 'asked with `functions`'],
-    STOP_REASONS.map((reason) => [code(reason), ...finishReasons(reason)]),
+    grouped(STOP_REASONS.map((reason) => [code(reason), ...finishReasons(reason)])),
   ),
-  'usage counts': table(['`usage` of the completion', 'native counts'], usageRows()),
-  'message fields': table(['native request', 'chat request'], fieldRows(MESSAGE_FIELDS)),
-  'error types': table(
-    ['`error.type`', 'HTTP status'],
+  'usage counts': list(usageRows()),
+  'message fields': list(fieldRows(MESSAGE_FIELDS)),
+  'error types': list(
     Object.entries(ERROR_STATUS).map(([type, status]) => [code(type), String(status)]),
   ),
 };
@@ -49,13 +48,27 @@ for (const [name, rendered] of Object.entries(TABLES)) {
 process.stdout.write(`  ${Object.keys(TABLES).length} tables\n`);
 await writeOrCompare({ [PAGE]: after }, 'npm run docs');
 
+/** Fields with the same treatment share a row. Neutral values are in parentheses. */
 function fieldRows(fields) {
-  return [...fields].map(([name, field]) => {
-    if (field.fate === 'mapped') return [code(name), listOf(field.to)];
-    const silent =
-      field.neutral.length > 0 ? `; no note for ${field.neutral.map(code).join(', ')}` : '';
-    return [code(name), `ignored: ${field.why}${silent}`];
-  });
+  return grouped(
+    [...fields].map(([name, field]) => {
+      if (field.fate === 'mapped') {
+        return field.to === name ? [code(name), 'the same name'] : [code(name), listOf(field.to)];
+      }
+      const neutral = field.neutral.length > 0 ? ` (${field.neutral.map(code).join(', ')})` : '';
+      return [`${code(name)}${neutral}`, `ignored; ${field.why}`];
+    }),
+  );
+}
+
+/** Joins the first cells of rows whose other cells are equal. */
+function grouped(rows) {
+  const groups = new Map();
+  for (const [first, ...rest] of rows) {
+    const key = rest.join(' | ');
+    groups.set(key, { firsts: [...(groups.get(key)?.firsts ?? []), first], rest });
+  }
+  return [...groups.values()].map(({ firsts, rest }) => [firsts.join(', '), ...rest]);
 }
 
 /** Formats names as code and leaves prose unchanged. */
@@ -67,14 +80,20 @@ function listOf(to) {
 function toolChoiceRows() {
   const f = { type: 'function', function: { name: 'f' } };
   const forms = [
-    ...['auto', 'none', 'required', 'any'],
+    'auto',
+    'none',
+    'required',
+    'any',
     { type: 'required' },
     f,
     { type: 'function', name: 'f' },
     ...['auto', 'required'].map((mode) => allowed({ mode, tools: [f] })),
     { type: 'allowed_tools', mode: 'auto', tools: [f] },
     allowed({ mode: 'auto', tools: [] }),
-    ...[{ type: 'auto' }, { type: 'any' }, { type: 'tool', name: 'f' }, { type: 'none' }],
+    { type: 'auto' },
+    { type: 'any' },
+    { type: 'tool', name: 'f' },
+    { type: 'none' },
     { type: 'custom', custom: { name: 'f' } },
   ];
   return forms.map((form) => {
@@ -129,6 +148,10 @@ function leaves(object, path = '') {
 
 function code(text) {
   return `\`${text}\``;
+}
+
+function list(rows) {
+  return rows.map(([from, to]) => `- ${from}: ${to}`).join('\n');
 }
 
 function table(head, rows) {

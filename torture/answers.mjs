@@ -61,7 +61,8 @@ async function attack({ setup, accounts, operations }, random, say) {
   }
   // A holder chooses the number of its keys, so several keys of one account are one customer.
   const { keys } = await createAccount('attacker', {
-    ...{ creditUsd: '1000000', keys: Array.from({ length: KEYS }, () => key) },
+    creditUsd: '1000000',
+    keys: Array.from({ length: KEYS }, () => key),
   });
   const watchers = startWatchers({ url: gateway.url, customers, pauseMs: WATCH_PAUSE_MS });
   await watchers.takeAfter(WATCHED_BEFORE);
@@ -107,11 +108,17 @@ async function attack({ setup, accounts, operations }, random, say) {
     const model = isLarge || !isLimited ? random.pick(MODELS).id : OWN_MODEL;
     const order = orderText({ who: 'attacker', answers, output: 10 });
     const { path, body } = askIn({
-      ...{ format: random.pick(FORMATS), model, maxTokens: 20, stream: random.chance(0.6) },
+      format: random.pick(FORMATS),
+      model,
+      maxTokens: 20,
+      stream: random.chance(0.6),
       text: isLarge ? order.padEnd(LARGE_BYTES + random.below(LARGE_BYTES), ' word') : order,
     });
     const { status } = await calls.call({
-      ...{ path, body, credential: random.pick(keys).credential, address: '10.9.0.1' },
+      path,
+      body,
+      credential: random.pick(keys).credential,
+      address: '10.9.0.1',
       ...(random.chance(0.1) ? { leaveAfterMs: random.below(200) } : {}),
     });
     statuses[status] = (statuses[status] ?? 0) + 1;

@@ -47,7 +47,10 @@ export function createCalls(url) {
       const signal = leaveAfterMs === undefined ? undefined : signalAfter(leaveAfterMs);
       try {
         const response = await request(url + path, {
-          ...{ dispatcher: agent, method, signal, body: body ?? null },
+          dispatcher: agent,
+          method,
+          signal,
+          body: body ?? null,
           headers: { ...callHeaders(credential), 'x-forwarded-for': address, ...headers },
         });
         const requestId = String(response.headers['x-gateway-request-id']);
@@ -88,7 +91,9 @@ export function createCalls(url) {
         sockets.delete(socket);
       });
       const headers = {
-        ...{ host: hostname, 'x-forwarded-for': address, 'content-length': declaredBytes },
+        host: hostname,
+        'x-forwarded-for': address,
+        'content-length': declaredBytes,
         ...callHeaders(credential),
       };
       const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -90,10 +90,8 @@ async function change({ setup, operations }, random, say) {
   async function newAccount(name, creditUsd, managingKeys) {
     const key = { concurrency: 20, burst: 100_000, requests_per_minute: 1_000_000 };
     return createAccount(name, {
-      ...{
-        creditUsd,
-        keys: Array.from({ length: managingKeys }, () => ({ ...key, scope: 'manage' })),
-      },
+      creditUsd,
+      keys: Array.from({ length: managingKeys }, () => ({ ...key, scope: 'manage' })),
     });
   }
 
@@ -109,7 +107,9 @@ async function change({ setup, operations }, random, say) {
   /** One request with a new key, which its holder changes meanwhile, and perhaps changes back. */
   async function askAndChange(account) {
     const created = await system.callAdmin('POST', 'keys', {
-      ...{ account_id: account.id, name: 'changed', concurrency: 5 },
+      account_id: account.id,
+      name: 'changed',
+      concurrency: 5,
     });
     const key = { id: created.id, credential: created.api_key };
     const moment = random.pick(MOMENTS);
@@ -120,9 +120,15 @@ async function change({ setup, operations }, random, say) {
     const model = random.pick(MODELS).id;
     const stream = random.chance(0.7);
     const { path, body } = askIn({
-      ...{ format, model, maxTokens: MAX_TOKENS, stream },
+      format,
+      model,
+      maxTokens: MAX_TOKENS,
+      stream,
       text: orderText({
-        ...{ who: 'changing', id, input: random.below(50), waitMs: LONGEST_WAIT_MS },
+        who: 'changing',
+        id,
+        input: random.below(50),
+        waitMs: LONGEST_WAIT_MS,
         output: isAbove ? 1_000 + random.below(100_000) : random.below(MAX_TOKENS),
         waits: moment in WAITS ? [WAITS[moment]] : [],
       }),
@@ -134,7 +140,9 @@ async function change({ setup, operations }, random, say) {
     const isReached =
       moment in WAITS ? upstream.reached(id, WAITS[moment]) : sleep(random.below(20));
     const sending = calls.call({
-      ...{ path, credential: key.credential, address: address() },
+      path,
+      credential: key.credential,
+      address: address(),
       body: moment === 'half' ? Readable.from(inHalves(body, isHalfSent)) : body,
     });
     if (moment !== 'before') await Promise.race([isReached, sending]);
@@ -164,8 +172,11 @@ async function change({ setup, operations }, random, say) {
   /** @param {readonly [method: 'PATCH' | 'POST', path: string, body: object]} call */
   async function manage({ keys }, { id }, [method, path, body]) {
     const { status } = await calls.call({
-      ...{ path: `/v1/dashboard/keys/${id}${path}`, method, body: JSON.stringify(body) },
-      ...{ credential: random.pick(keys).credential, address: address() },
+      path: `/v1/dashboard/keys/${id}${path}`,
+      method,
+      body: JSON.stringify(body),
+      credential: random.pick(keys).credential,
+      address: address(),
     });
     counts[status === 200 ? 'changed' : 'refusedChanges'] += 1;
   }

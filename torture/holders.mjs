@@ -96,7 +96,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   let topUps = 0;
   const topUp = (accountId) =>
     system.callAdmin('POST', `accounts/${accountId}/top-ups`, {
-      ...{ top_up_id: `again-${(topUps += 1)}`, amount_usd: '0.1' },
+      top_up_id: `again-${(topUps += 1)}`,
+      amount_usd: '0.1',
     });
   const accountLimit = configured ?? DEFAULT_FACTOR * KEY_CONCURRENCY;
   const startedAt = Date.now();
@@ -110,7 +111,8 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
     const key = { concurrency };
     const managing = { ...key, scope: 'manage' };
     const account = await createAccount(who, {
-      ...{ creditUsd, keys: [managing, managing, ...Array.from({ length: USED_KEYS }, () => key)] },
+      creditUsd,
+      keys: [managing, managing, ...Array.from({ length: USED_KEYS }, () => key)],
     });
     const holder = createHolder({ who, account, calls, open: upstream.open, topUp }, random);
     holders.push({ ...holder, most: Math.max(accountLimit, concurrency) });
@@ -119,7 +121,9 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   const contest = await createContest(started, { calls, overdraft }, random);
 
   const watchers = startWatchers({
-    ...{ url: gateway.url, customers: watchedAccounts, pauseMs: isRateSmall ? 220 : 40 },
+    url: gateway.url,
+    customers: watchedAccounts,
+    pauseMs: isRateSmall ? 220 : 40,
   });
   const before = await watchers.takeAfter(WATCHED_BEFORE);
 

@@ -19,7 +19,10 @@ const ALL = /** @type {const} */ (['embedded', 'PostgreSQL']).flatMap((ledger) =
   [false, true].flatMap((redis) =>
     /** @type {const} */ ([1, 2]).flatMap((workers) =>
       /** @type {const} */ (['bounded', 'none']).map((overdraft) => ({
-        ...{ ledger, redis, workers, overdraft },
+        ledger,
+        redis,
+        workers,
+        overdraft,
       })),
     ),
   ),
@@ -95,7 +98,12 @@ export async function startOnSetup(
   { upstreamEnv, env, ...parts },
 ) {
   const system = await startSystem({
-    ...{ replicaCount: 1, ledger, redis, workers, upstreamEnv, ...parts },
+    replicaCount: 1,
+    ledger,
+    redis,
+    workers,
+    upstreamEnv,
+    ...parts,
     env: {
       OVERDRAFT: overdraft,
       TRUST_PROXY: '1',
@@ -107,7 +115,8 @@ export async function startOnSetup(
   let accounts = 0;
 
   return {
-    ...{ system, gateway: system.replicas[0] },
+    system,
+    gateway: system.replicas[0],
     /**
      * @param {string} name
      * @param {object} options
@@ -125,7 +134,8 @@ export async function startOnSetup(
       const created = [];
       for (const [index, fields] of keys.entries()) {
         const key = await system.callAdmin('POST', 'keys', {
-          ...{ account_id: id, name: `${name}-${index}` },
+          account_id: id,
+          name: `${name}-${index}`,
           ...fields,
         });
         created.push({ id: key.id, credential: key.api_key });

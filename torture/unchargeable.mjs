@@ -38,12 +38,14 @@ export async function tortureUnchargeable(options, random, say) {
   /** @type {Record<string, Fault | undefined>} */
   const faults = {
     'a full disk': disk && {
-      ...{ ledger: 'embedded', parts: { dataDir: disk.dataDir } },
+      ledger: 'embedded',
+      parts: { dataDir: disk.dataDir },
       begin: async () => disk.fill(),
       end: async () => disk.empty(),
     },
     'a full disk of PostgreSQL': postgresDisk && {
-      ...{ ledger: 'PostgreSQL', parts: { postgresParent: postgresDisk.dir } },
+      ledger: 'PostgreSQL',
+      parts: { postgresParent: postgresDisk.dir },
       begin: async () => postgresDisk.fill(),
       async end({ postgres }) {
         postgresDisk.empty();
@@ -58,12 +60,14 @@ export async function tortureUnchargeable(options, random, say) {
     ...(installPgbouncer()
       ? {
           'a pooler that was killed': {
-            ...{ ledger: 'PostgreSQL', parts: { hasPooler: true } },
+            ledger: 'PostgreSQL',
+            parts: { hasPooler: true },
             begin: ({ pooler }) => pooler.crash(),
             end: ({ pooler }) => pooler.start(),
           },
           'a pooler that stands still': {
-            ...{ ledger: 'PostgreSQL', parts: { hasPooler: true } },
+            ledger: 'PostgreSQL',
+            parts: { hasPooler: true },
             begin: async ({ pooler }) => pooler.signal('SIGSTOP'),
             end: async ({ pooler }) => pooler.signal('SIGCONT'),
           },
@@ -135,10 +139,16 @@ async function run({ ledger, parts, begin, end }, options, random) {
       for (let number = 0; !isStopped; number += 1) {
         const stream = random.chance(0.7);
         const { path, body } = askIn({
-          ...{ format: random.pick(FORMATS), model: random.pick(MODELS).id, maxTokens: 20, stream },
+          format: random.pick(FORMATS),
+          model: random.pick(MODELS).id,
+          maxTokens: 20,
+          stream,
           text: orderText({
-            ...{ who: 'client', id: `${index}-${number}`, delayMs: random.below(100) },
-            ...{ input: 1 + random.below(50), output: 1 + random.below(20) },
+            who: 'client',
+            id: `${index}-${number}`,
+            delayMs: random.below(100),
+            input: 1 + random.below(50),
+            output: 1 + random.below(20),
           }),
         });
         const sending = send({ path, body });
@@ -180,7 +190,10 @@ async function run({ ledger, parts, begin, end }, options, random) {
 
   async function send({ path, body }) {
     const { status } = await calls.call({
-      ...{ path, body, credential: random.pick(keys).credential, address: '192.0.2.1' },
+      path,
+      body,
+      credential: random.pick(keys).credential,
+      address: '192.0.2.1',
     });
     counts[status === 200 ? 'answered' : status === 0 ? 'cut' : 'refused'] += 1;
     if (status !== 200) await sleep(10 + random.below(40));

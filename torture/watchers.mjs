@@ -63,7 +63,10 @@ if (!isMainThread && workerData?.customers !== undefined) {
   for (const [index, { credential, model }] of workerData.customers.entries()) {
     const order = orderText({ who: `watcher-${index}`, output: 5 });
     const { path, body } = askIn({
-      ...{ format: FORMATS[index % FORMATS.length], model, maxTokens: 5, stream: index % 2 === 0 },
+      format: FORMATS[index % FORMATS.length],
+      model,
+      maxTokens: 5,
+      stream: index % 2 === 0,
       text: order.padEnd(BODY_BYTES, ' and so on'),
     });
     void watch({ path, body, credential, address: `172.16.0.${index + 1}` });

@@ -4,7 +4,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { fileURLToPath } from 'node:url';
 import { chartsOf } from './charts.mjs';
-import { columnsOf, settlingColumns } from './columns.mjs';
 import { verdictsOf } from './verdicts.mjs';
 
 const PAGE = new URL('../../docs/performance.md', import.meta.url);
@@ -26,23 +25,38 @@ export async function writeDocs(results) {
   writeFileSync(PAGE, await format(filled, { ...style, filepath: path }));
 }
 
+/** A summary: `bench/results/latest.json` and the terminal have all figures of each workload. */
 function measured(results, charts) {
   const titles = new Map(results.contestants.map(({ name, title }) => [name, title]));
   return [
     conditions(results),
-    ...SUBJECTS.flatMap((subject) => verdicts(results, titles, subject)),
+    '## Budgets',
+    'Bold: missed.',
+    verdicts(results, titles),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
-    '## The work of each contestant per request',
-    table(
-      ['', 'does'],
-      results.contestants
-        .filter(({ does }) => does !== undefined)
-        .map(({ title, does }) => [title, does]),
-    ),
-    '## Memory of the processes',
+    '## Contestants',
+    results.contestants
+      .filter(({ does }) => does !== undefined)
+      .map(({ title, does }) => `- ${title}: ${does}`)
+      .join('\n'),
+    '## Memory',
     memoryTable(results, titles),
-    ...results.works.flatMap((work) => workSection(work, titles)),
-    ...settlingSection(results),
+    '## CPU time per request, all processes: × the bare proxy',
+    workTable(results, titles, ({ ratio, cpuUs, contestant, bytesPerStream, latency }) => {
+      // Those with tables of their own.
+      if (bytesPerStream !== undefined || latency?.lastByteMs !== undefined) return undefined;
+      if (contestant === 'bare' && cpuUs !== undefined)
+        return `${Math.round(cpuUs.median).toLocaleString('en-US')} µs`;
+      return ratio?.median.toFixed(2);
+    }),
+    '## Latency in ms: p50, p99',
+    workTable(results, titles, ({ latency }) => percentiles(latency?.lastByteMs)),
+    '## First byte of a stream in ms: p50, p99',
+    workTable(results, titles, ({ latency }) => {
+      const isPaced = latency !== undefined && latency.lastByteMs === undefined;
+      return isPaced ? percentiles(latency.firstByteMs) : undefined;
+    }),
+    ...results.works.flatMap((work) => problemsOf(work, titles)),
   ].join('\n\n');
 }
 
@@ -62,21 +76,22 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
   ].join(' ');
 }
 
-function verdicts(results, titles, subject) {
-  const rows = verdictsOf(results, subject);
-  if (rows.length === 0) return [];
-  return [
-    `## Budgets: ${titles.get(subject)}`,
-    table(
-      ['', 'budget', 'measured', ''],
-      rows.map(({ what, budget, measured: figure, isMet }) => [
-        what,
-        budget,
-        figure,
-        isMet ? 'met' : '**missed**',
-      ]),
-    ),
-  ];
+/** The budgets, with what each of the gateway's two forms took. */
+function verdicts(results, titles) {
+  const bySubject = SUBJECTS.map((subject) => verdictsOf(results, subject));
+  const rows = new Map(bySubject.flat().map(({ what, budget }) => [what, budget]));
+  const figureOf = (verdict) => {
+    if (verdict === undefined) return '';
+    return verdict.isMet ? verdict.measured : `**${verdict.measured}**`;
+  };
+  return table(
+    ['', 'budget', ...SUBJECTS.map((subject) => titles.get(subject) ?? subject)],
+    [...rows].map(([what, budget]) => [
+      what,
+      budget,
+      ...bySubject.map((verdicts) => figureOf(verdicts.find((each) => each.what === what))),
+    ]),
+  );
 }
 
 function memoryTable({ memory, works }, titles) {
@@ -96,32 +111,41 @@ function memoryTable({ memory, works }, titles) {
   );
 }
 
-function workSection(work, titles) {
-  const rows = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
-  const leftOut = work.leftOut.map(
-    ({ contestant, reason }) => `${titles.get(contestant)} is left out: ${reason.slice(0, 200)}.`,
-  );
-  const failed = work.rows
-    .filter(({ failures }) => failures.length > 0)
-    .map(({ contestant, failures }) => `${titles.get(contestant)}: ${failures[0].slice(0, 200)}.`);
-  return [
-    `## ${work.title[0].toUpperCase()}${work.title.slice(1)}`,
-    tableOf(columnsOf(work), rows),
-    ...leftOut,
-    ...failed,
-  ];
-}
-
-function settlingSection({ settling }) {
-  if (settling.length === 0) return [];
-  return ['## One key, charged without a gateway in front', tableOf(settlingColumns(), settling)];
-}
-
-function tableOf(columns, rows) {
+/** A row for each workload, and a column for each contestant that has a figure in any of them. */
+function workTable({ works, contestants }, titles, figureOf) {
+  const rows = works.map(({ title, rows }) => ({
+    title,
+    figures: new Map(rows.map((row) => [row.contestant, figureOf(row)])),
+  }));
+  const hasFigure = ({ figures }, name) => figures.get(name) !== undefined;
+  const names = contestants
+    .map(({ name }) => name)
+    .filter((name) => rows.some((row) => hasFigure(row, name)));
   return table(
-    ['', ...columns.map(({ head }) => head)],
-    rows.map((row) => [row.title, ...columns.map(({ cell }) => cell(row) ?? '')]),
+    ['', ...names.map((name) => titles.get(name))],
+    rows
+      .filter((row) => names.some((name) => hasFigure(row, name)))
+      .map(({ title, figures }) => [title, ...names.map((name) => figures.get(name) ?? '')]),
   );
+}
+
+function percentiles(ms) {
+  return ms && `${ms.p50.toFixed(2)}, ${ms.p99.toFixed(2)}`;
+}
+
+function problemsOf({ title, rows, leftOut }, titles) {
+  return [
+    ...leftOut.map(
+      ({ contestant, reason }) =>
+        `${title}: ${titles.get(contestant)} is left out: ${reason.slice(0, 200)}.`,
+    ),
+    ...rows
+      .filter(({ failures }) => failures.length > 0)
+      .map(
+        ({ contestant, failures }) =>
+          `${title}: ${titles.get(contestant)}: ${failures.length} failures, such as ${failures[0].slice(0, 200)}.`,
+      ),
+  ];
 }
 
 /** A table with the names aligned left and the figures aligned right. */

@@ -29,7 +29,7 @@ export function verdictsOf(results, contestant) {
       const measured = row(work)?.ratio?.median;
       if (measured === undefined) return [];
       const { title } = results.works.find((entry) => entry.name === work);
-      const what = `${title}: CPU time of all processes per request`;
+      const what = `${title}: CPU time`;
       return verdict({ what, budget: times, measured, text: (x) => `${x.toFixed(1)} × bare` });
     });
   }

@@ -31,7 +31,10 @@ const query = JSON.stringify({ query: 'search for Bern' });
 const searched = claude(
   // Otherwise it offers this tool only after a search for tools.
   { ENABLE_TOOL_SEARCH: 'false' },
-  ...[...JSON_OUTPUT, ...MODEL, '--allowedTools=WebSearch', `Do:\ntool:WebSearch ${query}`],
+  ...JSON_OUTPUT,
+  ...MODEL,
+  '--allowedTools=WebSearch',
+  `Do:\ntool:WebSearch ${query}`,
 );
 match(searched.stdout, /"webSearchRequests":1,/);
 report('WebSearch', usageIn(searched.stdout));

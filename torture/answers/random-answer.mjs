@@ -6,13 +6,23 @@
  */
 
 const ERROR_TYPES = [
-  ...['invalid_request_error', 'authentication_error', 'permission_error', 'not_found_error'],
-  ...['request_too_large', 'rate_limit_error', 'api_error', 'overloaded_error', 'billing_error'],
+  'invalid_request_error',
+  'authentication_error',
+  'permission_error',
+  'not_found_error',
+  'request_too_large',
+  'rate_limit_error',
+  'api_error',
+  'overloaded_error',
+  'billing_error',
   'an_error_of_a_later_year',
 ];
 const MESSAGES = [
-  ...['max_tokens: too large', 'model: your organization may not use this model'],
-  ...['This request would exceed your rate limit of tokens per minute', 'Overloaded', ''],
+  'max_tokens: too large',
+  'model: your organization may not use this model',
+  'This request would exceed your rate limit of tokens per minute',
+  'Overloaded',
+  '',
   'Your credit balance is too low to access the API',
   'You have reached your specified API usage limits',
 ];
@@ -61,7 +71,8 @@ function errorBody(random) {
   return JSON.stringify({
     type: 'error',
     error: {
-      ...{ type: random.pick(ERROR_TYPES), message: random.pick(MESSAGES) },
+      type: random.pick(ERROR_TYPES),
+      message: random.pick(MESSAGES),
       ...(code !== undefined && { details: { error_code: code } }),
     },
   });

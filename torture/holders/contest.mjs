@@ -35,12 +35,10 @@ export async function createContest({ system, createAccount }, { calls, overdraf
   async function use(credential) {
     for (let tries = 0; tries < 20; tries += 1) {
       const { path, body } = askIn({
-        ...{
-          format: random.pick(FORMATS),
-          model: MODEL,
-          maxTokens: OUTPUT,
-          stream: random.chance(0.5),
-        },
+        format: random.pick(FORMATS),
+        model: MODEL,
+        maxTokens: OUTPUT,
+        stream: random.chance(0.5),
         text: orderText({ who: 'contested', input: INPUT, output: OUTPUT }),
       });
       const { status } = await calls.call({ path, body, credential, address: address() });
@@ -52,7 +50,8 @@ export async function createContest({ system, createAccount }, { calls, overdraf
 
   async function newKey() {
     const key = await system.callAdmin('POST', 'keys', {
-      ...{ account_id: account.id, name: `contested-${address()}` },
+      account_id: account.id,
+      name: `contested-${address()}`,
     });
     return { id: key.id, credential: key.api_key };
   }

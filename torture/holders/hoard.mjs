@@ -25,7 +25,8 @@ export async function createHoarder({ system, createAccount }, calls) {
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, (_, n) =>
           calls.call({
-            ...{ path: '/v1/dashboard/keys', address: `10.230.${rounds % 250}.${n}` },
+            path: '/v1/dashboard/keys',
+            address: `10.230.${rounds % 250}.${n}`,
             credential: (n % 2 === 0 ? one : other).credential,
             body: JSON.stringify({ name: `hoarded-${rounds}-${n}` }),
           }),

@@ -69,7 +69,10 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     const output = 100 + random.below(MOST_OUTPUT - 100);
     /** @type {Order} */
     const order = {
-      ...{ who, output, delayMs: random.below(60), waitMs: random.below(4_000) },
+      who,
+      output,
+      delayMs: random.below(60),
+      waitMs: random.below(4_000),
       waits: WAITS.filter(() => random.chance(0.4)),
       ...given,
     };
@@ -87,7 +90,9 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     // Half of the compressed bodies turn out to be unreadable only at their end.
     const text = gzip && random.chance(0.5) ? `${body.slice(0, -1)},` : body;
     const sending = calls.call({
-      ...{ path, credential: key.credential, address: anyAddress() },
+      path,
+      credential: key.credential,
+      address: anyAddress(),
       body: gzip ? gzipSync(text) : text,
       headers: gzip ? { 'content-encoding': 'gzip' } : {},
       ...(random.chance(0.15) ? { leaveAfterMs: 1 + random.below(800) } : {}),
@@ -102,7 +107,10 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   /** @returns {Promise<{ status: number, value: any }>} */
   async function manage(path, { credential, method, body }) {
     const { status, text } = await calls.call({
-      ...{ path: `/v1/dashboard/${path}`, credential, address: anyAddress(), method },
+      path: `/v1/dashboard/${path}`,
+      credential,
+      address: anyAddress(),
+      method,
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     note(status);
@@ -172,10 +180,13 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
         let isOpen = false;
         while (!isOpen && declaredBytes > SMALLEST_BODY && calls.silentCount() < MOST_SILENT) {
           isOpen = await calls.beSilent({
-            ...{ path: '/v1/messages', credential: key.credential, address: anyAddress() },
+            path: '/v1/messages',
+            credential: key.credential,
+            address: anyAddress(),
             declaredBytes,
             sent: random.pick(['', '{"model":"claude-haiku-4-5",', '{"messages":[']),
-            ...{ waitMs, closeAfterMs: 8_000 + random.below(12_000) },
+            waitMs,
+            closeAfterMs: 8_000 + random.below(12_000),
           });
           if (!isOpen) declaredBytes = Math.floor(declaredBytes / 2);
         }
@@ -201,7 +212,12 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     },
     async read() {
       const path = random.pick([
-        ...['balance', 'usage', 'usage?format=csv', 'statement?month=2026-11', 'prices', 'keys'],
+        'balance',
+        'usage',
+        'usage?format=csv',
+        'statement?month=2026-11',
+        'prices',
+        'keys',
         `usage/summary?by=day,hour,model,endpoint&from=2026-11-01&until=2026-12-01`,
       ]);
       await withManaging(path, { method: 'GET' });
@@ -223,7 +239,8 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
     },
     async change() {
       await withManaging(`keys/${random.pick(keys).id}`, {
-        ...{ method: 'PATCH', body: randomChange() },
+        method: 'PATCH',
+        body: randomChange(),
       });
     },
     async link() {
@@ -235,7 +252,9 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
       const { credential } = key;
       graces.delete(key);
       const { value } = await manage(`keys/${key.id}/rotate`, {
-        ...{ credential, method: 'POST', body: { grace_seconds: GRACE_SECONDS } },
+        credential,
+        method: 'POST',
+        body: { grace_seconds: GRACE_SECONDS },
       });
       if (value.api_key === undefined) return;
       key.credential = value.api_key;
@@ -281,9 +300,23 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   };
   /** How often each operation is chosen, relative to the others. */
   const WEIGHTS = {
-    ...{ begin: 12, count: 1, gzip: 1, burn: 3, beSilent: 3, read: 2, create: 2, revoke: 1 },
-    ...{ rotate: 1, suspend: 1, change: 2, link: 0.5, rotateItself: 0.5, useGrace: 1.5 },
-    ...{ surge: 1, open: 1.5, topUp: 0.5 },
+    begin: 12,
+    count: 1,
+    gzip: 1,
+    burn: 3,
+    beSilent: 3,
+    read: 2,
+    create: 2,
+    revoke: 1,
+    rotate: 1,
+    suspend: 1,
+    change: 2,
+    link: 0.5,
+    rotateItself: 0.5,
+    useGrace: 1.5,
+    surge: 1,
+    open: 1.5,
+    topUp: 0.5,
   };
   const CHOICES = Object.entries(WEIGHTS).flatMap(([name, weight]) =>
     Array.from({ length: 2 * weight }, () => name),
@@ -302,7 +335,10 @@ export function createHolder({ who, account, calls, open, topUp }, random) {
   }
 
   return {
-    ...{ who, account, statuses, graceAnswers },
+    who,
+    account,
+    statuses,
+    graceAnswers,
     /** What a check of the run needs to have happened, which random operations may leave out. */
     async actFirst() {
       await OPERATIONS.useGrace();

@@ -88,6 +88,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F130: a button is pressed twice; the response is lost: done once.
   it('credits once, however often the button is pressed, and shows the old and new balance', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -138,6 +139,8 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F186: a refund that is typed with the wrong sign: the action has the sign, and the question
+  // repeats reason, reference and note.
   it('takes back, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -170,8 +173,11 @@ describe('the console', () => {
     expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
     const { data } = await gateway.call('listLedger', { account_id: accountId, limit: 2 });
     expect(data[1]).toMatchObject({
-      ...{ kind: 'adjustment', amount_usd: '-0.5', reason: 'refund' },
-      ...{ reference: 'invoice 7', note: 'asked by phone' },
+      kind: 'adjustment',
+      amount_usd: '-0.5',
+      reason: 'refund',
+      reference: 'invoice 7',
+      note: 'asked by phone',
     });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -266,6 +272,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F188: notifications of operators without a receiver: no alarm; the list has the newest first.
   it('raises no alarm about notifications that nobody should receive, and lists the newest first', async () => {
     const { page, context, problems } = await open();
     const card = page.getByRole('region', { name: 'Needs attention' });
@@ -455,6 +462,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F125: markup in names: it is shown as text.
   it('shows markup in names as text', async () => {
     const { page, context, problems } = await open();
     for (const part of ['today', 'accounts', `accounts/${accountId}`]) {
@@ -499,6 +507,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F126
   it('asks to sign in again when another window has signed out', async () => {
     const { page, context } = await open();
     const second = await context.newPage();
@@ -512,6 +521,7 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F127, F128
   it('says when the token is wrong, and when log-ins are limited', async () => {
     const { page, context, problems } = await openPage(browser, consoleUrl);
     const attempt = async () => {
@@ -536,6 +546,8 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F124: a page of another origin sends a form to the admin API: 403, nothing changed, although
+  // the browser sends the cookie.
   it('refuses a form that a page of another origin sends', async () => {
     const { page, context } = await open();
     const before = await balanceOf(accountId);

@@ -94,6 +94,8 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     folder.remove();
   });
 
+  // F181: the lines of a printed statement: every digit, in the order of time; they add up to the
+  // closing balance.
   it('shows the sum and the balance of the audit, to the last digit', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
@@ -141,6 +143,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
+  // F190: a model in several plots: one colour, which follows from its name.
   it('draws bars that equal the table and the endpoint, in every measure', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
@@ -220,6 +223,8 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
+  // F180
+  // F187: parts and actions that a key may not use: not offered.
   it('adds up the ledger of all keys, and shows no balance beside the charges of one', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
@@ -312,6 +317,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
+  // F125
   it('shows markup in names as text', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
@@ -380,6 +386,8 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F126: two people, or two windows, one after the other: neither sees data of the other; a
+  // signed-out window reports that.
   it('never shows one person the data of another, even after going back', async () => {
     const first = await openPage(browser, dashboard(gateway));
     const second = await openPage(browser, dashboard(gateway));
@@ -407,6 +415,7 @@ describe('the customer’s page', () => {
     await second.context.close();
   });
 
+  // F127
   it('says what to do about a wrong key', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     // A header cannot contain the second text, which is the hint of a key.
@@ -447,6 +456,8 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F127: the key or the token does not work, or no longer works: signed out; the page says what to
+  // do.
   it('signs out when the key stops working', async () => {
     const revoked = await gateway.createKey();
     const { page, context } = await openPage(browser, dashboard(gateway));
@@ -457,6 +468,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F128: 429: too many requests: the page says how long to wait, and tries again where allowed.
   it('says how long to wait when there are too many requests, and tries again', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
@@ -486,6 +498,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F129: no connection: loaded data stays visible, and is loaded again on request.
   it('says that it is offline, keeps the loaded data, and loads again when asked', async () => {
     const { page, context } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
@@ -537,6 +550,7 @@ describe('the customer’s page', () => {
     }
   });
 
+  // F185: Escape while a new credential is shown: the dialog stays until the person has copied it.
   it('creates a key with a cap and suspends it, each after one confirmation', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
@@ -573,6 +587,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F150
   it('shows what the operator set, and offers nothing that only the operator can undo', async () => {
     const { id } = await gateway.call('createAccount', { name: 'bounded', balance_usd: '2' });
     const lead = { name: 'lead', account_id: id, scope: 'manage' } as const;
@@ -676,6 +691,10 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F179
+  // F182: credit that expires: the amount and the day are in the card of the balance.
+  // F183: several keys, accounts and operators: the page names the key, its account, and
+  // `OPERATOR`.
   it('says whose key, account and gateway it is, and until when the shared balance lasts', async () => {
     const { id } = await gateway.call('createAccount', { name: 'Blue team', balance_usd: '1' });
     const created = async (name: string) =>
@@ -721,6 +740,11 @@ describe('the customer’s page', () => {
     expect(ends.size).toBe(1);
   });
 
+  // F187
+  // F177: two presses of a key, or one held down, at a question: nothing is confirmed: the focus is
+  // on the heading, and the button works after half a second.
+  // F178: revoking a key, or ending its credential at once, while it is in use: its name is typed
+  // first.
   it('does not revoke a key by a key press that was not meant, and asks for the name of a key in use', async () => {
     const { id } = await gateway.call('createAccount', { name: 'careful', balance_usd: '5' });
     const created = (name: string, scope: 'use' | 'manage') =>
@@ -788,6 +812,8 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  // F184: figures that grow old: loaded again every 15 s and on focus; open rows, typed text and
+  // the focus stay.
   it('loads new figures by itself, says how old they are, and disturbs nothing', async () => {
     const { id } = await gateway.call('createAccount', { name: 'watching', balance_usd: '5' });
     const { api_key: apiKey } = await gateway.call('createKey', { name: 'own', account_id: id });
@@ -923,6 +949,8 @@ describe('the customer’s page', () => {
     await reader.context.close();
   });
 
+  // F148: `#link=` with an API key in the address of the page: refused with a message, and removed
+  // from the address; nobody is signed in.
   it('refuses a key in the address of a link, and signs nobody in with it', async () => {
     for (const token of [other, 'gw_short', 'x', 'gl', '<b>%']) {
       // In a tab that shows the data of another person, and in a new one.

@@ -229,6 +229,13 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       expect(await page.getByRole('alert').innerText()).toContain('at least the amount');
     });
     await page.getByLabel('Per month, at most, USD').fill('75');
+    await page.getByLabel('Amount, USD').fill('5');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('above the threshold');
+    });
+    await page.getByLabel('Amount, USD').fill('');
+    await page.getByLabel('Or up to a balance of, USD').fill('25');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByLabel('Keep me signed in').check();
     await page.getByRole('button', { name: 'Save a method' }).dblclick();
@@ -369,6 +376,7 @@ describe('payments on the pages', () => {
     await context.close();
   });
 
+  // F130
   it('the console shows payments that the ledger could not book, and credits one once', async () => {
     const { id } = await gateway.call('createAccount', { name: 'twice', balance_usd: '1' });
     await pay(id, '19');

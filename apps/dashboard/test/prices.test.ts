@@ -58,7 +58,9 @@ describe('the prices of the console', () => {
   it('show every class, the next change, and the models that the upstream offers', async () => {
     const url = `${gateway.adminUrl}/console/`;
     const { page, context, problems } = await openPage(browser, url, {
-      ...{ width: 1280, theme: 'light', cookie },
+      width: 1280,
+      theme: 'light',
+      cookie,
     });
     await openPart(page, 'prices');
     const row = (id: string) => page.locator('tr', { has: page.getByText(id, { exact: true }) });
@@ -71,7 +73,11 @@ describe('the prices of the console', () => {
     );
     const special = page.locator('tr', { hasText: 'the region us' });
     expect((await special.locator('td').allInnerTexts()).slice(0, 5)).toEqual([
-      ...['3.3', '16.5', '0.33', '4.125', '6.6'],
+      '3.3',
+      '16.5',
+      '0.33',
+      '4.125',
+      '6.6',
     ]);
     expect(await page.getByText('0.01 USD each').count()).toBeGreaterThan(0);
     await eventually(async () => {
@@ -96,6 +102,7 @@ describe('the prices of the console', () => {
   });
 
   // The last test, because it stops the upstream for good.
+  // F131: the upstream's models cannot be read: a sentence says so; the prices are still shown.
   it('are shown with the reason if the models of the upstream cannot be read', async () => {
     await upstream.close();
     const url = `${gateway.adminUrl}/console/`;

@@ -187,12 +187,10 @@ describe("the provider's bill", () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-bill-'));
     const UPSTREAMS = join(folder, 'upstreams.json');
     const accounts = ['north', 'south'].map((name) => ({
-      ...{
-        name,
-        url: provider.url,
-        api_key: `key-of-${name}`,
-        admin_key: `sk-ant-admin-of-${name}`,
-      },
+      name,
+      url: provider.url,
+      api_key: `key-of-${name}`,
+      admin_key: `sk-ant-admin-of-${name}`,
     }));
     writeFileSync(UPSTREAMS, JSON.stringify({ accounts }));
     const replaced = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '' };

@@ -116,6 +116,8 @@ const reachesTheBound: [string, number][] = [
   ...Array.from({ length: 6 }, (_, n): [string, number] => ['begin', n]),
 ];
 
+// F168: any sequence of operations on keys between requests that begin and end: never more in
+// flight, and the balance never below that number of charges.
 it('no sequence of operations on keys takes more than ACCOUNT_CONCURRENCY requests in flight, or the balance below their charges', async () => {
   let most = 0;
   await fc.assert(

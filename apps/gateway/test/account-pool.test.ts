@@ -134,6 +134,10 @@ const CONTROLLER: Dispatcher.DispatchController = {
   resume: () => undefined,
 };
 
+// F139: one customer's request gets a 429 from every upstream account: only its customer waits,
+// with requests that are at least as large.
+// F140: one customer's request gets a 401, 402, 403 or an unreadable answer: no other customer is
+// refused or moved, and no alert about a 403.
 it('answers to one customer never refuse a request of another, and move none unless another account served what the first one refused', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), steps, async (count, attack) => {
@@ -170,6 +174,7 @@ it('answers to one customer never refuse a request of another, and move none unl
   );
 });
 
+// F140
 it('an account with a wrong key, without credit or at its limit is left out for everybody after one request', async () => {
   for (const refusal of [
     { status: 401, headers: {}, body: errorBody('authentication_error', 'invalid x-api-key') },
@@ -210,6 +215,8 @@ describe('a 403 of the upstream', () => {
       Buffer.from(JSON.stringify({ error: { type: 'permission_error', message } })),
     );
 
+  // F206: the provider has not granted a model to the operator: an error of that model, no alarm
+  // about the credential.
   it('about one model is an error of that model, and not of the credential', () => {
     expect(failureOf('claude-mythos-5-2 requires an access grant')).toMatchObject({
       cause: 'unknown',

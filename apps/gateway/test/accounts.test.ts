@@ -95,6 +95,8 @@ describe('an account', () => {
     expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
   });
 
+  // F193: an operator stops an account with many keys while a holder creates more: none of them
+  // works until the account is resumed; each is then what it was.
   it('that is suspended refuses all its keys, and cannot make another that works', async () => {
     const accountId = await newAccount('1');
     const [member, manager] = [
@@ -233,6 +235,7 @@ describe('a rotated key', () => {
 });
 
 describe('a statement', () => {
+  // F181
   it('adds up to the last digit, has no private notes, and escapes texts in CSV and HTML', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
     const { account_id: accountId } = await gateway.call('showKey', { key_id: id });
@@ -346,6 +349,7 @@ describe('a statement', () => {
 describe('the overview of an account', () => {
   const HOUR_MS = 3_600_000;
 
+  // F179
   it('foresees the end of a shared balance from the ledger of all keys, without credit that expires before', async () => {
     const accountId = await newAccount();
     const [member, manager] = [
@@ -423,6 +427,8 @@ describe('the overview of an account', () => {
 });
 
 describe('the charges of all keys', () => {
+  // F180: charges of one key beside the balance of the account: a balance is shown only in lists
+  // that leave nothing out.
   it('are shown to a key that may see the account, so that neighbouring balances add up', async () => {
     const accountId = await newAccount('5');
     const [member, manager] = [
@@ -440,7 +446,9 @@ describe('the charges of all keys', () => {
       readonly balance_after_usd: string;
     }[];
     expect(entries.map(({ key_id }) => key_id)).toEqual([
-      ...[member.id, manager.id, member.id],
+      member.id,
+      manager.id,
+      member.id,
       undefined,
     ]);
     entries.forEach(({ charge_usd, amount_usd, balance_after_usd }, index) => {

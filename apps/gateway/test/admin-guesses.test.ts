@@ -28,6 +28,8 @@ function ask(authorization: string, localAddress: string, path = '/admin/keys') 
 
 const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).statusCode;
 
+// F149: guesses at an admin token or the metrics token: 10 a minute for each address, then 429
+// before the token is compared; other addresses and scrapes are not affected.
 it.each([
   ['/admin/keys', ADMIN_TOKEN, '127.0.0.2'],
   ['/metrics', METRICS_TOKEN, '127.0.0.5'],
@@ -50,6 +52,7 @@ it.each([
   },
 );
 
+// F149
 it('of one address neither refuse the tokens of another nor a scrape of the metrics', async () => {
   const [attacker, operator] = ['127.0.0.3', '127.0.0.4'];
   const guesses = Array.from({ length: 4 * GUESSES }, (_, i) =>

@@ -72,6 +72,7 @@ function sendRaw(call: {
 }
 
 describe('the admin API', () => {
+  // F64: API key on admin routes, and the reverse: 401 or 404 by every path.
   it('answers only requests with its own token: not with another token, an API key, or none', async () => {
     const { apiKey } = await gateway.createKey();
     for (const token of ['', 'wrong', `${ADMIN_TOKEN}x`, apiKey]) {
@@ -96,6 +97,7 @@ describe('the admin API', () => {
     expect(listed.status).toBe(200);
   });
 
+  // F64
   it('refuses an API key however the path is written', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await (await admin('GET', '/admin/keys')).text();
@@ -132,6 +134,7 @@ describe('the admin API', () => {
     expect(await (await admin('GET', '/admin/keys')).text()).toBe(before);
   });
 
+  // F64
   it('serves no client endpoint, and its token is not an API key', async () => {
     expect((await admin('POST', '/v1/messages', { body: {} })).status).toBe(404);
     expect((await postMessages(gateway, ADMIN_TOKEN, userMessage('Hello'))).status).toBe(401);
@@ -175,6 +178,7 @@ describe('the admin API', () => {
     expect(ledger.data).toMatchObject([{ kind: 'top_up', seq: '1', amount_usd: '2.5' }]);
   });
 
+  // F58, F59
   it.each([
     ['POST', '/admin/keys', {}, 400, 'name'],
     ['POST', '/admin/keys', { name: 'a', balance_usd: 5 }, 400, 'balance_usd'],
@@ -244,6 +248,7 @@ describe('the admin API', () => {
     },
   );
 
+  // F19: top-up sent 10 times; other amount: one entry, 9 × `replayed`; 409.
   it('credits a top-up once, however often it is sent, and refuses its id for anything else', async () => {
     const { id } = await gateway.createKey({ balance_usd: '1' });
     const other = await gateway.createKey({ balance_usd: '1' });

@@ -136,6 +136,10 @@ describe.each([
   ['/v1/messages/count_tokens', INACTIVE],
   ['/v1/responses/input_tokens', INACTIVE],
 ] as const)('%s answers a key that is', (path, refusedKeys) => {
+  // F70: body of a key that may not make requests: 401 or 429 before any of it is read; nothing
+  // charged.
+  // F78: key that is exhausted, suspended or expired: the refusal says why, with `x-should-retry:
+  // false`.
   it.each(refusedKeys)(
     '%s with %i before it reads any of the body, and charges nothing',
     async (_what, status, text, makeKey) => {
@@ -191,6 +195,7 @@ it('a client whose key is refused keeps its connection if the body came with the
 });
 
 describe('a client that expects 100 Continue', () => {
+  // F70
   it('gets it once, when its key is admitted, and then the response', async () => {
     const client = await startUpload(await key());
     client.send(BODY);
@@ -236,6 +241,7 @@ describe('a client that expects 100 Continue', () => {
 });
 
 describe('the lease of a key', () => {
+  // F70
   it('is held while a body is uploaded, and released when the uploader disconnects', async () => {
     const apiKey = await key({ concurrency: 1 });
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
@@ -272,8 +278,12 @@ it('a request with a refused body takes a permit of its key', async () => {
 });
 
 describe('a key that is suspended during an upload of more than a second', () => {
+  // F70
   it.each([
-    ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
+    '/v1/messages',
+    '/v1/messages/count_tokens',
+    '/v1/chat/completions',
+    '/v1/responses',
     '/v1/responses/input_tokens',
   ])('is refused when the body sent to %s is complete, and nothing is charged', async (path) => {
     const { appParts } = gateway.running;

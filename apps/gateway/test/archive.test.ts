@@ -76,6 +76,8 @@ function age(place: LedgerPlace): Promise<void> {
 }
 
 describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
+  // F123: a record of an archived charge is booked again: refused if its time is missing, or
+  // earlier than ten minutes after the archive's end.
   it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
     const { env, place } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
@@ -172,7 +174,9 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const [archived = ''] = ids;
     const usageOf = (request_id: string, more: object) =>
       JSON.stringify({
-        ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
+        request_id,
+        key_id: created.id,
+        model: 'claude-sonnet-4-6',
         usage: { input_tokens: 10, output_tokens: 10 },
         ...more,
       });
@@ -193,9 +197,13 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
         body: JSON.stringify({
           charges: [
             {
-              ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
-              ...{ input_tokens: 10, output_tokens: 10 },
-              ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+              request_id,
+              key_id: created.id,
+              model: 'claude-sonnet-4-6',
+              input_tokens: 10,
+              output_tokens: 10,
+              cache_read_input_tokens: 0,
+              cache_creation_input_tokens: 0,
               at: new Date(at).toISOString(),
             },
           ],

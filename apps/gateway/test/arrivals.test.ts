@@ -25,6 +25,7 @@ const always = (bytes: number, looks: number): number[] => new Array<number>(loo
 const leastPerLook = (LEAST_BYTES_PER_SECOND * LOOK_MS) / 1_000;
 
 describe('an upload', () => {
+  // F207
   it('that arrives within a minute is never late, whatever its pace', () => {
     const withinMinute = fc.array(fc.nat(1_000_000), { maxLength: 29 });
     fc.assert(
@@ -35,11 +36,13 @@ describe('an upload', () => {
     );
   });
 
+  // F207
   it('that keeps the least pace is late only after the longest time in all', () => {
     expect(lateAfter(always(leastPerLook, LOOKS - 1))).toBeUndefined();
     expect(lateAfter(always(1_000_000, LOOKS + 1))).toBe(LOOKS);
   });
 
+  // F208
   it('that stops or drips is late after the same time, however much came before', () => {
     const stall = LIMITS.uploadStallMs / LOOK_MS;
     fc.assert(

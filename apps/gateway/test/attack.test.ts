@@ -3,6 +3,8 @@
 import { expect, it } from '@jest/globals';
 import { runTorture } from './support/torture.js';
 
+// F71: body that takes much time or memory: 400, or prepared in a worker thread; other requests are
+// served meanwhile.
 it('survives hostile bodies of every shape, serves other keys meanwhile, and charges every answer', () => {
   const { output, status } = runTorture('attack');
   // Shows the number of bodies, the longest block of the event loop, the most memory, and answers

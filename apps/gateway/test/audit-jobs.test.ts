@@ -26,7 +26,9 @@ function setUp() {
     { error: () => undefined },
   );
   return {
-    ...{ jobs, asked, events },
+    jobs,
+    asked,
+    events,
     end: (report: Partial<AuditReport>) => end(report as AuditReport),
     fail: (error: Error) => fail(error),
   };
@@ -62,6 +64,7 @@ describe('audits as jobs', () => {
     expect(events.map(({ type }) => type)).toEqual(['ledger.unsound']);
   });
 
+  // F152
   it('fail with the reason if the thread of the audit needs more memory than it may use', async () => {
     const { jobs, fail } = setUp();
     const job = await jobs.start(undefined);

@@ -101,6 +101,12 @@ describe.each([
       'tool_choice',
     ],
   ];
+  // F57: odd JSON: 400, never a 500. Differs: a million members at the root are refused, in about
+  // 45 ms, which is not asserted. Below the root they are the client's data: the native format
+  // sends them upstream. The chat format refuses a million of them, because the body has too many
+  // values for its size. Half of a UTF-8 character is a 400. An unpaired surrogate as an escape is
+  // valid JSON: a native body passes unchanged, and the API refuses it; a translated one has U+FFFD
+  // in its place.
   it.each(bodies)('refuses a request with %s', async (_what, body, status, field) => {
     const response = await post(gateway, apiKey, body);
     const answer = await response.json();
@@ -120,6 +126,7 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F56: body too large, in any encoding: 413 or 400, nothing sent upstream, connection closed.
   it('refuses a body above the cap, also if it is chunked or compressed', async () => {
     const large = JSON.stringify(userMessage('x'.repeat(MAX_BODY_BYTES)));
     const answers = [
@@ -138,6 +145,7 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F56
   it('refuses a body one byte above the cap as too large, and reads one of exactly the cap', async () => {
     const full = '{"model":"gpt-unknown"}'.padEnd(MAX_BODY_BYTES);
     expect((await post(gateway, apiKey, full)).status).toBe(dialect === 'messages' ? 400 : 404);
@@ -145,6 +153,7 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F56
   it('refuses an unknown encoding, a body that is not in its declared encoding, and a content type other than JSON', async () => {
     const body = userMessage('Hello');
     expect((await post(gateway, apiKey, body, { 'content-encoding': 'rot13' })).status).toBe(415);
@@ -153,6 +162,10 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F62: credentials of no key: one 401 for all; a wrong checksum costs no query. Differs: both
+  // headers at once are a 400 that says so, because this is a mistake and not an attempt to guess
+  // keys. A head of more than 16 KiB is a 431. White space around a header's value is not part of
+  // it (RFC 9110).
   it('refuses two different credentials, and refuses a missing, malformed or unknown one always with the same message', async () => {
     const send = (headers: Record<string, string>): Promise<Response> =>
       fetch(gateway.url + PATHS[dialect], {
@@ -194,6 +207,7 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F204
   it('refuses the same credential in both headers', async () => {
     const headers = { 'x-api-key': apiKey };
     const response = await post(gateway, apiKey, userMessage('Hello'), headers);
@@ -204,6 +218,7 @@ describe.each([
     await expectNothingHappened();
   });
 
+  // F58: `__proto__` anywhere: no effect, native bytes unchanged.
   it('is not affected by members named like those of Object.prototype, wherever they are', async () => {
     const { apiKey: own } = await gateway.createKey();
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
@@ -247,6 +262,7 @@ describe('a million', () => {
   const members = Array.from({ length: 1_000_000 }, (_, i) => `"k${String(i)}":0`).join(',');
   const asked = JSON.stringify(userMessage('Hello')).slice(0, -1);
 
+  // F57
   it.each([
     ['members at the root', `${asked},${members}}`],
     ['copies of one member at the root', `${asked}${',"a":0'.repeat(1_000_000)}}`],
@@ -262,6 +278,7 @@ describe('a million', () => {
     expect(roomy.simulator.journal.requests()).toHaveLength(0);
   });
 
+  // F57, F71
   it('members of metadata are served in the native format; the chat format refuses them, but accepts and drops 100,000', async () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
@@ -294,6 +311,7 @@ describe('a body', () => {
   const messageOf = (more: object) => [{ role: 'user', content: 'a', ...more }];
   const nested = [{ type: 'tool_result', tool_use_id: 't', content: 'LIST' }];
 
+  // F71
   it.each([
     ['messages', postMessages, { messages: 'LIST' }, messageOf({})[0]],
     ['system', postMessages, { system: 'LIST' }, text],
@@ -350,6 +368,9 @@ describe('a body', () => {
 });
 
 describe('control characters and malformed values', () => {
+  // F59: CR, LF, NUL in texts, ids, headers: 400 or 404; no header upstream, no line in the log.
+  // Differs: a model with a line break is a 404, like any other model that is not offered. Bytes
+  // above 0x7f are allowed in a header and pass unchanged.
   it.each([
     ['/v1/dashboard/usage/req_%00', 404],
     ['/v1/dashboard/usage/req_%0d%0ax', 404],
@@ -367,6 +388,7 @@ describe('control characters and malformed values', () => {
     expect(await response.json()).toMatchObject({ type: 'error' });
   });
 
+  // F59
   it('cannot add a header to the request upstream', async () => {
     const { apiKey: own } = await gateway.createKey();
     const query = '?beta=%0d%0aX-Injected:%201&x=%00&%E0%A4%A';
@@ -386,13 +408,19 @@ describe('control characters and malformed values', () => {
     expect(request!.headers).toMatchObject({ 'anthropic-beta': 'caf\u00e9\tb' });
     expect(Object.keys(request!.headers).sort()).toEqual(
       [
-        ...['accept-encoding', 'anthropic-beta', 'anthropic-version', 'connection'],
-        ...['content-length', 'content-type', 'host'],
+        'accept-encoding',
+        'anthropic-beta',
+        'anthropic-version',
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
       ].sort(),
     );
   });
 });
 
+// F62
 it('a credential that does not end is refused when the head exceeds its limit', async () => {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
@@ -404,6 +432,7 @@ it('a credential that does not end is refused when the head exceeds its limit', 
   expect(received).toMatch(/^HTTP\/1\.1 431 /);
 });
 
+// F62
 it('white space around a credential is not part of it', async () => {
   const { apiKey: own } = await gateway.createKey();
   const { hostname, port } = new URL(gateway.url);
@@ -417,6 +446,7 @@ it('white space around a credential is not part of it', async () => {
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+// F66
 it('a chat request for 100 choices gets one and is charged for one', async () => {
   const { apiKey: own, id } = await gateway.createKey();
   const response = await postChat(gateway, own, userMessage('Hello', { n: 100 }));
@@ -428,6 +458,10 @@ it('a chat request for 100 choices gets one and is charged for one', async () =>
 });
 
 describe('the native endpoint', () => {
+  // F66: absurd numbers; the usage of another key: 400, 404 or a lower number; 404 for that usage.
+  // Differs: if a chat request asks for more tokens than the model can write, the limit is lowered
+  // to the model's, and `x-gateway-translation-notes` says so. `n` above 1 gets one choice, as
+  // specified.
   it.each([
     ['temperature above 1', { temperature: 1.5 }, 'temperature'],
     ['top_p above 1', { top_p: 1.01 }, 'top_p'],
@@ -491,6 +525,7 @@ describe('the native endpoint', () => {
 });
 
 describe('the gateway', () => {
+  // F64
   it.each([
     ['GET', '/v1/messages', 405],
     ['DELETE', '/v1/chat/completions', 405],
@@ -537,6 +572,8 @@ describe('the gateway', () => {
     expect(gateway.simulator.journal.requests()).toHaveLength(0);
   });
 
+  // F80: wrong base address: served if it has only one meaning; otherwise the refusal names the
+  // likely endpoint.
   it.each([
     '/v1/v1/messages',
     '/v1/v1/v1/messages',
@@ -561,6 +598,7 @@ describe('the gateway', () => {
     expect(sent).toBe(path.includes('?') ? '/v1/messages?beta=true' : '/v1/messages');
   });
 
+  // F80
   it.each([
     '/chat/completions',
     '/v1/v1/chat/completions',
@@ -587,6 +625,7 @@ describe('the gateway', () => {
     },
   );
 
+  // F80
   it.each([
     '/models',
     '/v1/v1/models',
@@ -627,6 +666,7 @@ describe('the gateway', () => {
     },
   );
 
+  // F80
   it.each([
     [
       'POST',
@@ -700,6 +740,8 @@ describe('the gateway', () => {
 });
 
 describe('an address that a client names', () => {
+  // F61: internal addresses: never fetched by the gateway. The gateway fetches no address, so
+  // redirects and DNS rebinding have no effect.
   it('is sent upstream or refused, and never fetched by the gateway', async () => {
     let visits = 0;
     const trap = createServer((_req, res) => {

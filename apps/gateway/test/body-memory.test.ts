@@ -74,6 +74,7 @@ async function startUploads(count: number): Promise<{ apiKey: string; clients: R
 }
 
 describe('bodies in flight', () => {
+  // F73: many unfinished bodies: 429 or 529 for bodies that do not fit; small requests are served.
   it("of one account reserve at most the account's share of memory, whatever key sends them: beyond it large bodies get 429 without 100 Continue, and other accounts are served", async () => {
     const { id, apiKey } = await gateway.createKey();
     const { account_id } = await gateway.call('showKey', { key_id: id });
@@ -106,6 +107,8 @@ describe('bodies in flight', () => {
     expect((await postMessages(gateway, apiKey, large)).status).toBe(200);
   });
 
+  // F169: many connections that declare large bodies and send nothing: nothing is reserved; large
+  // and small requests of others are served.
   it('reserve nothing by declaring a length: small and large requests of all others are served', async () => {
     const { apiKey } = await gateway.createKey();
     for (let n = 0; n < 40; n += 1) {
@@ -120,6 +123,8 @@ describe('bodies in flight', () => {
     }
   });
 
+  // F170: half-sent bodies of many accounts: large ones are refused near the end of the memory;
+  // small prompts of others are served.
   it('of many accounts, half sent, leave room for the small prompts of all others, compressed or not', async () => {
     const send = async (bytes: number) => {
       const { apiKey } = await gateway.createKey();
@@ -142,6 +147,7 @@ describe('bodies in flight', () => {
     }
   });
 
+  // F73
   it('of several accounts never reserve all of the memory: near its end, large bodies get 529 and small ones are served', async () => {
     const one = await startUploads(2);
     await startUploads(1);
@@ -171,6 +177,7 @@ describe('bodies in flight', () => {
     expect(served.status).toBe(200);
   });
 
+  // F73
   it("without a declared length reserve memory as they arrive, and are refused beyond the account's share", async () => {
     const { apiKey } = await startUploads(1);
     const piece = 'x'.repeat(MEBIBYTE);
@@ -257,6 +264,7 @@ describe.each([
     expect(await reservedBytes()).toBe(0);
   });
 
+  // F73
   it('was abandoned by its client, during its body or after it', async () => {
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
@@ -287,6 +295,8 @@ const ENCODERS: [encoding: string, encode: (text: string) => Buffer][] = [
 describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
   const headers = { 'content-encoding': encoding };
 
+  // F72: body of 4 KB that decompresses to 4 MiB: 413 in each encoding; prompts that compress well
+  // are served.
   it('that decompresses to more than 200 times its size is refused', async () => {
     const { apiKey } = await gateway.createKey();
     // Valid, and within the largest size.
@@ -302,6 +312,7 @@ describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
+  // F72
   it('that decompresses to more than MAX_BODY_BYTES is refused', async () => {
     const { apiKey } = await gateway.createKey();
     const huge = encode(JSON.stringify(userMessage(prose(5 * MEBIBYTE))));
@@ -315,6 +326,7 @@ describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
+  // F72
   it('that compresses well, as prompts do, is served; a small one may compress even better', async () => {
     const { apiKey } = await gateway.createKey();
     const large = JSON.stringify(userMessage(prose(3.5 * MEBIBYTE)));

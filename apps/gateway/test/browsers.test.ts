@@ -69,9 +69,15 @@ describe('pages in a browser', () => {
 
   it('of a listed origin may call every endpoint, and read the headers that SDKs read', async () => {
     for (const path of [
-      ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/models'],
-      ...['/v1/responses', '/responses', '/v1/responses/input_tokens'],
-      ...['/v1/dashboard/balance', '/chat/completions'],
+      '/v1/messages',
+      '/v1/messages/count_tokens',
+      '/v1/chat/completions',
+      '/v1/models',
+      '/v1/responses',
+      '/responses',
+      '/v1/responses/input_tokens',
+      '/v1/dashboard/balance',
+      '/chat/completions',
     ]) {
       const asked = await preflight(gateway, ORIGIN, path);
       expect(asked.status).toBe(204);

@@ -53,6 +53,7 @@ const MOMENTS = [
   'as the response ends',
 ] as const;
 
+// F135
 it('the tables name every member of a key that can be changed', () => {
   const named = (values: typeof VALUES) => [...new Set(values.map(([member]) => member))].sort();
   expect(named(VALUES)).toEqual(Object.keys(changedKey.shape).sort());
@@ -239,6 +240,10 @@ describe.each([
     ]);
   }
 
+  // F134
+  // F135: any other value of a key is changed at any moment of a request, or the key is suspended,
+  // revoked or rotated: the request is refused and free before it is sent; later, it is charged
+  // what it served.
   it.each(MOMENTS)(
     'is charged what it served, whatever is changed %s',
     async (moment) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { addressGroup } from '../src/http/client-address.js';
 
 describe('addressGroup', () => {
+  // F48, F85
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

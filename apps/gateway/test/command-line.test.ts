@@ -78,6 +78,7 @@ describe('the help', () => {
 });
 
 describe('a list in pages', () => {
+  // F154
   it('is printed as one JSON object with the items of all pages, some of them empty', () => {
     const write = createJsonPages();
     const total = { a: 1 };
@@ -91,6 +92,7 @@ describe('a list in pages', () => {
     expect(JSON.parse(text)).toEqual({ total, has_more: false, next_cursor: null, data });
   });
 
+  // F154
   it('has one header in CSV', async () => {
     const { data } = await gateway.call('listModels', {});
     const [first = {}, ...others] = data;
@@ -198,7 +200,8 @@ describe('entries of the ledger', () => {
       }
     }
     expect(await cli('ledger', 'show', 'req_nobody')).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: expect.stringContaining('there is no such entry'),
     });
   });
@@ -256,7 +259,8 @@ describe('a refusal', () => {
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);
     expect({ code, start: err.slice(0, 'gateway: '.length + start.length) }).toEqual({
-      ...{ code: 1, start: `gateway: ${start}` },
+      code: 1,
+      start: `gateway: ${start}`,
     });
   });
 

@@ -113,6 +113,7 @@ describe('the comparison with the upstream', () => {
       'its response could not be received (UND_ERR_SOCKET)',
     ],
   ];
+  // F131
   it.each(failures)(
     'after %s, reports the reason and nothing that the upstream sent',
     async (...given) => {
@@ -151,14 +152,20 @@ describe('the price table', () => {
     const { data } = await gateway.call('listModels', {});
     const next = new Map(data.map(({ id, next_change: change }) => [id, change]));
     expect(data.find(({ id }) => id === MODEL)?.rates).toEqual({
-      ...{ input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75' },
+      input: '3',
+      output: '15',
+      cache_read: '0.3',
+      cache_write_5m: '3.75',
       cache_write_1h: '3.75',
     });
     // The first of its changes leaves the rates of this model as they are, so it is not shown.
     expect(next.get(MODEL)).toEqual({
       effective_from: '2099-01-01T00:00:00.000Z',
       rates: {
-        ...{ input: '4', output: '15', cache_read: '0.4', cache_write_5m: '5' },
+        input: '4',
+        output: '15',
+        cache_read: '0.4',
+        cache_write_5m: '5',
         cache_write_1h: '8',
       },
     });

@@ -9,11 +9,20 @@ const NONE = { cache_read: 0n, cache_write_5m: 0n, cache_write_1h: 0n };
 
 function differences(reported: bigint, paid = 1_000n): readonly string[] {
   const sum = (inputTokens: bigint) => ({
-    ...{ start: new Date('2026-11-26T00:00:00Z'), model, requests: 1 },
-    ...{ listPrice: 0n, writtenOff: 0n, fees: 0n, cost: 0n, costed: 0 },
+    start: new Date('2026-11-26T00:00:00Z'),
+    model,
+    requests: 1,
+    listPrice: 0n,
+    writtenOff: 0n,
+    fees: 0n,
+    cost: 0n,
+    costed: 0,
     usage: {
-      ...{ inputTokens, outputTokens: 0n, cacheReadInputTokens: 0n },
-      ...{ cacheCreationInputTokens: 0n, cacheCreation1hInputTokens: 0n },
+      inputTokens,
+      outputTokens: 0n,
+      cacheReadInputTokens: 0n,
+      cacheCreationInputTokens: 0n,
+      cacheCreation1hInputTokens: 0n,
     },
   });
   const day = '2026-11-26';
@@ -31,6 +40,7 @@ function differences(reported: bigint, paid = 1_000n): readonly string[] {
   return models.flatMap((each) => each.differences.map(({ item }) => item));
 }
 
+// F201
 it('a refusal that costs nothing is no difference, whether or not the report counts it', () => {
   expect([differences(1_000n), differences(101_000n)]).toEqual([[], []]);
   expect([differences(999n), differences(50_000n), differences(1_000n, 101_000n)]).toEqual([

@@ -100,6 +100,10 @@ function trickle(socket: Socket, text: string): void {
 }
 
 describe('connections', () => {
+  // F55: slow or idle connections: closed; other clients are answered meanwhile. Differs: 100
+  // connections of each of three kinds instead of 5,000, which a machine's limit on open files may
+  // not allow, and shorter timeouts. The test does not assert that other clients are not slowed
+  // down; all their answers were 200.
   it('that are silent, or slow in their head or body, are closed, and other clients are served', async () => {
     const { url, port } = await serveWith({});
     const head = [...HEAD, `Authorization: Bearer ${apiKey}`, 'Content-Length: 10000', '', ''];
@@ -128,6 +132,7 @@ describe('connections', () => {
     expect([...statuses]).toEqual([200]);
   });
 
+  // F55
   it('that are idle between requests are closed', async () => {
     const { port } = await serveWith({});
     const socket = await open(port);
@@ -135,6 +140,7 @@ describe('connections', () => {
     await closed(socket);
   });
 
+  // F73
   it('that declare a large body and send little of it use no memory for the rest', async () => {
     const { url, port } = await serveWith({});
     const declared = 30_000_000;
@@ -154,6 +160,7 @@ describe('connections', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(declared);
   });
 
+  // F55
   it('beyond the maximum are closed at once, and the open ones are served', async () => {
     const { port } = await serveWith({ maxConnections: 3, headersTimeoutMs: 60_000 });
     const welcome = [await open(port), await open(port), await open(port)];
@@ -185,8 +192,13 @@ describe('an upload', () => {
 
   const headOf = (path: string, length = body.length): string =>
     [
-      ...[`POST ${path} HTTP/1.1`, ...HEAD.slice(1), `Authorization: Bearer ${apiKey}`],
-      ...[`Content-Length: ${String(length)}`, 'Connection: close', '', ''],
+      `POST ${path} HTTP/1.1`,
+      ...HEAD.slice(1),
+      `Authorization: Bearer ${apiKey}`,
+      `Content-Length: ${String(length)}`,
+      'Connection: close',
+      '',
+      '',
     ].join('\r\n');
 
   /** @returns everything that the server answers */
@@ -210,6 +222,7 @@ describe('an upload', () => {
   const inPieces = (text: string, bytes: number): string[] =>
     text.match(new RegExp(`[^]{1,${String(bytes)}}`, 'g')) ?? [];
 
+  // F207: an upload that is slow, but makes progress: served, for up to `UPLOAD_MAX_S`.
   it('of a known key may take longer than a request, as long as it makes progress', async () => {
     const { port, finished } = await serveSlowly();
     const answer = await upload(port, headOf('/v1/messages'), inPieces(body, PIECE_BYTES));
@@ -218,6 +231,8 @@ describe('an upload', () => {
     expect(finished[0]!.durationMs).toBeGreaterThan(250);
   });
 
+  // F208: uploads that drip or stop, many at once, in any worker: 408 as JSON in the format of the
+  // endpoint, the same in the log; nothing is held.
   it.each([
     ['/v1/messages', { type: 'error', error: { type: 'timeout_error' } }],
     ['/v1/chat/completions', { error: { type: 'timeout_error', code: null } }],
@@ -241,6 +256,7 @@ describe('an upload', () => {
     },
   );
 
+  // F208
   it('that is not the body of a message, or of no known key, has one time in all', async () => {
     const { port, finished } = await serveSlowly();
     const links = await upload(port, headOf('/v1/dashboard/links'), inPieces(body, 1_024));
@@ -253,6 +269,7 @@ describe('an upload', () => {
     expect(refused).toMatch(/^HTTP\/1.1 401 /);
   });
 
+  // F209
   it('that becomes invalid is in the log with the status that its client got', async () => {
     const { port, finished } = await serveSlowly({ requestTimeoutMs: 60_000 });
     const head = headOf('/v1/messages').replace(
@@ -362,6 +379,7 @@ describe('a request with a malformed head or an ambiguous length', () => {
     ],
   ];
 
+  // F176
   it.each([
     ['messages', '/v1/messages', { type: 'error' }],
     ['chat completions', '/v1/chat/completions', { error: { code: null } }],
@@ -385,6 +403,8 @@ describe('a request with a malformed head or an ambiguous length', () => {
     }
   });
 
+  // F209: a request that Node answers itself, without a body that SDKs can read: JSON in the format
+  // of the endpoint, or the native one if it is not known.
   it.each([
     ['no Host', (path: string) => `POST ${path} HTTP/1.1\r\n\r\n`, 400, 'host: is missing'],
     [
@@ -424,6 +444,10 @@ describe('a request with a malformed head or an ambiguous length', () => {
     },
   );
 
+  // F56, F59
+  // F65: request smuggling, 14 shapes: one 400, connection closed.
+  // F176: a request that the HTTP parser refuses, or whose head is late or too large: JSON in the
+  // format of its endpoint, with a request id; the connection is closed.
   it.each(shapes)(
     'is refused once, and its connection is closed: %s',
     async (_what, headers, rest) => {

@@ -73,6 +73,7 @@ describe('the requests of a day', () => {
     ]),
   });
 
+  // F189: reads of the pages in the counts of traffic: only requests for models are counted.
   it('are added up over all processes since midnight, and never negative when a process ends', async () => {
     const metrics = (counts: Readonly<Record<string, number>>) =>
       [counter('gateway_requests_total', 'status', counts)] as unknown as WorkerMetrics;
@@ -230,6 +231,8 @@ describe('the details of a request', () => {
     );
   });
 
+  // F210: a customer quotes the id of a message, in any format: its request is found; by a customer
+  // only among its own.
   it('are found by the id that each format shows, and by a customer only if they are its own', async () => {
     const [owner, stranger] = [await gateway.createKey(), await gateway.createKey()];
     const usageOf = (id: string, { apiKey }: typeof owner) =>
@@ -256,6 +259,8 @@ describe('the details of a request', () => {
     }
   });
 
+  // F211: several requests whose messages have one id: 409 that names them; none is guessed, and no
+  // charge is booked under such an id.
   it('are not guessed if several requests have a message with one id', async () => {
     const { store } = gateway.running;
     const [mine, other] = [await gateway.createKey(), await gateway.createKey()];

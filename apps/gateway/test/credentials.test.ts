@@ -10,6 +10,8 @@ const both = (bearer: string, xApiKey: string) => ({
   'x-api-key': xApiKey,
 });
 
+// F204: one key in both headers: refused with a 400, unless the operator accepts it; two different
+// ones are always refused.
 it('one key in both headers is accepted only if the operator says so', () => {
   const { sameKeyInBothHeaders: byDefault } = readConfig({});
   expect(readCredential(both(KEY, KEY), 'x-api-key', byDefault)).toMatchObject({
@@ -25,6 +27,7 @@ it('one key in both headers is accepted only if the operator says so', () => {
   });
 });
 
+// F204
 it.each([
   [KEY, `${KEY}0`],
   [KEY, ''],

@@ -35,15 +35,46 @@ describe('a cell', () => {
 /** Texts with the characters that separate cells, quote them, begin formulas or hide. */
 const hostile = fc.string({
   unit: fc.constantFrom(
-    ...[',', ';', '\t', '\r', '\n', '"', "'", '|', ' ', '\u00a0', '\u3000'],
-    ...['=', '+', '-', '@', '\uff1d', '\uff0b', '\uff0d', '\uff20', '1', 'a', 'é', '🙂'],
-    ...['\u0000', '\u0085', '\u200b', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069', '\ufeff'],
+    ',',
+    ';',
+    '\t',
+    '\r',
+    '\n',
+    '"',
+    "'",
+    '|',
+    ' ',
+    '\u00a0',
+    '\u3000',
+    '=',
+    '+',
+    '-',
+    '@',
+    '\uff1d',
+    '\uff0b',
+    '\uff0d',
+    '\uff20',
+    '1',
+    'a',
+    'é',
+    '🙂',
+    '\u0000',
+    '\u0085',
+    '\u200b',
+    '\u200f',
+    '\u202a',
+    '\u202e',
+    '\u2066',
+    '\u2069',
+    '\ufeff',
   ),
   maxLength: 12,
 });
 const amount = fc.constantFrom('0', '-1', '-12.5', '0.00000000000001', '-0.10504');
 
 describe('for any texts, also as names of columns,', () => {
+  // F155: formulas, separators and invisible characters in names, also of metadata: refused at
+  // input or shown as text: same columns in each line, no formula.
   it('a table has the same cells in each line, no formula, and its amounts as numbers', () => {
     const tables = fc.uniqueArray(hostile, { minLength: 2, maxLength: 6 }).chain((columns) =>
       fc.record({
@@ -78,6 +109,7 @@ describe('for any texts, also as names of columns,', () => {
     );
   });
 
+  // F155
   it('metadata of a list of accounts adds one column for each name', () => {
     fc.assert(
       fc.property(
@@ -100,6 +132,7 @@ describe('for any texts, also as names of columns,', () => {
 });
 
 describe('a text from outside', () => {
+  // F155
   it.each(
     [
       '\u0000',

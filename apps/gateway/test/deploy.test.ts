@@ -11,6 +11,7 @@ import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 const ROOT = join(__dirname, '../../..');
+const CHART = 'deploy/helm/gateway';
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 let gateway: TestGateway;
@@ -63,6 +64,38 @@ describe('the files that start a gateway', () => {
     expect(set.filter((name) => !BY_NAME.has(name) && !others.test(name))).toEqual([]);
   });
 
+  it.each([['values.yaml'], ['templates/_helpers.tpl']])(
+    'name only variables that the gateway reads: the chart, %s',
+    (file) => {
+      const named = read(`${CHART}/${file}`).match(/\b[A-Z]{2,}(?:_[A-Z]+)+\b/g);
+      expect([...new Set(named)].filter((name) => !BY_NAME.has(name))).toEqual([]);
+      expect(named).toContain('DATABASE_URL');
+    },
+  );
+
+  it('the chart starts from the defaults of the gateway, except for a pod among others', () => {
+    // Pods are reached from other machines, are replaced, and stop while clients still come.
+    const ofPods = { HOST: '0.0.0.0', ADMIN_HOST: '0.0.0.0', REPLICAS: '2', DRAIN_DELAY_S: '5' };
+    const values = read(`${CHART}/values.yaml`);
+    const valueOf = (name: string) => new RegExp(`^${name}: '?([^'\n]*)'?$`, 'm').exec(values)?.[1];
+    const template = read(`${CHART}/templates/deployment.yaml`).replaceAll(
+      /{{-? if .*?end }}/gs,
+      '',
+    );
+    const set = [...template.matchAll(/name: ([A-Z_]+)(?:, |\n +)value: (.*?)(?: }|)$/gm)].map(
+      ([, name, value]): [string, string | undefined] => {
+        const named = /\.Values\.(\w+) (?:\||\.Values\.autoscaling\.enabled)/.exec(value!)?.[1];
+        return [name!, named === undefined ? value!.replaceAll('"', '') : valueOf(named)];
+      },
+    );
+    expect(set.map(([name]) => name)).toEqual(expect.arrayContaining(['WORKERS', 'REPLICAS']));
+    for (const [name, value] of set) {
+      expect([name, BY_NAME.get(name)?.schema.safeParse(value).success]).toEqual([name, true]);
+    }
+    const different = set.filter(([name, value]) => BY_NAME.get(name)?.default !== value);
+    expect(Object.fromEntries(different)).toEqual(ofPods);
+  });
+
   it('use the versions of Node and pnpm that the project uses', () => {
     const { devDependencies } = JSON.parse(read('package.json')) as {
       devDependencies: Record<string, string>;
@@ -73,6 +106,8 @@ describe('the files that start a gateway', () => {
     expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
   });
 
+  // F159: a setting that compose does not pass on, a pod without a network policy: compose passes
+  // on a whole file; each pod of the chart has a policy.
   it.each([['deploy/compose.yaml'], ['deploy/compose.replicas.yaml']])(
     'pass on every setting of a file, and set only those that belong to the containers: %s',
     (file) => {
@@ -85,6 +120,7 @@ describe('the files that start a gateway', () => {
     },
   );
 
+  // F159
   it('build an image without package managers', () => {
     const [, image = ''] = read('deploy/Dockerfile').split(/^FROM \$\{NODE_IMAGE\}$/m);
     for (const path of ['lib/node_modules', 'bin/npm', 'bin/npx', 'bin/corepack']) {
@@ -92,8 +128,9 @@ describe('the files that start a gateway', () => {
     }
   });
 
+  // F159
   it('have a network policy for the pods of each workload of the chart', () => {
-    const folder = 'deploy/helm/gateway/templates';
+    const folder = `${CHART}/templates`;
     const templates = readdirSync(join(ROOT, folder)).map((name) => read(`${folder}/${name}`));
     const policies = templates.filter((text) => text.includes('kind: NetworkPolicy')).join();
     const workloads = templates.filter((text) =>
@@ -127,7 +164,7 @@ it('the handbook says what to do for each alert', () => {
 
 it('the chart and the OpenAPI documents have the version of the gateway', () => {
   const { version } = JSON.parse(read('apps/gateway/package.json')) as { version: string };
-  expect(read('deploy/helm/gateway/Chart.yaml')).toContain(`\nappVersion: '${version}'\n`);
+  expect(read(`${CHART}/Chart.yaml`)).toContain(`\nappVersion: '${version}'\n`);
   for (const port of ['client', 'admin']) {
     const { info } = JSON.parse(read(`apps/gateway/openapi/${port}.json`)) as {
       info: { version: string };

@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { CeilingLimits } from '../src/config/upstream-target.js';
-import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
-import type { FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
+import { FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
 
 const MAX_WAIT_MS = 3_000;
 const KEY = { accountId: 'account', keyId: 'key' };
@@ -16,7 +15,7 @@ afterEach(() => {
 });
 
 function open(limits: Partial<CeilingLimits>): FairCeiling {
-  return createFairCeiling(
+  return new FairCeiling(
     { requestsPerMinute: undefined, tokensPerMinute: undefined, ...limits },
     { maxWaitMs: MAX_WAIT_MS, now: Date.now },
   );
@@ -66,6 +65,8 @@ function p99(waits: readonly number[]): number {
 }
 
 describe('three accounts', () => {
+  // F103: one key asks for more than its share: the others get theirs, within 10 % of equal, and
+  // wait briefly.
   it('get equal shares of the requests, however many each sends at once, and those that send few wait briefly', async () => {
     const ceiling = open({ requestsPerMinute: 600 });
     const greedy = drive(ceiling, { key: 'greedy', parallel: 100 });
@@ -86,6 +87,7 @@ describe('three accounts', () => {
     expect(Math.max(...greedy.waits)).toBeLessThanOrEqual(MAX_WAIT_MS);
   });
 
+  // F103
   it('get equal shares of the tokens, however large their requests are', async () => {
     const ceiling = open({ tokensPerMinute: 600_000 });
     const all = [
@@ -100,6 +102,8 @@ describe('three accounts', () => {
   });
 });
 
+// F171: many keys of one account wait at the ceiling of an upstream account: the account gets one
+// share; within it, its keys get equal shares.
 it('an account gains nothing by having more keys', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const single = drive(ceiling, { key: 'single', parallel: 10 });
@@ -111,6 +115,7 @@ it('an account gains nothing by having more keys', async () => {
   expect(Math.abs(single.passed / ofMany - 1)).toBeLessThan(0.1);
 });
 
+// F171
 it('the keys of an account share its part, however many requests each has waiting', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const account = 'account';

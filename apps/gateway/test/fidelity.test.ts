@@ -212,6 +212,7 @@ describe('a native response', () => {
     expect(Buffer.from(await response.arrayBuffer()).toString()).toBe(STREAM.toString());
   });
 
+  // F31
   it.each([400, 404, 409, 500, 503, 504, 529])(
     'with error status %i keeps its bytes and reveals no quota',
     async (status) => {

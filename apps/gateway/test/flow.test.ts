@@ -94,8 +94,13 @@ const START =
   event({
     type: 'message_start',
     message: {
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
-      ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      content: [],
+      model: 'm',
+      stop_reason: null,
+      usage: { input_tokens: 2, output_tokens: 1 },
     },
   }) + event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
 const DELTA = event({
@@ -212,6 +217,10 @@ describe.each([
   // and the response.
   ['responses', '/v1/responses', /"usage":\{"input_tokens".*\n\n$/, 5],
 ] as const)('a client of %s that does not read', (_dialect, path, end, copies) => {
+  // F40: client does not read: upstream waits: 1 MiB of 64 MiB buffered; eventually disconnected.
+  // Another 8 MB were in the operating system's buffers. The client is disconnected when the
+  // upstream has waited for 30 s in total, or when a complete response was not read at all for 2
+  // minutes; tested with 0.5 and 0.3 s.
   it('makes the upstream wait, costs little memory, and loses nothing once it reads', async () => {
     const { id, apiKey } = await gateway.createKey();
     serve = serveLongStream;
@@ -240,6 +249,9 @@ describe.each([
     });
   });
 
+  // F40
+  // F74: client pauses its reading repeatedly: the pauses are added up; disconnected, charged
+  // exactly. The pauses of one response may add up to 30 s; tested with 0.5 s.
   it.each([
     ['at all', false],
     ['except occasionally', true],
@@ -275,6 +287,9 @@ describe.each([
   ['chat.completions', '/v1/chat/completions'],
   ['responses', '/v1/responses'],
 ])('a client of %s that leaves', (_dialect, path) => {
+  // F39: client leaves at 1, 10, 50, 99 %: read to its end, charged exactly, lease held until then.
+  // Differs: if a response lasts for more than 2 hours after its client left, nothing is charged
+  // and the loss is counted, because there are no final counts to charge. Tested with 0.3 s.
   it.each([
     [1, 'by a reset'],
     [10, 'by closing'],
@@ -319,6 +334,7 @@ describe.each([
   );
 });
 
+// F40
 it('a client that does not read a plain response is eventually disconnected, and is charged', async () => {
   const { id, apiKey } = await gateway.createKey();
   Object.assign(gateway.running.appParts, { patience: { ...patience, clientStallMs: 300 } });
@@ -337,6 +353,9 @@ it('a client that does not read a plain response is eventually disconnected, and
 });
 
 describe('an endless response of the upstream', () => {
+  // F36: line that does not end: kept up to 32 MiB, cut off at 1 GiB; error event, no charge.
+  // F43: body without end, or compressed: 502; kept up to 64 MiB, cut off at 1 GiB, never
+  // decompressed.
   it.each([
     ['within a line', '', PIECE, 'too_large'],
     ['within a plain body', '{"id":"', PIECE, 'too_large'],
@@ -384,6 +403,7 @@ describe('an endless response of the upstream', () => {
     expect(await spentBy(id)).toBe(CHARGE);
   });
 
+  // F39
   it('for a client that has left is eventually cut off, and nothing is charged', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     const before = await unbilled('truncated');

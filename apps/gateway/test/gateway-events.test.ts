@@ -46,6 +46,8 @@ describe('a model that the provider retires', () => {
   const RETIRES = '2026-11-30T00:00:00Z';
   const at = (before: number): number => Date.parse(RETIRES) - before;
 
+  // F199: the provider retires a model of the price table: the log and an event say so a week
+  // before and on the day, once for all replicas.
   it('causes one event a week before and one on the day, from however many replicas', async () => {
     let nowMs = at(8 * DAY_MS);
     const models = defaultPriceTable().list();
@@ -70,6 +72,7 @@ describe('a model that the provider retires', () => {
     for (const replica of replicas) await replica.stop();
   });
 
+  // F199
   it('is reported again if the event could not be written', async () => {
     let isDown = true;
     const recordEvent = (event: NewEvent): Promise<void> =>

@@ -81,6 +81,7 @@ describe('createNativeInspector', () => {
     });
   });
 
+  // F66
   it.each<[string, unknown]>([
     ['max_tokens', '{"model":"m","max_tokens":9007199254740993,"messages":[1]}'],
     ['max_tokens', { ...base, max_tokens: 1e12 }],

@@ -31,6 +31,7 @@ const balanceReadStatuses = async (
 const served = (statuses: number[]): number => statuses.filter((status) => status === 200).length;
 
 describeWithIPv6('a gateway that listens on IPv6', () => {
+  // F85: clients over IPv6: served; a /64 counts as one, a mapped IPv4 address as itself.
   it('serves messages and chat completions, reports its address with brackets, and limits balance reads', async () => {
     gateway = await startTestGateway({ env: { HOST: '::1' } });
     expect(gateway.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
@@ -47,6 +48,7 @@ describeWithIPv6('a gateway that listens on IPv6', () => {
     expect(served(await balanceReadStatuses(gateway.url, apiKey, 35))).toBe(30);
   });
 
+  // F85
   it('counts an IPv4 client by its own address, separately from IPv6 clients', async () => {
     gateway = await startTestGateway({ env: { HOST: '::' } });
     const { port } = new URL(gateway.url);

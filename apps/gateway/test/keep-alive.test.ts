@@ -53,9 +53,14 @@ const UPSTREAM = [
   .join('');
 
 const settings = {
-  ...{ max_output_tokens: null, metadata: {}, parallel_tool_calls: true, temperature: null },
-  ...{ reasoning: { effort: null, summary: null }, text: { format: { type: 'text' as const } } },
-  ...{ tool_choice: 'auto' as const, top_p: null },
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  temperature: null,
+  reasoning: { effort: null, summary: null },
+  text: { format: { type: 'text' as const } },
+  tool_choice: 'auto' as const,
+  top_p: null,
 };
 const FORMATS: readonly (readonly [name: string, make: () => ResponseFormat])[] = [
   ['messages', () => nativeFormat],
@@ -124,7 +129,12 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
   }
   const report = relay(
     {
-      ...{ requestId: 'req_1', keyId: 'k', isModelOpen: false, unknownMembers: [], prices, format },
+      requestId: 'req_1',
+      keyId: 'k',
+      isModelOpen: false,
+      unknownMembers: [],
+      prices,
+      format,
       price: prices.find('claude-opus-5')!,
       upstream: {
         send: (...args: never[]) => void send(...(args as [never, never])),
@@ -137,7 +147,9 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       store: { settle: () => passed(settleMs).then(() => settled) },
       refusals: { answered: () => undefined },
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
-      ...{ overdraft: 'bounded', now: Date.now, patience },
+      overdraft: 'bounded',
+      now: Date.now,
+      patience,
     } as unknown as RelayParts,
   );
   let isOver = false;
@@ -171,6 +183,11 @@ const course = fc
     return { pieces, settleMs };
   });
 
+// F37
+// F174: silence of any length, anywhere in a stream of any format: never more than 15 s without
+// bytes; without the pings, the same bytes.
+// F175: a charge that takes long at the end of a stream: kept alive; the last events follow with
+// the numbers that come next.
 it.each(FORMATS)(
   'a stream is never silent for longer than 15 s, whatever the upstream and the ledger do: %s',
   async (name, make) => {
@@ -191,6 +208,8 @@ it.each(FORMATS)(
   },
 );
 
+// F173: an upstream that is silent in a Responses stream; Codex: `keepalive` events with numbers
+// without gaps.
 it('a Responses stream gets events with numbers, because Codex discards comments', async () => {
   const [start, rest] = [UPSTREAM.indexOf('event: content_block_delta'), UPSTREAM.length];
   const bytes = Buffer.from(UPSTREAM);
@@ -203,6 +222,7 @@ it('a Responses stream gets events with numbers, because Codex discards comments
   expect(text).not.toMatch(/^:/m);
 });
 
+// F174
 it.each([
   ['messages', Anthropic],
   ['messages', Anthropic0],
@@ -251,10 +271,12 @@ function expectConsecutive(text: string): void {
   expect(numbers).toEqual(numbers.map((_, index) => index));
 }
 
+// F174
 it('a ping never falls into an event of which a part was passed on', async () => {
   const head = UPSTREAM.slice(0, UPSTREAM.indexOf('event: content_block_start'));
   const large = {
-    ...{ type: 'content_block_start', index: 0 },
+    type: 'content_block_start',
+    index: 0,
     content_block: { type: 'text', text: 'x'.repeat(3_000_000) },
   };
   const event = `event: content_block_start\ndata: ${JSON.stringify(large)}\n\n`;

@@ -206,6 +206,8 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
       return { sent: sent?.content, notes };
     }
 
+    // F235: a chat client returns the text of the thinking before a call, without its signature:
+    // the signed blocks, which the gateway kept for this key, are sent in its place.
     it.each([{ stream: false }, { stream: true }])(
       'is sent upstream if the client sends its text back: %j',
       async (form) => {
@@ -214,6 +216,8 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
       },
     );
 
+    // F236: the kept blocks are gone, belong to another key, have no room or cannot be read: the
+    // request is served; its note says that the thinking was dropped.
     it('is dropped for another key, and after `store: false`', async () => {
       const dropped = { sent: answer.slice(1), notes: 'messages[1].reasoning_content dropped' };
       const other = clientOf(gateway, (await gateway.createKey()).apiKey);
@@ -241,6 +245,8 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     expect(continued.input_tokens).toBeGreaterThan(alone.input_tokens);
   });
 
+  // F222: a request continues a response that was never kept, expired, or is another key's: 400
+  // `previous_response_not_found`; nothing is sent upstream.
   it('a response can be read and deleted by the key that made it, and by no other', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'Hi' });
     expect(await client.responses.retrieve(first.id)).toEqual(first);
@@ -279,6 +285,7 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
+  // F227: a key is revoked or an account erased: its kept responses are forgotten.
   it('a key that is revoked, or whose account is erased, leaves nothing behind', async () => {
     const { responses } = gateway.running.appParts;
     for (const end of ['revokeKey', 'eraseAccount'] as const) {
@@ -326,6 +333,8 @@ describe('with too little memory', () => {
   });
   afterAll(() => gateway.stop());
 
+  // F224: there is no room to keep a response: it says `store: false`; it is made and charged as
+  // usual.
   it('a response that cannot be kept says so', async () => {
     const { responses } = gateway.running.appParts;
     const { account_id: accountId } = await gateway.call('showKey', {
@@ -345,6 +354,8 @@ describe('with too little memory', () => {
     expect(responses!.pending.reservedBytes).toBe(0);
   });
 
+  // F225: a small body continues a large conversation: both together are limited and reserved as
+  // one body, before the conversation is read.
   it('a body and the conversation that it continues are together limited as one body is', async () => {
     const input = 'x'.repeat(12_000);
     const first = await client.responses.create({ model: MODEL, input });
@@ -356,6 +367,9 @@ describe('with too little memory', () => {
 });
 
 describe('while Redis cannot be reached', () => {
+  // F236
+  // F226: Redis goes away: responses are made but not kept; what needs one is refused with 503, and
+  // not charged.
   it('responses are made but not kept, and what needs one is refused with 503 until Redis is back', async () => {
     const link = await openRedisLink(redis);
     const gateway = await startTestGateway({

@@ -8,6 +8,8 @@ const MOST = 100;
 describePayments((bench) => {
   const { newCustomer, dashboard } = bench;
 
+  // F145: 50 creations of keys at once, with room for one; the creation that filled the account is
+  // repeated: one is created, the others get 400; the repetition is a replay.
   it('fifty creations at once, when one more key is allowed, create one', async () => {
     const { gateway } = bench;
     const { id, apiKey, accountId } = await newCustomer('1');

@@ -47,6 +47,7 @@ describe('a key', () => {
     await expect(gateway.call('topUp', { ...topUp, amount_usd: '2' })).rejects.toThrow(/top_up_id/);
   });
 
+  // F21: balance 0; balance 10^-14 USD: 401; served.
   it('with a balance of 0 is refused, and with 10^-14 USD it is served', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: undefined });
     for (const post of [postMessages, postChat]) {
@@ -89,6 +90,7 @@ describe('a key', () => {
 });
 
 describe('a charge', () => {
+  // F66
   it('is the same to the last digit in the headers, the balance and the usage of the request', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
@@ -123,6 +125,7 @@ describe('a charge', () => {
     expect(shown).toMatchObject({ spent_usd: charge, balance_usd: left });
   });
 
+  // F22: usage of zero tokens: an entry of 0, balance and state unchanged.
   it('of zero is an entry like any other, and does not change the balance', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     for (const post of [postMessages, postChat]) {
@@ -181,6 +184,7 @@ describe('a charge', () => {
   });
 });
 
+// F24: 10^7 tokens at 1,000 USD/M; 10^9 USD: exactly 10,000 USD; every digit printed.
 it('a balance of 10^9 USD and a charge of 10,000 are exact to the last digit', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-prices-'));
   const priceTable = join(directory, 'prices.json');

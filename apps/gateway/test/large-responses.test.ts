@@ -50,8 +50,13 @@ function event(data: Event, lines = `event: ${data.type}\n`): string {
 const START = event({
   type: 'message_start',
   message: {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
-    ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [],
+    model: 'm',
+    stop_reason: null,
+    usage: { input_tokens: 2, output_tokens: 1 },
   },
 });
 const END = [
@@ -105,6 +110,8 @@ describe.each([
     return { id, status: response.status, text: await response.text() };
   }
 
+  // F141: one event of a stream is larger than 32 MiB: charged; passed on if it is content, else
+  // the stream ends in error.
   it.each(sizes)(
     'a native stream with a content event of %i MiB is passed on as it is, and charged',
     async (mebibytes) => {
@@ -116,6 +123,7 @@ describe.each([
     },
   );
 
+  // F141
   it.each(dialects)(
     '%s: a stream with an event that is too large to pass on ends with an error, and is charged',
     async (dialect) => {
@@ -130,13 +138,18 @@ describe.each([
     },
   );
 
+  // F142: a plain response is larger than 64 MiB: charged; the client gets a 502 that says so.
   it.each(dialects)(
     '%s: a plain response that is too large to pass on becomes an error that says so, and is charged',
     async (dialect) => {
       const message = {
-        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm' },
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
         content: [documentOf(OVER_32), documentOf(OVER_32)],
-        ...{ stop_reason: 'end_turn', usage: { input_tokens: 2, output_tokens: 3 } },
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 2, output_tokens: 3 },
       };
       pieces = [JSON.stringify(message)];
       const { id, status, text } = await ask(dialect, false);

@@ -28,6 +28,8 @@ describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) 
     await cluster?.stop();
   });
 
+  // F44: concurrency + 1 at once: exactly the concurrency is admitted; then 429 with a wait of at
+  // least 1 s, not charged.
   it('admit exactly as many parallel requests as the concurrency; one more is refused, not charged, and served after the wait', async () => {
     const upstream = await startGatedUpstream();
     const gated = await start({ UPSTREAM_URL: upstream.url });
@@ -64,6 +66,8 @@ describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) 
     await upstream.close();
   });
 
+  // F167: a holder creates keys, uses them and revokes them while requests run: at most
+  // `ACCOUNT_CONCURRENCY` in flight; 429 for the rest; the debt is bounded.
   it('bound what an account has in flight, however many keys its holder creates and revokes meanwhile', async () => {
     const upstream = await startGatedUpstream();
     const gated = await start({ UPSTREAM_URL: upstream.url, ACCOUNT_CONCURRENCY: '5' });
@@ -122,6 +126,7 @@ describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) 
     await upstream.close();
   });
 
+  // F45
   it('admit exactly the burst, in messages and chat completions together, and one more request after the wait', async () => {
     const send = (apiKey: string, count: number): Promise<Response[]> =>
       Promise.all(
@@ -212,6 +217,8 @@ describe('counting tokens', () => {
     (await Promise.all(requests)).map(({ status }) => status);
   const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make);
 
+  // F82: tokens counted many times at once: token counts have their own limits: four times the
+  // key's.
   it('uses no permit of the limit of messages, and is served when all permits of that limit are used', async () => {
     const { apiKey } = await gateway.createKey({ burst: 2, requests_per_minute: 1 });
     expect(await statusesOf(times(4, () => count(apiKey)))).toEqual([200, 200, 200, 200]);
@@ -230,6 +237,7 @@ describe('counting tokens', () => {
     return client;
   }
 
+  // F82
   it('uses no lease of the limit of messages, and is served while all leases of that limit are held', async () => {
     const { apiKey } = await gateway.createKey({ concurrency: 1 });
     await startUpload(apiKey, '/v1/messages');
@@ -237,6 +245,7 @@ describe('counting tokens', () => {
     expect((await count(apiKey)).status).toBe(200);
   });
 
+  // F82
   it('is limited to four times the burst and four times the concurrency of the key', async () => {
     const bursts = await gateway.createKey({ burst: 3, requests_per_minute: 1 });
     const statuses = await statusesOf(times(15, () => count(bursts.apiKey)));
@@ -264,6 +273,8 @@ describe('counting tokens', () => {
 });
 
 describe('the limit of the balance endpoint', () => {
+  // F47: 31st balance read in a minute: 429; 30 in any minute; reads with a refused key are
+  // counted.
   it('admits 30 reads a minute from one client address and refuses the 31st, whichever keys are sent', async () => {
     const gateway = await startTestGateway();
     const { apiKey } = await gateway.createKey();
@@ -288,6 +299,7 @@ describe('the limit of the balance endpoint', () => {
     await gateway.stop();
   });
 
+  // F48: 1,000 forged addresses; 1,000 of one /64: 30 of each are answered.
   it('counts a client by its own address, not by those that it claims, and a /64 network as one client', async () => {
     const gateway = await startTestGateway({ env: { TRUST_PROXY: '1' } });
     const { apiKey } = await gateway.createKey();

@@ -117,7 +117,10 @@ describe('with PRICES=list', () => {
   it('records why a rate applies, and the fees; a remark is left out if there is a price', async () => {
     const { id, apiKey } = await gateway.createKey();
     const usage = {
-      ...{ input_tokens: 1_000, output_tokens: 100, speed: 'fast', inference_geo: 'us' },
+      input_tokens: 1_000,
+      output_tokens: 100,
+      speed: 'fast',
+      inference_geo: 'us',
       server_tool_use: { web_search_requests: 10 },
     };
     gateway.simulator.script({ usage });
@@ -217,8 +220,12 @@ describe('with PRICES=list', () => {
     const { id } = await gateway.createKey();
     const counts = { cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
     const charge = {
-      ...{ request_id: 'req_lost', key_id: id, model: OPUS, ...counts },
-      ...{ input_tokens: 1_000, output_tokens: 100 },
+      request_id: 'req_lost',
+      key_id: id,
+      model: OPUS,
+      ...counts,
+      input_tokens: 1_000,
+      output_tokens: 100,
       pricing: {
         terms: { speed: 'fast', inference_geo: 'us' },
         fees: [{ what: 'web_search_requests', units: 10 }],
@@ -265,7 +272,9 @@ describe('the charge bound of a request at the prices of the list', () => {
   const boundOf = (model: string, more: object = {}) => {
     const body = Buffer.from(
       JSON.stringify({
-        ...{ model, max_tokens: 1_000, messages: [{ role: 'user', content: 'Hello' }] },
+        model,
+        max_tokens: 1_000,
+        messages: [{ role: 'user', content: 'Hello' }],
         ...more,
       }),
     );

@@ -45,6 +45,7 @@ describe('GET /v1/models', () => {
     expect(idsOf({ body })).toEqual(ids);
   });
 
+  // F83: list of models in pages: each model once, from either end.
   it.each([1, 2, 5, 1000])(
     'pages forward through all models in pages of %i, each model once',
     async (limit) => {
@@ -173,10 +174,12 @@ describe('GET /v1/models', () => {
     expect((await catalogue(only.apiKey)).map(({ slug }) => slug)).toEqual([ids[1]]);
   });
 
+  // F200
   it('offers no model for verified organizations', () => {
     expect(ids.filter((id) => id.includes('mythos'))).toEqual([]);
   });
 
+  // F83
   it.each([
     ['?lifecycle=gone', 'lifecycle.0', /^lifecycle\.0: /],
     ['?limit=0', 'limit', /^limit: must be at least 1$/],

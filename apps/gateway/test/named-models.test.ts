@@ -41,6 +41,9 @@ describe('a key that may use one model', () => {
   const advisor = (model: string) => [{ type: 'advisor_20260301', name: 'advisor', model }];
   const content = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
 
+  // F136: a key names a model that it may not use, or that has no price, as a fallback, as an
+  // advisor or in any other place: 403 or 404 with the path of the member; nothing is sent
+  // upstream.
   it.each([
     ['model', { model: DEAR }],
     ['fallbacks.0.model', { fallbacks: [{ model: DEAR }] }],
@@ -68,6 +71,7 @@ describe('a key that may use one model', () => {
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
+  // F136
   it.each([
     ['twice, the first allowed', `[{"model":"${CHEAP}","model":"${DEAR}"}]`],
     ['twice, the last allowed', `[{"model":"${DEAR}","model":"${CHEAP}"}]`],
@@ -106,6 +110,7 @@ describe('a key that may use one model', () => {
     expect(preparation).toMatchObject({ models: [{ path: 'model', model: CHEAP }] });
   });
 
+  // F136
   it('gets 404 for one without a price, wherever it is named', async () => {
     for (const more of [{ fallbacks: [{ model: UNHEARD }] }, { tools: advisor(UNHEARD) }]) {
       const response = await postMessages(gateway, key.apiKey, asking(more));
@@ -136,6 +141,7 @@ function prepare(
   return PREPARERS[overdraft]({ format, body: bytes, hasLongContext: false }, NO_LIMITS);
 }
 
+// F136
 it('a model is found at any place that is not free-form data', () => {
   const names = fc.constantFrom(
     'fallbacks',
@@ -160,6 +166,7 @@ it('a model is found at any place that is not free-form data', () => {
   );
 });
 
+// F136
 it.each(['chat.completions', 'responses'] as const)(
   'a translated request (%s) names one model, whatever the client adds',
   (format) => {
@@ -208,6 +215,8 @@ describe('with OVERDRAFT=none', () => {
     return preparation.chargeBound!;
   };
 
+  // F138: with `OVERDRAFT=none`, a request names several models: the hold covers each of them; a
+  // request that leaves the choice to the provider is refused.
   it('the hold covers each model that may answer, with the most that it may write', () => {
     const alone = boundOf({ model: DEAR });
     const both = boundOf({ fallbacks: [{ model: DEAR }] });
@@ -218,6 +227,7 @@ describe('with OVERDRAFT=none', () => {
     expect(longer).toBeGreaterThanOrEqual(both + more);
   });
 
+  // F138
   it('a request that leaves the model to the provider has no bound', () => {
     expect(prepare(asking({ fallbacks: 'default' }), { overdraft: 'none' })).toMatchObject({
       refusal: { status: 400, param: 'fallbacks' },
@@ -227,8 +237,10 @@ describe('with OVERDRAFT=none', () => {
 
 describe('the tokens of a response', () => {
   const attempt = (type: string, model: string | null, input: number, output: number) => ({
-    ...{ type, model },
-    ...{ input_tokens: input, output_tokens: output },
+    type,
+    model,
+    input_tokens: input,
+    output_tokens: output,
   });
   const allow = { fallbacks: [{ model: DEAR }] };
 
@@ -286,6 +298,8 @@ describe('the tokens of a response', () => {
   }
 
   describe.each([false, true])('streamed: %s', (stream) => {
+    // F137: a fallback or another model than that of the request makes the tokens: they are charged
+    // at the rates of that model; those of a model without a price are set aside.
     it.each([
       [
         'a fallback that the iterations name',
@@ -339,10 +353,12 @@ describe('the tokens of a response', () => {
       expect(spent).toBe(formatUsd(total));
     });
 
+    // F137
     it('by a model without a price are set aside, not charged and not free', async () => {
       const { quarantined } = await gateway.call('auditLedger', {});
       const usage = {
-        ...{ input_tokens: 10, output_tokens: 100_000 },
+        input_tokens: 10,
+        output_tokens: 100_000,
         iterations: [attempt('fallback_message', UNHEARD, 10, 100_000)],
       };
       for (const each of [usage, { input_tokens: 10, output_tokens: 100_000 }]) {
@@ -356,7 +372,8 @@ describe('the tokens of a response', () => {
 
     it('of a request that names one model are charged at its rates, whatever the response calls it', async () => {
       const usage = {
-        ...{ input_tokens: 10, output_tokens: 20 },
+        input_tokens: 10,
+        output_tokens: 20,
         iterations: [attempt('message', `${CHEAP}-internal`, 10, 20)],
       };
       const { entries } = await answered({}, { model: `${CHEAP}-internal`, stream, usage });

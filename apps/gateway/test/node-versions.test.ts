@@ -50,8 +50,19 @@ describe('the versions of Node under test', () => {
 
 describe('isSupportedNode', () => {
   it.each([
-    ...['16.20.2', '20.20.2', '22.9.0', '22.18.99', '22.19.0', '22.19.1', '22.100.0'],
-    ...['23.0.0', '23.99.0', '24.0.0', '24.21.0', '25.0.0', '100.0.0'],
+    '16.20.2',
+    '20.20.2',
+    '22.9.0',
+    '22.18.99',
+    '22.19.0',
+    '22.19.1',
+    '22.100.0',
+    '23.0.0',
+    '23.99.0',
+    '24.0.0',
+    '24.21.0',
+    '25.0.0',
+    '100.0.0',
   ])('accepts or refuses %s as semver does', (version) => {
     expect(isSupportedNode(version, engines.node)).toBe(satisfies(version, engines.node));
   });

@@ -25,6 +25,7 @@ const actionsOn = async (key_id: string) =>
   (await gateway.call('listTrail', { key_id })).data.map(({ action, actor }) => [action, actor]);
 
 describe('a repeated change of a key', () => {
+  // F130
   it('rotates the key once and keeps its grace period, for operators and for clients', async () => {
     const manager = await gateway.createKey({ scope: 'manage' });
     const { account_id } = await gateway.call('showKey', { key_id: manager.id });

@@ -208,8 +208,13 @@ describe('what the gateway answers', () => {
       idempotency_key: 'openapi',
     });
     await call('createKey', {
-      ...{ name: 'one', balance_usd: '10', models: [MODEL], metadata: { plan: 'pro' } },
-      ...{ cap_day_usd: '5', expires_at: '2099-01-01T00:00:00Z', idempotency_key: 'openapi' },
+      name: 'one',
+      balance_usd: '10',
+      models: [MODEL],
+      metadata: { plan: 'pro' },
+      cap_day_usd: '5',
+      expires_at: '2099-01-01T00:00:00Z',
+      idempotency_key: 'openapi',
     });
     const key_id = key.id;
     const { account_id } = key;
@@ -219,15 +224,24 @@ describe('what the gateway answers', () => {
     await response.text();
     await call('topUp', { key_id, top_up_id: 'o-1', amount_usd: '1', note: 'by hand' });
     await call('topUpAccount', {
-      ...{ account_id, top_up_id: 'o-2', amount_usd: '1', source: 'promotional' },
+      account_id,
+      top_up_id: 'o-2',
+      amount_usd: '1',
+      source: 'promotional',
       expires_at: '2099-01-01T00:00:00Z',
     });
     await call('adjustBalance', {
-      ...{ account_id, adjustment_id: 'o-3', amount_usd: '-1', reason: 'refund' },
+      account_id,
+      adjustment_id: 'o-3',
+      amount_usd: '-1',
+      reason: 'refund',
       reference: 'invoice 7',
     });
     await call('transfer', {
-      ...{ account_id, to_account_id: other.id, transfer_id: 'o-4', amount_usd: '1' },
+      account_id,
+      to_account_id: other.id,
+      transfer_id: 'o-4',
+      amount_usd: '1',
     });
     const month = new Date().toISOString().slice(0, 7);
     const range = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' };
@@ -257,8 +271,11 @@ describe('what the gateway answers', () => {
     await call('compareWitness', {
       usages: [
         {
-          ...{ request_id, input_tokens: 1, output_tokens: 1 },
-          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+          request_id,
+          input_tokens: 1,
+          output_tokens: 1,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
         },
       ],
     });
@@ -288,12 +305,22 @@ describe('what the gateway answers', () => {
     await call('rechargeUsages', {
       charges: [
         {
-          ...{ request_id: 'req_lost', key_id, model: MODEL, input_tokens: 1, output_tokens: 1 },
-          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+          request_id: 'req_lost',
+          key_id,
+          model: MODEL,
+          input_tokens: 1,
+          output_tokens: 1,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
         },
         {
-          ...{ request_id, key_id, model: 'nothing', input_tokens: 1, output_tokens: 1 },
-          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+          request_id,
+          key_id,
+          model: 'nothing',
+          input_tokens: 1,
+          output_tokens: 1,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
         },
       ],
     });
@@ -393,7 +420,8 @@ describe('what the gateway answers', () => {
     }
     const topUps = '/v1/dashboard/top-ups';
     const started = await call('startTopUp', topUps, {
-      ...{ body: { amount_usd: '20' }, headers: { 'idempotency-key': 'o-7' } },
+      body: { amount_usd: '20' },
+      headers: { 'idempotency-key': 'o-7' },
     });
     const notified = await pay(started['url']);
     check('takeStripeNotification', endpoint('takeStripeNotification'), await notified.json());

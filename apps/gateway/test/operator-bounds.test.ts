@@ -10,7 +10,10 @@ describePayments((bench) => {
     const { call } = bench.gateway;
     const { id: accountId } = await call('createAccount', { name: 'team', balance_usd: '100' });
     const manager = await call('createKey', {
-      ...{ name: 'lead', account_id: accountId, scope: 'manage', concurrency: 50 },
+      name: 'lead',
+      account_id: accountId,
+      scope: 'manage',
+      concurrency: 50,
     });
     const member = await call('createKey', { name: 'member', account_id: accountId, ...given });
     const send = (method: 'POST' | 'PATCH', path: string, body: object = {}) =>
@@ -27,6 +30,9 @@ describePayments((bench) => {
 
   const REFUSED = { status: 403, json: { error: { code: 'set_by_operator' } } };
 
+  // F150: a key with the scope manage resumes a key that an operator suspended, or raises or
+  // removes what an operator set: 403 `set_by_operator`, nothing changed; it may make the values
+  // stricter, and go back to the operator's.
   it('a key that an operator suspended is resumed by operators only, whoever suspended it first', async () => {
     const { call } = bench.gateway;
     for (const first of ['operator', 'holder'] as const) {
@@ -79,6 +85,7 @@ describePayments((bench) => {
     { ...SET, cap_week_usd: null, cap_month_usd: null },
   ];
 
+  // F150
   it.each(['at the creation', 'later'])(
     'caps, models and an expiry that an operator sets %s are bounds for the holder',
     async (when) => {
@@ -106,6 +113,7 @@ describePayments((bench) => {
     },
   );
 
+  // F150
   it('limits that an operator lowered are not raised by a key with higher ones', async () => {
     const { call } = bench.gateway;
     const member = await newAccount();

@@ -73,6 +73,9 @@ describe.each([
     expect(sentLimits()).toEqual([128_000]);
   });
 
+  // F234: with `OVERDRAFT=none`, a client that cannot state a limit has too little for the model's
+  // own limit: it gets a limit that half of the free balance covers; below 4,096 tokens, a 402 that
+  // names the price of those.
   it.each([null, undefined])('gets a limit that half of the balance covers (%s)', async (none) => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.5' });
     const response = await post(gateway, apiKey, unlimited({ max_tokens: none }));
@@ -89,6 +92,7 @@ describe.each([
     expect(await balanceOf(id)).toBe(parseUsd('0.5') + parseUsd(charged!.amount_usd));
   });
 
+  // F234
   it('leaves something to a request beside it, down to the least useful limit', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.25' });
     // Long enough for the others to be admitted meanwhile, also on a busy machine.
@@ -107,6 +111,7 @@ describe.each([
     expect(least).toBe(4_096);
   });
 
+  // F234
   it('is refused for what the least useful limit costs, and not sent, if the balance is lower', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.05' });
     const response = await post(gateway, apiKey, unlimited());
@@ -115,6 +120,7 @@ describe.each([
     const [, worst] = /may cost up to (\S+) USD, and the balance is 0.05 USD/.exec(message)!;
     expect(parseUsd(worst!)).toBeGreaterThan(4_096n * perToken);
     expect(parseUsd(worst!)).toBeLessThan(4_096n * perToken + parseUsd('0.02'));
+    expect(message).toContain(`set ${member} below 4096, the least that the gateway chooses`);
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
@@ -140,7 +146,7 @@ describe('a request that the balance might not cover', () => {
     const { error } = await native.json();
     expect(error.type).toBe('billing_error');
     const [, worst, balance, shortfall] =
-      /up to (\S+) USD, and the balance is (\S+) USD: (\S+) USD short; lower max_tokens, shorten/.exec(
+      /up to (\S+) USD, and the balance is (\S+) USD: (\S+) USD short; lower max_tokens \(or let the gateway lower it: x-gateway-lower-max-tokens: true\), shorten/.exec(
         error.message,
       )!;
     expect(balance).toBe('0.01');
@@ -294,6 +300,8 @@ describe('a hold', () => {
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });
 
+  // F67: response costs more than was set aside: charged up to the balance, the rest written off;
+  // then 401.
   it('that is too small for the charge: the balance is charged, the rest is written off, and the key is exhausted', async () => {
     // The input costs 3 USD per million tokens; the 1,000,000 output tokens cost 15 USD.
     const listPrice = (inputTokens: number) =>
@@ -334,6 +342,7 @@ describe('a hold', () => {
     expect(parseUsd(audit.written_off_usd)).toBe(writtenOff);
   });
 
+  // F67
   it('that is too small for the charge exhausts the key until it is credited, even if a larger hold is released later', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
     gateway.simulator.script({ eventDelayMs: 50 });

@@ -31,17 +31,24 @@ describePayments((bench) => {
     const run = () => payments().autoTopUp.runDue();
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
-    async function changeAttempt(accountId: string, change: object) {
+    type Data = NonNullable<
+      Awaited<ReturnType<ReturnType<typeof payments>['autoTopUp']['find']>>
+    >['data'];
+    async function changeOrder(accountId: string, by: (data: Data) => object) {
       const { version, data, balanceBelow } = (await payments().autoTopUp.find(accountId))!;
       await bench.gateway.running.store.writeDocument({
         kind: 'auto_top_up',
         id: accountId,
         accountId,
         version,
-        data: { ...data, attempt: { ...data.attempt, ...change } },
+        data: { ...data, ...by(data) },
         balanceBelow,
       });
     }
+    const changeAttempt = (accountId: string, change: object) =>
+      changeOrder(accountId, ({ attempt }) => ({ attempt: { ...attempt, ...change } }));
+    const endPause = (accountId: string) =>
+      changeOrder(accountId, ({ used }) => ({ used: { ...used, last_at: minutesAgo(11) } }));
     const spend = async (accountId: string, amount: string) => {
       const adjustment = {
         account_id: accountId,
@@ -54,6 +61,7 @@ describePayments((bench) => {
       });
     };
 
+    // F110: two replicas see the same low balance: one charge.
     it('charges the saved method once when the balance is low, however many replicas check it', async () => {
       const saver = await newSaver('10');
       await run();
@@ -78,14 +86,88 @@ describePayments((bench) => {
         await run();
         expect(await balanceOf(saver.accountId)).toBe(balance);
         await spend(saver.accountId, '-24');
+        await endPause(saver.accountId);
       }
       const thrifty = await newSaver('1', { max_per_day: 9, max_per_month_usd: '49.99' });
       await run();
       await spend(thrifty.accountId, '-24');
+      await endPause(thrifty.accountId);
       await run();
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
+    // F112
+    it('pauses after each charge, so that a balance that stays low causes no burst', async () => {
+      const saver = await newSaver('1');
+      await spend(saver.accountId, '-101');
+      const before = intents();
+      const others = 'DATABASE_URL' in bench.env ? [await bench.startReplica()] : [];
+      const gateways = [bench.gateway, ...others];
+      for (let n = 0; n < 6; n += 1) {
+        await gateways[n % gateways.length]?.running.appParts.payments?.autoTopUp.runDue();
+      }
+      for (const other of others) await other.stop();
+      expect(intents() - before).toBe(1);
+      expect(await balanceOf(saver.accountId)).toBe('-75');
+      await endPause(saver.accountId);
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('-50');
+      // An order that a person places again need not wait.
+      await put(saver.apiKey, { ...order, max_per_day: 9 });
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('-25');
+    });
+
+    it('pays up to a target, in whole cents and within the limits of one payment', async () => {
+      const target = { amount_usd: undefined, target_usd: '40' };
+      const saver = await newSaver('3.00000000000001', target);
+      expect((await dashboard(saver.apiKey, 'auto-top-up')).json).toMatchObject({
+        amount_usd: null,
+        target_usd: '40',
+      });
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('40.00000000000001');
+      // A target close to the balance still costs the smallest payment.
+      await put(saver.apiKey, { ...order, ...target, threshold_usd: '39', max_per_day: 9 });
+      await spend(saver.accountId, '-1.5');
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('43.50000000000001');
+      expect(bench.stripe.netCentsOf(saver.accountId)).toBe(3_700 + 500);
+    });
+
+    it('waits longer after each charge that does not reach the provider, on all replicas together', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setDown(true);
+      await run();
+      const tries = async () => (await payments().autoTopUp.find(saver.accountId))!.data.attempt;
+      // The waits double: 1.5, 3 and 6 minutes, up to an hour.
+      for (const [n, [early, due]] of (
+        [
+          [1.4, 1.6],
+          [2.9, 3.1],
+          [5.9, 6.1],
+        ] as const
+      ).entries()) {
+        const since = n === 0 ? 'started_at' : 'tried_at';
+        await changeAttempt(saver.accountId, { [since]: minutesAgo(early) });
+        await run();
+        expect(await tries()).toMatchObject({ tries: n });
+        await changeAttempt(saver.accountId, { [since]: minutesAgo(due) });
+        await Promise.all([run(), run(), run()]);
+        expect(await tries()).toMatchObject({ tries: n + 1 });
+      }
+      await changeAttempt(saver.accountId, { tries: 40, tried_at: minutesAgo(59) });
+      await run();
+      expect(await tries()).toMatchObject({ tries: 40 });
+      await changeAttempt(saver.accountId, { tried_at: minutesAgo(61) });
+      bench.stripe.setDown(false);
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('26');
+      expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
+    });
+
+    // F112: an automatic charge is declined: no further charges until the customer places the order
+    // again.
     it('that is declined stops until the customer orders it again', async () => {
       const saver = await newSaver('1');
       bench.stripe.setCard(saver.method, 'declines');
@@ -102,6 +184,8 @@ describePayments((bench) => {
       expect(await balanceOf(saver.accountId)).toBe('26');
     });
 
+    // F111: the response to an automatic charge is lost: Stripe is asked whether it charged; if
+    // not, repeated under the same id.
     it('whose response is lost charges the method once, and credits the account once', async () => {
       const saver = await newSaver('1');
       bench.stripe.setDown(true);
@@ -113,6 +197,7 @@ describePayments((bench) => {
       await changeAttempt(saver.accountId, { started_at: minutesAgo(10) });
       bench.stripe.dropNext('/v1/payment_intents', 'before');
       await run();
+      await changeAttempt(saver.accountId, { tried_at: minutesAgo(10) });
       await run();
       expect(await balanceOf(saver.accountId)).toBe('26');
       expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
@@ -127,8 +212,12 @@ describePayments((bench) => {
       await changeAttempt(saver.accountId, { started_at: minutesAgo(12.5 * 60) });
       await run();
       expect(intents()).toBe(before);
-      await changeAttempt(saver.accountId, { started_at: minutesAgo(13.5 * 60) });
+      await changeAttempt(saver.accountId, {
+        started_at: minutesAgo(13.5 * 60),
+        tried_at: minutesAgo(61),
+      });
       await run();
+      await endPause(saver.accountId);
       await run();
       expect(await balanceOf(saver.accountId)).toBe('26');
       expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
@@ -239,6 +328,15 @@ describePayments((bench) => {
       for (const [field, change] of [
         ['threshold_usd', { threshold_usd: '0' }],
         ['amount_usd', { amount_usd: '4' }],
+        ['amount_usd', { amount_usd: '10' }],
+        ['amount_usd', { amount_usd: undefined }],
+        ['target_usd', { target_usd: '40' }],
+        ['target_usd', { amount_usd: undefined, target_usd: '10' }],
+        ['target_usd', { amount_usd: undefined, target_usd: '1000000' }],
+        [
+          'max_per_month_usd',
+          { amount_usd: undefined, target_usd: '40', max_per_month_usd: '39.99' },
+        ],
         ['max_per_day', { max_per_day: 0 }],
         ['max_per_month_usd', { max_per_month_usd: '24.99' }],
       ] as const) {

@@ -104,6 +104,7 @@ describePayments((bench) => {
       expect(unspent_usd).toBe('3');
     });
 
+    // F109
     it('that is disputed is debited, and credited again when the dispute is won; an inquiry changes nothing', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
@@ -162,6 +163,8 @@ describePayments((bench) => {
       until: new Date(Date.now() + 60_000).toISOString(),
     });
 
+    // F105: notifications lost, gateways killed, ledger losing power: the comparison books what is
+    // missing, then finds nothing.
     it('names payments whose notifications were lost, books them, and then finds none', async () => {
       await bench.gateway.call('reconcilePayments', { ...range(), apply: true });
       const known = await bench.gateway.call('reconcilePayments', range());
@@ -187,6 +190,8 @@ describePayments((bench) => {
       expect(await balanceOf(first!.accountId)).toBe('19');
     });
 
+    // F113: Stripe is down while a customer pays: 503; repeated later with the same
+    // `Idempotency-Key`: one page.
     it('fails with 503 while the provider is down, and so does a top-up, which can then be repeated', async () => {
       bench.stripe.setDown(true);
       const compared = bench.gateway.call('reconcilePayments', range());

@@ -10,6 +10,8 @@ describePayments((bench) => {
   const { deliver, eventsOf, deliverAll, newPayer, balanceOf, notifiedOf } = bench;
 
   describe('notifications', () => {
+    // F104: notifications repeated, late, disordered, to several replicas: one entry for each
+    // payment, refund and dispute.
     it('lead to the same ledger in any order, repeated or at once', async () => {
       const random = randomOf(7);
       for (let round = 0; round < 8; round += 1) {
@@ -66,6 +68,8 @@ describePayments((bench) => {
       expect(await alarms()).toEqual([]);
     });
 
+    // F106: forged, stale, truncated or changed notifications: 400 before anything is parsed: 0 of
+    // 1,000 accepted.
     it('that are forged, stale, truncated or changed are refused: 0 of 1,000 are accepted', async () => {
       const payer = await newPayer();
       const [event] = payer.events;
@@ -133,6 +137,8 @@ describePayments((bench) => {
       disconnectAll();
     });
 
+    // F107: a payment differs from what was started: not credited; logged, sent as
+    // `payment.unbooked`, listed until settled.
     it('that differ from the payment that was started credit nothing and raise an alarm', async () => {
       for (const [reason, change] of [
         ['other_amount', { amount_received: 2_001 }],
@@ -164,6 +170,8 @@ describePayments((bench) => {
       }
     });
 
+    // F108: a notification of the other mode, or of another use of the account: 400 and a log line;
+    // 200 and no change.
     it('of live mode are refused in test mode; those of payments not started here change nothing', async () => {
       const { accountId, events } = await newPayer();
       const [event] = events;

@@ -45,6 +45,7 @@ describePayments((bench) => {
     });
 
   describe('an unbooked payment is no longer listed', () => {
+    // F107
     it('when an operator credits it, to any account, also if its notification is repeated', async () => {
       const [own, other] = [await newUnknown(), await newUnknown()];
       await creditByHand(own.accountId, own.reference);
@@ -84,6 +85,7 @@ describePayments((bench) => {
       }
     });
 
+    // F107
     it('when the provider has refunded all of it, and is listed again if a refund fails', async () => {
       const { reference } = await newUnknown();
       const first = eventsOf(() => bench.stripe.refund(reference, 500));

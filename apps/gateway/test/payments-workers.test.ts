@@ -15,6 +15,7 @@ const SECRETS = {
   STRIPE_WEBHOOK_SECRET: 'whsec_canary_of_the_webhook',
 };
 
+// F105
 it('workers take payments, and the next start books a payment that a killed gateway missed', async () => {
   const stripe = await startStripeSimulator({
     secretKey: SECRETS.STRIPE_SECRET_KEY,

@@ -88,6 +88,8 @@ describePayments((bench) => {
       expect(started()).toBe(before);
     });
 
+    // F109: a delayed payment fails; a refund fails; a dispute is won: nothing credited; the money
+    // is credited again, once.
     it('with a delayed method is credited when the money arrives, and not before', async () => {
       for (const [end, balance, state] of [
         ['succeeded', '20', 'paid'],

@@ -82,6 +82,7 @@ describe.each([
   ['PostgreSQL', async (): Promise<Env> => ({ DATABASE_URL: await postgres.createDatabase() })],
   ['embedded, two workers', () => Promise.resolve<Env>({ DATA_DIR: dataDir, WORKERS: '2' })],
 ])('replacing the pepper: %s', (_name, environment) => {
+  // F115
   it('keeps the keys that are used while both peppers are set; the others are counted and listed', async () => {
     const ledger = await environment();
     const before = await start({ ...ledger, KEY_PEPPER: OLD });

@@ -92,6 +92,7 @@ describe('a request that continues a kept response', () => {
 });
 
 describe('the preparer', () => {
+  // F71
   it.each<[string, PreparationJob['format'], unknown, boolean]>([
     ['native, few values, main thread', 'messages', manyMessages(5_000), false],
     ['native, many values', 'messages', manyMessages(10_000), true],
@@ -134,6 +135,9 @@ describe('the preparer', () => {
     },
   );
 
+  // F71
+  // F172: many keys of one account send bodies that the worker thread prepares: accounts take
+  // turns, and so do the keys of an account.
   it.each([
     ['accounts, however many keys each has', ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']],
     ['accounts, and keeps the order of the requests of one key', ['a', 'a', 'a', 'b', 'b', 'c']],
@@ -142,9 +146,10 @@ describe('the preparer', () => {
     expect(await orderOf(keys, accounts)).toEqual([0, 3, 5, 1, 4, 2]);
   });
 
+  // F172
   it('alternates in the worker thread between the keys of an account', async () => {
     expect(await orderOf(['x', 'x', 'x', 'y', 'y', 'z'], new Array<string>(6).fill('a'))).toEqual([
-      ...[0, 3, 5, 1, 4, 2],
+      0, 3, 5, 1, 4, 2,
     ]);
   });
 
@@ -163,6 +168,7 @@ describe('the preparer', () => {
 });
 
 describe('the preparer, when its worker thread runs out of memory for a body', () => {
+  // F71
   it('refuses that request, and prepares waiting and later requests in a new thread', async () => {
     const preparer = openPreparer({ heapMegabytes: 40 });
     const small = () =>
@@ -178,6 +184,7 @@ describe('the preparer, when its worker thread runs out of memory for a body', (
   });
 });
 
+// F71
 it('a worker thread that cannot start makes each request fail, and none waits forever', async () => {
   // An object's prototype is not copied to the thread, so the models are not iterable there.
   const models = Object.create({ [Symbol.iterator]: () => RULES.models.values() }) as ModelPrice[];

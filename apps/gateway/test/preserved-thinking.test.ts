@@ -141,6 +141,8 @@ const changed = fc.record<Step>({
 const FIRST: Step = { says: 'Hello', choice: undefined, wantsJson: false, change: undefined };
 
 describe.each<Format>(['responses', 'chat.completions'])('%s', (format) => {
+  // F195: a model that binds its thinking; the client only appends, and the translation adds an
+  // instruction in some requests: every block of thinking is accepted in every later request.
   it('keeps all thinking while the client only appends', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(unchanged, { minLength: 2, maxLength: 7 }), async (steps) => {
@@ -157,6 +159,8 @@ describe.each<Format>(['responses', 'chat.completions'])('%s', (format) => {
     );
   });
 
+  // F196: the client changes its instructions or tools, or compacts its history: no error; only the
+  // thinking from before the change is left out.
   it('serves clients that change what came before, and keeps the thinking after it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(changed, { minLength: 2, maxLength: 7 }), async (steps) => {
@@ -183,6 +187,8 @@ describe.each<Format>(['responses', 'chat.completions'])('%s', (format) => {
     expect(JSON.stringify(agent.history.at(-1))).not.toContain('{\\"answer');
   });
 
+  // F197: thinking in the history of a request that cannot say what to do with it, such as one with
+  // a forced call: the thinking is left out with a note.
   it('leaves out thinking where the request cannot say what to do with it', async () => {
     const agent = new Agent(format, 'claude-haiku-5-5');
     await agent.take(FIRST);

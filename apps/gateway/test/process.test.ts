@@ -217,6 +217,7 @@ describe('gateway serve', () => {
     expect(keys.data).toHaveLength(1);
   });
 
+  // F5
   it('ends on SIGTERM although clients keep sending, and answers on every connection', async () => {
     const gateway = await serve({
       LOG_LEVEL: 'silent',
@@ -234,6 +235,7 @@ describe('gateway serve', () => {
     expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
+  // F4
   it('when it is killed, loses no charge that a client saw, and doubles none', async () => {
     const seen: { id: string; output: number }[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -258,7 +260,13 @@ describe('gateway serve', () => {
     const entries = new Map<string, { usage: { output_tokens: number } }>();
     for (let cursor: string | null = ''; cursor !== null;) {
       const page = await cli([
-        ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
+        'ledger',
+        'list',
+        '--kind',
+        'charge',
+        '--limit',
+        '1000',
+        '--json',
         ...(cursor === '' ? [] : ['--after', cursor]),
       ]);
       const { data, next_cursor } = JSON.parse(page.out);
@@ -279,6 +287,7 @@ describe('gateway serve', () => {
     expect(result.err).toContain('PORT');
   });
 
+  // F23: price that is not exact: does not start: exits with 2 and names the field.
   it('does not start with a price that is not exact', async () => {
     const table = join(dataDir, 'prices.json');
     const [model] = defaultPriceTableJson.models;
@@ -294,6 +303,8 @@ describe('gateway serve', () => {
     }
   });
 
+  // F27
+  // F28: start while another still drains: refused until the old process has charged and ended.
   it('starts on a directory only after the previous process has drained, charged and ended, and says why not', async () => {
     const expectRefused = async () => {
       const { code, err } = await serveProcess();
@@ -325,6 +336,8 @@ describe('gateway serve', () => {
     await upstream.close();
   });
 
+  // F59
+  // F60: secrets: never in a log, a metric, an error or a span.
   it('writes no credential, prompt or completion to its log', async () => {
     const gateway = await serve({ LOG_LEVEL: 'trace' });
     const banner = gateway.output().length;
@@ -429,7 +442,12 @@ describe('the command line', () => {
       external_id: null,
     });
     const adjusted = await cli([
-      ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
+      'accounts',
+      'adjust',
+      key.account_id,
+      '-1.6',
+      '--reason',
+      'refund',
     ]);
     expect(adjusted.out).toContain('more than 0.09999999999999 USD must be credited');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
@@ -466,6 +484,7 @@ describe('the command line', () => {
     await life();
   });
 
+  // F29
   it('compares the ledger with a witness file, line by line', async () => {
     const gateway = await sharedGateway();
     const limits = ['--burst', '1000', '--concurrency', '10'];
@@ -545,11 +564,13 @@ describe('the command line', () => {
     expect(unusable.err).toContain('witness.jsonl:2: usage: must be a usage object');
   });
 
+  // F93
   it('works while the embedded gateway runs', async () => {
     await sharedGateway();
     await life();
   });
 
+  // F95
   it('changes the schema only with `migrate`', async () => {
     const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
     const early = await cli(['keys', 'list'], fresh);
@@ -580,6 +601,7 @@ describe('the command line', () => {
     rmSync(elsewhere, { recursive: true });
   });
 
+  // F29, F94
   it('backs the ledger up while the gateway serves; what a restore lost is booked from the log, once', async () => {
     const gateway = await sharedGateway();
     const begin = gateway.output().length;

@@ -124,7 +124,14 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
         requestsOf(
           JSON.parse(
             await command(
-              ...['usage', '--key', id, '--json', '--from', iso(from), '--until', iso(until)],
+              'usage',
+              '--key',
+              id,
+              '--json',
+              '--from',
+              iso(from),
+              '--until',
+              iso(until),
             ),
           ).data,
         ),
@@ -134,8 +141,17 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
       count: async (from, until) =>
         JSON.parse(
           await command(
-            ...['ledger', 'list', '--key', id, '--kind', 'charge', '--json'],
-            ...['--from', iso(from), '--until', iso(until)],
+            'ledger',
+            'list',
+            '--key',
+            id,
+            '--kind',
+            'charge',
+            '--json',
+            '--from',
+            iso(from),
+            '--until',
+            iso(until),
           ),
         ).data.length,
     },
@@ -143,6 +159,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
   /** It compares with the provider's reports, whose days are the bounds: see reconcile.test.ts. */
   const ELSEWHERE = ['GET /admin/reconciliation'];
 
+  // F191
   it('is read by every operation that takes one', () => {
     const found = ['client', 'admin'].flatMap((port) => {
       const text = readFileSync(join(__dirname, '..', 'openapi', `${port}.json`), 'utf8');
@@ -165,6 +182,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     .map(([unit, ms, next]) => FIRST + DAY + Math.floor(ms / unit) * unit + next);
   const times = fc.array(time, { minLength: CHARGES, maxLength: CHARGES });
 
+  // F191: consecutive ranges of time, on any surface that takes one: their sums add up to the
+  // whole.
   it.each(Object.entries({ ...ENDPOINTS, ...COMMANDS }))(
     'has in %s all charges from its start on and before its end',
     async (_name, { unit, count }) => {
@@ -181,7 +200,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
               const from = bounds[index]!;
               const expected = at.filter((each) => each >= from && each < until).length;
               expect([iso(from), iso(until), await count(from, until)]).toEqual([
-                ...[iso(from), iso(until)],
+                iso(from),
+                iso(until),
                 expected,
               ]);
             }
@@ -192,6 +212,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     },
   );
 
+  // F191
   it('of a month has in its statement all charges of that month', async () => {
     await fc.assert(
       fc.asyncProperty(times, async (at) => {
@@ -210,6 +231,8 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     );
   });
 
+  // F192: a report until now, or with a bound within an hour: now is included; the bound is
+  // refused; the answer states its range.
   it('includes everything until now without an end, and the answer states the range', async () => {
     const [from, now] = [Math.floor(Date.now() / HOUR) * HOUR - HOUR, Date.now()];
     await moveTo(Array.from({ length: CHARGES }, () => now));
@@ -233,6 +256,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     );
   });
 
+  // F192
   it('is refused, not rounded, if the sums have no such bound', async () => {
     for (const [field, range] of [
       ['from', { from: '2026-11-25T15:30:00Z', until: '2026-11-25T16:00:00Z' }],

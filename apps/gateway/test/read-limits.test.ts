@@ -38,6 +38,8 @@ const addressesOf = (network: number, count: number): string[] =>
   Array.from({ length: count }, (_, host) => `10.0.${String(network)}.${String(host)}`);
 
 describe('one key from many addresses', () => {
+  // F156: one key, or all keys of an account, read from many addresses: 429 with `Retry-After` at 4
+  // and 20 times the limit of an address.
   it.each([
     ['balance', 30],
     ['keys', 60],
@@ -67,6 +69,7 @@ describe('one key from many addresses', () => {
   });
 });
 
+// F156
 it('the keys of one account get twenty times as many answers as one address', async () => {
   const { id, apiKey } = await gateway.createKey({ scope: 'manage' });
   const { account_id } = await gateway.call('showKey', { key_id: id });
@@ -82,6 +85,7 @@ it('the keys of one account get twenty times as many answers as one address', as
   expect(answered).toBe(20 * 30);
 });
 
+// F156
 it('work on a long list lets other work run after each part', async () => {
   let others = 0;
   let isDone = false;

@@ -184,7 +184,11 @@ describe('a read-only link', () => {
     const [id = '', seconds = '', mark = '', signature = ''] = link.split('.');
     const other = await linkOf((await gateway.createKey()).apiKey);
     for (const forged of [
-      ...['gl_', 'gl_...', link.slice(0, -1), `${link}A`, link.toLowerCase()],
+      'gl_',
+      'gl_...',
+      link.slice(0, -1),
+      `${link}A`,
+      link.toLowerCase(),
       `${id}.${String(Number(seconds) + 1)}.${mark}.${signature}`,
       `${other.split('.')[0] ?? ''}.${seconds}.${mark}.${signature}`,
       `${id}.${seconds}.${mark}.${other.split('.')[3] ?? ''}`,

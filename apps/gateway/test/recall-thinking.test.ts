@@ -2,29 +2,27 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { keptThinkingIn, recallThinking } from '../src/exchange/response-memory/kept-thinking.js';
-import { createLocalResponses } from '../src/exchange/response-memory/local-responses.js';
+import { LocalResponses } from '../src/exchange/response-memory/local-responses.js';
 
 const OWNER = { accountId: 'acct_1', keyId: 'key_1' };
 const BLOCKS = [{ type: 'thinking', thinking: 'Hm', signature: 'c2ln' }];
 
 /** The calls whose thinking is read, and the bytes that are reserved for it. */
 async function recalledFor(body: object, hasRoom = true) {
-  const memory = createLocalResponses({ ttlMs: 60_000, maxBytes: 1_000_000, now: Date.now });
+  const memory = new LocalResponses({ ttlMs: 60_000, maxBytes: 1_000_000, now: Date.now });
   for (const id of ['chat_toolu_1', 'chat_toolu_2']) {
     const response = Buffer.from(JSON.stringify(BLOCKS));
     await memory.remember(OWNER, id, { conversation: Buffer.from('{}'), response });
   }
   const reserved: number[] = [];
   const measured: string[] = [];
-  const counting = {
-    ...memory,
-    measure(...args: Parameters<typeof memory.measure>) {
-      measured.push(args[1]);
-      return memory.measure(...args);
-    },
+  const measure = memory.measure.bind(memory);
+  memory.measure = (owner, id) => {
+    measured.push(id);
+    return measure(owner, id);
   };
   const text = Buffer.from(JSON.stringify(body));
-  const recalled = await recallThinking(text, OWNER, counting, (bytes) => {
+  const recalled = await recallThinking(text, OWNER, memory, (bytes) => {
     reserved.push(bytes);
     return hasRoom;
   });
@@ -40,6 +38,7 @@ const answer = (id: string, more: object = { reasoning_content: 'Hm' }) => ({
 const SIZE = JSON.stringify(BLOCKS).length;
 
 describe('recallThinking', () => {
+  // F236
   it('reads the thinking of the calls in a body, once there is room for it', async () => {
     const messages = [answer('toolu_1'), answer('toolu_3'), answer('toolu_2'), answer('toolu_1')];
     expect(await recalledFor({ messages })).toMatchObject({

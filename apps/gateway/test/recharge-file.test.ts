@@ -13,13 +13,26 @@ afterAll(() => {
 });
 
 const usageOf = (request_id: string, key_id: string) => ({
-  ...{ request_id, key_id, model: 'claude-x', usage: { input_tokens: 3, output_tokens: 1 } },
+  request_id,
+  key_id,
+  model: 'claude-x',
+  usage: { input_tokens: 3, output_tokens: 1 },
 });
 const logLineOf = (request_id: string, key_id: string) => ({
-  ...{ time: '2026-11-02T10:00:00.000Z', level: 'info', msg: 'request', status: 200 },
-  ...{ request_id, key_id, endpoint: 'messages', model: 'claude-x', streamed: false },
-  ...{ input_tokens: 3, output_tokens: 1, charge_usd: '0.01' },
-  ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+  time: '2026-11-02T10:00:00.000Z',
+  level: 'info',
+  msg: 'request',
+  status: 200,
+  request_id,
+  key_id,
+  endpoint: 'messages',
+  model: 'claude-x',
+  streamed: false,
+  input_tokens: 3,
+  output_tokens: 1,
+  charge_usd: '0.01',
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
 });
 
 /** Recharges from these lines. @returns the result, and the requests that were booked */
@@ -30,8 +43,11 @@ async function recharge(lines: readonly object[], ...keys: readonly string[]) {
   const call = ((_name: string, { charges }: { readonly charges: { request_id: string }[] }) => {
     booked.push(...charges.map(({ request_id }) => request_id));
     return Promise.resolve({
-      ...{ object: 'recharge', booked: charges.length, charged_usd: '0' },
-      ...{ already_charged: 0, refused: [] },
+      object: 'recharge',
+      booked: charges.length,
+      charged_usd: '0',
+      already_charged: 0,
+      refused: [],
     });
   }) as unknown as CallOperation;
   const result = await rechargeFromFiles([file], keys, call).catch((error: unknown) => error);
@@ -43,6 +59,7 @@ it('books the lines of the log of the gateway without a confirmation', async () 
   expect(booked).toEqual(['req_1', 'req_2']);
 });
 
+// F147
 it('books nothing of a file with usage objects until its keys are confirmed, and names them', async () => {
   const lines = [
     logLineOf('req_1', 'key_1'),
@@ -57,6 +74,7 @@ it('books nothing of a file with usage objects until its keys are confirmed, and
   );
 });
 
+// F147
 it('books only the lines of confirmed keys, and reports the others', async () => {
   const lines = [
     logLineOf('req_1', 'key_1'),
@@ -67,7 +85,9 @@ it('books only the lines of confirmed keys, and reports the others', async () =>
   const reason = 'key_id: is not one of those given with --key';
   expect(await recharge(lines, 'key_2')).toEqual({
     result: {
-      ...{ booked: 2, charged_usd: '0', already_charged: 0 },
+      booked: 2,
+      charged_usd: '0',
+      already_charged: 0,
       refused: [
         { request_id: 'req_1', reason },
         { request_id: 'req_3', reason },

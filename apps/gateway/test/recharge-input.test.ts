@@ -13,6 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
+// F211
 it.each([
   [{ written_off_usd: '060' }, 'written_off_usd: USD amount "060" has leading zeros'],
   [{ charge_usd: '-1' }, 'charge_usd: must be at least 0'],

@@ -211,6 +211,10 @@ describe.each([
     ).toEqual(expected);
   }
 
+  // F114: the provider bills what the ledger does not have: responses cut off, charges set aside or
+  // written off, holds left open, usage from elsewhere; refused keys, broken reports: each is found
+  // with its tokens and its worth, its request is named, and nothing else is reported; an error
+  // names the field.
   it('reports no difference, in tokens or money, after a day of random messages and chat completions', async () => {
     const random = randomOf(20261101);
     const some = async (): Promise<void> => {
@@ -244,6 +248,7 @@ describe.each([
     expect(parseUsd(report.ledger_usd)).toBeGreaterThan(parseUsd('0.1'));
   });
 
+  // F114
   it('reports no difference after a client has left in the middle of a stream, because the client is charged', async () => {
     const leaving = new AbortController();
     const response = await fetch(`${gateway.url}/v1/messages`, {
@@ -267,6 +272,7 @@ describe.each([
     expect((await reconcile()).report.differences).toEqual([]);
   });
 
+  // F114
   it('names each loss with its tokens, its worth and its request, and reports nothing else', async () => {
     const cut = await billing(async () => {
       await ask(CUT, { cut: { afterEvents: 3, how: 'end' } }, { stream: true });
@@ -295,17 +301,33 @@ describe.each([
     await moveCharges(ledger, MIDNIGHT, midnight);
     const log = join(newDirectory(), 'gateway.log');
     const chargeLine = {
-      ...{ level: 30, time: new Date().toISOString(), msg: 'request', request_id: 'req_restored' },
-      ...{ key_id: record.id, model: LOST, endpoint: 'messages', streamed: false },
-      ...{ charge_usd: '1', input_tokens: 1, output_tokens: 1 },
-      ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+      level: 30,
+      time: new Date().toISOString(),
+      msg: 'request',
+      request_id: 'req_restored',
+      key_id: record.id,
+      model: LOST,
+      endpoint: 'messages',
+      streamed: false,
+      charge_usd: '1',
+      input_tokens: 1,
+      output_tokens: 1,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
     };
     while (!gateway.output().includes('"loss":"invalid_usage"')) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const failed = (id: string, fault: string, more: object) => ({
-      ...{ level: 40, time: new Date().toISOString(), msg: 'request failed', request_id: id },
-      ...{ key_id: record.id, model: FOREIGN, endpoint: 'messages', fault, ...more },
+      level: 40,
+      time: new Date().toISOString(),
+      msg: 'request failed',
+      request_id: id,
+      key_id: record.id,
+      model: FOREIGN,
+      endpoint: 'messages',
+      fault,
+      ...more,
     });
     const lines = [
       chargeLine,
@@ -388,6 +410,7 @@ describe.each([
     return formatUsd(10n * input + 9_000n * unitsPerToken(WRITTEN_OFF, 'output_tokens'));
   }
 
+  // F114
   it('finds usage that the provider lost or counts differently', async () => {
     const before = (await reconcile()).report;
     await ask(TRAFFIC, { billed: { output_tokens: 1 }, usage: { output_tokens: 7 } });
@@ -402,6 +425,7 @@ describe.each([
     expect([short('output'), short('input')]).toEqual([13, 5]);
   });
 
+  // F114
   it.each([
     ['a refused key', { error: { type: 'authentication_error' } }, /^gateway: ANTHROPIC_ADMIN_KEY/],
     ['a provider that is down', { error: { type: 'api_error' } }, /report with 500/],
@@ -438,6 +462,7 @@ describe.each([
     expect(ran.out).toBe('');
   });
 
+  // F114
   it.each([
     [{ amount: '1e3' }, /cost report, page 1: data\.0\.results\.0\.amount: must be a decimal/],
     [
@@ -462,6 +487,7 @@ describe.each([
     expect([ran.code, ran.err]).toEqual([3, expect.stringMatching(message)]);
   });
 
+  // F114
   it('reports costs of the provider that are not for tokens, such as a web search', async () => {
     const before = (await reconcile()).report;
     const search = { amount: '2', currency: 'USD', cost_type: 'web_search', model: null };
@@ -480,6 +506,7 @@ describe.each([
     });
   });
 
+  // F114
   it.each([
     ['--from', ['--from', '2026-13-01', '--until', '2026-12-01'], /--from .*must be a day/],
     ['--until', ['--from', '2026-11-02', '--until', '2026-11-02'], /until: must be after from/],
@@ -499,6 +526,7 @@ describe.each([
     },
   );
 
+  // F114
   it.each([
     [{ from: 'x', until: '2026-11-02' }, /^from: must be a day/],
     [{ from: '2026-11-01', until: '2026-11-31' }, /^until: must be a day/],
@@ -528,6 +556,7 @@ describe.each([
     expect([normal.code, normal.err]).toEqual([2, expect.stringContaining('must be sk-ant-admin')]);
   });
 
+  // F114
   it('reads all pages of a long range', async () => {
     const long = ['--from', dayText(TODAY - 200 * DAY_MS), '--until', dayText(TODAY + 2 * DAY_MS)];
     const requests = simulator.journal.requests().length;

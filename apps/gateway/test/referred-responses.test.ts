@@ -96,6 +96,8 @@ describe('recallReferred', () => {
     expect(found).toMatchObject({ recall: { outcome: 'refused', refusal }, recalled: [] });
   });
 
+  // F228: a body consists of references: a limited number is looked up, without building what the
+  // body contains.
   it('looks up a limited number of responses, however many ids a body has', async () => {
     const input = Array.from({ length: 30_000 }, (_, i) => ({
       type: 'item_reference',

@@ -121,6 +121,7 @@ describe.each([
   ['chat.completions', postChat],
   ['responses', postResponses],
 ] as const)('a refusal of %s', (_dialect, post) => {
+  // F78
   it.each(FINAL)(
     'for %s (%i) has the header with which SDKs do not retry',
     async (_what, status, ask) => {
@@ -146,6 +147,8 @@ describe.each([
 });
 
 describe('the refusal of', () => {
+  // F79: two credentials: 400 with a text that Claude Code shows. Claude Code replaces any text
+  // that contains `x-api-key` by "Invalid API key", so no refusal contains it.
   it('two credentials names the variables to check', async () => {
     const response = await postMessages(gateway, apiKey, HELLO, { 'x-api-key': 'another' });
     const { error } = await response.json();
@@ -167,6 +170,7 @@ describe('the refusal of', () => {
     },
   );
 
+  // F81: conversation without a message: 400 that says so.
   it.each([
     ['messages', postMessages, 'messages: at least one message is required'],
     ['chat.completions', postChat, 'messages: at least one message must have content'],

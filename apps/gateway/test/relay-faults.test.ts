@@ -101,6 +101,14 @@ describe.each([
     ['without usage', { withoutUsage: true }, 'invalid_usage'],
     ['that falls silent', { stallAfterEvents: 4 }, 'truncated'],
   ];
+  // F32: error event in the middle of a stream: relayed, no charge, counted.
+  // F33: usage missing or absurd: quarantined, an error, no charge, counted. Differs: cache counts
+  // above `input_tokens` are not a contradiction, because the classes of tokens do not overlap. A
+  // part that exceeds its whole is a contradiction.
+  // F37: upstream falls silent: cut off; error event, no charge, lease released. Differs: the
+  // gateway gives up after 2 minutes of silence (10 minutes before the head of a response). Tested
+  // with 1.5 s.
+  // F38: upstream ends too early: error event, never a silent success, no charge.
   it.each(broken)(
     '%s reaches the client as an error, is not charged, and is counted as a loss',
     async (_what, script, loss) => {
@@ -125,6 +133,8 @@ describe.each([
     },
   );
 
+  // F34: usage reported several times: the last one counts, nothing is added.
+  // F35: events split anywhere, CRLF, BOM: the same usage at every split.
   it.each<[string, ScriptedReply]>([
     ['several final usages', { messageDeltas: 4 }],
     ['one byte per piece', { splitBytes: 1 }],
@@ -169,6 +179,9 @@ describe.each([
 describe('a client that half-closes its connection', () => {
   afterEach(disconnectAll);
 
+  // F77: client half-closes its connection after its request: gets its whole answer. A client that
+  // has closed its whole connection looks like one that has half-closed it, until the gateway
+  // writes to it. A response that has begun is charged in either case.
   it.each(
     [...Object.values(PATHS), '/v1/messages/count_tokens'].flatMap((path) => [
       [path, 'a plain answer', { stream: false }, 200],
@@ -200,6 +213,8 @@ describe('while its charge is settled, a client', () => {
     jest.restoreAllMocks();
   });
 
+  // F77
+  // F41: client leaves while its charge is made: one entry, which the key can look up.
   it.each(
     Object.values(PATHS).flatMap((path) => [
       ['that resets its connection', path, (socket: Socket) => socket.resetAndDestroy(), false],
@@ -264,6 +279,7 @@ describe('a charge that cannot be recorded', () => {
     jest.restoreAllMocks();
   });
 
+  // F8
   it.each([
     ['a plain response', false],
     ['a stream', true],
@@ -300,6 +316,8 @@ describe('a charge that cannot be recorded', () => {
 });
 
 describe('a plain response', () => {
+  // F43
+  // F31: upstream fails before its first byte: an error in the client's format, no charge.
   it.each<[string, ScriptedReply, number]>([
     ['without usage', { withoutUsage: true }, 502],
     ['with negative usage', { usage: { input_tokens: -1 } }, 502],
@@ -349,6 +367,7 @@ describe('a plain response', () => {
     },
   );
 
+  // F31
   it('of an unreachable upstream becomes a 502 for messages and for chat completions', async () => {
     const lines = captureLog();
     const { appParts } = gateway.running;
@@ -409,6 +428,7 @@ describe('a plain response', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
+  // F42: upstream redirects: 502, the redirect is not followed, no charge.
   it.each([301, 302, 303, 307, 308])(
     'with the redirect status %i becomes a 502, and the redirect is not followed',
     async (status) => {
@@ -435,6 +455,7 @@ describe('a plain response', () => {
     },
   );
 
+  // F39
   it('whose client leaves is still charged', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({ delayMs: 200 });

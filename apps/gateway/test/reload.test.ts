@@ -180,6 +180,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     await until(() => log().includes('"msg":"settings loaded"'));
   });
 
+  // F97: settings that cannot be used: nothing changes; answer, log and metric say so.
   it('an invalid file changes nothing; the answer names the variable and the place, and the refusal is logged and counted', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
@@ -249,6 +250,8 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     });
   });
 
+  // F99: price changes during requests: each is charged at the rate of the moment at which it
+  // began.
   it('a price changes at its effective_from, for requests that begin then', async () => {
     const setup = await start(workers);
     const { soon, before } = await chargeBeforeChange(setup);
@@ -312,6 +315,7 @@ async function keyOf({ gateway }: Setup): Promise<{ readonly key_id: string }> {
   return { key_id: data.find(({ name }) => name === 'test')!.id };
 }
 
+// F98: worker dies after the files became unusable: its replacement has the settings in force.
 it('a worker that replaces another has the settings in force, even if the files have changed', async () => {
   const setup = await start('2');
   setup.price('4.00');

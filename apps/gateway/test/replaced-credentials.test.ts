@@ -8,7 +8,8 @@ import { describePayments } from './support/payments.js';
 /** Endpoints that a replaced credential is not refused for: they serve requests to models. */
 const SERVES = new Set<string>([
   ...Object.values(PATHS),
-  ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'],
+  '/v1/messages/count_tokens',
+  '/v1/responses/input_tokens',
 ]);
 /** An endpoint that takes no credential of a key. */
 const NOT_FOR_KEYS = new Set(['/webhooks/stripe']);
@@ -41,6 +42,9 @@ describePayments((bench) => {
     return { id, replaced: apiKey, current: api_key ?? '' };
   }
 
+  // F144: a credential that a rotation has replaced rotates, creates keys or pays during its grace
+  // period: 403 `replaced_credential` on every route that changes something; it still serves
+  // requests and reads.
   it('serves requests and reads with a replaced credential', async () => {
     const { gateway } = bench;
     const { id, replaced } = await rotated();
@@ -61,6 +65,7 @@ describePayments((bench) => {
     }
   });
 
+  // F144
   it('refuses each change with a replaced credential, on every route that there is', async () => {
     const { id, replaced, current } = await rotated();
     const changes = routes().filter(

@@ -200,6 +200,9 @@ async function expectOnlyServed(keyId: string): Promise<void> {
 }
 
 describe('a replica that is killed', () => {
+  // F53
+  // F1: replica killed during a stream: stream cut off, no usage, no entry; leases expire within 15
+  // s.
   it('during its streams cuts them off, charges nothing, and its leases expire', async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
     const { id, account_id: account, api_key: key } = await createKey(a, { concurrency: 2 });
@@ -236,6 +239,8 @@ describe('a replica that is killed', () => {
     await expectOnlyServed(id);
   });
 
+  // F26
+  // F2: killed between usage and commit: no entry, and no client saw the usage.
   it('between a usage and its commit charges nothing, and its client receives no usage', async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
     const { id, api_key: key } = await createKey(a, { concurrency: 10 });
@@ -274,6 +279,7 @@ describe('a replica that is killed', () => {
     await expectOnlyServed(id);
   });
 
+  // F3: killed between commit and last bytes: one entry; the key reads it by the request's id.
   it.each([
     ['messages', postMessages],
     ['chat.completions', postChat],
@@ -309,6 +315,9 @@ describe('a replica that is killed', () => {
 });
 
 describe('a replica that gets SIGTERM', () => {
+  // F5: SIGTERM under load: no new connection, 40 of 40 streams end and are charged, exit 0. The
+  // streams are held until the process has received the signal, not for 60 s; a drain waits for up
+  // to 120 s.
   it('accepts no new request, completes all streams, charges them and exits with status 0', async () => {
     const a = await startReplica();
     const { id, api_key: key } = await createKey(a, { concurrency: 100 });
@@ -341,6 +350,8 @@ describe('a replica that gets SIGTERM', () => {
 });
 
 describe('a replica that is stopped for longer than its leases last', () => {
+  // F6: SIGSTOP for longer than a lease lasts: at most 2 × concurrency in flight, all settled once;
+  // 3 pauses of 20 s in the torture.
   it("lets others run at most the key's concurrency meanwhile, and settles once when it continues", async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
     const { id, account_id: account, api_key: key } = await createKey(a, { concurrency: 2 });
@@ -385,6 +396,10 @@ describe('a replica that is stopped for longer than its leases last', () => {
 });
 
 describe('a replica without Redis', () => {
+  // F49: Redis down at start or later: own share, no second burst, at most 100 ms of delay; Redis
+  // is used again when back. A process that is itself late waits longer than 100 ms, because an
+  // answer that has arrived but was not read yet does not count as late.
+  // F52: one replica cut off from Redis: 2 of a concurrency of 4 there, 4 elsewhere; both serve.
   it('uses its share of the limits while another with Redis uses all of them, and both serve requests', async () => {
     const [cut, whole] = await Promise.all([
       startReplica({ withRedis: false, redisTimeoutMs: 2_000 }),
@@ -458,6 +473,10 @@ describe('a key that was used at one replica a moment ago', () => {
 });
 
 describe('replicas at the last 10^-14 USD of a key', () => {
+  // F20: two replicas at the last 10^-14 USD: at most the concurrency is admitted, each request
+  // charged; then 401. Differs: until the leases of an exhausted key are released, its requests may
+  // get a 429 instead of a 401. A lease is taken before the balance is read, and that order bounds
+  // the overdraft.
   it('admit at most its concurrency, charge each request exactly, and then refuse every request', async () => {
     const replicas = await Promise.all([startReplica(), startReplica()]);
     const [first] = replicas;

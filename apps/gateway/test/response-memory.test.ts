@@ -7,7 +7,7 @@ import {
   startRedisCluster,
   startRedisServer,
 } from '../../../packages/rate-limiter/test/redis-server.js';
-import { createLocalResponses } from '../src/exchange/response-memory/local-responses.js';
+import { LocalResponses } from '../src/exchange/response-memory/local-responses.js';
 import { createRedisResponses } from '../src/exchange/response-memory/redis-responses.js';
 import { describeResponseMemory } from './support/response-memory-suite.js';
 
@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describeResponseMemory('in a process', (options) => {
-  const memory = createLocalResponses(options);
+  const memory = new LocalResponses(options);
   close.push(() => {
     memory.close();
   });
@@ -65,7 +65,7 @@ it('a response in a process is gone soon after its time, also if nobody asks', a
   jest.useFakeTimers();
   try {
     const ttlMs = 30 * 60_000;
-    const memory = createLocalResponses({ ttlMs, maxBytes: 100_000, now: Date.now });
+    const memory = new LocalResponses({ ttlMs, maxBytes: 100_000, now: Date.now });
     const owner = { accountId: 'acct_1', keyId: 'key_1' };
     const text = Buffer.alloc(40_000);
     await memory.remember(owner, 'resp_1', { conversation: text, response: Buffer.alloc(0) });

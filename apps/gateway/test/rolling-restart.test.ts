@@ -66,6 +66,8 @@ async function statusOf(url: string): Promise<number> {
 }
 
 describe.each(['1', '2'])('DRAIN_DELAY_S with WORKERS=%s', (workers) => {
+  // F96: replicas restarted one after the other: `/readyz` says so first; no request is lost, each
+  // is charged once.
   it('makes /readyz answer 503 on both ports, takes requests meanwhile, then exits with status 0', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-drain-'));
     dataDirs.add(dataDir);
@@ -94,6 +96,7 @@ describe('two replicas behind a balancer that asks /readyz', () => {
     await postgres.stop();
   });
 
+  // F96
   it('are restarted one after the other under traffic, and no request is lost', async () => {
     const link = await openRedisLink(redis);
     const env = {
@@ -112,7 +115,9 @@ describe('two replicas behind a balancer that asks /readyz', () => {
     const key = await callerOf(replicas[0]!)('createKey', { name: 'test', balance_usd: '1000000' });
     const balancer = await startBalancer(replicas.map(({ url }) => url));
     const clients = startClients(balancer.url, key.api_key ?? '', {
-      ...{ staying: 8, coming: 8, pauseMs: 50 },
+      staying: 8,
+      coming: 8,
+      pauseMs: 50,
     });
 
     for (const [index, replica] of replicas.entries()) {

@@ -26,6 +26,9 @@ function hoursBySpending(
 }
 
 describe('the time until which the money of an account lasts', () => {
+  // F179: how long a balance lasts that several keys share, with credit that expires: the same date
+  // for each key and link, from the spending of all keys; credit that expires unspent is not
+  // counted.
   it('is that of spending it hour by hour, without credit that expires before', () => {
     const lot = fc.record({
       // Whole hours of spending, so that each hour is spent from one lot.

@@ -162,6 +162,7 @@ describe.each([
     expect(after.data).toHaveLength(before.data.length);
   });
 
+  // F83
   it('lists and retrieves models', async () => {
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);

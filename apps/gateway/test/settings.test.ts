@@ -27,6 +27,8 @@ describe('models for verified organizations', () => {
   const mythos = (ids: readonly string[]): readonly string[] =>
     ids.filter((id) => id.includes('mythos'));
 
+  // F200: a model that the provider serves to verified customers: not offered unless the operator
+  // names it.
   it('are offered only if VERIFIED_MODELS names them', () => {
     expect(mythos(offered(''))).toEqual([]);
     expect(mythos(offered('claude-mythos-5, claude-mythos-5-2'))).toEqual([

@@ -20,7 +20,9 @@ const USAGE = {
 };
 const SETTLED: SettleOutcome = {
   outcome: 'settled',
-  ...{ balance: 7n, isActive: true, writtenOff: 0n },
+  balance: 7n,
+  isActive: true,
+  writtenOff: 0n,
 };
 const QUARANTINED: SettleOutcome = { outcome: 'quarantined', reason: 'malformed' };
 
@@ -44,15 +46,14 @@ function charge() {
     streamed: false,
   };
   const exchange = {
-    ...{
-      requestId: 'req_1',
-      keyId: 'key_1',
-      price,
-      prices,
-      isModelOpen: false,
-      unknownMembers: [],
-    },
-    ...{ call: { account: 'main' }, format: { dialect: 'messages' as const } },
+    requestId: 'req_1',
+    keyId: 'key_1',
+    price,
+    prices,
+    isModelOpen: false,
+    unknownMembers: [],
+    call: { account: 'main' },
+    format: { dialect: 'messages' as const },
   };
   const settling = { store: { settle }, overdraft: 'bounded' } as unknown as SettleParts;
   return settleCharge(response, exchange, settling);
@@ -85,10 +86,17 @@ it("logs the part's own charge, so that both charges can be read from the log", 
     },
   );
   telemetry.requestFinished({
-    ...{ requestId: 'req_1', keyId: 'key_1', model: 'claude-opus-4-5', endpoint: 'messages' },
-    ...{ status: 200, durationMs: 90_000 },
+    requestId: 'req_1',
+    keyId: 'key_1',
+    model: 'claude-opus-4-5',
+    endpoint: 'messages',
+    status: 200,
+    durationMs: 90_000,
     report: {
-      ...{ charged: settled, streamed: false, clientLeft: false, loss: undefined },
+      charged: settled,
+      streamed: false,
+      clientLeft: false,
+      loss: undefined,
     } as unknown as ExchangeReport,
   });
   const logged = JSON.parse(line);

@@ -137,8 +137,13 @@ describePayments((bench) => {
           const { booked, refused } = await bench.gateway.call('rechargeUsages', {
             charges: [
               {
-                ...{ request_id, key_id: targetId, model: MODEL, input_tokens: 1 },
-                ...{ output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+                request_id,
+                key_id: targetId,
+                model: MODEL,
+                input_tokens: 1,
+                output_tokens: 1,
+                cache_read_input_tokens: 0,
+                cache_creation_input_tokens: 0,
               },
             ],
           });
@@ -151,7 +156,9 @@ describePayments((bench) => {
       use: ({ accountId }, top_up_id) =>
         asOperator(() =>
           bench.gateway.call('topUpAccount', {
-            ...{ account_id: accountId, amount_usd: '1', top_up_id },
+            account_id: accountId,
+            amount_usd: '1',
+            top_up_id,
           }),
         ),
     },
@@ -160,7 +167,10 @@ describePayments((bench) => {
       use: ({ accountId }, adjustment_id) =>
         asOperator(() =>
           bench.gateway.call('adjustBalance', {
-            ...{ account_id: accountId, amount_usd: '1', reason: 'goodwill', adjustment_id },
+            account_id: accountId,
+            amount_usd: '1',
+            reason: 'goodwill',
+            adjustment_id,
           }),
         ),
     },
@@ -169,7 +179,10 @@ describePayments((bench) => {
       use: ({ accountId, otherId }, transfer_id) =>
         asOperator(() =>
           bench.gateway.call('transfer', {
-            ...{ account_id: accountId, to_account_id: otherId, amount_usd: '0.01', transfer_id },
+            account_id: accountId,
+            to_account_id: otherId,
+            amount_usd: '0.01',
+            transfer_id,
           }),
         ),
     },
@@ -193,6 +206,11 @@ describePayments((bench) => {
   ];
 
   // An author must get the same outcome, whichever others used the same ids before.
+  // F146: a holder and an operator choose the same id, or one that looks like an id of the other:
+  // each request is done once; neither blocks, replays or reads the other.
+  // F147: a recharged charge with the id of a credit; a file of usage objects that names keys of
+  // others: refused: only request ids of the gateway, and only keys that the operator confirms; a
+  // credit names the charge that took its id before.
   it.each(sets.map((authors) => [authors.map(({ name }) => name).join(', '), authors] as const))(
     'do not meet: %s',
     async (_names, authors) => {
@@ -214,6 +232,7 @@ describePayments((bench) => {
     },
   );
 
+  // F146
   it('an operator cannot take the id of a redemption or of a first credit', async () => {
     const { call } = bench.gateway;
     const code = 'CODE-2026';
@@ -240,6 +259,7 @@ describePayments((bench) => {
     expect((await call('createKey', more)).account.balance_usd).toBe('102');
   });
 
+  // F147
   it('a credit names the charge that has its id, if one was booked before ids had a form', async () => {
     const { accountId, targetId } = await newPlace();
     const settled = await bench.gateway.running.appParts.store.settle(

@@ -7,8 +7,8 @@ import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import type { Settings } from '../src/config/settings.js';
-import { startWorkers } from '../src/process/workers/supervisor.js';
-import type { Workers, WorkersOptions } from '../src/process/workers/supervisor.js';
+import { Workers } from '../src/process/workers/supervisor.js';
+import type { WorkersOptions } from '../src/process/workers/supervisor.js';
 
 const SETTINGS = { version: '1' } as unknown as Settings;
 const fork = jest.spyOn(cluster, 'fork');
@@ -51,9 +51,11 @@ function stillborn(): Worker {
   return worker as unknown as Worker;
 }
 
-function start(leave: () => void): Promise<Workers> {
+async function start(leave: () => void): Promise<Workers> {
   const serve = () => ({ calls: {}, leave }) as unknown as ReturnType<WorkersOptions['serve']>;
-  return startWorkers({ size: 1, serve, settings: SETTINGS, log });
+  const workers = new Workers({ serve, settings: SETTINGS, log });
+  await workers.start(1);
+  return workers;
 }
 
 it('tries again until the process can be started', async () => {

@@ -20,7 +20,9 @@ function sampledOf(sampling: Sampling, parent?: { readonly traceFlags: 0 | 1 }):
     parent === undefined
       ? ROOT_CONTEXT
       : trace.setSpanContext(ROOT_CONTEXT, {
-          ...{ traceId: LUCKY_ID, spanId, isRemote: true },
+          traceId: LUCKY_ID,
+          spanId,
+          isRemote: true,
           traceFlags: parent.traceFlags,
         });
   return Array.from({ length: 10_000 }).filter(() => {
@@ -30,6 +32,7 @@ function sampledOf(sampling: Sampling, parent?: { readonly traceFlags: 0 | 1 }):
 }
 
 describe('the sampler', () => {
+  // F117
   it.each([0, 0.01, 0.5, 1])(
     "never samples more than the operator's ratio, whatever the client sends: %d",
     (ratio) => {

@@ -67,7 +67,9 @@ async function start(limits: object = {}, adminKeys?: Record<Name, string>): Pro
   writeFileSync(file, JSON.stringify({ accounts }));
   const gateway = await startTestGateway({
     env: {
-      ...{ UPSTREAMS: file, UPSTREAM_URL: '', UPSTREAM_API_KEY: '' },
+      UPSTREAMS: file,
+      UPSTREAM_URL: '',
+      UPSTREAM_API_KEY: '',
       ...(adminKeys === undefined
         ? {}
         : { ANTHROPIC_ADMIN_URL: await serveReports(simulators, adminKeys) }),
@@ -137,6 +139,8 @@ it('a key stays with one account, and keys are spread over all of them', async (
 describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   const more = { stream: form === 'streamed' };
 
+  // F100: upstream account limits, refuses or is gone: unused for a while; the request moves, is
+  // answered, charged once.
   it('answers 429 is not used for the time that it names; the other account serves the request, which is charged once', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
@@ -153,6 +157,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     await expectCharges(setup, 4);
   });
 
+  // F100
   it.each<[string, ScriptedReply]>([
     ['refuses its credential', { error: { type: 'authentication_error' } }],
     [
@@ -170,6 +175,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     expect(await stateOf(setup, home, 'refused')).toBe(1);
   });
 
+  // F100
   it('cannot be reached is not used for a while; the request moves to the other account', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
@@ -181,6 +187,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     expect(await stateOf(setup, home, 'cooling')).toBe(1);
   });
 
+  // F101: upstream account fails after it accepted the request: the request is not sent again.
   it.each<[string, ScriptedReply]>([
     ['breaks off', { cut: { afterEvents: 2, how: 'reset' } }],
     ['reports invalid usage', { usage: { input_tokens: 'many', output_tokens: -1 } }],
@@ -240,6 +247,7 @@ describe.each([400, 401, 403])('a %i that the API did not write', (status) => {
   });
 });
 
+// F102: every account limited, or its limit used up: 529 with `retry-after`; nothing charged.
 it('when all accounts are limited, the client gets one 529 with the shortest wait', async () => {
   const setup = await start();
   const { gateway, simulators, key, home, other } = setup;
@@ -272,6 +280,7 @@ describe('answers to one customer do not change what others get', () => {
     for (const name of NAMES) expect(await stateOf(setup, name, 'available')).toBe(1);
   }
 
+  // F139
   it('if a request alone exceeds the tokens per minute of all accounts, only its customer waits', async () => {
     const setup = await start();
     const { gateway, simulators } = setup;
@@ -292,6 +301,7 @@ describe('answers to one customer do not change what others get', () => {
     await expectOthersServed(setup);
   });
 
+  // F140
   it('if a request names a model that no account may use, nothing is reported and no account is left out', async () => {
     const setup = await start();
     const { gateway, simulators } = setup;
@@ -308,6 +318,7 @@ describe('answers to one customer do not change what others get', () => {
     expect(data.map(({ type }) => type)).not.toContain('upstream.refused');
   });
 
+  // F140
   it('without UPSTREAMS, a 403 is reported to the operator only when a second customer gets it and nothing was served between', async () => {
     const gateway = await startTestGateway();
     cleanUps.push(() => gateway.stop());
@@ -331,6 +342,7 @@ describe('answers to one customer do not change what others get', () => {
   });
 });
 
+// F102
 it('a request that waits too long for room under the requests per minute of its account gets a 529 and is never sent upstream', async () => {
   const setup = await start({ requests_per_minute: 1 });
   const answer = await ask(setup.gateway, setup.key.apiKey);
@@ -352,11 +364,14 @@ it('a client that leaves while its request waits for room under the requests per
   });
 });
 
+// F143: a customer guesses the beginning of another's prompt: shared caches show it; not with an
+// upstream account of its own.
 it('an account with only_for gets all requests of the customers that it lists, and no others, whatever fails', async () => {
   const setup = await start();
   const { gateway, simulators, file } = setup;
   const { account_id: listed, api_key: own } = await gateway.call('createKey', {
-    ...{ name: 'listed', balance_usd: '1' },
+    name: 'listed',
+    balance_usd: '1',
   });
   const others: string[] = [];
   for (let n = 0; n < 6; n += 1) others.push((await gateway.createKey()).apiKey);
@@ -367,7 +382,9 @@ it('an account with only_for gets all requests of the customers that it lists, a
   });
   const reserve = async (reserved: Name) => {
     const accounts = NAMES.map((name) => ({
-      ...{ name, url: simulators[name].url, api_key: `key-of-${name}` },
+      name,
+      url: simulators[name].url,
+      api_key: `key-of-${name}`,
       ...(name === reserved ? { only_for: [listed] } : {}),
     }));
     writeFileSync(file, JSON.stringify({ accounts }));
@@ -390,12 +407,15 @@ it('an account with only_for gets all requests of the customers that it lists, a
   }
 });
 
+// F213: upstream accounts of several organizations, each with its own bill: each is compared with
+// the charges that it served; the sum with all charges.
 it('each account with an admin key has a bill of its own, which the ledger is compared with', async () => {
   const keys = { a: 'sk-ant-admin-of-a', b: 'sk-ant-admin-of-b' };
   const setup = await start({}, keys);
   const { gateway, simulators, file } = setup;
   const { account_id: listed, api_key: own } = await gateway.call('createKey', {
-    ...{ name: 'listed', balance_usd: '1' },
+    name: 'listed',
+    balance_usd: '1',
   });
   process.env['UPSTREAMS'] = file;
   cleanUps.push(() => {
@@ -403,7 +423,10 @@ it('each account with an admin key has a bill of its own, which the ledger is co
   });
   const serveWith = async (adminKeys: Partial<typeof keys>) => {
     const accounts = NAMES.map((name) => ({
-      ...{ name, url: simulators[name].url, api_key: `key-of-${name}`, admin_key: adminKeys[name] },
+      name,
+      url: simulators[name].url,
+      api_key: `key-of-${name}`,
+      admin_key: adminKeys[name],
       ...(name === 'b' ? { only_for: [listed] } : {}),
     }));
     writeFileSync(file, JSON.stringify({ accounts }));

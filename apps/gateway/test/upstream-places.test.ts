@@ -73,6 +73,8 @@ function bodyWith(path: string, value: unknown): object {
 /** The path in the form that refusals use. */
 const shown = (path: string): string => path.replaceAll('[]', '.0');
 
+// F68: priced feature or tool, anywhere in the request: 400 that names the path; if allowed,
+// included in the hold and charged.
 it('the lists of places and names agree with the types of the installed SDK', () => {
   const script = join(__dirname, '../../../scripts/upstream-places.mjs');
   execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
@@ -117,6 +119,8 @@ describe('every member of a request', () => {
     }
   });
 
+  // F205: members with a value that costs nothing: pass; with any other value they are refused by
+  // name.
   it.each([
     { inference_geo: 'global' },
     { billing_policy: { bill_to: 'self' } },
@@ -129,6 +133,7 @@ describe('every member of a request', () => {
     }
   });
 
+  // F205
   it.each([
     { inference_geo: 'us' },
     { billing_policy: { bill_to: 'self', linked: 'x' } },
@@ -138,6 +143,8 @@ describe('every member of a request', () => {
     expect(prepare({ ...BASE, ...members }).refusal).toMatch(`${Object.keys(members)[0]!}: `);
   });
 
+  // F230: a member says its neutral value and another one, of which the upstream may read either:
+  // it is refused.
   it('is refused if its neutral value is only one of two', () => {
     const policy = '"billing_policy":{"bill_to":"x","bill_to":"self"}';
     const body = JSON.stringify(BASE).replace('{', `{${policy},`);
@@ -158,6 +165,7 @@ describe('every member of a request', () => {
 });
 
 describe.each(places.tool)('a tool definition at %s', (path) => {
+  // F68
   it.each(toolTypes)(
     'with type %s is known, and is refused by default if it costs more than tokens',
     (type) => {
@@ -173,12 +181,14 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
     },
   );
 
+  // F68
   it('of an unknown type is refused, unless the operator allows it', () => {
     const body = bodyWith(path, { type: 'teleport_20270101', name: 'x' });
     expect(prepare(body).refusal).toMatch(/\.type: is not known to this gateway.*unknown_tools/);
     expect(prepare(body, ['unknown_tools']).refusal).toBeUndefined();
   });
 
+  // F68
   it('of a tool that the provider runs adds the context windows of its samplings to the charge bound', () => {
     const servers = toolTypes.filter(
       (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
@@ -196,16 +206,19 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
 });
 
 describe('a member that addresses an object of the account', () => {
+  // F69: file of the shared account, anywhere: 400 that names the path.
   it.each(places.file)('such as the source of a file at %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, { type: 'file', file_id: 'file_1' }));
     expect(refusal).toContain(`${shown(path)}.type: is not supported`);
   });
 
+  // F69
   it.each(places.address)('such as %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, 'id_1'));
     expect(refusal).toMatch(/: is not supported: it addresses objects of an account/);
   });
 
+  // F231
   it.each([
     [{ skills: [{ type: 'anthropic', skill_id: 'pptx', version: 'latest' }] }],
     [{ id: null, skills: null }],
@@ -214,6 +227,8 @@ describe('a member that addresses an object of the account', () => {
     expect(prepare({ ...BASE, container }, ['code_execution']).refusal).toBeUndefined();
   });
 
+  // F231: a request names a container or a skill of the operator's account: it is refused; a new
+  // container with the provider's own skills passes if code may be executed.
   it.each([
     '"container_1"',
     '{"id":"container_1"}',
@@ -239,6 +254,7 @@ describe('a member that names a model', () => {
   /** They report what an earlier turn did, so they run nothing. */
   const REPORTED = ['messages[].content[].from.model', 'messages[].content[].to.model'];
 
+  // F136
   it.each(places.model)('such as %s is found, or only reports an earlier turn', (path) => {
     const allow: PricedFeature[] = ['fallbacks', ...ALL];
     const { refusal } = prepare(bodyWith(path, unknown), allow, 'bounded');

@@ -42,6 +42,8 @@ async function metric(name: string): Promise<number> {
 describe('a native request with members that this version does not know', () => {
   const METRIC = 'gateway_usage_remarks_total{detail="unknown_members"}';
 
+  // F229: a native request has members that this version does not know, perhaps with a price of
+  // their own: it is sent as it is and charged as usual; the ledger, the log and a metric say so.
   it('is sent as it is, charged as usual and remarked, with the names that the API could have', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await metric(METRIC);
@@ -61,6 +63,8 @@ describe.each([
   ['chat.completions', postChat],
   ['responses', postResponses],
 ] as const)('%s: a usage whose details', (_format, post) => {
+  // F203: a response at another price: of another region or speed: charged as usual; a remark in
+  // the ledger, and a metric.
   it('name another region or speed is charged as usual, and remarked', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({
@@ -78,6 +82,8 @@ describe.each([
     expect(await metric('gateway_usage_remarks_total{detail="speed"}')).toBeGreaterThan(0);
   });
 
+  // F202: counts that no request can have caused: set aside for the operator; the client gets an
+  // error, no balance changes.
   it.each([
     ['input_tokens', 1_000_000_000],
     ['output_tokens', 1_000_000_000],
@@ -101,6 +107,8 @@ describe.each([
     }
   });
 
+  // F201: a refusal before any output, of a category that the provider does not bill: charged 0,
+  // with its usage and the reason in the ledger.
   it('are those of a refusal before any output costs nothing if its category is free', async () => {
     for (const stream of [false, true]) {
       const { id, apiKey } = await gateway.createKey();
@@ -130,8 +138,10 @@ describe.each([
       const witness = { input_tokens: 100_000, output_tokens: 1 };
       const { differences } = await gateway.call('compareWitness', {
         usages: data.map(({ id: request_id }) => ({
-          ...{ request_id, ...witness },
-          ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+          request_id,
+          ...witness,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
         })),
       });
       expect(differences).toEqual([]);
@@ -139,6 +149,8 @@ describe.each([
     expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
   });
 
+  // F75: details of a usage contradict its counts: charged by the counts, delivered, counted in a
+  // metric.
   it.each([
     [
       'have a third cache lifetime',
@@ -198,6 +210,7 @@ describe('work that the counts of a message leave out', () => {
   });
   const MESSAGE = 10n * SONNET.input + 20n * SONNET.output;
 
+  // F68
   it.each([false, true])(
     "by an advisor is charged at the rates of the advisor's model, in an entry of its own (streamed: %s)",
     async (stream) => {
@@ -231,6 +244,7 @@ describe('work that the counts of a message leave out', () => {
     },
   );
 
+  // F68
   it('by an unknown model, or with invalid counts, is not charged but quarantined, and counted in the metrics', async () => {
     const { id, apiKey } = await gateway.createKey();
     const { quarantined } = await gateway.call('auditLedger', {});
@@ -259,6 +273,8 @@ describe('work that the counts of a message leave out', () => {
     );
   });
 
+  // F76: parts of a usage add up to absurd numbers: message charged, the rest set aside; never a
+  // crash.
   it('that would make a count larger than allowed is not charged, but the message is', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await metric('gateway_usage_parts_set_aside_total');

@@ -448,13 +448,19 @@ describe('workers on the embedded default', () => {
     await usagesOf(later);
   });
 
+  // F208
   it('refuse uploads that stop, and the time for it is a setting', async () => {
     const gateway = await gatewayWith(STRICT_UPLOADS);
     const refused = occurrences(gateway, '"status":408');
     const { api_key } = await newKey(gateway);
     const head = [
-      ...['POST /v1/responses HTTP/1.1', 'Host: gateway', `Authorization: Bearer ${api_key}`],
-      ...['Content-Type: application/json', 'Content-Length: 1000', '', '{'],
+      'POST /v1/responses HTTP/1.1',
+      'Host: gateway',
+      `Authorization: Bearer ${api_key}`,
+      'Content-Type: application/json',
+      'Content-Length: 1000',
+      '',
+      '{',
     ];
     // More than one worker is likely to get some of them.
     const answers = Array.from({ length: 8 }, async () => {

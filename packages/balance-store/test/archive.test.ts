@@ -112,7 +112,10 @@ async function oldLedger(kind: Place['kind'], charges = FEW_CHARGES) {
     archived,
     isSound,
   }: typeof before) => ({
-    ...{ charged, credited, balances, isSound },
+    charged,
+    credited,
+    balances,
+    isSound,
     entries: entries + archived,
   });
   return {
@@ -160,6 +163,8 @@ function archive(
 }
 
 describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s', (kind) => {
+  // F118: kill -9 at any point of an archive: nothing lost or counted twice; the same command
+  // continues.
   it('is continued by the same command after a kill -9 at any point', async () => {
     const ledger = await oldLedger(kind, CHARGES);
     const { store, file, expectSame } = ledger;
@@ -193,6 +198,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     expect((await store.listEntries({ kind: 'charge', limit: 10 })).entries).toHaveLength(1);
   }, 120_000);
 
+  // F122
   it('charges go on while another process archives', async () => {
     const ledger = await oldLedger(kind, CHARGES);
     let isRunning = true;
@@ -217,6 +223,8 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     });
   }, 120_000);
 
+  // F119: archive: full disk, refused write, file that exists: refused with the reason; nothing
+  // deleted, nothing overwritten.
   it('a full disk leaves no file and changes nothing', async () => {
     const ledger = await oldLedger(kind);
     const { code, text } = await archive(ledger, { maxFileBytes: 128 * 1024 });
@@ -230,6 +238,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     await ledger.expectSame();
   }, 60_000);
 
+  // F121
   it('the file of another ledger is not used, and a ledger that is not sound is not archived', async () => {
     const [one, other] = [await oldLedger(kind), await oldLedger(kind)];
     expect(await archive(one)).toMatchObject({ code: 0 });

@@ -65,6 +65,7 @@ function randomCharges(): readonly Charge[] {
 }
 
 describe('audit of cap windows', () => {
+  // F220
   it('finds nothing wrong with what settling leaves, whatever part of it is archived', () => {
     for (let run = 0; run < RUNS; run += 1) {
       const charges = randomCharges();
@@ -77,6 +78,7 @@ describe('audit of cap windows', () => {
     }
   });
 
+  // F220
   it('names each window that no charge has caused', () => {
     for (let run = 0; run < RUNS; run += 1) {
       const charges = [...randomCharges(), { ms: SINCE + 500 * DAY_MS, amount: 5n }];
@@ -93,6 +95,7 @@ describe('audit of cap windows', () => {
     }
   });
 
+  // F220
   it('says within which bounds a window must be, if archived charges extend over its start', () => {
     const charges = [30, 31, 32].map((day) => ({ ms: SINCE + day * DAY_MS, amount: 7n }));
     const { starts, bases } = rowAfter(charges);

@@ -20,6 +20,8 @@ afterAll(() => {
 });
 
 describe('long work in a thread', () => {
+  // F152: long work needs more memory than its thread may use, or its store closes: that work fails
+  // with the reason; the process, its store and the next audit go on.
   it('fails alone if it needs more memory than the thread may use', async () => {
     const store = await openEmbeddedStore({ dataDir: directory, pepper });
     const file = ledgerFile(directory);
@@ -43,6 +45,7 @@ describe('long work in a thread', () => {
     await store.close();
   });
 
+  // F152
   it('does not delay closing a store on PostgreSQL', async () => {
     const server = await usePostgresServer();
     try {

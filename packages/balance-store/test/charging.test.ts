@@ -55,6 +55,8 @@ async function databaseWith(sql: string): Promise<string> {
 }
 
 describe('a database that cannot keep a ledger', () => {
+  // F160: PostgreSQL older than 13, or locks that keep nobody out: refused at the start, with what
+  // to do; nothing created.
   it.each([
     [
       'is too old',
@@ -87,6 +89,8 @@ describe('a database that cannot keep a ledger', () => {
     expect(tables).toEqual([]);
   });
 
+  // F161: a pooler in transaction mode: as F160: refused at the start, with what to do; nothing
+  // created.
   it('is refused if a pooler in transaction mode is in between', async () => {
     const { error } = spawnSync('pgbouncer', ['--version']);
     if (error !== undefined) {
@@ -126,6 +130,8 @@ describe('a database that cannot keep a ledger', () => {
     }
   });
 
+  // F162: the role may not create tables: as F160: refused at the start, with what to do; nothing
+  // created.
   it('is refused, with what to do, if the role may not create tables', async () => {
     const url = new URL(await server.createDatabase());
     await querySql(url.href, 'CREATE ROLE powerless LOGIN');
@@ -138,6 +144,8 @@ describe('a database that cannot keep a ledger', () => {
 });
 
 describe('a database that becomes read-only', () => {
+  // F163: the database becomes read-only, with or without requests: noticed without a charge; 503,
+  // nothing sent upstream; recovers by itself, each response charged.
   it('is noticed while nothing is charged, refuses requests, and recovers by itself', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({
@@ -188,6 +196,8 @@ async function rowsOf(connectionString: string): Promise<unknown> {
 
 describe('an embedded ledger whose disk is full', () => {
   const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
+  // F164: the disk of the embedded ledger fills: refused before nothing is left, so responses in
+  // progress are charged; recovers by itself.
   it('is noticed before a charge fails, refuses requests, charges those in progress, and recovers', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'full-disk-'));
     const mounted = isRoot
@@ -234,6 +244,7 @@ function openEmbeddedStoreIn(dataDir: string): Promise<BalanceStore> {
 }
 
 describe('the watch over charging', () => {
+  // F166: a charge fails, but the ledger can record charges: a probe shows it; others are served.
   it('probes when a charge failed, and has no fault if the probe succeeds', async () => {
     const asked: string[] = [];
     const watch = createChargeWatch(

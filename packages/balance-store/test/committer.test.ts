@@ -98,6 +98,7 @@ describe('committer', () => {
     await Promise.all(outcomes);
   });
 
+  // F9
   it('has no more batches in flight than allowed, also on a slow database', async () => {
     let now = 0;
     const release: (() => void)[] = [];
@@ -131,6 +132,7 @@ describe('committer', () => {
     expect(batches).toEqual([all, all, all, all]);
   });
 
+  // F15
   it('isolates a malformed settlement of a full batch in few calls and settles the others', async () => {
     const all = charges(500);
     const bad = all[321];
@@ -174,6 +176,7 @@ describe('committer', () => {
     expect(batches.flat()).not.toContain(queued);
   });
 
+  // F9
   it('refuses settlements at once while too many wait', async () => {
     let release: () => void = () => undefined;
     const { driver } = scriptedDriver(() => new Promise((resolve) => (release = resolve)));

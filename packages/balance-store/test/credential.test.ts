@@ -23,6 +23,7 @@ describe('a credential', () => {
     expect(new Set(credentials).size).toBe(1_000);
   });
 
+  // F62
   it('is not well-formed after a change of any character', () => {
     const credential = generateCredential();
     for (let index = 0; index < credential.length; index += 1) {

@@ -150,6 +150,7 @@ balanceStoreContract({
 });
 
 describe('embedded: owner and guests', () => {
+  // F27: second gateway on the embedded ledger: refused 20 of 20 times, the first unaffected.
   it('refuses a second owner without harm to the first', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
@@ -161,6 +162,7 @@ describe('embedded: owner and guests', () => {
     await (await open(dataDir)).close();
   });
 
+  // F27
   it('refuses one of two owners that start at once', async () => {
     const dataDir = newDirectory();
     const results = await Promise.allSettled([open(dataDir), open(dataDir)]);
@@ -168,6 +170,7 @@ describe('embedded: owner and guests', () => {
     for (const result of results) if (result.status === 'fulfilled') await result.value.close();
   });
 
+  // F27
   it('refuses an owner while another process is the owner, until that process is killed', async () => {
     const dataDir = newDirectory();
     const writer = spawnWriter(['embedded', dataDir, '1'], new Map());
@@ -186,6 +189,8 @@ describe('embedded: owner and guests', () => {
     await guest.close();
   });
 
+  // F93: commands beside the gateway that owns the embedded ledger: use the same ledger; nothing
+  // lost, nothing doubled.
   it('guests in another process and the owner see and charge the same ledger', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
@@ -215,6 +220,7 @@ describe('embedded: owner and guests', () => {
     await store.close();
   });
 
+  // F93
   it('a reader sees each charge as soon as it is acknowledged', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
@@ -239,6 +245,9 @@ describe('embedded: owner and guests', () => {
 });
 
 describe('embedded: durability', () => {
+  // F4
+  // F133: kill -9 or a full disk during a roll-up; a sum of a day was changed: nothing is counted
+  // twice or lost; the audit names the day, account and key.
   it('loses and doubles nothing when its process is killed repeatedly', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
@@ -253,6 +262,10 @@ describe('embedded: durability', () => {
     await store.close();
   });
 
+  // F133
+  // F26: storage fails: only stored charges are acknowledged; 503, reason in the log. A limit on
+  // the size of a file simulates the full disk. power.test.ts has a disk whose writes and flushes
+  // fail with EIO.
   it('acknowledges nothing that a full disk did not store, and recovers', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
@@ -283,6 +296,8 @@ describe('embedded: durability', () => {
     await expect(thread.call('ping', [], undefined)).rejects.toThrow('the store is closed');
   });
 
+  // F92: the embedded ledger's file: replaced or deleted while it is open: charges wait, the error
+  // says so; they continue when the file is back.
   it.each([
     ['moved away', () => undefined],
     [
@@ -308,6 +323,7 @@ describe('embedded: durability', () => {
 });
 
 describe('embedded: the file', () => {
+  // F86
   it('is recovered when its process was killed', async () => {
     const dataDir = newDirectory();
     const acknowledged = await killedLedger(dataDir);
@@ -316,6 +332,8 @@ describe('embedded: the file', () => {
     await store.close();
   });
 
+  // F87: the embedded ledger's file: backup copied over it while the old log exists: refused until
+  // the log is moved away; the backup is not changed.
   it('is not mixed with the log of another file: a backup in its place is not changed', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
@@ -340,6 +358,8 @@ describe('embedded: the file', () => {
     await restored.close();
   });
 
+  // F88: the embedded ledger's file: emptied or deleted while its log exists: refused; no new
+  // ledger is created.
   it('that is empty or missing while its log still exists is refused, and no new one is created', async () => {
     const dataDir = newDirectory();
     await killedLedger(dataDir);
@@ -350,6 +370,8 @@ describe('embedded: the file', () => {
     expect(existsSync(fileOf(dataDir))).toBe(false);
   });
 
+  // F89: the embedded ledger's file: another program's file, truncated, or damaged: refused, or
+  // detected by the audit.
   it('of another program, of no known format, or truncated is refused, and the directory is free again', async () => {
     const dataDir = newDirectory();
     runSql(dataDir, 'CREATE TABLE recipe (name TEXT)');
@@ -368,6 +390,7 @@ describe('embedded: the file', () => {
     await (await open(dataDir)).close();
   });
 
+  // F89
   it('that is damaged inside does not pass an audit', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
@@ -385,6 +408,7 @@ describe('embedded: the file', () => {
     await damaged.close();
   });
 
+  // F90: the embedded ledger's file: file that the gateway may not write: refused with the reason.
   it('that this user may not write is refused with the reason', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
@@ -398,6 +422,8 @@ describe('embedded: the file', () => {
     expect(code).not.toBe(0);
   });
 
+  // F91: the embedded ledger's file: network file system: refused: file locks fail there. No
+  // network file system was mounted: the test uses the type numbers that Linux reports for them.
   it.each([
     [0x6969, 'NFS'],
     [0xff534d42 | 0, 'CIFS'],
@@ -413,6 +439,8 @@ describe('embedded: the file', () => {
 });
 
 describe('embedded: schema', () => {
+  // F95: older, newer or changed schema: migrated only by `serve` and `migrate`; a failed one
+  // changes nothing.
   it('migrates an empty file only if it may; otherwise it says that a migration is missing', async () => {
     const dataDir = newDirectory();
     const openAsCommand = () => open(dataDir, { migrate: false, access: 'guest' });
@@ -426,6 +454,7 @@ describe('embedded: schema', () => {
     await (await openAsCommand()).close();
   });
 
+  // F95
   it('of a newer version, or changed, is refused', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
@@ -441,6 +470,7 @@ describe('embedded: schema', () => {
     await expect(open(dataDir)).rejects.toThrow(SchemaMismatchError);
   });
 
+  // F95
   it('stays as it was when a migration fails', async () => {
     const dataDir = newDirectory();
     // A ledger without a history, in which one of the tables exists already.
@@ -464,6 +494,8 @@ describe('embedded: schema', () => {
 });
 
 describe('embedded: backups', () => {
+  // F94: backup of the embedded ledger during charges, then a restore: sound and whole; an anchor
+  // shows that a restore lost charges.
   it('made during charges are complete, pass an audit and open without other files; the anchor shows that a restore lost charges', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);

@@ -60,6 +60,7 @@ describe('among many entries, SQLite', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
+  // F210
   it('finds the charge of a message by its index', async () => {
     const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
     const key = await oneCharge(store);
@@ -97,6 +98,7 @@ describe('among many entries, PostgreSQL', () => {
   });
   afterAll(() => server.stop());
 
+  // F210
   it('reads little more than the charge of a message', async () => {
     const databaseUrl = await server.createDatabase();
     const store = await openPostgresStore({ connectionString: databaseUrl, pepper: PEPPER });

@@ -83,6 +83,8 @@ function leaveOldText(dataDir: string): void {
 }
 
 describe('an erasure', () => {
+  // F158: erased texts in unused parts of the embedded ledger's file: gone after the next stop or
+  // start, also after a kill; never in a later backup.
   it('leaves none of the texts in the files of a stopped ledger, nor in a backup', async () => {
     const dataDir = newDirectory();
     const backups = newDirectory();
@@ -115,6 +117,7 @@ describe('an erasure', () => {
     await again.close();
   });
 
+  // F158
   it('is finished when the ledger is opened again, if its process was killed before', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
@@ -127,6 +130,7 @@ describe('an erasure', () => {
     await store.close();
   });
 
+  // F158
   it('is finished later if another process reads the ledger', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();

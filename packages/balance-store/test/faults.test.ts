@@ -98,6 +98,8 @@ async function openAsRole(role: string) {
 }
 
 describe('PostgreSQL faults', () => {
+  // F7: PostgreSQL is stopped at once during commits: charges retried under the same ids: none
+  // lost, none doubled.
   it('immediate restarts while charges are committed lose and double none of them', async () => {
     const { store, keyId } = await openWithKey();
     const acknowledged = new Map<string, bigint>();
@@ -125,6 +127,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
+  // F8
   it('while the database is down, reads fail, charges wait, and both recover', async () => {
     const { store, keyId } = await openWithKey();
     await server.stopImmediately();
@@ -165,6 +168,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
+  // F12: connection lost after the commit: found at the retry: `replayed`, one entry, 5 of 5.
   it('a commit whose answer was lost with its connection is found, not repeated', async () => {
     const connectionString = await server.createDatabase();
     const proxy = await startDeafProxy(connectionString);
@@ -182,6 +186,7 @@ describe('PostgreSQL faults', () => {
     await proxy.stop();
   });
 
+  // F11
   it('a read-only database stops admission and loses no charge', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     await server.setReadOnly(connectionString, 'on');
@@ -205,6 +210,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
+  // F10
   it('a server without free connections does not stop a store that has its own', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const hogs: Client[] = [];
@@ -231,6 +237,8 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
+  // F10: PostgreSQL out of connections: charges wait, new requests 503; operators' queries delay no
+  // request.
   it('a server that gives the store no connection makes charges wait and refuses admission', async () => {
     const { connectionString, administer } = await openAsRole('limited');
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
@@ -263,6 +271,7 @@ describe('PostgreSQL faults', () => {
     ).toEqual(charges.map(({ requestId: id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   });
 
+  // F10
   it('operators who wait for the database do not delay requests', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const locker = new Client({ connectionString });
@@ -287,6 +296,9 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
+  // F29: restore from a backup: the audit names a missing block; nothing charged twice. Differs: an
+  // audit of the restored ledger alone finds it sound, because it was sound when it was saved.
+  // `--anchor`, with an end of the chain from the log, and `--witness` reveal the missing entries.
   it('after a restore an anchor shows the missing block, a witness the missing charges, and nothing is charged twice', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const settle = async (count: number) => {
@@ -326,6 +338,7 @@ describe('PostgreSQL faults', () => {
     await expect(opening).rejects.toThrow(StoreUnavailableError);
   });
 
+  // F4, F133
   it('charges through 5 killed writers and an immediate restart: none lost, none doubled', async () => {
     const charges = runs(__filename, 'charges of all writers');
     const connectionString = await server.createDatabase();

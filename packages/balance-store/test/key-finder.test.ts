@@ -87,6 +87,7 @@ it('reads a cached key again for a change', async () => {
   expect(lookUps).toBe(2);
 });
 
+// F115
 it.each([
   ['the ledger cannot be written', new StoreUnavailableError('read-only'), 'found'],
   ['the renewal has a bug', new TypeError('bug'), 'failed'],
@@ -127,6 +128,8 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   expect(renewed).toEqual([credential]);
 });
 
+// F217: many keys are used at once after the pepper was replaced: hashes are renewed one at a time,
+// so requests keep the connections they need.
 it('renews one hash at a time, and the others at a later look-up', async () => {
   const renewed: string[] = [];
   const waiting: (() => void)[] = [];

@@ -73,6 +73,8 @@ balanceStoreContract({
 });
 
 describe('PostgreSQL: many replicas', () => {
+  // F13: one id settled by several replicas: one entry for each id, two thirds of the calls
+  // replayed, 0 deadlocks.
   it('replicas that settle charges of the same keys in opposite order do not deadlock, and charge duplicates once', async () => {
     const connectionString = await server.createDatabase();
     const replicas = await Promise.all(
@@ -122,6 +124,8 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all(replicas.map((replica) => replica.close()));
   });
 
+  // F16: two replicas lock two keys in opposite order: 0 deadlocks in hundreds of batches of two
+  // replicas.
   it('batches over two keys, which two replicas settle in opposite order, do not deadlock', async () => {
     const connectionString = await server.createDatabase();
     const pairs = runs(__filename, 'pairs of opposite order');
@@ -160,6 +164,7 @@ describe('PostgreSQL: many replicas', () => {
     expect(counted?.['batches']).toBeGreaterThanOrEqual(pairs * 3);
   });
 
+  // F18: top-ups racing the exhausting charge: all credited, all keys active with 10^-14 USD.
   it('top-ups are all credited, each during a charge by another replica that exhausts the balance', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
@@ -208,6 +213,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
+  // F15: malformed row in a batch of 500: 499 settled, 1 quarantined, at most 20 calls.
   it('one malformed settlement in a batch of 500 is quarantined, and the other 499 are charged', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
@@ -227,6 +233,7 @@ describe('PostgreSQL: many replicas', () => {
     ]);
   });
 
+  // F14: one id, another amount: first kept, `conflict`, an alarm row, no charge.
   it('one id settled for two keys by two replicas at once is charged to one of them', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
@@ -391,6 +398,7 @@ describe('PostgreSQL: opening', () => {
     );
   });
 
+  // F95
   it('migrates an empty database only if it may; otherwise it says that a migration is missing', async () => {
     const connectionString = await server.createDatabase();
     const openOnly = () => openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });

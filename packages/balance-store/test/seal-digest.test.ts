@@ -7,10 +7,27 @@ import type { SealedLedger } from '../src/generated/tables.js';
 
 /** A charge with the 33 columns that the first seals covered. */
 const FIRST_COLUMNS: readonly (string | null)[] = [
-  ...['req_1', 'acct_1', '7', 'charge', '-0.00000000000005', '1.00000000000000'],
-  ...['0.00000000000000', '0.00000000000000', 'ab', '1795000000000', 'key_1', 'modèl'],
-  ...['1', '2', '3', '4', '0', ...Array.from({ length: 5 }, () => '0.00000000000001')],
-  ...['messages', 'true', ...Array.from({ length: 9 }, () => null)],
+  'req_1',
+  'acct_1',
+  '7',
+  'charge',
+  '-0.00000000000005',
+  '1.00000000000000',
+  '0.00000000000000',
+  '0.00000000000000',
+  'ab',
+  '1795000000000',
+  'key_1',
+  'modèl',
+  '1',
+  '2',
+  '3',
+  '4',
+  '0',
+  ...Array.from({ length: 5 }, () => '0.00000000000001'),
+  'messages',
+  'true',
+  ...Array.from({ length: 9 }, () => null),
 ];
 
 describe('the digest of an entry', () => {

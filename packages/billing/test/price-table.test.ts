@@ -94,6 +94,7 @@ describe('parsePriceTable', () => {
     expect(table.list()).toEqual([model]);
   });
 
+  // F58
   it('does not find ids by case, prefix, or names of Object.prototype', () => {
     const table = parsePriceTable({ models: [MODEL] });
     for (const id of ['MODEL-A', 'model', 'model-a ', '', '__proto__', 'constructor']) {
@@ -148,6 +149,7 @@ describe('parsePriceTable', () => {
     expect(problemsOf({ ...MODEL, rate_in: rate })).toHaveLength(1);
   });
 
+  // F23
   it('refuses a factor that would need more than 14 decimals, and accepts it where it does not', () => {
     const factor = { cache_read: '0.025' };
     expect(problemsOf({ ...MODEL, rate_in: '0.000001', ...factor })).toEqual([

@@ -188,6 +188,7 @@ describe('a notification', () => {
   });
   const bytes = (text: string) => new TextEncoder().encode(text);
 
+  // F106
   it('is refused unless one of the secrets signed these bytes in time', () => {
     const { body, headers } = stripe.sign(event());
     const signature = headers['stripe-signature'] ?? '';

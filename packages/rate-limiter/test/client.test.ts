@@ -15,6 +15,7 @@ describe('withTimeout', () => {
     return 'answer';
   }
 
+  // F49
   it.each([
     ['one long task', 1, 500],
     ['tasks that are each shorter than the timeout', 5, 60],

@@ -31,6 +31,7 @@ describe('takePermit', () => {
     );
   });
 
+  // F46
   it('allows a denied permit after exactly the wait, and not a microsecond earlier', () => {
     fc.assert(
       fc.property(policies, fc.nat(1_000_000), (policy, pauseUs) => {
@@ -67,6 +68,7 @@ describe('takePermit', () => {
     expect(allowed).toBe(7);
   });
 
+  // F51
   it.each([30_000_000, 1e15])(
     'locks no subject out when the clock steps back by %d us',
     (skewUs) => {

@@ -52,6 +52,7 @@ function decide(own: OwnPermits, nowUs: number, whole: Policy, count = 1): Local
 }
 
 describe('permits of one process, granted through Redis or locally', () => {
+  // F49
   it('are never more than the burst and the permits that have come back', () => {
     fc.assert(
       fc.property(policies, replicas, steps, (whole, count, sequence) => {

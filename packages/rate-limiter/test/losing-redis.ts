@@ -65,6 +65,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
     ['one process', 1],
     ['one of three', 3],
   ] as const)(`${name}: %s that loses it`, (_which, replicas) => {
+    // F49
     it('grants no more of a used-up burst until permits come back', async () => {
       const { redis, clock, limiter } = await create(replicas);
       const admit = admitting(limiter);
@@ -106,6 +107,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       expect(await passing(20, record)).toBe(3);
     });
 
+    // F49
     it.each([
       ['of a burst', admitting, 3, { 1: 9, 3: 5 }],
       ['of leases', (limiter: Limiter) => admitting(limiter, FIVE_LEASES), 3, { 1: 5, 3: 4 }],

@@ -54,6 +54,7 @@ describe('memory limiter: its memory', () => {
     expect(limiter.admit('s-899', POLICY).outcome).toBe('admitted');
   });
 
+  // F54
   it('keeps 100,000 subjects by default, and forgets the oldest', () => {
     const limiter = createMemoryLimiter({ now: () => 0 });
     const log = { limit: 1, windowMs: 60_000 };
@@ -74,6 +75,7 @@ describe('memory limiter: its memory', () => {
     }
   });
 
+  // F54
   it('never forgets a subject that holds a lease', () => {
     const limiter = createMemoryLimiter({ now: () => 0, maxSubjects: 10 });
     const leases = Array.from({ length: 100 }, (_, n) => admit(limiter, `busy-${n}`));

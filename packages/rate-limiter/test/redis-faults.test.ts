@@ -133,6 +133,8 @@ describe('Redis limiter: how long leases live', () => {
     expect(await limiter.leases('key')).toBe(0);
   });
 
+  // F53: stream of 30 minutes; replica killed: lease held until the end; a killed replica's lease
+  // for 15 s.
   it('keeps the lease of a stream of 30 minutes to its end, and no longer', async () => {
     const prefix = newPrefix();
     const { client, advance } = await freeze(redis, `${prefix}clock`);
@@ -155,6 +157,7 @@ describe('Redis limiter: how long leases live', () => {
     await other.close();
   });
 
+  // F51, F53
   it.each([
     ['that ticks', 0, 15_000],
     ['that steps back', -30_000, 45_000],
@@ -202,6 +205,7 @@ describe('Redis limiter: how long leases live', () => {
 });
 
 describe('Redis limiter: a flush', () => {
+  // F50
   it('is repaired by the heartbeat alone', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { prefix, leaseTtlMs: 3_600_000, heartbeatMs: 30 });
@@ -211,6 +215,7 @@ describe('Redis limiter: a flush', () => {
     expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
+  // F50
   it("lets no single replica exceed the concurrency, and is repaired at the replica's next admission", async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { ...NO_HEARTBEAT, prefix });
@@ -223,6 +228,8 @@ describe('Redis limiter: a flush', () => {
     expect(await other.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
+  // F50: Redis loses its data: at most 2 × concurrency, until admissions or heartbeats put the
+  // leases back.
   it('lets at most twice the concurrency be in flight over all replicas', async () => {
     const prefix = newPrefix();
     const limiters = Array.from({ length: 4 }, () =>
@@ -295,6 +302,8 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
     return { a, b, step: advance, heal: () => void (isHealing = true) };
   }
 
+  // F51: clock of Redis steps by 30 s: no key locked out, leases kept or put back. If the clock
+  // steps back, the leases of a killed replica last longer by that step: 45 s in the test.
   it.each([30_000, -30_000])(
     'by %d ms: no burst waits longer than its refill takes, and no log longer than its window',
     async (stepMs) => {
@@ -321,6 +330,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
     },
   );
 
+  // F51
   it('ahead: expired leases are put back, and at most twice the concurrency is in flight', async () => {
     const { a, b, step, heal } = await stepping();
     const before = [...(await attempt(a, 5, TEN_LEASES)), ...(await attempt(b, 5, TEN_LEASES))];
@@ -335,6 +345,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
     expect(await a.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
+  // F51
   it('back: leases stay, and can be released and taken again', async () => {
     const { a, b, step } = await stepping();
     const held = leasesOf([
@@ -378,6 +389,7 @@ describe('Redis limiter: without Redis', () => {
     expect(limiter.record('ip', { limit: 30, windowMs: 60_000 })).not.toBeInstanceOf(Promise);
   });
 
+  // F49
   it('starts without Redis, and uses it once it is reachable', async () => {
     const proxy = await startFaultProxy(server.address);
     cleanups.push(() => proxy.close());
@@ -409,6 +421,7 @@ describe('Redis limiter: without Redis', () => {
     expect(await redis.zcard(`${prefix}{k:key}:l`)).toBe(10);
   });
 
+  // F49
   it('waits for a stalled Redis as long as its timeout, and not at all afterwards', async () => {
     const { proxy, states, limiter } = await breakable({ timeoutMs: SHORT_MS });
     proxy.stall();
@@ -455,6 +468,7 @@ describe('Redis limiter: without Redis', () => {
     expect(states).toEqual(['local']);
   });
 
+  // F52
   it('counts the leases that were granted before Redis was lost', async () => {
     const { proxy, client, limiter } = await breakable({ replicas: 2 });
     const held = leasesOf(await attempt(limiter, 7, TEN_LEASES));
@@ -537,6 +551,7 @@ losingRedis({
 });
 
 describe('Redis limiter: with Redis again', () => {
+  // F49
   it.each([
     ['one process', 1, 9],
     ['one of three', 3, 3],

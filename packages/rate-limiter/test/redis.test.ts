@@ -115,6 +115,7 @@ describe.each([1, 3])('one of %d replicas', (replicas) => {
 });
 
 describe('Redis limiter: several replicas', () => {
+  // F45: 500 at once on a burst of 30: exactly 30.
   it('admits, of 500 simultaneous attempts of four clients, exactly as many as the burst', async () => {
     const prefix = newPrefix();
     const limiters = Array.from({ length: 4 }, () =>
@@ -130,6 +131,7 @@ describe('Redis limiter: several replicas', () => {
     await Promise.all(limiters.map(async (limiter) => limiter.close()));
   });
 
+  // F44
   it('never exceeds the concurrency in 5,000 attempts from four clients', async () => {
     const prefix = newPrefix();
     const limiters = Array.from({ length: 4 }, () =>
@@ -227,6 +229,8 @@ describe('Redis limiter: the keys that it writes', () => {
     await limiter.close();
   });
 
+  // F54: 100,000 keys and addresses: 136 bytes per log in Redis, all with a time to live; bounded
+  // in memory.
   it('gives each key of thousands of subjects a time to live, and stores little in each', async () => {
     const subjects = runs(__filename, 'subjects');
     const prefix = newPrefix();

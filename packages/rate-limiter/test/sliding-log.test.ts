@@ -38,6 +38,7 @@ describe('takeSlot', () => {
     expect(takeSlot(log, 11_000, policy)).toMatchObject({ outcome: 'allowed', remaining: 0 });
   });
 
+  // F51
   it.each([30_000_000, 1e15])(
     'locks no subject out when the clock steps back by %d us',
     (skewUs) => {

@@ -37,6 +37,7 @@ describe('scanTopLevel', () => {
     ]);
   });
 
+  // F57
   it.each(
     [
       ['', 'syntax'],
@@ -85,6 +86,7 @@ describe('scanTopLevel', () => {
     });
   });
 
+  // F57
   it.each([
     [[0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]],
     [[0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d]],

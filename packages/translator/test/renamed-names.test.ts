@@ -124,6 +124,9 @@ function eventsThrough(pipe: Pipe, bytes: Uint8Array): Record<string, unknown>[]
 }
 
 describe('a tool whose names the upstream refuses', () => {
+  // F198: tools or arguments with names that the upstream refuses (`$top`, `filter[id]`, `a.b`,
+  // long ones): sent under other names; calls, streams and histories have the client's, with every
+  // digit.
   it('is called by chat clients under their names', () => {
     fc.assert(
       fc.property(scenario, ({ tool, members, cuts }) => {
@@ -176,6 +179,7 @@ describe('a tool whose names the upstream refuses', () => {
     );
   });
 
+  // F198
   it('is called by clients of the Responses API under their names', () => {
     fc.assert(
       fc.property(scenario, ({ tool, members, cuts }) => {

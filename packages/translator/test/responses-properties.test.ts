@@ -118,7 +118,9 @@ const request = fc.record(
       ],
     ),
     tool_choice: fc.constantFrom(
-      ...['auto', 'none', 'required'],
+      'auto',
+      'none',
+      'required',
       { type: 'custom', name: 'g' },
       { type: 'web_search_preview' },
     ),
@@ -175,8 +177,17 @@ interface Body {
 }
 
 const BODY_MEMBERS = [
-  ...['model', 'max_tokens', 'tools', 'system', 'messages', 'tool_choice', 'temperature', 'top_p'],
-  ...['output_config', 'thinking', 'stream'],
+  'model',
+  'max_tokens',
+  'tools',
+  'system',
+  'messages',
+  'tool_choice',
+  'temperature',
+  'top_p',
+  'output_config',
+  'thinking',
+  'stream',
 ];
 const TOKEN = /^[a-zA-Z0-9_-]{1,80}$/;
 
@@ -426,8 +437,17 @@ describe('a message and its response', () => {
   it('are translated without throwing, whatever the message and its events are', () => {
     const blockLike = fc.dictionary(
       fc.constantFrom(
-        ...['type', 'text', 'id', 'name', 'input', 'thinking', 'signature', 'data'],
-        ...['citations', 'tool_use_id', 'content'],
+        'type',
+        'text',
+        'id',
+        'name',
+        'input',
+        'thinking',
+        'signature',
+        'data',
+        'citations',
+        'tool_use_id',
+        'content',
       ),
       fc.oneof(
         fc.constantFrom('text', 'tool_use', 'thinking', 'sh'),
@@ -441,8 +461,13 @@ describe('a message and its response', () => {
     );
     const eventLike = fc.record({
       type: fc.constantFrom(
-        ...['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop'],
-        ...['message_delta', 'message_stop', 'error'],
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+        'error',
       ),
       index: fc.oneof(fc.nat(2), fc.jsonValue()),
       message: messageLike,

@@ -279,6 +279,7 @@ describe('createResponseStream', () => {
     }
   });
 
+  // F173
   it('stays alive by events that are numbered like all others, before, within and after the message', () => {
     const place = fc.integer({ min: 0, max: 3 });
     for (const [, bytes] of STREAMS) {
@@ -325,6 +326,7 @@ describe('createResponseStream', () => {
     }
   });
 
+  // F173
   it.each(SDKS)('stays alive for the helper of openai %s', async (_generation, sdk) => {
     for (const [, bytes] of STREAMS) {
       const pipe = createResponseTextStream(CONTEXT);
@@ -369,6 +371,8 @@ describe('createResponseStream', () => {
     expect(text).toMatch(/event: error\n.*oversized event.*\n\nevent: response.failed\n.*\n\n$/);
   });
 
+  // F221: the model is cut off within a call that the client would run (shell, patch): the call is
+  // left out of the response, which is `incomplete`: no part of it is run.
   it.each(['{"commands":["rm -r /a"]}', '{"commands":[]}'])(
     'leaves out a call of the shell with the input %s if the message was cut off after it',
     (input) => {

@@ -28,6 +28,7 @@ describe('server-sent events', () => {
     expect(eventsOf([encode(text)])).toEqual(events);
   });
 
+  // F35
   it('reads the same events at any split, inside characters and line ends too', () => {
     const event = fc.record({
       name: fc.constantFrom('', 'a', 'message_delta'),

@@ -65,7 +65,9 @@ function upToText(text: string): Uint8Array {
 
 const chatStream = (vector: StreamVector): StreamPipe =>
   createChatStream({
-    ...{ model: 'm', created: 1, legacyFunctions: false },
+    model: 'm',
+    created: 1,
+    legacyFunctions: false,
     ...vector.context,
     tools: toolsOf(vector.context),
   });
@@ -146,6 +148,7 @@ describe('createChatStream', () => {
     expect(new Set(tiers.slice(-last))).toEqual(new Set([expected.serviceTier]));
   });
 
+  // F35
   it.each(vectors)('%s: has the same output at every split and line end', (_name, vector) => {
     const whole = pump(chatStream(vector), [bytesOf(vector)]).text;
     for (const lineEnd of ['\n', '\r\n', '\r']) {

@@ -78,6 +78,7 @@ describe('native tap, with vectors', () => {
       );
     });
 
+    // F35
     it(`${name}: has the same output however its bytes are split`, () => {
       const whole = tap(vector, [bytes]);
       const same = (pieces: readonly Uint8Array[]): void => {
@@ -158,6 +159,7 @@ describe('native tap', () => {
     expect(Buffer.concat([...out, pipe.end().tail]).toString()).toBe(bytes.toString());
   });
 
+  // F36
   it('does not let an endless tail fill the memory, and still reads the usage', () => {
     const pipe = createMessageStreamTap({ maxEventBytes: 1024 });
     pipe.push(
@@ -173,6 +175,7 @@ describe('native tap', () => {
     expect(Buffer.from(end.tail).toString()).toMatch(/^event: error\n.*oversized event/);
   });
 
+  // F141
   it('passes a content event of any size on as it arrives, and keeps at most a mebibyte of it', () => {
     const piece = Buffer.alloc(64 * 1024, 'x');
     const pipe = createMessagePieceTap();
@@ -198,6 +201,7 @@ describe('native tap', () => {
     expect(Buffer.from(tail).toString()).toMatch(/^\n\nevent: error\ndata: .*\n\n$/);
   });
 
+  // F141
   it('always reads the usage, and never passes it on, whatever is large and however it is written', () => {
     const form = fc.record({
       isNamed: fc.boolean(),

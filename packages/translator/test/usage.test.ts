@@ -30,6 +30,7 @@ describe('readUsage', () => {
     });
   });
 
+  // F33
   it.each<[string, unknown]>([
     ['undefined', undefined],
     ['null', null],
@@ -67,6 +68,7 @@ describe('overlayUsage', () => {
     { requiredKeys: ['output_tokens'] },
   );
 
+  // F34
   it('takes the last value that is present and not null, and never adds', () => {
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1 }), (events) => {
@@ -133,6 +135,7 @@ describe('chatUsage', () => {
   });
 });
 
+// F137
 describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
   interface Vector {
     readonly why: string;

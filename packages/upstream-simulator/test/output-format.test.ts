@@ -26,6 +26,7 @@ const PLACE = {
 const ANSWER = '{"name":"Paris","founded":"2026-01-01","tags":["old"]}';
 
 describe('an answer in a format', () => {
+  // F84
   it('is one text that satisfies the schema, its members in the order of the schema', async () => {
     const message = await answerTo(simulator, asking(PLACE));
     expect(message.content).toEqual([{ type: 'text', text: ANSWER }]);

@@ -154,6 +154,9 @@ describe('a stream', () => {
 });
 
 describe.each(Object.keys(SCENARIOS))('scenario %s', (scenario) => {
+  // F84: client that does not expect `citations: null`: the simulator sends no such member, and
+  // satisfies a requested schema. These clients worked with the provider's API, but not with the
+  // simulator, which is the default upstream.
   it('has the member citations only in text blocks with citations', async () => {
     simulator.scriptWhen(() => true, { scenario });
     const { content } = JSON.parse(await send(QUESTION));

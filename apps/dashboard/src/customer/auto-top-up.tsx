@@ -134,9 +134,9 @@ function stopText(code: string | null): string {
 function Rules({ of }: { readonly of: AutoTopUp }) {
   return (
     <dl class="grid">
-      {RULES.map(({ name, label }) => (
+      {RULES.filter(({ name }) => of[name] !== null).map(({ name, label }) => (
         <Figure key={name} name={label}>
-          {shownRule(name, String(of[name] ?? '0'))}
+          {shownRule(name, String(of[name]))}
         </Figure>
       ))}
     </dl>
@@ -146,6 +146,7 @@ function Rules({ of }: { readonly of: AutoTopUp }) {
 const RULES = [
   { name: 'threshold_usd', label: 'When the balance is below', usual: '5' },
   { name: 'amount_usd', label: 'Amount', usual: '25' },
+  { name: 'target_usd', label: 'Or up to a balance of', usual: '' },
   { name: 'max_per_day', label: 'Times per day, at most', usual: '2' },
   { name: 'max_per_month_usd', label: 'Per month, at most', usual: '100' },
 ] as const;
@@ -154,6 +155,11 @@ type Texts = Readonly<Record<Rule, string>>;
 
 function shownRule(name: Rule, text: string) {
   return name === 'max_per_day' ? text : <Money usd={text} />;
+}
+
+/** Either the amount of each top-up or the balance up to which it pays is given. */
+function isEmpty(text: string): boolean {
+  return text.trim() === '';
 }
 
 const MOST_PER_DAY = 24;
@@ -168,7 +174,10 @@ function OrderDialog(props: {
   const [texts, setTexts] = useState(
     () =>
       Object.fromEntries(
-        RULES.map(({ name, usual }) => [name, String(order[name] ?? usual)]),
+        RULES.map(({ name, usual }) => [
+          name,
+          String(order[name] ?? (name === 'amount_usd' && order.target_usd !== null ? '' : usual)),
+        ]),
       ) as Texts,
   );
   const usd = (name: Rule) => readTypedUsd(texts[name]) ?? '0';
@@ -180,7 +189,7 @@ function OrderDialog(props: {
         <TextField
           key={name}
           label={name === 'max_per_day' ? label : `${label}, USD`}
-          required
+          required={name !== 'amount_usd' && name !== 'target_usd'}
           inputMode={name === 'max_per_day' ? 'numeric' : 'decimal'}
           value={texts[name]}
           onValue={(value) => {
@@ -196,7 +205,9 @@ function OrderDialog(props: {
         const placed = await call('PUT', '/v1/dashboard/auto-top-up', {
           body: {
             threshold_usd: usd('threshold_usd'),
-            amount_usd: usd('amount_usd'),
+            ...(isEmpty(texts.target_usd)
+              ? { amount_usd: usd('amount_usd') }
+              : { target_usd: usd('target_usd') }),
             max_per_day: Number(texts.max_per_day),
             max_per_month_usd: usd('max_per_month_usd'),
           },
@@ -229,14 +240,22 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
       'When the balance is below: an amount above 0, such as 5.'
     );
   }
-  const amount = amountProblem(texts.amount_usd, limits);
+  const [amountText, targetText] = [texts.amount_usd, texts.target_usd];
+  if (!isEmpty(amountText) && !isEmpty(targetText)) {
+    return 'Give either the amount of each top-up or the balance up to which it pays, not both.';
+  }
+  const paid = isEmpty(targetText) ? amountText : targetText;
+  const amount = amountProblem(paid, limits);
   if (amount !== undefined) return amount;
+  const least = parseUsd(readTypedUsd(paid) ?? '0');
+  if (least <= parseUsd(threshold)) {
+    return 'A top-up must lift the balance above the threshold: give a larger amount.';
+  }
   const times = Number(texts.max_per_day);
   if (!Number.isInteger(times) || times < 1 || times > MOST_PER_DAY) {
     return `Times per day: a whole number from 1 to ${String(MOST_PER_DAY)}.`;
   }
   const most = readTypedUsd(texts.max_per_month_usd);
-  const least = parseUsd(readTypedUsd(texts.amount_usd) ?? '0');
   return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
     parseUsd(most ?? '0') < least
     ? (commaProblem(texts.max_per_month_usd) ??
@@ -248,9 +267,8 @@ function changesOf(order: AutoTopUp, texts: Texts): readonly Change[] {
   return RULES.map(({ name, label }) => ({
     what: label,
     before: order[name] === null ? 'none' : shownRule(name, String(order[name])),
-    after: shownRule(
-      name,
-      name === 'max_per_day' ? texts[name] : (readTypedUsd(texts[name]) ?? '0'),
-    ),
-  }));
+    after: isEmpty(texts[name])
+      ? 'none'
+      : shownRule(name, name === 'max_per_day' ? texts[name] : (readTypedUsd(texts[name]) ?? '0')),
+  })).filter(({ before, after }) => before !== 'none' || after !== 'none');
 }

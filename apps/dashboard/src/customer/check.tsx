@@ -27,7 +27,6 @@ export function CheckUsage() {
   const [from, setFrom] = useState(days[0] ?? '');
   const [until, setUntil] = useState(days.at(-1) ?? '');
   const [text, setText] = useState('');
-  const [isOver, setIsOver] = useState(false);
   const [progress, setProgress] = useState<string>();
   const [failure, setFailure] = useState<Failure>();
   const [result, setResult] = useState<Result>();
@@ -37,33 +36,15 @@ export function CheckUsage() {
     setResult(undefined);
     setFailure(undefined);
     setProgress('Reading the ledger…');
-    const charges: Sent<'Usage'>[] = [];
-    let cursor: string | undefined;
-    let archivedUntil: string | null = null;
-    for (let page = 0; page < MOST_PAGES; page += 1) {
-      const answer = await call('GET', '/v1/dashboard/usage', {
-        query: { kind: 'charge', from, until: dayAfter(until), limit: PAGE_CHARGES, cursor },
-      });
-      if (!answer.ok) {
-        setFailure(answer.failure);
-        setProgress(undefined);
-        return;
-      }
-      charges.push(...answer.value.data.filter((entry) => entry.object === 'usage'));
-      setProgress(`Read ${String(charges.length)} charges…`);
-      archivedUntil = answer.value.archived_until;
-      cursor = answer.value.next_cursor ?? undefined;
-      if (cursor === undefined) break;
-    }
+    const read = await readCharges({ from, until: dayAfter(until) }, setProgress);
     setProgress(undefined);
-    const hasMore = cursor !== undefined;
+    if (!read.ok) {
+      setFailure(read.failure);
+      return;
+    }
+    const { charges, hasMore, archivedUntil } = read;
     const comparison = compareUsages(received.usages, charges, !hasMore && archivedUntil === null);
     setResult({ ...comparison, problems: received.problems, hasMore, archivedUntil });
-  }
-
-  async function read(files: FileList | null | undefined) {
-    const texts = await Promise.all([...(files ?? [])].map((file) => file.text()));
-    if (texts.length > 0) setText(texts.join('\n'));
   }
 
   return (
@@ -81,40 +62,7 @@ export function CheckUsage() {
           void compare();
         }}
       >
-        <div
-          class={`drop stack ${isOver ? 'over' : ''}`}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setIsOver(true);
-          }}
-          onDragLeave={() => {
-            setIsOver(false);
-          }}
-          onDrop={(event) => {
-            event.preventDefault();
-            setIsOver(false);
-            void read(event.dataTransfer?.files);
-          }}
-        >
-          <label>
-            Drop a file here, or choose one:{' '}
-            <input
-              type="file"
-              accept=".json,.jsonl,.ndjson,.txt"
-              onChange={(event) => void read(event.currentTarget.files)}
-            />
-          </label>
-          <textarea
-            class="mono"
-            aria-label="Usage objects"
-            spellcheck={false}
-            placeholder={'{"id":"msg_…","usage":{"input_tokens":12,"output_tokens":34}}'}
-            value={text}
-            onInput={(event) => {
-              setText(event.currentTarget.value);
-            }}
-          />
-        </div>
+        <UsageField text={text} onText={setText} />
         <div class="row">
           <TextField label="First day (UTC)" type="date" value={from} onValue={setFrom} />
           <TextField label="Last day (UTC)" type="date" value={until} onValue={setUntil} />
@@ -137,6 +85,76 @@ export function CheckUsage() {
       )}
       {result !== undefined && <ComparisonShown comparison={result} />}
     </section>
+  );
+}
+
+/** Reads page after page. @param onProgress - Called after each page. */
+async function readCharges(
+  range: { readonly from: string; readonly until: string },
+  onProgress: (text: string) => void,
+) {
+  const charges: Sent<'Usage'>[] = [];
+  let cursor: string | undefined;
+  let archivedUntil: string | null = null;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const answer = await call('GET', '/v1/dashboard/usage', {
+      query: { kind: 'charge', ...range, limit: PAGE_CHARGES, cursor },
+    });
+    if (!answer.ok) return answer;
+    charges.push(...answer.value.data.filter((entry) => entry.object === 'usage'));
+    onProgress(`Read ${String(charges.length)} charges…`);
+    archivedUntil = answer.value.archived_until;
+    cursor = answer.value.next_cursor ?? undefined;
+    if (cursor === undefined) break;
+  }
+  return { ok: true, charges, hasMore: cursor !== undefined, archivedUntil } as const;
+}
+
+/** A text that files fill when they are dropped or chosen. */
+function UsageField(props: { readonly text: string; readonly onText: (text: string) => void }) {
+  const { text, onText } = props;
+  const [isOver, setIsOver] = useState(false);
+
+  async function read(files: FileList | null | undefined) {
+    const texts = await Promise.all([...(files ?? [])].map((file) => file.text()));
+    if (texts.length > 0) onText(texts.join('\n'));
+  }
+
+  return (
+    <div
+      class={`drop stack ${isOver ? 'over' : ''}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => {
+        setIsOver(false);
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsOver(false);
+        void read(event.dataTransfer?.files);
+      }}
+    >
+      <label>
+        Drop a file here, or choose one:{' '}
+        <input
+          type="file"
+          accept=".json,.jsonl,.ndjson,.txt"
+          onChange={(event) => void read(event.currentTarget.files)}
+        />
+      </label>
+      <textarea
+        class="mono"
+        aria-label="Usage objects"
+        spellcheck={false}
+        placeholder={'{"id":"msg_…","usage":{"input_tokens":12,"output_tokens":34}}'}
+        value={text}
+        onInput={(event) => {
+          onText(event.currentTarget.value);
+        }}
+      />
+    </div>
   );
 }
 

@@ -987,6 +987,8 @@ export interface components {
             readonly state: "off" | "needs_method" | "on" | "stopped";
             readonly threshold_usd: components["schemas"]["Usd"] | null;
             readonly amount_usd: components["schemas"]["Usd"] | null;
+            /** @description the balance up to which each charge pays */
+            readonly target_usd: components["schemas"]["Usd"] | null;
             readonly max_per_day: number | null;
             readonly max_per_month_usd: components["schemas"]["Usd"] | null;
             readonly stopped_code: string | null;

@@ -600,6 +600,8 @@ export interface components {
             readonly state: "off" | "needs_method" | "on" | "stopped";
             readonly threshold_usd: components["schemas"]["Usd"] | null;
             readonly amount_usd: components["schemas"]["Usd"] | null;
+            /** @description the balance up to which each charge pays */
+            readonly target_usd: components["schemas"]["Usd"] | null;
             readonly max_per_day: number | null;
             readonly max_per_month_usd: components["schemas"]["Usd"] | null;
             readonly stopped_code: string | null;
@@ -2277,7 +2279,8 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly threshold_usd: string;
-                    readonly amount_usd: string;
+                    readonly amount_usd?: string;
+                    readonly target_usd?: string;
                     readonly max_per_day: number;
                     readonly max_per_month_usd: string;
                 };
@@ -2297,6 +2300,8 @@ export interface operations {
                         readonly state: "off" | "needs_method" | "on" | "stopped";
                         readonly threshold_usd: components["schemas"]["Usd"] | null;
                         readonly amount_usd: components["schemas"]["Usd"] | null;
+                        /** @description the balance up to which each charge pays */
+                        readonly target_usd: components["schemas"]["Usd"] | null;
                         readonly max_per_day: number | null;
                         readonly max_per_month_usd: components["schemas"]["Usd"] | null;
                         readonly stopped_code: string | null;

@@ -8,6 +8,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { newActionId } from './api.js';
 import type { Answer, Failure } from './api.js';
+import { Modal } from './modal.js';
 import { Facts, FailureNote, TextField } from './parts.js';
 import type { Fact } from './parts.js';
 
@@ -58,16 +59,12 @@ type Stage<Value> =
 const READING_MS = 500;
 
 export function ActionDialog<Value>(props: ActionProps<Value>) {
-  const { title, fields, problem, changes, confirm, onClose } = props;
-  const [actionId] = useState(newActionId);
-  const [stage, setStage] = useState<Stage<Value>>({
-    name: fields === undefined ? 'question' : 'fields',
-  });
+  const { title, fields, problem, onClose } = props;
+  const { stage, setStage, act } = useAction(props);
   const [showsProblem, setShowsProblem] = useState(false);
   const titleId = useId();
   const questionId = useId();
   const heading = useRef<HTMLHeadingElement>(null);
-  const isSending = useRef(false);
   const [typed, setTyped] = useState('');
   const asks = stage.name !== 'fields' && stage.name !== 'done';
   const canConfirm =
@@ -83,32 +80,6 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
     heading.current.tabIndex = -1;
     heading.current.focus();
   }, [stage.name]);
-
-  async function act() {
-    // A second click can arrive before the button is drawn as disabled.
-    if (isSending.current) return;
-    isSending.current = true;
-    setStage({ name: 'sending' });
-    const answer = await send();
-    if (!answer.ok) {
-      setStage({ name: 'failed', failure: answer.failure });
-      return;
-    }
-    setStage({ name: 'done', value: answer.value });
-    props.onDone();
-  }
-
-  async function send() {
-    try {
-      return await props.run(actionId);
-    } catch (error) {
-      // A bug of this page. The question is shown again, so that the dialog can be closed.
-      setStage({ name: 'question' });
-      throw error;
-    } finally {
-      isSending.current = false;
-    }
-  }
 
   function submit(event: Event) {
     event.preventDefault();
@@ -133,100 +104,195 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
           {title}
         </h2>
         {stage.name === 'fields' && (
-          <>
-            {fields}
-            {showsProblem && problem !== undefined && (
-              <p class="note bad" role="alert">
-                {problem}
-              </p>
-            )}
-            <div class="row">
-              <button type="submit" class="main" onClick={ignoreSecondClick}>
-                Continue
-              </button>
-              <button type="button" onClick={onClose}>
-                Cancel
-              </button>
-            </div>
-          </>
+          <FieldsStage
+            fields={fields}
+            problem={showsProblem ? problem : undefined}
+            onClose={onClose}
+          />
         )}
         {(stage.name === 'question' || stage.name === 'sending' || stage.name === 'failed') && (
-          <>
-            <div id={questionId} class="stack">
-              {changes().map(({ what, before, after }) => (
-                <div class="stack" key={what}>
-                  <h3>{what}</h3>
-                  <div class="change">
-                    <div class="figure">
-                      <span class="label">Before</span>
-                      <span class="value">{before}</span>
-                    </div>
-                    <span aria-hidden="true">→</span>
-                    <div class="figure">
-                      <span class="label">After</span>
-                      <span class="value">{after}</span>
-                    </div>
-                  </div>
-                </div>
-              ))}
-              {props.facts !== undefined && <Facts facts={props.facts} />}
-              {props.warning !== undefined && <p>{props.warning}</p>}
-            </div>
-            {props.typed !== undefined && (
-              <TextField
-                label={`Type the name "${props.typed}" to confirm`}
-                value={typed}
-                onValue={setTyped}
-              />
-            )}
-            {stage.name === 'failed' && <FailureNote failure={stage.failure} what="this change" />}
-            <div class="row">
-              <button
-                type="submit"
-                class={props.isDangerous === true ? 'danger' : 'main'}
-                disabled={stage.name === 'sending' || !canConfirm}
-                onClick={ignoreSecondClick}
-              >
-                {confirm}
-              </button>
-              {fields !== undefined && (
-                <button
-                  type="button"
-                  disabled={stage.name === 'sending'}
-                  onClick={() => {
-                    setStage({ name: 'fields' });
-                  }}
-                >
-                  Back
-                </button>
-              )}
-              <button type="button" disabled={stage.name === 'sending'} onClick={onClose}>
-                Cancel
-              </button>
-              {stage.name === 'sending' && <span role="status">Sending…</span>}
-            </div>
-          </>
+          <QuestionStage
+            {...props}
+            id={questionId}
+            stage={stage}
+            typed={props.typed === undefined ? undefined : { name: props.typed, text: typed }}
+            onTyped={setTyped}
+            canConfirm={canConfirm}
+            onBack={() => {
+              setStage({ name: 'fields' });
+            }}
+          />
         )}
         {stage.name === 'done' && (
-          <>
-            <div role="status" class="stack">
-              {props.done(stage.value)}
-            </div>
-            <div class="row">
-              <button
-                type="button"
-                class="main"
-                onClick={(event) => {
-                  if (event.detail < 2) onClose();
-                }}
-              >
-                {showsSecret ? 'I have copied it' : 'Close'}
-              </button>
-            </div>
-          </>
+          <DoneStage isSecret={showsSecret} onClose={onClose}>
+            {props.done(stage.value)}
+          </DoneStage>
         )}
       </form>
     </Modal>
+  );
+}
+
+/** The stage of the dialog, and the change, which is sent under one id. */
+function useAction<Value>({ fields, run, onDone }: ActionProps<Value>) {
+  const [actionId] = useState(newActionId);
+  const [stage, setStage] = useState<Stage<Value>>({
+    name: fields === undefined ? 'question' : 'fields',
+  });
+  const isSending = useRef(false);
+
+  async function act() {
+    // A second click can arrive before the button is drawn as disabled.
+    if (isSending.current) return;
+    isSending.current = true;
+    setStage({ name: 'sending' });
+    const answer = await send();
+    if (!answer.ok) {
+      setStage({ name: 'failed', failure: answer.failure });
+      return;
+    }
+    setStage({ name: 'done', value: answer.value });
+    onDone();
+  }
+
+  async function send() {
+    try {
+      return await run(actionId);
+    } catch (error) {
+      // A bug of this page. The question is shown again, so that the dialog can be closed.
+      setStage({ name: 'question' });
+      throw error;
+    } finally {
+      isSending.current = false;
+    }
+  }
+
+  return { stage, setStage, act };
+}
+
+function FieldsStage(props: {
+  readonly fields: ComponentChildren;
+  readonly problem: string | undefined;
+  readonly onClose: () => void;
+}) {
+  const { fields, problem, onClose } = props;
+  return (
+    <>
+      {fields}
+      {problem !== undefined && (
+        <p class="note bad" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="row">
+        <button type="submit" class="main" onClick={ignoreSecondClick}>
+          Continue
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </>
+  );
+}
+
+interface QuestionProps extends Pick<
+  ActionProps<unknown>,
+  'fields' | 'changes' | 'facts' | 'warning' | 'confirm' | 'isDangerous' | 'onClose'
+> {
+  readonly id: string;
+  readonly stage: { readonly name: string; readonly failure?: Failure };
+  /** The name that has to be typed, and what was typed. */
+  readonly typed: { readonly name: string; readonly text: string } | undefined;
+  readonly onTyped: (text: string) => void;
+  readonly canConfirm: boolean;
+  readonly onBack: () => void;
+}
+
+function QuestionStage(props: QuestionProps) {
+  const { fields, facts, warning, confirm, isDangerous, stage, typed, canConfirm } = props;
+  const isSending = stage.name === 'sending';
+  return (
+    <>
+      <div id={props.id} class="stack">
+        {props.changes().map((change) => (
+          <BeforeAndAfter key={change.what} change={change} />
+        ))}
+        {facts !== undefined && <Facts facts={facts} />}
+        {warning !== undefined && <p>{warning}</p>}
+      </div>
+      {typed !== undefined && (
+        <TextField
+          label={`Type the name "${typed.name}" to confirm`}
+          value={typed.text}
+          onValue={props.onTyped}
+        />
+      )}
+      {stage.failure !== undefined && <FailureNote failure={stage.failure} what="this change" />}
+      <div class="row">
+        <button
+          type="submit"
+          class={isDangerous === true ? 'danger' : 'main'}
+          disabled={isSending || !canConfirm}
+          onClick={ignoreSecondClick}
+        >
+          {confirm}
+        </button>
+        {fields !== undefined && (
+          <button type="button" disabled={isSending} onClick={props.onBack}>
+            Back
+          </button>
+        )}
+        <button type="button" disabled={isSending} onClick={props.onClose}>
+          Cancel
+        </button>
+        {isSending && <span role="status">Sending…</span>}
+      </div>
+    </>
+  );
+}
+
+function BeforeAndAfter({ change: { what, before, after } }: { readonly change: Change }) {
+  return (
+    <div class="stack">
+      <h3>{what}</h3>
+      <div class="change">
+        <div class="figure">
+          <span class="label">Before</span>
+          <span class="value">{before}</span>
+        </div>
+        <span aria-hidden="true">→</span>
+        <div class="figure">
+          <span class="label">After</span>
+          <span class="value">{after}</span>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function DoneStage(props: {
+  readonly isSecret: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <>
+      <div role="status" class="stack">
+        {props.children}
+      </div>
+      <div class="row">
+        <button
+          type="button"
+          class="main"
+          onClick={(event) => {
+            if (event.detail < 2) props.onClose();
+          }}
+        >
+          {props.isSecret ? 'I have copied it' : 'Close'}
+        </button>
+      </div>
+    </>
   );
 }
 
@@ -252,53 +318,4 @@ function useShownFor(isShown: boolean): boolean {
     };
   }, [isShown]);
   return isShown && hasPassed;
-}
-
-/** A key that is held down repeats its press, which must not press the next button as well. */
-function ignoreRepeatedKey(event: KeyboardEvent): void {
-  const isPress = event.key === 'Enter' || (event.key === ' ' && isButton(event.target));
-  if (event.repeat && isPress && !(event.target instanceof HTMLTextAreaElement)) {
-    event.preventDefault();
-  }
-}
-
-function isButton(target: EventTarget | null): boolean {
-  return target instanceof HTMLButtonElement;
-}
-
-/** @param props.onClose - `undefined` while Escape must not close the dialog. */
-function Modal(props: {
-  readonly labelledBy: string;
-  readonly onClose: (() => void) | undefined;
-  readonly children: ComponentChildren;
-}) {
-  const { labelledBy, onClose, children } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    const opener = document.activeElement;
-    element?.showModal();
-    return () => {
-      // While a modal dialog is open, nothing outside it can have the focus.
-      element?.close();
-      if (opener instanceof HTMLElement) opener.focus();
-    };
-  }, []);
-  return (
-    <dialog
-      ref={dialog}
-      aria-labelledby={labelledBy}
-      onKeyDown={(event) => {
-        ignoreRepeatedKey(event);
-        // A browser lets a page refuse only the first of two closings by Escape, but each key.
-        if (event.key === 'Escape' && onClose === undefined) event.preventDefault();
-      }}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose?.();
-      }}
-    >
-      {children}
-    </dialog>
-  );
 }

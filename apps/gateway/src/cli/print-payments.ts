@@ -83,7 +83,9 @@ export function printAutoTopUp(order: OperationOutput<'showAutoTopUp'>): string 
   return pairs({
     state: order.state,
     'below (USD)': order.threshold_usd ?? '',
-    'amount (USD)': order.amount_usd ?? '',
+    ...(order.target_usd === null
+      ? { 'amount (USD)': order.amount_usd ?? '' }
+      : { 'up to (USD)': order.target_usd }),
     'per day': order.max_per_day === null ? '' : `at most ${String(order.max_per_day)}`,
     'per month (USD)': order.max_per_month_usd ?? '',
     ...(order.stopped_code === null ? {} : { 'stopped by': order.stopped_code }),

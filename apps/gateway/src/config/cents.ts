@@ -7,6 +7,12 @@ export function unitsFromCents(cents: number): bigint {
   return BigInt(cents) * UNITS_PER_CENT;
 }
 
+/** The whole cents of an amount, rounded down. It is not for booking. */
+export function centsBelow(units: bigint): number {
+  const cents = units / UNITS_PER_CENT;
+  return Number(units < cents * UNITS_PER_CENT ? cents - 1n : cents);
+}
+
 /**
  * @returns `undefined` for an amount that is not whole cents, or too large to be exact as a number
  */

@@ -38,7 +38,10 @@ const REDEMPTIONS = { limit: 10, windowMs: MINUTE_MS } as const;
 const newTopUp = z.strictObject({ amount_usd: amountUsd });
 const order = z.strictObject({
   threshold_usd: amountUsd,
-  amount_usd: amountUsd,
+  /** What each charge pays. Either this or `target_usd` is given. */
+  amount_usd: amountUsd.optional(),
+  /** The balance up to which each charge pays. */
+  target_usd: amountUsd.optional(),
   max_per_day: z.int().min(1).max(24),
   max_per_month_usd: amountUsd,
 });
@@ -225,12 +228,13 @@ const orderAutoTopUp = paying(
   async ({ payments, parts, key, req, by }) => {
     const input = order.safeParse(req.body);
     if (!input.success) return { refusal: refusalOfQuery(input.error) };
-    const { threshold_usd, amount_usd, max_per_day, max_per_month_usd } = input.data;
-    const amountCents = centsWithin(payments, 'amount_usd', amount_usd);
-    if (typeof amountCents === 'object') return amountCents;
+    const { threshold_usd: threshold, max_per_day, max_per_month_usd } = input.data;
+    const chosen = chosenCredit(payments, input.data);
+    if ('refusal' in chosen) return chosen;
+    const { field, cents, credit } = chosen;
     const maxPerMonthCents = centsFromUnits(max_per_month_usd);
-    if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
-      const problem = 'max_per_month_usd: must be in whole cents, and at least amount_usd';
+    if (maxPerMonthCents === undefined || maxPerMonthCents < cents) {
+      const problem = `max_per_month_usd: must be in whole cents, and at least ${field}`;
       return { refusal: badRequest(problem, 'max_per_month_usd') };
     }
     const { standing } = await parts.store.readStanding(key.id);
@@ -240,7 +244,7 @@ const orderAutoTopUp = paying(
     }
     const placed = await payments.autoTopUp.order(
       key.accountId,
-      { threshold: threshold_usd, amountCents, maxPerDay: max_per_day, maxPerMonthCents },
+      { threshold, credit, maxPerDay: max_per_day, maxPerMonthCents },
       { returnUrl: pageOf(payments, req), by },
     );
     return { json: { ...autoTopUpView(placed.order), setup_url: placed.setupUrl ?? null } };
@@ -323,6 +327,29 @@ async function ownPayment(payments: Payments, { accountId }: KeyRecord, req: Req
   const found = id.success ? await payments.find(id.data) : undefined;
   if (found?.accountId === accountId) return found;
   return { refusal: notFound('payment_id: no payment of this account has this id', 'payment_id') };
+}
+
+/** A top-up must lift an empty balance above the threshold. Otherwise another one would follow. */
+function chosenCredit(
+  payments: Payments,
+  { threshold_usd: threshold, amount_usd: amount, target_usd: target }: z.output<typeof order>,
+) {
+  const field = target === undefined ? 'amount_usd' : 'target_usd';
+  if (amount !== undefined && target !== undefined) {
+    return { refusal: badRequest('target_usd: cannot be given with amount_usd', field) };
+  }
+  const given = amount ?? target;
+  if (given === undefined) {
+    return { refusal: badRequest('amount_usd: is required, unless target_usd is given', field) };
+  }
+  const cents = centsWithin(payments, field, given);
+  if (typeof cents === 'object') return cents;
+  if (given <= threshold) {
+    const problem = `${field}: must be above threshold_usd, so that one top-up lifts the balance above it`;
+    return { refusal: badRequest(problem, field) };
+  }
+  const credit = target === undefined ? { amountCents: cents } : { targetCents: cents };
+  return { field, cents, credit };
 }
 
 function centsWithin(

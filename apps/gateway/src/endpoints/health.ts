@@ -35,7 +35,7 @@ export const healthEndpoints: readonly Served<HealthParts>[] = [
     /**
      * The only 503 is that of a replica that stops. While the ledger cannot record charges, every
      * replica is `degraded`. It still takes requests, because its own refusals tell clients more
-     * than those of a balancer without replicas would (decision 0049).
+     * than those of a balancer without replicas would (decision 0048).
      */
     serve: (parts) => (_req, res) => {
       if (parts.activity.isStopping) {

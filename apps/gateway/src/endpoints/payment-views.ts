@@ -15,6 +15,9 @@ export const promoCodeField = z
 
 const usdOf = (cents: number): string => formatUsd(unitsFromCents(cents));
 
+const usdOrNull = (cents: number | null | undefined): string | null =>
+  cents === null || cents === undefined ? null : usdOf(cents);
+
 /** A payment as the customer sees it. */
 export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known<'payment'>) {
   return {
@@ -87,9 +90,10 @@ export function autoTopUpView(order: Known<'auto_top_up'> | undefined) {
     object: 'auto_top_up' as const,
     state: data === undefined || data.setup_id === '' ? ('off' as const) : data.state,
     threshold_usd: data?.threshold_usd ?? null,
-    amount_usd: data === undefined ? null : usdOf(data.amount_cents),
+    amount_usd: usdOrNull(data?.amount_cents),
+    target_usd: usdOrNull(data?.target_cents),
     max_per_day: data?.max_per_day ?? null,
-    max_per_month_usd: data === undefined ? null : usdOf(data.max_per_month_cents),
+    max_per_month_usd: usdOrNull(data?.max_per_month_cents),
     stopped_code: data?.stopped_code ?? null,
   };
 }

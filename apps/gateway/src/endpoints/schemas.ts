@@ -958,6 +958,7 @@ const autoTopUpMembers = {
   state: z.enum(['off', 'needs_method', 'on', 'stopped']),
   threshold_usd: orNull(usd),
   amount_usd: orNull(usd),
+  target_usd: orNull(usd).meta({ description: 'the balance up to which each charge pays' }),
   max_per_day: orNull(count),
   max_per_month_usd: orNull(usd),
   stopped_code: orNull(text),

@@ -19,7 +19,7 @@ import type { Refusal } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
-import type { NamedModel } from './preparation/inspect-native-request.js';
+import type { NamedModel } from './preparation/native-body-scan.js';
 
 export interface RefusedAdmission {
   readonly outcome: 'refused';
@@ -198,11 +198,15 @@ export function checkCharging({
  * the request must be settled, or its hold released.
  *
  * @param hold.amount - in units of 10^-14 USD
+ * @param hold.advice - what a client that is refused can do about the limit of its answer
  * @returns the refusal, if the amount cannot be held; `undefined` if it is held
  */
 export async function placeHold(
   key: KeyRecord,
-  hold: { readonly requestId: string; readonly amount: bigint },
+  {
+    advice,
+    ...hold
+  }: { readonly requestId: string; readonly amount: bigint; readonly advice: string },
   { store }: Pick<ExchangeParts, 'store'>,
 ): Promise<RefusedAdmission | undefined> {
   try {
@@ -215,13 +219,13 @@ export async function placeHold(
         return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
       case 'capped':
         return {
-          ...refusedAs(cappedRequest(placed, hold.amount, new Date())),
+          ...refusedAs(cappedRequest(placed, { ...hold, advice }, new Date())),
           limit: 'cap',
           available: placed.cap.cap - placed.cap.used - placed.held,
         };
       case 'short':
         return {
-          ...refusedAs(shortOf(placed, hold.amount)),
+          ...refusedAs(shortOf(placed, { ...hold, advice })),
           limit: 'balance',
           available: placed.balance - placed.held,
         };
@@ -231,6 +235,11 @@ export async function placeHold(
     store.releaseHold(hold.requestId);
     return unavailable(error);
   }
+}
+
+interface RefusedHold {
+  readonly amount: bigint;
+  readonly advice: string;
 }
 
 function refusedAs(refusal: Refusal): RefusedAdmission {
@@ -279,14 +288,14 @@ function cappedKey(use: CapUse, now: Date): Refusal {
 /** The unused part of the cap, less what is held, is smaller than this request may cost. */
 function cappedRequest(
   { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
-  amount: bigint,
+  { amount, advice }: RefusedHold,
   now: Date,
 ): Refusal {
   if (use.used >= use.cap) return cappedKey(use, now);
   const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
   return cappedRefusal(
     `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
-      `leaves${others}: lower max_tokens or shorten the prompt${renewalText(use, now)}`,
+      `leaves${others}: ${advice} or shorten the prompt${renewalText(use, now)}`,
   );
 }
 
@@ -324,7 +333,7 @@ export function checkModels(
 
 function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
-  amount: bigint,
+  { amount, advice }: RefusedHold,
 ): Refusal {
   // Other requests of the account release the unused part of their holds when they end.
   const fitsLater = amount <= balance;
@@ -336,7 +345,7 @@ function shortOf(
     message:
       `this request may cost up to ${formatUsd(amount)} USD, and the balance is ` +
       `${formatUsd(balance)} USD${others}: ${formatUsd(shortfall)} USD short; ` +
-      (fitsLater ? 'wait for them to end, lower max_tokens' : 'lower max_tokens') +
+      `${fitsLater ? 'wait for them to end, ' : ''}${advice}` +
       ', shorten the prompt or add credit',
     code: 'insufficient_quota',
     shouldRetry: fitsLater,

@@ -24,6 +24,7 @@ import type { Authentication } from './authentication.js';
 import { readCredential } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import { holdCharge } from './hold-charge.js';
+import { checkLowerLimitHeader } from './lower-limit-header.js';
 import { prepareBody } from './prepare-body.js';
 import { relay } from './relay/relay.js';
 import type { Exchange, ExchangeRoute, Sendable } from './route.js';
@@ -74,7 +75,7 @@ type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;
 async function answer(exchange: Exchange): Promise<Result> {
   const { route, parts, req } = exchange;
   const { sameKeyInBothHeaders, maxBodyBytes } = parts;
-  const headerRefusal = route.checkHeaders(req);
+  const headerRefusal = route.checkHeaders(req) ?? checkLowerLimitHeader(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
   const presented = readCredential(req.headers, 'x-api-key', sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);

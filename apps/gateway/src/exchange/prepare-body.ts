@@ -14,6 +14,7 @@ import { recallThinking } from './response-memory/kept-thinking.js';
 import { recallReferred } from './response-memory/referred-responses.js';
 import type { Recall, RecalledResponses } from './response-memory/referred-responses.js';
 import { memoryUnavailable } from './response-memory/unavailable.js';
+import { lowersLimit } from './lower-limit-header.js';
 import type { Exchange, ExchangeRoute, Gone, Refused, Sendable } from './route.js';
 
 /**
@@ -41,6 +42,7 @@ export async function prepareBody(
     body: reading.body,
     recalled: recall.recalled,
     hasLongContext: hasLongContext(req),
+    lowersLimit: lowersLimit(req),
   };
   const preparation = await preparer.prepare(job, key);
   if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');

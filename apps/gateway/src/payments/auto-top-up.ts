@@ -3,9 +3,10 @@
  *
  * One document per account has the customer's order and the charge in progress. A replica begins a
  * charge by writing the charge's id into that document, which only one of several replicas can do.
- * It repeats the charge only with the same id, and the provider charges once per id. If none of the
- * repetitions reached the provider, a later run begins a new charge. A charge that fails stops the
- * order until a person acts, and so does a refund or a dispute of any payment.
+ * It repeats the charge only with the same id, each time after a longer wait, and the provider
+ * charges once per id. If none of the repetitions reached the provider, a later run begins a new
+ * charge. A charge that fails stops the order until a person acts, and so does a refund or a
+ * dispute of any payment. Between two charges there is a pause, so that there is never a burst.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,7 +20,8 @@ import type {
   PaymentProvider,
 } from '@gateway/payments';
 import { reasonOf } from '../base/error-code.js';
-import { HOUR_MS } from '../base/times.js';
+import { HOUR_MS, MINUTE_MS } from '../base/times.js';
+import { centsBelow } from '../config/cents.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
 import type { FactOutcome } from './book-facts.js';
 import { creditId } from './implied-entries.js';
@@ -34,7 +36,8 @@ type OrderData = DocumentOf<'auto_top_up'>;
 export interface AutoTopUpRules {
   /** In units of 10^-14 USD. */
   readonly threshold: bigint;
-  readonly amountCents: number;
+  /** What each charge pays, or the balance up to which it pays. */
+  readonly credit: { readonly amountCents: number } | { readonly targetCents: number };
   /** The most charges in one UTC day. */
   readonly maxPerDay: number;
   /** The largest sum of charges in one UTC month. */
@@ -45,6 +48,8 @@ export interface AutoTopUpParts {
   readonly ledger: PaymentLedger;
   readonly provider: PaymentProvider;
   readonly book: (fact: PaymentFact) => Promise<FactOutcome>;
+  /** The smallest and the largest payment. */
+  readonly limits: { readonly minCents: number; readonly maxCents: number };
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -56,6 +61,13 @@ const PAGE = 100;
  * still be waiting for the provider's response.
  */
 const ATTEMPT_PATIENCE_MS = 90_000;
+/** Each repetition doubles the wait before the next one, up to this. */
+const LONGEST_PATIENCE_MS = HOUR_MS;
+/**
+ * The time between the beginnings of two charges. A balance that stays below the threshold, because
+ * it was far below zero or is spent faster than this, does not cause a burst of charges.
+ */
+const PAUSE_MS = 10 * MINUTE_MS;
 /**
  * A charge is repeated only within this time. The provider forgets ids of requests after a day, so
  * a later repetition could charge again.
@@ -74,19 +86,21 @@ const NO_ANSWER = 'no_answer';
  */
 const MAX_EARLIER_SETUPS = 10;
 
-const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
+const NOTHING_USED = { day: '', count: 0, month: '', cents: 0, last_at: null } as const;
 
 export class AutoTopUp {
   readonly #ledger: PaymentLedger;
   readonly #provider: PaymentProvider;
   readonly #book: AutoTopUpParts['book'];
+  readonly #limits: AutoTopUpParts['limits'];
   readonly #log: Logger;
   readonly #now: () => number;
 
-  constructor({ ledger, provider, book, log, now }: AutoTopUpParts) {
+  constructor({ ledger, provider, book, limits, log, now }: AutoTopUpParts) {
     this.#ledger = ledger;
     this.#provider = provider;
     this.#book = book;
+    this.#limits = limits;
     this.#log = log;
     this.#now = now;
   }
@@ -103,7 +117,8 @@ export class AutoTopUp {
   ): Promise<{ readonly order: Order; readonly setupUrl: string | undefined }> {
     const given = {
       threshold_usd: formatUsd(rules.threshold),
-      amount_cents: rules.amountCents,
+      amount_cents: 'amountCents' in rules.credit ? rules.credit.amountCents : null,
+      target_cents: 'targetCents' in rules.credit ? rules.credit.targetCents : null,
       max_per_day: rules.maxPerDay,
       max_per_month_cents: rules.maxPerMonthCents,
     };
@@ -111,13 +126,10 @@ export class AutoTopUp {
     const hasMethod = before !== undefined && before.data.method_id !== null;
     const setupId = `setup_${randomUUID()}`;
     const data: OrderData = {
-      ...(before?.data ?? {
-        customer_id: null,
-        method_id: null,
-        attempt: null,
-        used: NOTHING_USED,
-      }),
+      ...(before?.data ?? { customer_id: null, method_id: null, attempt: null }),
       ...given,
+      // A person has acted, so the next charge need not wait.
+      used: { ...(before?.data.used ?? NOTHING_USED), last_at: null },
       state: hasMethod ? 'on' : 'needs_method',
       setup_id: hasMethod ? before.data.setup_id : setupId,
       earlier_setup_ids: hasMethod ? [] : setupIdsOf(before).slice(-MAX_EARLIER_SETUPS),
@@ -213,11 +225,14 @@ export class AutoTopUp {
     // Nobody could spend the money or cancel the order. A key that only lacks balance is usable.
     if (account.usableKeys === 0) return;
     const at = new Date(this.#now());
-    const used = usedAfter(data, at);
+    const amountCents = this.#amountOf(data, account.balance);
+    const used = usedAfter(data, amountCents, at);
     if (used === undefined) return;
     const attempt = {
       payment_id: `pay_${randomUUID()}`,
+      amount_cents: amountCents,
       started_at: at.toISOString(),
+      tries: 0,
       customer_id: data.customer_id ?? undefined,
     };
     const next = { ...data, used, attempt };
@@ -256,8 +271,23 @@ export class AutoTopUp {
       case undefined:
         break;
     }
-    const ageMs = this.#now() - Date.parse(attempt.started_at);
-    if (ageMs < ATTEMPT_PATIENCE_MS) return;
+    const now = this.#now();
+    const ageMs = now - Date.parse(attempt.started_at);
+    const { tries, tried_at: triedAt = attempt.started_at } = attempt;
+    const patienceMs = Math.min(ATTEMPT_PATIENCE_MS * 2 ** tries, LONGEST_PATIENCE_MS);
+    if (now - Date.parse(triedAt) < patienceMs) return;
+    // Of several replicas, the one that writes this asks the provider.
+    const { accountId, version, balanceBelow, data } = known;
+    const next = { ...attempt, tries: tries + 1, tried_at: new Date(now).toISOString() };
+    const { outcome } = await this.#ledger.writeDocument({
+      kind: KIND,
+      id: accountId,
+      accountId,
+      version,
+      balanceBelow,
+      data: { ...data, attempt: next },
+    });
+    if (outcome === 'conflict') return;
     const method = methodOf(known);
     // The provider finds a charge by its customer. If the order has another customer by now, the
     // charge may have been made although it is not found, so it is neither repeated nor replaced.
@@ -267,7 +297,7 @@ export class AutoTopUp {
     }
     const origin = { paymentId: attempt.payment_id, accountId: known.accountId };
     const asked = await this.#provider.findCharge(
-      { ...method, origin, amountCents: payment?.data.amount_cents ?? 0 },
+      { ...method, origin, amountCents: payment?.data.amount_cents ?? amountOf(attempt, known) },
       new Date(attempt.started_at),
     );
     if (asked !== undefined) await this.#settle(known, attempt, asked);
@@ -287,20 +317,27 @@ export class AutoTopUp {
     if (payment === undefined || payment.data.code === NO_ANSWER) await this.#clear(known, attempt);
   }
 
+  /** A target that is too far above the balance for one payment is reached by the next ones. */
+  #amountOf({ amount_cents: amount, target_cents: target }: OrderData, balance: bigint): number {
+    if (target === null) return amount ?? 0;
+    const { minCents, maxCents } = this.#limits;
+    return Math.min(maxCents, Math.max(minCents, target - centsBelow(balance)));
+  }
+
   async #charge(known: Order, attempt: Attempt): Promise<void> {
-    const { accountId, data } = known;
+    const { accountId } = known;
     const method = methodOf(known);
     if (method === undefined) return;
     const payment = openPayment({
       by: 'auto_top_up',
       started_by: accountId,
-      amount_cents: data.amount_cents,
+      amount_cents: amountOf(attempt, known),
     });
     // Written before the charge, so that the notification of the charge finds this document.
     const id = attempt.payment_id;
     await this.#ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
     const started = await findDocument(this.#ledger, 'payment', id);
-    const amountCents = started?.data.amount_cents ?? data.amount_cents;
+    const amountCents = started?.data.amount_cents ?? amountOf(attempt, known);
     const origin = { paymentId: id, accountId };
     await this.#settle(
       known,
@@ -381,6 +418,10 @@ export class AutoTopUp {
 
 type Attempt = NonNullable<OrderData['attempt']>;
 
+function amountOf(attempt: Attempt, { data }: Order): number {
+  return attempt.amount_cents ?? data.amount_cents ?? 0;
+}
+
 /** The ids of all unfinished pages, oldest first. A canceled order has the empty id. */
 function setupIdsOf(order: Pick<Order, 'data'> | undefined): string[] {
   if (order === undefined) return [];
@@ -398,13 +439,15 @@ function methodOf({ data: { customer_id, method_id } }: Order) {
   return { customerId: customer_id, methodId: method_id };
 }
 
-/** @returns the used amounts after one more charge; `undefined` if they exceed a limit */
-function usedAfter(data: OrderData, at: Date): OrderData['used'] | undefined {
+/** @returns the used amounts after one more charge; `undefined` if it may not begin now */
+function usedAfter(data: OrderData, amountCents: number, at: Date): OrderData['used'] | undefined {
   const [day, month] = [at.toISOString().slice(0, 10), at.toISOString().slice(0, 7)];
-  const { used, amount_cents, max_per_day, max_per_month_cents } = data;
+  const { used, max_per_day, max_per_month_cents } = data;
+  const lastAt = used.last_at === null ? -Infinity : Date.parse(used.last_at);
+  if (at.getTime() - lastAt < PAUSE_MS) return undefined;
   const count = (used.day === day ? used.count : 0) + 1;
-  const cents = (used.month === month ? used.cents : 0) + amount_cents;
+  const cents = (used.month === month ? used.cents : 0) + amountCents;
   return count > max_per_day || cents > max_per_month_cents
     ? undefined
-    : { day, count, month, cents };
+    : { day, count, month, cents, last_at: at.toISOString() };
 }

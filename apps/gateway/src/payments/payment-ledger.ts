@@ -39,7 +39,9 @@ const autoTopUp = z.object({
    */
   state: z.enum(['needs_method', 'on', 'stopped']),
   threshold_usd: z.string(),
-  amount_cents: cents,
+  /** What each charge pays; `null` if it pays up to `target_cents`. */
+  amount_cents: cents.nullable(),
+  target_cents: cents.nullable().default(null),
   max_per_day: z.int().min(1),
   max_per_month_cents: cents,
   /** The id of the page on which the method is saved. */
@@ -56,13 +58,25 @@ const autoTopUp = z.object({
   attempt: z
     .object({
       payment_id: z.string(),
+      /** Earlier versions left it to the order. */
+      amount_cents: cents.optional(),
       started_at: isoTime,
+      /** How often the charge was repeated, and when it last was. */
+      tries: z.int().default(0),
+      tried_at: isoTime.optional(),
       /** The owner of the charged method, which the order may replace in the meantime. */
       customer_id: z.string().optional(),
     })
     .nullable(),
   /** The number of charges that began on the UTC day, and the sum of those in the UTC month. */
-  used: z.object({ day: z.string(), count: z.int(), month: z.string(), cents: z.int() }),
+  used: z.object({
+    day: z.string(),
+    count: z.int(),
+    month: z.string(),
+    cents: z.int(),
+    /** When the last charge began; `null` if a person has acted since. */
+    last_at: isoTime.nullable().default(null),
+  }),
 });
 
 const promoCode = z.object({

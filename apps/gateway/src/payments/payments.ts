@@ -45,7 +45,7 @@ export type Payments = ReturnType<typeof createPayments>;
 
 export function createPayments(parts: PaymentParts) {
   const { ledger, provider, limits, publicUrl, log, metrics, now } = parts;
-  const autoTopUp = new AutoTopUp({ ledger, provider, book, log, now });
+  const autoTopUp = new AutoTopUp({ ledger, provider, book, limits, log, now });
 
   function book(fact: PaymentFact): Promise<FactOutcome> {
     if (fact.kind === 'method_saved') return saveMethod(fact);

@@ -87,6 +87,7 @@ const EXPOSED_HEADERS = [
   'x-gateway-until',
   'x-gateway-archived-until',
   'x-gateway-translation-notes',
+  'x-gateway-max-tokens',
 ];
 const PREFLIGHT_SECONDS = 7_200;
 

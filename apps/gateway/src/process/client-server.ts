@@ -1,19 +1,12 @@
 /** The server for clients. Each process that serves has one; several processes may share a port. */
 
-import { isDeepStrictEqual } from 'node:util';
 import { parsePriceSchedule } from '@gateway/billing';
-import type { PriceTable } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from '../base/activity.js';
 import { createByteBudget } from '../base/byte-budget.js';
 import { enableMinorCollections, freeMemoryWhenIdle } from '../base/heap-tuning.js';
-import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
 import type { Settings } from '../config/settings.js';
-import { isSimulated } from '../config/upstream-target.js';
-import type { UpstreamTarget } from '../config/upstream-target.js';
-import { createRequestPreparer } from '../exchange/preparation/preparer.js';
-import type { RequestPreparer } from '../exchange/preparation/preparer.js';
 import { RELAY_PATIENCE } from '../exchange/relay/relay.js';
 import {
   connectionLimitsOf,
@@ -33,13 +26,12 @@ import type { Metrics } from '../observe/metrics.js';
 import { withRefusalEvents } from '../observe/notifications/upstream-refused.js';
 import { createTelemetry } from '../observe/telemetry.js';
 import { openTracing } from '../observe/tracing/open-tracing.js';
-import type { AccountState } from '../upstream/accounts/account-standing.js';
-import type { UpstreamClient } from '../upstream/client.js';
-import { openUpstream } from '../upstream/open-upstream.js';
 import { createRefusalWitness } from '../upstream/refusal-witness.js';
 import { createApp } from './app.js';
 import type { AppParts } from './app.js';
 import type { SharedWithClients } from './gateway.js';
+import { SettingsInForce, idsOf } from './settings-in-force.js';
+import type { SettingsParts } from './settings-in-force.js';
 
 export interface ClientServer {
   readonly url: string;
@@ -83,14 +75,11 @@ export async function startClientServer(
 ): Promise<ClientServer> {
   enableMinorCollections();
   const { store, registry, log } = parts;
-  let { settings } = parts;
-  let schedule = parsePriceSchedule(settings.priceTable);
-  const prices = schedule.at(Date.now());
   const activity = createActivity();
   const stopShrinking = freeMemoryWhenIdle(activity, { ownsProcess: parts.ownsProcess === true });
   const memory = createByteBudget(config.bodyMemoryBytes);
   const metrics = createMetrics(registry, {
-    models: prices.list().map(({ id }) => id),
+    models: idsOf(parsePriceSchedule(parts.settings.priceTable).at(Date.now())),
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
     reservedBytes: () => memory.reservedBytes,
@@ -99,84 +88,17 @@ export async function startClientServer(
   const limiter = await parts.openLimiter(metrics);
   const tracing = await openTracing(config.tracing, { registry, log, now: Date.now });
   const accountMetrics = createAccountMetrics(registry);
-  function reportState(account: string, state: AccountState): void {
-    const before = accountMetrics.onState(account, state);
-    if (before === state || (before === undefined && state === 'available')) return;
-    log[state === 'refused' ? 'error' : 'warn']({ account, state }, 'upstream account');
-  }
-  let target = settings.upstream;
-  function openTarget(next: UpstreamTarget): UpstreamClient {
-    target = next;
-    accountMetrics.keepStates('accounts' in next ? next.accounts.map(({ name }) => name) : []);
-    return openUpstream(next, {
-      proxies: config.proxies,
-      processes: config.replicas * config.workers,
-      onAnswer: accountMetrics.onAnswer,
-      onState(account, state) {
-        // Requests that began before a reload still use the accounts of then.
-        if (target === next) reportState(account, state);
-      },
-    });
-  }
-  const preparerFor = (table: PriceTable): RequestPreparer =>
-    createRequestPreparer(
-      {
-        models: table.list(),
-        fees: table.fees,
-        allow: admittedFeatures(config, table),
-        overdraft: config.overdraft,
-        chat: config.chat,
-      },
-      { maxBodyBytes: config.maxBodyBytes },
-    );
-  /**
-   * A reload replaces members of this object. The earlier ones are not closed, because requests
-   * that began with them still use them. Without requests, a preparer has no thread and a pool
-   * closes its connections, so both are freed.
-   */
-  const appParts: { -readonly [Name in keyof AppParts]: AppParts[Name] } = {
-    store,
-    limiter,
-    accountLimits: settings.accountLimits,
-    prices,
-    pricesUntil: schedule.nextChange(Date.now()),
-    changePrices(now) {
-      const table = schedule.at(now);
-      appParts.prices = table;
-      appParts.pricesUntil = schedule.nextChange(now);
-      appParts.preparer = preparerFor(table);
-      appParts.allowedFeatures = admittedFeatures(config, table);
-      metrics.offer(table.list().map(({ id }) => id));
-    },
-    upstream: openTarget(settings.upstream),
-    refusals: createRefusalWitness(Date.now),
-    patience: { ...RELAY_PATIENCE, streamSilenceMs: config.streamSilenceMs },
-    telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
-    tracing,
+  const inForce = new SettingsInForce(config, parts.settings, {
+    accountMetrics,
+    metrics,
     log,
-    activity,
-    maxBodyBytes: config.maxBodyBytes,
-    memory,
-    preparer: preparerFor(prices),
-    responses: parts.responses && {
-      memory: parts.responses,
-      pending: createByteBudget(config.responseMemory?.maxBytes ?? 0),
-      hasChatThinking: config.chat.reasoning !== 'none',
-    },
-    chargedTo: accountMetrics.onCharge,
-    payments: parts.payments,
-    trustedProxies: config.trustedProxies,
-    sameKeyInBothHeaders: config.sameKeyInBothHeaders,
-    corsOrigins: config.corsOrigins,
-    overdraft: config.overdraft,
-    allowedFeatures: admittedFeatures(config, prices),
-    readLinks: createReadLinks(peppersOf(config)),
-    topUpUrl: config.topUpUrl,
-    isSimulated: isSimulated(settings.upstream),
-    operator: config.operator,
-    customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,
-  };
+  });
+  const opened = { activity, memory, limiter, tracing };
+  const appParts: AppParts = Object.assign(
+    inForce.parts,
+    lastingParts(config, parts, opened, { metrics, chargedTo: accountMetrics.onCharge }),
+  );
   async function closeAll(): Promise<void> {
     stopShrinking();
     await appParts.upstream.close();
@@ -199,18 +121,9 @@ export async function startClientServer(
     shedConnections: (count) => {
       activity.shedConnections(count);
     },
-    settingsVersion: () => settings.version,
-    applySettings(next) {
-      if (!isDeepStrictEqual(next.upstream, settings.upstream)) {
-        appParts.upstream = openTarget(next.upstream);
-        appParts.isSimulated = isSimulated(next.upstream);
-      }
-      if (!isDeepStrictEqual(next.priceTable, settings.priceTable)) {
-        schedule = parsePriceSchedule(next.priceTable);
-        appParts.changePrices(Date.now());
-      }
-      appParts.accountLimits = next.accountLimits;
-      settings = next;
+    settingsVersion: () => inForce.version,
+    applySettings: (next) => {
+      inForce.apply(next);
     },
     announceStop() {
       activity.announceStop();
@@ -222,5 +135,39 @@ export async function startClientServer(
       return { abandoned: activity.running };
     },
     close: closeAll,
+  };
+}
+
+/** The members of the app that stay the same while this process runs. */
+function lastingParts(
+  config: Config,
+  { store, log, writeLine, responses, payments }: ClientServerParts,
+  opened: Pick<AppParts, 'activity' | 'memory' | 'limiter' | 'tracing'>,
+  { metrics, chargedTo }: { readonly metrics: Metrics } & Pick<AppParts, 'chargedTo'>,
+): Omit<AppParts, keyof SettingsParts> {
+  return {
+    ...opened,
+    store,
+    refusals: createRefusalWitness(Date.now),
+    patience: { ...RELAY_PATIENCE, streamSilenceMs: config.streamSilenceMs },
+    telemetry: withRefusalEvents(createTelemetry(log, metrics, writeLine), store, log),
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    responses: responses && {
+      memory: responses,
+      pending: createByteBudget(config.responseMemory?.maxBytes ?? 0),
+      hasChatThinking: config.chat.reasoning !== 'none',
+    },
+    chargedTo,
+    payments,
+    trustedProxies: config.trustedProxies,
+    sameKeyInBothHeaders: config.sameKeyInBothHeaders,
+    corsOrigins: config.corsOrigins,
+    overdraft: config.overdraft,
+    readLinks: createReadLinks(peppersOf(config)),
+    topUpUrl: config.topUpUrl,
+    operator: config.operator,
+    customerPage: loadPage('customer', config.pagesDir, log),
+    now: Date.now,
   };
 }

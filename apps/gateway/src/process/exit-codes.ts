@@ -16,7 +16,7 @@ import {
 } from '@gateway/balance-store';
 import { ConfigError } from '../config/config.js';
 import { OperationError } from '../endpoints/operation-error.js';
-import { WorkerStartError } from './workers/supervisor.js';
+import { WorkerStartError } from './workers/worker-process.js';
 
 export const EXIT = {
   ok: 0,

@@ -19,7 +19,7 @@ import type { ResponseMemory } from '../exchange/response-memory/response-memory
 import { createRegistry } from '../observe/registry.js';
 import type { Payments } from '../payments/payments.js';
 import { openSharedParts } from './shared-parts.js';
-import type { ClientProcesses } from './shared-parts.js';
+import type { ClientProcesses } from './client-processes.js';
 
 export interface RunningGateway {
   readonly url: string;
@@ -76,7 +76,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
 
   async function close(): Promise<{ readonly abandoned: number }> {
     const drained = (await clients?.drain()) ?? { abandoned: 0 };
-    await shared.closeAdmin();
+    await shared.admin.close();
     await shared.closeLedger();
     await clients?.close();
     responses?.close();
@@ -88,7 +88,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
   try {
     const started = await start({ log, writeLine, registry, store, settings, payments, responses });
     clients = started;
-    const { reload, adminUrl } = await shared.openAdmin(started);
+    const { reload, adminUrl } = await shared.admin.open(started);
     return {
       url: started.url,
       adminUrl,

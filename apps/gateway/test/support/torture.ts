@@ -20,7 +20,10 @@ export function runTorture(...parts: readonly string[]): {
     process.execPath,
     [
       join(ROOT, 'torture/main.mjs'),
-      ...['--seed', '1', '--only', parts.join(',')],
+      '--seed',
+      '1',
+      '--only',
+      parts.join(','),
       ...(isLong ? [] : ['--least']),
       // No time is checked, because tests share their machine.
       '--untimed',

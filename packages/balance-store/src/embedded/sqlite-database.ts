@@ -44,7 +44,7 @@ export interface SqliteDatabaseParts {
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { dataDir, file, reader, writing, reading, background, onClosed } = parts;
+  const { dataDir, reader, writing, reading, background, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -95,15 +95,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       },
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
-    archives: {
-      lock: () => readHere(() => takeArchiveLock(dataDir)),
-      source: createThreadSource(background),
-      async deleteCharges(ranges) {
-        const deleted = await write('deleteCharges', ranges);
-        await keepLogSmall({ dataDir, file }, () => write('emptyLog'));
-        return deleted;
-      },
-    },
+    archives: createArchiveTable(parts),
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
@@ -142,6 +134,23 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       // write.
       await writing.stop();
       onClosed();
+    },
+  };
+}
+
+function createArchiveTable({
+  dataDir,
+  file,
+  writing,
+  background,
+}: SqliteDatabaseParts): LedgerDatabase['archives'] {
+  return {
+    lock: () => readHere(() => takeArchiveLock(dataDir)),
+    source: createThreadSource(background),
+    async deleteCharges(ranges) {
+      const deleted = await writing.call('deleteCharges', [ranges], WRITE_TIMEOUT_MS);
+      await keepLogSmall({ dataDir, file }, () => writing.call('emptyLog', [], WRITE_TIMEOUT_MS));
+      return deleted;
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { Actor, Creation, CreationOutcome } from '../account.js';
+import type { Actor } from '../account.js';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../credential.js';
 import { ExternalIdTakenError, SetByOperatorError } from '../errors.js';
 import type { KeyRecord, KeyState } from '../key.js';
@@ -20,9 +20,8 @@ import type { Bound } from './books/bounds.js';
 import type { KeyCredential } from './books/transaction.js';
 import type { LedgerDatabase } from './ledger-database.js';
 
-type Administration = Pick<
+type KeyAdministration = Pick<
   BalanceStore,
-  | 'create'
   | 'createKey'
   | 'getKey'
   | 'listKeys'
@@ -32,11 +31,11 @@ type Administration = Pick<
   | 'updateKey'
   | 'rotateKey'
   | 'recordLink'
-  | 'getAccount'
-  | 'listAccounts'
-  | 'updateAccount'
-  | 'setAccountState'
-  | 'eraseAccount'
+>;
+
+type AccountAdministration = Pick<
+  BalanceStore,
+  'create' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'setAccountState' | 'eraseAccount'
 >;
 
 interface AdministrationOptions {
@@ -51,41 +50,61 @@ interface AdministrationOptions {
 const SOMEBODY: Actor = { name: 'operator' };
 const MAX_GRACE_MS = 366 * 86_400_000;
 
-export function createAdministration({
-  database,
+export function createAdministration(
+  options: AdministrationOptions,
+): AccountAdministration & KeyAdministration {
+  const accounts = administerAccounts(options);
+  return { ...accounts, ...administerKeys(options, accounts.create) };
+}
+
+function administerAccounts({
+  database: { accounts, book },
   pepper,
-  onKeyChange,
   onEveryKeyChange,
-}: AdministrationOptions): Administration {
-  const { accounts, keys, book } = database;
+}: AdministrationOptions): AccountAdministration {
   const newId = createIds(Date.now);
+  return {
+    async create(creation) {
+      assertCreation(creation);
+      const { credential, row } = newCredential(pepper);
+      const created = await book('create', {
+        creation,
+        accountId: newId('acct'),
+        keyId: newId('key'),
+        credential: row,
+      });
+      return created.outcome === 'created'
+        ? { ...created, credential: created.key === undefined ? undefined : credential }
+        : created;
+    },
+
+    getAccount: (accountId) => accounts.get(accountId),
+    listAccounts: (filter) => accounts.list(filter),
+    async updateAccount(accountId, change, by = SOMEBODY) {
+      assertAccount(change);
+      assertActor(by);
+      return unlessTaken(await book('updateAccount', accountId, change, by));
+    },
+    async setAccountState(accountId, state, by) {
+      assertActor(by);
+      const record = await book('setAccountState', accountId, state, by);
+      onEveryKeyChange();
+      return record;
+    },
+    async eraseAccount(accountId, by) {
+      assertActor(by);
+      const record = await book('eraseAccount', accountId, by);
+      onEveryKeyChange();
+      return record;
+    },
+  };
+}
+
+function administerKeys(
+  { database: { keys, book }, pepper, onKeyChange }: AdministrationOptions,
+  create: AccountAdministration['create'],
+): KeyAdministration {
   const pepperId = pepperIdOf(pepper);
-
-  function newCredential(): { readonly credential: string; readonly row: KeyCredential } {
-    const credential = generateCredential();
-    return {
-      credential,
-      row: {
-        hint: hintOf(credential),
-        credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
-        pepperId,
-      },
-    };
-  }
-
-  async function create(creation: Creation): Promise<CreationOutcome> {
-    assertCreation(creation);
-    const { credential, row } = newCredential();
-    const created = await book('create', {
-      creation,
-      accountId: newId('acct'),
-      keyId: newId('key'),
-      credential: row,
-    });
-    return created.outcome === 'created'
-      ? { ...created, credential: created.key === undefined ? undefined : credential }
-      : created;
-  }
 
   async function setState(
     keyId: string,
@@ -99,7 +118,6 @@ export function createAdministration({
   }
 
   return {
-    create,
     async createKey(key) {
       const created = await create({ account: { name: key.name }, key, by: SOMEBODY });
       if (created.outcome !== 'created' || created.key === undefined) {
@@ -132,7 +150,7 @@ export function createAdministration({
       }
       if (rotationId !== undefined) assertId('rotationId', rotationId);
       assertActor(by);
-      const { credential, row } = newCredential();
+      const { credential, row } = newCredential(pepper);
       const result = await book('rotateKey', keyId, row, { graceMs, rotationId, by });
       onKeyChange(keyId);
       return result.outcome === 'rotated'
@@ -144,25 +162,20 @@ export function createAdministration({
       assertActor(by);
       return book('recordLink', keyId, { expiresAt, by });
     },
+  };
+}
 
-    getAccount: (accountId) => accounts.get(accountId),
-    listAccounts: (filter) => accounts.list(filter),
-    async updateAccount(accountId, change, by = SOMEBODY) {
-      assertAccount(change);
-      assertActor(by);
-      return unlessTaken(await book('updateAccount', accountId, change, by));
-    },
-    async setAccountState(accountId, state, by) {
-      assertActor(by);
-      const record = await book('setAccountState', accountId, state, by);
-      onEveryKeyChange();
-      return record;
-    },
-    async eraseAccount(accountId, by) {
-      assertActor(by);
-      const record = await book('eraseAccount', accountId, by);
-      onEveryKeyChange();
-      return record;
+function newCredential(pepper: string): {
+  readonly credential: string;
+  readonly row: KeyCredential;
+} {
+  const credential = generateCredential();
+  return {
+    credential,
+    row: {
+      hint: hintOf(credential),
+      credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
+      pepperId: pepperIdOf(pepper),
     },
   };
 }

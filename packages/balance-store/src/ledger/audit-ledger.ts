@@ -25,7 +25,7 @@ import { createLotAudit } from './audit-lots.js';
 import { auditRights } from './audit-rights.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
 import type { AccountTotals, AuditSource, AuditedAccounts, LotTotals } from './audit-source.js';
-import { createUsageAudit, openHourOf } from './audit-usage.js';
+import { UsageAudit, openHourOf } from './audit-usage.js';
 import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
@@ -161,7 +161,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
     report(tally, found);
   };
   const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, complain);
-  const usage = createUsageAudit(
+  const usage = new UsageAudit(
     source,
     { after, last, openHour, open: page.usage, archives },
     complain,

@@ -24,12 +24,6 @@ export function openHourOf(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) - 1;
 }
 
-export interface UsageAudit {
-  /** Adds a charge to compare. Charges must come in the order of account and entry number. */
-  add(charge: SealedLedger, writtenOff: bigint): Promise<void>;
-  finish(): Promise<void>;
-}
-
 interface Residue {
   readonly position: UsagePosition;
   readonly rates: string;
@@ -37,131 +31,142 @@ interface Residue {
   readonly figures: bigint[];
 }
 
+export interface AuditedRange {
+  readonly after: string;
+  readonly last: string | undefined;
+  readonly openHour: number;
+  /** The totals of `openHour` and later. */
+  readonly open: readonly UsageFields[];
+  readonly archives: Pick<ArchiveAudit, 'closedHour' | 'addUsage'>;
+}
+
 /**
  * Keeps, for each hourly total, the figures computed from the charges minus the stored figures. The
  * entries of an account are read nearly in the order of their hours, so the totals of earlier hours
  * can be compared, and removed from memory, early.
  */
-export function createUsageAudit(
-  source: AuditSource,
-  range: {
-    readonly after: string;
-    readonly last: string | undefined;
-    readonly openHour: number;
-    /** The totals of `openHour` and later. */
-    readonly open: readonly UsageFields[];
-    readonly archives: Pick<ArchiveAudit, 'closedHour' | 'addUsage'>;
-  },
-  complain: (found: AuditDifference) => void,
-): UsageAudit {
-  const { after, last, openHour, archives } = range;
-  const residues = new Map<string, Residue>();
-  const sums = last === undefined ? undefined : readSums(source, after, last, openHour);
-  let next: UsageFields | undefined;
-  let isStarted = false;
+export class UsageAudit {
+  readonly #archives: AuditedRange['archives'];
+  readonly #complain: (found: AuditDifference) => void;
+  readonly #residues = new Map<string, Residue>();
+  readonly #sums: AsyncGenerator<UsageFields, undefined> | undefined;
+  /** The first total that has not been subtracted; only once `#isStarted`. */
+  #next: UsageFields | undefined;
+  #isStarted = false;
+  #current = { accountId: '', hour: 0 };
 
-  function subtract(sum: UsageFields): void {
-    if (sum.hour < archives.closedHour) {
-      archives.addUsage(sum);
+  constructor(
+    source: AuditSource,
+    { after, last, openHour, open, archives }: AuditedRange,
+    complain: (found: AuditDifference) => void,
+  ) {
+    this.#archives = archives;
+    this.#complain = complain;
+    this.#sums = last === undefined ? undefined : readSums(source, after, last, openHour);
+    for (const sum of open) this.#subtract(sum);
+  }
+
+  /** Adds a charge to compare. Charges must come in the order of account and entry number. */
+  async add(charge: SealedLedger, writtenOff: bigint): Promise<void> {
+    const accountId = charge[AT.accountId];
+    const counts = COUNT_COLUMNS.map((name) => BigInt(charge[AT[name]] ?? 0));
+    const rates = RATE_COLUMNS.map((name) => unitsFromNumeric(charge[AT[name]] ?? '0'));
+    const hour = Math.floor(Number(charge[AT.createdAt]) / HOUR_MS);
+    if (hour < this.#archives.closedHour) return;
+    if (accountId !== this.#current.accountId || hour > this.#current.hour) {
+      this.#current = { accountId, hour };
+      await this.#readUntil(accountId, hour);
+    }
+    const residue = this.#residueOf(
+      {
+        accountId,
+        hour,
+        keyId: charge[AT.keyId] ?? '',
+        model: charge[AT.model] ?? '',
+        endpoint: charge[AT.endpoint] ?? '',
+        upstreamAccount: charge[AT.upstreamAccount] ?? '',
+        ratesId: hash('sha256', rates.join(','), 'hex').slice(0, 16),
+      },
+      rates.join(','),
+    );
+    const cost = charge[AT.cost] ?? null;
+    figuresOf({
+      requests: 1n,
+      counts,
+      costed: cost === null ? 0n : 1n,
+      writtenOff,
+      fees: feesOf(charge),
+      cost: cost === null ? 0n : unitsFromNumeric(cost),
+    }).forEach((figure, index) => {
+      residue.figures[index] = (residue.figures[index] ?? 0n) + figure;
+    });
+  }
+
+  async finish(): Promise<void> {
+    if (!this.#isStarted) await this.#advance();
+    for (; this.#next !== undefined; await this.#advance()) this.#subtract(this.#next);
+    for (const residue of this.#residues.values()) {
+      if (residue.figures.every((figure) => figure === 0n)) continue;
+      const found = storedDifference(residue.figures);
+      this.#complain(differenceOf(residue, 'the sum of its charges', found));
+    }
+  }
+
+  #subtract(sum: UsageFields): void {
+    if (sum.hour < this.#archives.closedHour) {
+      this.#archives.addUsage(sum);
       return;
     }
-    const residue = residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
+    const residue = this.#residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
     figuresOf(sum).forEach((figure, index) => {
       residue.figures[index] = (residue.figures[index] ?? 0n) - figure;
     });
   }
 
-  function residueOf(position: UsagePosition, rates: string): Residue {
+  #residueOf(position: UsagePosition, rates: string): Residue {
     const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = position;
     const id = JSON.stringify([accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId]);
-    let residue = residues.get(id);
+    let residue = this.#residues.get(id);
     if (residue === undefined) {
       residue = { position, rates, figures: [] };
-      residues.set(id, residue);
+      this.#residues.set(id, residue);
     } else if (residue.rates !== rates) {
       const textOf = (units: string) => `rates ${units} in units of 10^-14 USD`;
-      complain(differenceOf(residue, textOf(residue.rates), textOf(rates)));
+      this.#complain(differenceOf(residue, textOf(residue.rates), textOf(rates)));
     }
     return residue;
   }
 
-  async function advance(): Promise<void> {
-    const step = await sums?.next();
-    next = step === undefined || step.done === true ? undefined : step.value;
-    isStarted = true;
+  async #advance(): Promise<void> {
+    const step = await this.#sums?.next();
+    this.#next = step === undefined || step.done === true ? undefined : step.value;
+    this.#isStarted = true;
   }
 
   /**
    * Reads the totals up to this account and before this hour. Then forgets all residues that are
    * zero.
    */
-  async function readUntil(accountId: string, hour: number): Promise<void> {
-    if (!isStarted) await advance();
+  async #readUntil(accountId: string, hour: number): Promise<void> {
+    if (!this.#isStarted) await this.#advance();
     let hasRead = false;
-    while (
-      next !== undefined &&
-      (next.accountId < accountId || (next.accountId === accountId && next.hour < hour))
-    ) {
-      subtract(next);
+    while (this.#next !== undefined && isBefore(this.#next, { accountId, hour })) {
+      this.#subtract(this.#next);
       hasRead = true;
-      await advance();
+      await this.#advance();
     }
     if (!hasRead) return;
-    for (const [id, { figures }] of residues) {
-      if (figures.every((figure) => figure === 0n)) residues.delete(id);
+    for (const [id, { figures }] of this.#residues) {
+      if (figures.every((figure) => figure === 0n)) this.#residues.delete(id);
     }
   }
+}
 
-  let current = { accountId: '', hour: 0 };
-  for (const sum of range.open) subtract(sum);
-
-  return {
-    async add(charge, writtenOff) {
-      const accountId = charge[AT.accountId];
-      const counts = COUNT_COLUMNS.map((name) => BigInt(charge[AT[name]] ?? 0));
-      const rates = RATE_COLUMNS.map((name) => unitsFromNumeric(charge[AT[name]] ?? '0'));
-      const hour = Math.floor(Number(charge[AT.createdAt]) / HOUR_MS);
-      if (hour < archives.closedHour) return;
-      if (accountId !== current.accountId || hour > current.hour) {
-        current = { accountId, hour };
-        await readUntil(accountId, hour);
-      }
-      const residue = residueOf(
-        {
-          accountId,
-          hour,
-          keyId: charge[AT.keyId] ?? '',
-          model: charge[AT.model] ?? '',
-          endpoint: charge[AT.endpoint] ?? '',
-          upstreamAccount: charge[AT.upstreamAccount] ?? '',
-          ratesId: hash('sha256', rates.join(','), 'hex').slice(0, 16),
-        },
-        rates.join(','),
-      );
-      const cost = charge[AT.cost] ?? null;
-      figuresOf({
-        requests: 1n,
-        counts,
-        costed: cost === null ? 0n : 1n,
-        writtenOff,
-        fees: feesOf(charge),
-        cost: cost === null ? 0n : unitsFromNumeric(cost),
-      }).forEach((figure, index) => {
-        residue.figures[index] = (residue.figures[index] ?? 0n) + figure;
-      });
-    },
-
-    async finish() {
-      if (!isStarted) await advance();
-      for (; next !== undefined; await advance()) subtract(next);
-      for (const residue of residues.values()) {
-        if (residue.figures.every((figure) => figure === 0n)) continue;
-        complain(
-          differenceOf(residue, 'the sum of its charges', storedDifference(residue.figures)),
-        );
-      }
-    },
-  };
+function isBefore(
+  sum: UsageFields,
+  { accountId, hour }: { readonly accountId: string; readonly hour: number },
+): boolean {
+  return sum.accountId < accountId || (sum.accountId === accountId && sum.hour < hour);
 }
 
 function differenceOf({ position }: Residue, expected: string, found: string): AuditDifference {

@@ -2,10 +2,6 @@
  * Group commit: combines the settlements that wait in this process into batches. Each batch is one
  * transaction.
  *
- * No timer delays a batch. A batch starts when the previous one is committed, so batches grow with
- * the load, and a lone settlement does not wait. A second batch starts only when the database is
- * slow or a full batch is waiting.
- *
  * A settlement is sent until its outcome is known or its deadline has passed. If the connection
  * broke around the commit, the outcome is unknown: the same settlements are sent again under the
  * same ids, and the ledger does not charge them twice.
@@ -13,6 +9,7 @@
 
 import { StoreUnavailableError } from '../store.js';
 import type { Settlement, SettleOutcome } from '../store.js';
+import { Batches } from './batches.js';
 
 /** The database operations that the committer uses. */
 export interface SettleDriver {
@@ -52,10 +49,6 @@ interface Waiting {
   isDone: boolean;
 }
 
-/**
- * While the last batch is younger than this, settlements wait for it instead of starting another
- * batch. Its commit will end soon, and one larger transaction costs less than two.
- */
 const GATHER_MS = 10;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1_000;
@@ -64,16 +57,11 @@ const MAX_RACES = 5;
 
 export class Committer {
   readonly #driver: SettleDriver;
-  readonly #maxInFlight: number;
-  readonly #maxBatchRows: number;
   readonly #maxWaiting: number;
   readonly #onFault: () => void;
   readonly #random: () => number;
   readonly #now: () => number;
-  #queue: Waiting[] = [];
-  /** Batches in flight, each with its settlements. */
-  readonly #inFlight: (readonly Waiting[])[] = [];
-  #lastBatchAt = 0;
+  readonly #batches: Batches<Waiting>;
   /**
    * Settlements that are accepted and neither resolved nor rejected yet.
    *
@@ -86,7 +74,6 @@ export class Committer {
    * One timer for all deadlines, because most settlements are durable long before their deadline.
    */
   #deadlineTimer: { readonly timeout: NodeJS.Timeout; readonly dueAt: number } | undefined;
-  #isScheduled = false;
   #isClosed = false;
   /** When attempts began to fail; undefined after a success. */
   #failingSince: number | undefined;
@@ -96,12 +83,17 @@ export class Committer {
 
   constructor(options: CommitterOptions) {
     this.#driver = options.driver;
-    this.#maxInFlight = options.maxInFlight;
-    this.#maxBatchRows = options.maxBatchRows ?? 500;
     this.#maxWaiting = options.maxWaiting ?? 50_000;
     this.#onFault = options.onFault ?? (() => undefined);
     this.#random = options.random ?? Math.random;
     this.#now = options.now ?? (() => performance.now());
+    this.#batches = new Batches<Waiting>({
+      send: (batch) => this.#commit(batch),
+      maxInFlight: options.maxInFlight,
+      gatherMs: GATHER_MS,
+      maxItems: options.maxBatchRows ?? 500,
+      now: this.#now,
+    });
   }
 
   /** The number of accepted settlements that are neither durable nor given up. */
@@ -134,16 +126,15 @@ export class Committer {
     { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<SettleOutcome> {
     if (this.#isClosed) return Promise.reject(new StoreUnavailableError('the store is closed'));
-    if (this.#queue.length >= this.#maxWaiting) {
+    if (this.#batches.waiting >= this.#maxWaiting) {
       return Promise.reject(new StoreUnavailableError('too many settlements are waiting'));
     }
     return new Promise((resolve, reject) => {
       const deadlineAt = this.#now() + deadlineMs;
       const waiting: Waiting = { settlement, deadlineAt, resolve, reject, isDone: false };
       this.#pendingCount += 1;
-      this.#queue.push(waiting);
+      this.#batches.add(waiting);
       this.#watchDeadline(deadlineAt);
-      this.#schedule();
     });
   }
 
@@ -174,7 +165,7 @@ export class Committer {
   }
 
   #giveUp(dueAt: number): void {
-    const pending = [...this.#inFlight.flat(), ...this.#queue].filter(isLive);
+    const pending = this.#batches.items().filter(isLive);
     let next = Infinity;
     for (const waiting of pending) {
       if (waiting.deadlineAt > dueAt) {
@@ -189,47 +180,8 @@ export class Committer {
         );
       });
     }
+    this.#batches.keep(isLive);
     if (next < Infinity) this.#watchDeadline(next);
-  }
-
-  /**
-   * Waits for the end of the event-loop tick, so that all settlements of one tick share a batch.
-   */
-  #schedule(): void {
-    if (this.#isScheduled || !this.#mayStart()) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#sendBatches();
-    });
-  }
-
-  #mayStart(): boolean {
-    if (this.#inFlight.length === 0) return true;
-    if (this.#inFlight.length >= this.#maxInFlight) return false;
-    return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= GATHER_MS;
-  }
-
-  #sendBatches(): void {
-    while (this.#mayStart()) {
-      const batch = this.#takeBatch();
-      if (batch.length === 0) return;
-      this.#inFlight.push(batch);
-      this.#lastBatchAt = this.#now();
-      void this.#commit(batch).finally(() => {
-        this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
-        this.#sendBatches();
-      });
-    }
-  }
-
-  #takeBatch(): readonly Waiting[] {
-    const taken = this.#queue.slice(0, this.#maxBatchRows);
-    this.#queue = this.#queue.slice(taken.length);
-    // Settlements past their deadline are dropped, so a batch may be smaller than it could be. It
-    // is never empty while others wait.
-    const live = taken.filter(isLive);
-    return live.length === 0 && this.#queue.length > 0 ? this.#takeBatch() : live;
   }
 
   async #commit(batch: readonly Waiting[]): Promise<void> {

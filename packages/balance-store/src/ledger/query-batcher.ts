@@ -1,16 +1,12 @@
 /**
  * Combines many look-ups ("questions") into few queries. At most {@link MAX_IN_FLIGHT} queries are
  * in flight, even if there are many questions or the database is slow.
- *
- * The rule is the same as in the Committer: the batch grows with the load, and there is no timer.
  */
+
+import { Batches } from './batches.js';
 
 /** Queries in flight at once. While there are as many, questions wait for the next query. */
 const MAX_IN_FLIGHT = 4;
-/**
- * While the last query is younger than this, questions wait for it instead of starting another.
- * Its answer will arrive soon, and one larger query costs less than two.
- */
 const GATHER_MS = 5;
 
 interface Waiting<Question, Answer> {
@@ -28,48 +24,24 @@ interface Waiting<Question, Answer> {
 export function createQueryBatcher<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
 ): (question: Question) => Promise<Answer> {
-  let queue: Waiting<Question, Answer>[] = [];
-  let inFlight = 0;
-  let isScheduled = false;
-  let lastBatchAt = 0;
-
-  function schedule(): void {
-    if (isScheduled || queue.length === 0 || !mayStart()) return;
-    isScheduled = true;
-    setImmediate(() => {
-      isScheduled = false;
-      void sendBatch();
-    });
-  }
-
-  function mayStart(): boolean {
-    if (inFlight === 0) return true;
-    return inFlight < MAX_IN_FLIGHT && performance.now() - lastBatchAt >= GATHER_MS;
-  }
-
-  async function sendBatch(): Promise<void> {
-    const batch = queue;
-    queue = [];
-    inFlight += 1;
-    lastBatchAt = performance.now();
-    try {
-      const answers = await ask(batch.map(({ question }) => question));
-      batch.forEach(({ resolve, reject }, index) => {
-        const answer = answers[index];
-        if (answer === undefined) reject(new Error('the database returned too few answers'));
-        else resolve(answer);
-      });
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    } finally {
-      inFlight -= 1;
-      schedule();
-    }
-  }
-
+  const batches = new Batches<Waiting<Question, Answer>>({
+    async send(batch) {
+      try {
+        const answers = await ask(batch.map(({ question }) => question));
+        batch.forEach(({ resolve, reject }, index) => {
+          const answer = answers[index];
+          if (answer === undefined) reject(new Error('the database returned too few answers'));
+          else resolve(answer);
+        });
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    },
+    maxInFlight: MAX_IN_FLIGHT,
+    gatherMs: GATHER_MS,
+  });
   return (question) =>
     new Promise((resolve, reject) => {
-      queue.push({ question, resolve, reject });
-      schedule();
+      batches.add({ question, resolve, reject });
     });
 }

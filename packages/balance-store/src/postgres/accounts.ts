@@ -47,81 +47,70 @@ export function createAccountTable(pool: Pool): AccountTable {
 
     readLots: (accountId) =>
       reachingDatabase(() =>
-        inTransaction(pool, 'snapshot', async (queries) => {
-          const [row] = await queries.rows<Record<'balance' | 'spent' | 'allotted', string>>(
-            'SELECT balance::text, spent::text, allotted::text FROM account WHERE id = $1',
-            [accountId],
-          );
-          if (row === undefined) return undefined;
-          return {
-            account: {
-              balance: unitsFromNumeric(row.balance),
-              spent: unitsFromNumeric(row.spent),
-              allotted: unitsFromNumeric(row.allotted),
-            },
-            lots: await lotsOf(queries, accountId),
-          };
-        }),
+        inTransaction(pool, 'snapshot', (queries) => readLots(queries, accountId)),
       ),
 
     readBalanceAt: (accountId, time) =>
-      reachingDatabase(() =>
-        balanceBefore(time, {
-          async lastSeq() {
-            const [row] = await queryRows<{ seq: string }>(pool, {
-              text: 'SELECT seq::text FROM account WHERE id = $1',
-              values: [accountId],
-              timeoutMs: WRITE_TIMEOUT_MS,
-            });
-            return Number(row?.seq ?? 0);
-          },
-          async entry(seq) {
-            const [row] = await queryRows<{ createdAt: Date; balanceAfter: string }>(pool, {
-              text:
-                'SELECT created_at AS "createdAt", balance_after::text AS "balanceAfter" ' +
-                'FROM ledger WHERE account_id = $1 AND seq = $2',
-              values: [accountId, seq],
-              timeoutMs: WRITE_TIMEOUT_MS,
-            });
-            if (row === undefined)
-              throw new Error(`entry ${String(seq)} of ${accountId} is missing`);
-            return {
-              createdAt: row.createdAt,
-              balanceAfter: unitsFromNumeric(row.balanceAfter),
-            };
-          },
-          async lastArchived() {
-            const [row] = await queryRows<{ to: string; balanceAfter: string; until: Date }>(pool, {
-              text:
-                'SELECT to_seq::text AS "to", balance_after::text AS "balanceAfter", ' +
-                'until_at AS until FROM ledger_carry JOIN ledger_archive ON id = archive_id ' +
-                'WHERE account_id = $1 ORDER BY from_seq DESC LIMIT 1',
-              values: [accountId],
-              timeoutMs: WRITE_TIMEOUT_MS,
-            });
-            if (row === undefined) return undefined;
-            const { to, balanceAfter, until } = row;
-            return { to: Number(to), balanceAfter: unitsFromNumeric(balanceAfter), until };
-          },
-          async sumBefore(hour) {
-            const [row] = await queryRows<{ booked: string }>(pool, {
-              text: BOOKED_BEFORE,
-              values: [accountId, hour],
-              timeoutMs: WRITE_TIMEOUT_MS,
-            });
-            const used = await readUsage(pool, {
-              by: [],
-              from: new Date(0),
-              until: hour,
-              accountId,
-            });
-            return used.reduce(
-              (sum, { listPrice, writtenOff }) => sum - listPrice + writtenOff,
-              unitsFromNumeric(row?.booked ?? '0'),
-            );
-          },
-        }),
-      ),
+      reachingDatabase(() => balanceBefore(time, historyOf(pool, accountId))),
+  };
+}
+
+async function readLots(queries: TransactionQueries, accountId: string) {
+  const [row] = await queries.rows<Record<'balance' | 'spent' | 'allotted', string>>(
+    'SELECT balance::text, spent::text, allotted::text FROM account WHERE id = $1',
+    [accountId],
+  );
+  if (row === undefined) return undefined;
+  return {
+    account: {
+      balance: unitsFromNumeric(row.balance),
+      spent: unitsFromNumeric(row.spent),
+      allotted: unitsFromNumeric(row.allotted),
+    },
+    lots: await lotsOf(queries, accountId),
+  };
+}
+
+/** The entries and sums from which a balance in the past is known. */
+function historyOf(pool: Pool, accountId: string): Parameters<typeof balanceBefore>[1] {
+  async function first<Found extends object>(text: string, ...values: readonly unknown[]) {
+    const query = { text, values: [accountId, ...values], timeoutMs: WRITE_TIMEOUT_MS };
+    const [row] = await queryRows<Found>(pool, query);
+    return row;
+  }
+
+  return {
+    async lastSeq() {
+      const row = await first<{ seq: string }>('SELECT seq::text FROM account WHERE id = $1');
+      return Number(row?.seq ?? 0);
+    },
+    async entry(seq) {
+      const row = await first<{ createdAt: Date; balanceAfter: string }>(
+        'SELECT created_at AS "createdAt", balance_after::text AS "balanceAfter" ' +
+          'FROM ledger WHERE account_id = $1 AND seq = $2',
+        seq,
+      );
+      if (row === undefined) throw new Error(`entry ${String(seq)} of ${accountId} is missing`);
+      return { createdAt: row.createdAt, balanceAfter: unitsFromNumeric(row.balanceAfter) };
+    },
+    async lastArchived() {
+      const row = await first<{ to: string; balanceAfter: string; until: Date }>(
+        'SELECT to_seq::text AS "to", balance_after::text AS "balanceAfter", ' +
+          'until_at AS until FROM ledger_carry JOIN ledger_archive ON id = archive_id ' +
+          'WHERE account_id = $1 ORDER BY from_seq DESC LIMIT 1',
+      );
+      if (row === undefined) return undefined;
+      const { to, balanceAfter, until } = row;
+      return { to: Number(to), balanceAfter: unitsFromNumeric(balanceAfter), until };
+    },
+    async sumBefore(hour) {
+      const row = await first<{ booked: string }>(BOOKED_BEFORE, hour);
+      const used = await readUsage(pool, { by: [], from: new Date(0), until: hour, accountId });
+      return used.reduce(
+        (sum, { listPrice, writtenOff }) => sum - listPrice + writtenOff,
+        unitsFromNumeric(row?.booked ?? '0'),
+      );
+    },
   };
 }
 

@@ -117,6 +117,8 @@ export function accountsContract(part: ContractPart): void {
       assert.equal(await store.readUnspent('acct_none'), undefined);
     });
 
+    // F194: one creation with an external id, sent several times at once: one is made, the others
+    // are replays.
     it('create with one id creates once, even if it is called ten times at once', async () => {
       const { store } = subject();
       const creation: Omit<Creation, 'by'> = {
@@ -173,6 +175,7 @@ export function accountsContract(part: ContractPart): void {
       assert.equal(await balanceOf(first.account.id), 1n);
     });
 
+    // F145
     it('creations at once never exceed maxKeys, and the creation of the last key is repeated', async () => {
       const { store } = subject();
       const { accountId: id } = await newAccount(0n);
@@ -198,6 +201,7 @@ export function accountsContract(part: ContractPart): void {
       await assert.rejects(create({ account: { id }, key: KEY, maxKeys: 0 }), RangeError);
     });
 
+    // F150
     it('holders neither resume a key that an operator suspended nor exceed what an operator set', async () => {
       const { store } = subject();
       const { accountId: id } = await newAccount(0n);
@@ -499,6 +503,7 @@ export function accountsContract(part: ContractPart): void {
       }
     });
 
+    // F193
     it('suspending an account stops all its keys, new ones too; resumed, each is what it was', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {}, {}, {});

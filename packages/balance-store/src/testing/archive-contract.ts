@@ -216,6 +216,7 @@ export function archiveContract(part: ContractPart): void {
       );
     });
 
+    // F119
     it('is refused for a wrong day, an unusable file or archived charges, and changes nothing', async () => {
       const { store } = subject();
       const { until, file, charges } = await oldAccount();
@@ -242,6 +243,8 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
+    // F122: two archives at once; charges and audits meanwhile: the second is refused; charges go
+    // on; audits stay sound.
     it('is refused while another archive is being made, and charges go on', async () => {
       const { store } = subject();
       const { until, file, charge, keyIds, charges } = await oldAccount();
@@ -260,6 +263,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
+    // F120
     it('cannot be changed by plain SQL, nor can charges that it does not carry be deleted', async () => {
       const { accountId, until, file, charge, keyIds } = await oldAccount();
       await archive(file, until);
@@ -277,6 +281,8 @@ export function archiveContract(part: ContractPart): void {
       }
     });
 
+    // F120: carried sums, sums of usage or the mark of an archive changed: the audit names the
+    // archive.
     it('makes the audit report a difference when rows that it left in the ledger were changed', async () => {
       const { store } = subject();
       const { accountId, until, file, charges } = await oldAccount();
@@ -326,6 +332,8 @@ export function archiveContract(part: ContractPart): void {
       assert.ok(charges.length > 0);
     });
 
+    // F121: an archive's file: changed, cut off, or of another ledger: refused; the first wrong
+    // line or the difference is named.
     it('has a file that is verified without the ledger', async () => {
       const { until, file } = await oldAccount();
       await archive(file, until);

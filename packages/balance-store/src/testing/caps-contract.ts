@@ -118,6 +118,7 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await subject().store.readStanding(keyId)).standing, 'active');
     });
 
+    // F134
     it('a charge without overdraft is never reduced by a cap, whatever the cap leaves', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(
@@ -170,6 +171,9 @@ export function capsContract(part: ContractPart): void {
       assert.ok((await store.audit()).isSound);
     });
 
+    // F134: a holder sets, lowers or removes a cap while a response streams, or before each
+    // response above its hold: the charge is taken from the balance in full; what the balance lacks
+    // is written off and stops the account.
     it('that are set, lowered or removed while a request runs do not change its charge', async () => {
       const { store } = subject();
       const before = [undefined, 2n * amount] as const;

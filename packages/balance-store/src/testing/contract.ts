@@ -90,6 +90,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(await store.getKey(record.id), record);
       });
 
+      // F62
       it('a credential that was never issued finds nothing', async () => {
         const { credential } = await subject.store.createKey({
           name: 'test',
@@ -272,6 +273,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
+      // F13
       it('charges a request once although it is settled many times at once', async () => {
         const keyId = await newKey(USD);
         const charge = settlement(keyId);
@@ -283,6 +285,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, balance);
       });
 
+      // F14
       it('reports a conflict for the same request with other contents, charges nothing, and the audit counts it', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey(USD)];
         const charge = settlement(keyId);
@@ -304,6 +307,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.audit()).conflicts, before + 6);
       });
 
+      // F22
       it('records a request with a charge of zero', async () => {
         const keyId = await newKey(1n);
         const free = settlement(keyId, { usage: {} });
@@ -316,6 +320,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
+      // F21
       it('a key is active with a balance of 10^-14 USD and exhausted with a balance of zero', async () => {
         const keyId = await newKey();
         assert.deepEqual(await subject.store.readStanding(keyId), {
@@ -365,6 +370,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'active');
       });
 
+      // F24
       it('is exact for ten million tokens at 1,000 USD per million on a balance of 10^9 USD', async () => {
         const keyId = await newKey(10n ** 9n * USD);
         const charge = settlement(keyId, {
@@ -395,6 +401,8 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         });
       });
 
+      // F17: 1,000 charges of one key at once: all exact, numbered without a gap. No latency is
+      // asserted; docs/performance.md has the cost of a charge.
       it('numbers a thousand simultaneous settlements of one key without gaps', async () => {
         const keyId = await newKey(USD);
         const charges = Array.from({ length: 1_000 }, (_, index) =>
@@ -413,6 +421,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, USD - spent);
       });
 
+      // F15
       it('quarantines the malformed settlements of a full batch and settles the rest', async () => {
         const keyId = await newKey(USD);
         const before = (await subject.store.audit()).quarantined;
@@ -488,6 +497,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('topUp', () => {
+      // F19
       it('credits once when it is sent ten times at once', async () => {
         const keyId = await newKey();
         const topUpId = randomUUID();
@@ -505,6 +515,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         );
       });
 
+      // F19
       it('reports a conflict for a used id with another amount or key, and credits nothing', async () => {
         const [keyId, otherKey] = [await newKey(), await newKey()];
         const topUpId = randomUUID();
@@ -522,6 +533,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         await assert.rejects(topUp(keyId, -1n), RangeError);
       });
 
+      // F18
       it('is never lost when it races the charge that exhausts the key', async () => {
         for (let round = 0; round < 100; round += 1) {
           const keyId = await newKey(1n);
@@ -566,6 +578,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await subject.store.findEntry(keyId, 'req_none'), undefined);
       });
 
+      // F210
       it('listEntries finds the charges of a message, of all keys or of one', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey(USD)];
         const upstreamId = `msg_${keyId}`;
@@ -771,6 +784,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('audit of a ledger that was tampered with', () => {
+      // F30
       it('finds the changes to entries and balances that were made with the triggers disabled', async () => {
         const known = (await subject.store.audit()).differences.length;
         const keys = await Promise.all([1, 2, 3, 4, 5].map(() => newKey(USD)));

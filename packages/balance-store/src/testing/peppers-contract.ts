@@ -34,6 +34,9 @@ export function peppersContract({ runner, subject }: ContractPart): void {
   }
 
   describe('a new pepper', () => {
+    // F115: the pepper is replaced while keys are used, by replicas that have the two peppers in
+    // either order: every key is found; its hash is renewed once; keys that were never used are
+    // counted and named.
     it('finds a key whose hash was made with the previous pepper, and renews the hash', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
@@ -52,6 +55,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       assert.equal(await idOf(subject().store, credential), undefined);
     });
 
+    // F115
     it('works beside the previous one: every process finds every key, whichever of the two is its current pepper', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
@@ -78,6 +82,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       );
     });
 
+    // F115
     it('finds the previous credential of a rotated key during its grace period', async () => {
       const { pepper: old, store } = subject();
       const pepper = newPepper();
@@ -104,6 +109,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       });
     });
 
+    // F115
     it('counts and lists the keys that still need the previous pepper', async () => {
       const { pepper: old, store } = subject();
       const pepper = newPepper();
@@ -130,6 +136,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       });
     });
 
+    // F115
     it('is refused if no key was issued under it or under the previous pepper', async () => {
       const { pepper: old } = subject();
       const openBeside = (peppers: Parameters<StoreUnderTest['openBeside']>[0]) =>

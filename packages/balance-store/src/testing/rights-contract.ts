@@ -77,6 +77,10 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       }
     }
 
+    // F214: a right of a key or an account is changed with plain SQL: the audit names it, with what
+    // the trail says; no hash is shown.
+    // F220: what a cap counts from is changed with plain SQL: the audit names the key and the
+    // window; archived charges of it cause no false difference.
     it('reports each column of an account or key that was changed, or says why it need not', async () => {
       const { store, literal } = subject();
       const later = literal.time(new Date('2300-01-01T00:00:00.000Z'));
@@ -164,6 +168,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       assert.deepEqual(new Set(found.map(({ check }) => check)).has('rights'), true);
     });
 
+    // F219: a promotional code is changed, renamed or added with plain SQL, or a redemption of it
+    // is taken back: the audit names it.
     it('reports a promotional code that was changed, renamed, added or put back, and none that was redeemed', async () => {
       const { store } = subject();
       const [code, other] = [randomUUID(), randomUUID()];
@@ -244,6 +250,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       await assert.rejects(store.writeDocument(unrecorded), RangeError);
     });
 
+    // F215: a key is moved to another account, added, renamed, or freed of an operator's bound: the
+    // audit names it.
     it('reports a key of another account, an added or renamed key, and changed bounds of an operator', async () => {
       const { store } = subject();
       const { keyIds } = await newAccount(USD, {}, {}, {});
@@ -288,6 +296,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       );
     });
 
+    // F216: a new pepper, a rotation with grace, a replayed creation, an erasure: the rights still
+    // agree with the trail.
     it('stays sound through every change of a key, a new pepper, a replay and an erasure', async () => {
       const { store, pepper } = subject();
       const sound = async () => {

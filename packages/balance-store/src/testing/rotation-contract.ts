@@ -43,6 +43,7 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.equal(await keyOf(credential), undefined);
     });
 
+    // F144
     it('lets the old credential work until its grace period ends', async () => {
       const { store, literal } = subject();
       const { record, credential } = await newKey();

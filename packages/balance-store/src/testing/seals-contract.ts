@@ -61,6 +61,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       }
     });
 
+    // F30: changed or removed entry: named by the audit, even if all sums agree.
     it('reveal a changed upstream id, a changed time and a missing entry', async () => {
       const { store } = subject();
       const keyId = await newKey(USD);
@@ -98,6 +99,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       assert.match(found[2]?.expected ?? '', /^entry 5 of this account, sealed in block \d+$/);
     });
 
+    // F30
     it('that are rewritten to match a changed entry do not match the hash of their block', async () => {
       const keyId = await newKey(USD);
       const charge = settlement(keyId);

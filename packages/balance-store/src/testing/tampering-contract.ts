@@ -18,6 +18,7 @@ export function tamperingContract(part: ContractPart): void {
   const { describe, it } = runner;
 
   describe('audit', () => {
+    // F133
     it('names keys, credits, totals of usage and rows of the trail that were changed', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {}, {});
@@ -141,6 +142,8 @@ export function tamperingContract(part: ContractPart): void {
       assert.deepEqual(await newDifferences(), []);
     });
 
+    // F151: an audit of a day on which 60,000 keys were used: needs no more memory than that of a
+    // quiet day.
     it('needs no more memory for a day on which many keys were used', async () => {
       const { store } = subject();
       const tamper = (sql: string) => subject().tamper(sql);

@@ -122,6 +122,8 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await read({ accountId: 'acct_none' }), []);
     });
 
+    // F153: the largest of any number of sums of usage: the database sorts; the answer is exact,
+    // and equal sums have a fixed order.
     it('begin with the largest, and equal ones keep their order, whichever figure they are sorted by', async () => {
       await someCharges();
       // Two keys with the same sums, and one that costs more with fewer tokens.
@@ -199,6 +201,8 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.equal(sum.listPrice, 9n * (2n ** 31n - 1n) * rates.inputPerToken);
     });
 
+    // F132: a charge comes to an hour after its roll-up, or during the roll-up: every sum has it
+    // once, before and after the next roll-up.
     it('are the same for hours that are rolled up, and for charges that come late', async () => {
       const { store } = subject();
       const [accountId] = await someCharges();
@@ -242,6 +246,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       await assert.rejects(store.rollUpUsage({ before: new Date(NaN) }), RangeError);
     });
 
+    // F132
     it('stay exact while hours are rolled up and charged at the same time', async () => {
       const { store } = subject();
       const owners = await Promise.all([1, 2, 3].map(() => newAccount(USD, {}, {})));

@@ -21,6 +21,17 @@ export const METADATA = {
   refund: 'gateway_refund',
 } as const;
 
+export function metadataOf(
+  { paymentId, accountId }: PaymentOrigin,
+  by: 'checkout' | 'saved_method',
+) {
+  return {
+    [METADATA.payment]: paymentId,
+    [METADATA.account]: accountId,
+    [METADATA.by]: by,
+  };
+}
+
 export class UnreadableObjectError extends Error {
   override readonly name = 'UnreadableObjectError';
   readonly member: string;

@@ -46,6 +46,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   }
 
   describe(`${name}: leases`, () => {
+    // F44
     fact('admits exactly the concurrency', async ({ limiter }) => {
       const attempts = Array.from({ length: 7 }, async () => limiter.admit('a', TWO_LEASES));
       const admissions = await Promise.all(attempts);
@@ -139,6 +140,9 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'a', policy, 'rate', 1_000);
     });
 
+    // F46: client waits for `retry-after`: is always admitted; a microsecond earlier it would not
+    // be. The gateway cannot know when a lease will be released, so after a refusal for concurrency
+    // the reported wait is a guess of one to two seconds.
     fact(
       'waiting for the whole reported time succeeds, a millisecond less does not',
       async (harness) => {
@@ -208,6 +212,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   describe(`${name}: groups`, () => {
     const groupOf = (policy: Policy): Group => ({ subject: 'group', policy });
 
+    // F167
     fact('admits exactly the concurrency of the group', async ({ limiter }) => {
       const group = groupOf({ ...TWO_LEASES, concurrency: 5 });
       const subjects = ['a', 'b', 'c', 'd'].flatMap((subject) => [subject, subject, subject]);
@@ -275,6 +280,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'c', SECONDLY, 'rate', 1_000, group);
     });
 
+    // F167
     fact('new subjects gain no permits of the group', async ({ limiter, advance }) => {
       const group = groupOf(SECONDLY);
       let admitted = 0;
@@ -363,6 +369,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   describe(`${name}: sliding log`, () => {
     const THREE = { limit: 3, windowMs: 60_000 };
 
+    // F47
     fact('counts down, then denies until the oldest event leaves the window', async (harness) => {
       const { limiter, advance } = harness;
       assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 2 });
@@ -383,6 +390,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       });
     });
 
+    // F47
     fact('a limit of 30 a minute holds in every minute', async ({ limiter, advance }) => {
       const policy = { limit: 30, windowMs: 60_000 };
       const allowedAt: number[] = [];

@@ -7,36 +7,18 @@
  * checks everything else.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice } from '@gateway/translator';
-import { scanTopLevel } from '@gateway/translator/native';
-import type { JsonScan, JsonShape, JsonSpan } from '@gateway/translator/native';
+import type { JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../../config/variables.js';
 import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
-import { ChargeFindingsCollector } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { KNOWN_MEMBERS } from './known-members.js';
+import { NativeBodyScan } from './native-body-scan.js';
+import type { NamedModel, ScannedBody } from './native-body-scan.js';
 import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
 import type { FieldChecks, FoundMember } from './native-fields.js';
-import {
-  MAX_ITEMS,
-  SHARED_ACCOUNT,
-  findRootProblem,
-  findTypeProblem,
-  isNeutral,
-  isReportedModel,
-  shapeOfEverything,
-} from './shared-account-rules.js';
-import type { Path } from './shared-account-rules.js';
-
-/** A model that may write a part of the response. */
-export interface NamedModel {
-  /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
-  readonly path: string;
-  /** `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`). */
-  readonly model: string | undefined;
-}
+import { SHARED_ACCOUNT, findRootProblem } from './shared-account-rules.js';
 
 /** A remark names fewer of them. A body can have thousands. */
 const MAX_UNKNOWN_MEMBERS = 10;
@@ -67,16 +49,12 @@ export interface InspectOptions {
 /** @param maxValues - see `ScanOptions` */
 export type InspectNative = (body: Uint8Array, maxValues: number) => NativeInspection;
 
-const MAX_CACHE_POINTS = 4;
-/** The provider accepts three fallbacks. */
-const MAX_MODELS = 20;
 const MAX_TOOL_CHOICE_BYTES = 64 * 1024;
-const QUOTE = 0x22;
 
 export function createNativeInspector({ allow, kind }: InspectOptions): InspectNative {
-  const scanBody = createBodyScan(allow);
+  const scan = new NativeBodyScan(allow);
   const fields = kind === 'message' ? MESSAGE_FIELDS : COUNT_FIELDS;
-  return (body, maxValues) => inspect(body, scanBody(body, maxValues), { allow, fields });
+  return (body, maxValues) => inspect(body, scan.run(body, maxValues), { allow, fields });
 }
 
 /**
@@ -93,9 +71,9 @@ export function createChargeScan(): (body: Uint8Array) =>
       readonly limit: { readonly maxTokens: number; readonly span: JsonSpan };
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal } {
-  const scanBody = createBodyScan(new Set());
+  const bodyScan = new NativeBodyScan(new Set());
   return (body) => {
-    const { scan, findings } = scanBody(body, Infinity);
+    const { scan, findings } = bodyScan.run(body, Infinity);
     if (scan.outcome === 'refused') return refuse(scan.message);
     const span = scan.members.get('max_tokens');
     const maxTokens = span === undefined ? undefined : countOf({ body, span });
@@ -176,146 +154,6 @@ function withNativeToolChoice({
       return { outcome: 'native', body: Buffer.concat(pieces) };
     }
   }
-}
-
-interface ScannedBody {
-  readonly scan: JsonScan;
-  /** The first problem inside the body's members for which the gateway must refuse the request. */
-  readonly problem: string | undefined;
-  readonly models: readonly NamedModel[];
-  readonly findings: ChargeFindings;
-}
-
-const NO_BODY = new Uint8Array(0);
-
-/** Builds the shapes once. Scans run one after another and share the variables below. */
-function createBodyScan(
-  allow: ReadonlySet<PricedFeature>,
-): (body: Uint8Array, maxValues: number) => ScannedBody {
-  let body: Uint8Array = NO_BODY;
-  let cachePoints = 0;
-  let firstProblem: string | undefined;
-  let models: NamedModel[] = [];
-  let collector = new ChargeFindingsCollector();
-  const complain = (path: Path, complaint: string): void => {
-    firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
-  };
-  const nameModel = (span: JsonSpan, path: Path): void => {
-    const model = readScalar({ body, span });
-    if (typeof model !== 'string') complain(path, 'is not the id of a model');
-    else if (models.length < MAX_MODELS) models.push({ path: path.join('.').slice(0, 300), model });
-    else complain(path, `a request may name at most ${String(MAX_MODELS)} models`);
-  };
-
-  const everything = shapeOfEverything({
-    onType(type, place) {
-      collector.onType(type, place);
-      const problem = findTypeProblem(type, place, allow);
-      if (problem !== undefined) complain(place.path, problem);
-    },
-    onCacheControl({ span, type }, path) {
-      if (!isGiven({ body, span })) return;
-      cachePoints += 1;
-      if (type !== 'ephemeral') complain(path, 'must be an object with type "ephemeral"');
-    },
-    onAddress(span, path) {
-      if (!isGiven({ body, span })) return;
-      // Files that the code execution tool made, which the client sends back as history.
-      if (path.at(-1) === 'file_id' && allow.has('code_execution')) return;
-      complain(path, SHARED_ACCOUNT);
-    },
-    onModel(span, path) {
-      if (body[span.start] === QUOTE && !isReportedModel(path)) nameModel(span, path);
-    },
-    onMaxUses(span, path) {
-      collector.onMaxUses(readScalar({ body, span }), path);
-    },
-    onToolEnd(path) {
-      collector.onToolEnd(path);
-    },
-  });
-
-  const stopSequences: JsonShape = {
-    maxItems: MAX_ITEMS,
-    item: {
-      onValue({ start }, path) {
-        if (body[start] !== QUOTE) complain(path.slice(0, 1), 'must be an array of strings');
-      },
-    },
-  };
-  /** `tool_choice` has rules of its own; only models are looked for. */
-  const toolChoice: JsonShape = {
-    member: (name) => (name === 'model' ? everything.member?.(name) : toolChoice),
-  };
-  const fallbacks: JsonShape = {
-    ...everything,
-    item: {
-      ...everything,
-      member(name) {
-        if (name === 'speed') return speed;
-        return name === 'max_tokens' ? fallbackTokens : everything.member?.(name);
-      },
-      // An entry that is only the id of a model.
-      onValue(span, path) {
-        if (body[span.start] === QUOTE) nameModel(span, path);
-      },
-    },
-    onValue(span, path) {
-      if (body[span.start] === QUOTE) models.push({ path: path.join('.'), model: undefined });
-    },
-  };
-  const fallbackTokens: JsonShape = {
-    onValue(span) {
-      collector.onFallbackTokens(readScalar({ body, span }));
-    },
-  };
-  const speed: JsonShape = {
-    onValue(span) {
-      if (isGiven({ body, span })) collector.onSpeed();
-    },
-  };
-  const mcpServers: JsonShape = {
-    ...everything,
-    onValue(span) {
-      const found = { body, span };
-      if (isGiven(found) && !isNeutral('mcp_servers', found)) collector.onServersOfTools();
-    },
-  };
-  const shape: JsonShape = {
-    member(name) {
-      switch (name) {
-        case 'tool_choice':
-          return toolChoice;
-        // Free text about the user.
-        case 'metadata':
-          return undefined;
-        case 'fallbacks':
-          return fallbacks;
-        case 'stop_sequences':
-          return stopSequences;
-        case 'mcp_servers':
-          return mcpServers;
-        case 'speed':
-          return speed;
-        default:
-          return everything.member?.(name);
-      }
-    },
-  };
-
-  return (scanned, maxValues) => {
-    body = scanned;
-    cachePoints = 0;
-    firstProblem = undefined;
-    models = [];
-    collector = new ChargeFindingsCollector();
-    const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
-    body = NO_BODY;
-    if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
-      firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
-    }
-    return { scan, problem: firstProblem, models, findings: collector.findings() };
-  };
 }
 
 function refuse(message: string): { readonly outcome: 'refused'; readonly refusal: Refusal } {

@@ -14,9 +14,11 @@ import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
-import type { ChosenLimit } from './chosen-limit.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
-import type { InspectNative, NamedModel } from './inspect-native-request.js';
+import type { InspectNative } from './inspect-native-request.js';
+import { leastTokens, statedLimit } from './lowerable-limit.js';
+import type { LowerableLimit } from './lowerable-limit.js';
+import type { NamedModel } from './native-body-scan.js';
 import { writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
@@ -42,6 +44,8 @@ export interface PreparationJob {
   readonly recalled?: RecalledResponses | undefined;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
+  /** Whether the client allows a lower limit than it stated, as its headers say. */
+  readonly lowersLimit?: boolean;
 }
 
 export type Preparation =
@@ -60,8 +64,8 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
-      /** The limit of the answer's tokens, if the gateway chose it and a charge bound is needed. */
-      readonly chosenLimit: ChosenLimit | undefined;
+      /** The limit of the answer's tokens, if it may be lowered and a charge bound is needed. */
+      readonly limit: LowerableLimit | undefined;
       /** `undefined` for the native format. */
       readonly translation: TranslationContext | undefined;
       /** The conversation to keep: see `KeptResponse`. `undefined`: nothing is to be kept. */
@@ -189,7 +193,7 @@ class Preparer {
       body,
       translation: undefined,
       conversation: undefined,
-      chosenLimit: undefined,
+      limit: undefined,
     } as const;
     if (this.#overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
@@ -200,12 +204,16 @@ class Preparer {
       fee.unboundedPath ??
       models.find((named) => named.model === undefined)?.path;
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
-    const request = { bytes: body.length, maxTokens };
-    const chargeBound = priced.found.reduce(
-      (sum, each) => sum + this.#boundOf(job, each, request, findings),
-      fee.amount,
-    );
-    return { ...prepared, chargeBound };
+    const boundWith = (tokens: number | undefined): bigint =>
+      priced.found.reduce((sum, each) => {
+        const request = { bytes: body.length, maxTokens: tokens };
+        return sum + this.#boundOf(job, each, request, findings);
+      }, fee.amount);
+    // A fallback with a limit of its own would keep it.
+    const mayLower = job.lowersLimit === true && findings.fallbackTokens === 0;
+    const stated = mayLower ? statedLimit(body) : undefined;
+    const limit = stated && { ...stated, ...linear(boundWith), member: 'max_tokens' };
+    return { ...prepared, chargeBound: boundWith(maxTokens), limit };
   }
 
   #prepareTranslated(
@@ -230,7 +238,7 @@ class Preparer {
     if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
       return refuse(badRequest('the body has too many values for its size', null));
     }
-    const isLimited = limitMembers.some((name) => {
+    const given = limitMembers.filter((name) => {
       const span = scan.members.get(name);
       return isGiven(span && { body: job.body, span });
     });
@@ -251,22 +259,27 @@ class Preparer {
       conversation: translation.conversation,
     } as const;
     if (this.#overdraft !== 'none' || format === 'input_tokens') {
-      return { ...prepared, chargeBound: undefined, chosenLimit: undefined };
+      return { ...prepared, chargeBound: undefined, limit: undefined };
     }
     const scanned = this.#scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
-    const { findings, limit } = scanned;
+    const { findings, limit: written } = scanned;
     const fee = feeBoundOf(findings, this.#fees);
     if (fee.unboundedPath !== undefined) return refuse(unbounded(fee.unboundedPath));
     const boundWith = (maxTokens: number): bigint =>
       fee.amount + this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
-    const promptCharge = boundWith(0);
-    const chargePerToken = boundWith(1) - promptCharge;
-    const chosenLimit = { ...limit, promptCharge, chargePerToken, member: limitMembers[0] };
+    const limit = {
+      ...written,
+      ...linear(boundWith),
+      // A translation asks for thinking by level, never by a budget of tokens.
+      leastTokens: leastTokens({ maxTokens: written.maxTokens, thinking: 0 }),
+      member: given[0] ?? limitMembers[0],
+    };
+    const mayLower = given.length === 0 || job.lowersLimit === true;
     return {
       ...prepared,
-      chargeBound: boundWith(limit.maxTokens),
-      chosenLimit: isLimited ? undefined : chosenLimit,
+      chargeBound: boundWith(written.maxTokens),
+      limit: mayLower ? limit : undefined,
     };
   }
 
@@ -293,6 +306,12 @@ class Preparer {
     const { problem } = translation;
     return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
   }
+}
+
+/** @param boundWith - The most that a request can cost with a limit. It grows with each token. */
+function linear(boundWith: (maxTokens: number) => bigint) {
+  const promptCharge = boundWith(0);
+  return { promptCharge, chargePerToken: boundWith(1) - promptCharge };
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -20,66 +20,131 @@ interface Share {
 /** Expired responses are removed at least this often, also if nobody makes requests. */
 const SWEEP_MS = MINUTE_MS;
 
-export interface LocalResponses extends ResponseMemory {
-  /** The memory that is in use, also by responses that have expired since the last sweep. */
-  keptBytes(): number;
-}
-
-/** @param now - Milliseconds since the epoch. */
-export function createLocalResponses({
-  ttlMs,
-  maxBytes,
-  now,
-}: ResponseMemoryLimits & { readonly now: () => number }): LocalResponses {
+/** The memory of a process for responses. Accounts share it: see `#makeRoom`. */
+export class LocalResponses implements ResponseMemory {
+  readonly #ttlMs: number;
+  readonly #maxBytes: number;
+  readonly #now: () => number;
   /** The least recently used first, which is also the first to expire. */
-  const entries = new Map<string, Entry>();
-  const shares = new Map<string, Share>();
-  let used = 0;
-  const sweep = setInterval(dropExpired, Math.min(SWEEP_MS, ttlMs)).unref();
+  readonly #entries = new Map<string, Entry>();
+  readonly #shares = new Map<string, Share>();
+  #used = 0;
+  readonly #sweep: NodeJS.Timeout;
 
-  function dropExpired(): void {
-    const at = now();
-    for (const entry of entries.values()) {
+  /** @param options.now - Milliseconds since the epoch. */
+  constructor({ ttlMs, maxBytes, now }: ResponseMemoryLimits & { readonly now: () => number }) {
+    this.#ttlMs = ttlMs;
+    this.#maxBytes = maxBytes;
+    this.#now = now;
+    const sweep = () => {
+      this.#dropExpired();
+    };
+    this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, ttlMs)).unref();
+  }
+
+  remember(
+    owner: ResponseOwner,
+    id: string,
+    { conversation, response }: KeptResponse,
+  ): Promise<'kept' | 'no_room'> {
+    this.#dropExpired();
+    const name = nameOf(owner, id);
+    this.#drop(this.#entries.get(name));
+    const bytes = sizeOf({ conversation, response });
+    if (!this.#makeRoom(owner.accountId, bytes)) return Promise.resolve('no_room');
+    const expiresAt = this.#now() + this.#ttlMs;
+    this.#add({ ...owner, name, conversation, response, bytes, expiresAt });
+    return Promise.resolve('kept');
+  }
+
+  measure(owner: ResponseOwner, id: string) {
+    this.#dropExpired();
+    const entry = this.#entries.get(nameOf(owner, id));
+    return Promise.resolve(
+      entry && { conversation: entry.conversation.length, response: entry.response.length },
+    );
+  }
+
+  recall(owner: ResponseOwner, id: string): Promise<KeptResponse | undefined> {
+    return Promise.resolve(this.#use(owner, id));
+  }
+
+  recallResponse(owner: ResponseOwner, id: string) {
+    return Promise.resolve(this.#use(owner, id)?.response);
+  }
+
+  forget(owner: ResponseOwner, id: string): Promise<boolean> {
+    this.#dropExpired();
+    const entry = this.#entries.get(nameOf(owner, id));
+    this.#drop(entry);
+    return Promise.resolve(entry !== undefined);
+  }
+
+  forgetAll({ accountId, keyId }: Parameters<ResponseMemory['forgetAll']>[0]): Promise<void> {
+    for (const entry of [...(this.#shares.get(accountId)?.entries.values() ?? [])]) {
+      if (keyId === undefined || entry.keyId === keyId) this.#drop(entry);
+    }
+    return Promise.resolve();
+  }
+
+  /** The memory that is in use, also by responses that have expired since the last sweep. */
+  keptBytes(): number {
+    return this.#used;
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.#entries.clear();
+    this.#shares.clear();
+    this.#used = 0;
+  }
+
+  #dropExpired(): void {
+    const at = this.#now();
+    for (const entry of this.#entries.values()) {
       if (entry.expiresAt > at) return;
-      drop(entry);
+      this.#drop(entry);
     }
   }
 
-  function drop({ name, accountId, bytes }: Entry): void {
-    entries.delete(name);
-    used -= bytes;
-    const share = shares.get(accountId);
+  #drop(entry: Entry | undefined): void {
+    if (entry === undefined) return;
+    const { name, accountId, bytes } = entry;
+    this.#entries.delete(name);
+    this.#used -= bytes;
+    const share = this.#shares.get(accountId);
     if (share === undefined) return;
     share.entries.delete(name);
     share.bytes -= bytes;
-    if (share.entries.size === 0) shares.delete(accountId);
+    if (share.entries.size === 0) this.#shares.delete(accountId);
   }
 
-  function add(entry: Entry): void {
+  #add(entry: Entry): void {
     const { name, accountId, bytes } = entry;
-    const share = shares.get(accountId) ?? { bytes: 0, entries: new Map<string, Entry>() };
-    shares.set(accountId, share);
+    const share = this.#shares.get(accountId) ?? { bytes: 0, entries: new Map<string, Entry>() };
+    this.#shares.set(accountId, share);
     share.entries.set(name, entry);
     share.bytes += bytes;
-    entries.set(name, entry);
-    used += bytes;
+    this.#entries.set(name, entry);
+    this.#used += bytes;
   }
 
-  function makeRoom(accountId: string, bytes: number): boolean {
-    if (bytes * 2 > maxBytes) return false;
-    while (used + bytes > maxBytes) {
-      const [oldest] = largestShare(accountId, bytes)?.entries.values() ?? [];
+  /** Drops the oldest responses of the account that has the most, until there is room. */
+  #makeRoom(accountId: string, bytes: number): boolean {
+    if (bytes * 2 > this.#maxBytes) return false;
+    while (this.#used + bytes > this.#maxBytes) {
+      const [oldest] = this.#largestShare(accountId, bytes)?.entries.values() ?? [];
       if (oldest === undefined) return false;
-      drop(oldest);
+      this.#drop(oldest);
     }
     return true;
   }
 
   /** The share that would be the largest if `accountId` had so much more. */
-  function largestShare(accountId: string, more: number): Share | undefined {
-    let largest = shares.get(accountId);
+  #largestShare(accountId: string, more: number): Share | undefined {
+    let largest = this.#shares.get(accountId);
     let most = (largest?.bytes ?? 0) + more;
-    for (const share of shares.values()) {
+    for (const share of this.#shares.values()) {
       if (share.bytes <= most) continue;
       largest = share;
       most = share.bytes;
@@ -87,56 +152,14 @@ export function createLocalResponses({
     return largest;
   }
 
-  function use(owner: ResponseOwner, id: string): Entry | undefined {
-    dropExpired();
-    const entry = entries.get(nameOf(owner, id));
+  #use(owner: ResponseOwner, id: string): Entry | undefined {
+    this.#dropExpired();
+    const entry = this.#entries.get(nameOf(owner, id));
     if (entry === undefined) return undefined;
-    drop(entry);
-    add({ ...entry, expiresAt: now() + ttlMs });
+    this.#drop(entry);
+    this.#add({ ...entry, expiresAt: this.#now() + this.#ttlMs });
     return entry;
   }
-
-  return {
-    remember(owner, id, kept) {
-      dropExpired();
-      const name = nameOf(owner, id);
-      const former = entries.get(name);
-      if (former !== undefined) drop(former);
-      const bytes = sizeOf(kept);
-      if (!makeRoom(owner.accountId, bytes)) return Promise.resolve('no_room');
-      const { conversation, response } = kept;
-      add({ ...owner, name, conversation, response, bytes, expiresAt: now() + ttlMs });
-      return Promise.resolve('kept');
-    },
-    measure(owner, id) {
-      dropExpired();
-      const entry = entries.get(nameOf(owner, id));
-      return Promise.resolve(
-        entry && { conversation: entry.conversation.length, response: entry.response.length },
-      );
-    },
-    recall: (owner, id) => Promise.resolve(use(owner, id)),
-    recallResponse: (owner, id) => Promise.resolve(use(owner, id)?.response),
-    forget(owner, id) {
-      dropExpired();
-      const entry = entries.get(nameOf(owner, id));
-      if (entry !== undefined) drop(entry);
-      return Promise.resolve(entry !== undefined);
-    },
-    forgetAll({ accountId, keyId }) {
-      for (const entry of [...(shares.get(accountId)?.entries.values() ?? [])]) {
-        if (keyId === undefined || entry.keyId === keyId) drop(entry);
-      }
-      return Promise.resolve();
-    },
-    keptBytes: () => used,
-    close() {
-      clearInterval(sweep);
-      entries.clear();
-      shares.clear();
-      used = 0;
-    },
-  };
 }
 
 function nameOf({ keyId }: ResponseOwner, id: string): string {

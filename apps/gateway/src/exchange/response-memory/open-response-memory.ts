@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
-import { createLocalResponses } from './local-responses.js';
+import { LocalResponses } from './local-responses.js';
 import type { ResponseMemory } from './response-memory.js';
 
 /**
@@ -17,7 +17,7 @@ export async function openResponseMemory(
   log: Logger,
 ): Promise<ResponseMemory | undefined> {
   if (responseMemory === undefined) return undefined;
-  if (redisUrls.length === 0) return createLocalResponses({ ...responseMemory, now: Date.now });
+  if (redisUrls.length === 0) return new LocalResponses({ ...responseMemory, now: Date.now });
   const { openRedis } = await import('../../base/redis-connection.js');
   const { createRedisResponses } = await import('./redis-responses.js');
   // A connection of its own: the limiter's small calls must not wait behind large texts.

@@ -46,7 +46,13 @@ export function createRedisResponses({
       const limits = [now(), ttlMs, maxBytes] as const;
       const texts = [conversation, response] as const;
       const reply = await remember(
-        ...[tag, keyOf(owner, id), ...limits, accountId, member, bytes, ...texts],
+        tag,
+        keyOf(owner, id),
+        ...limits,
+        accountId,
+        member,
+        bytes,
+        ...texts,
       );
       return reply === 1 ? 'kept' : 'no_room';
     },

@@ -10,11 +10,11 @@ import type { Config } from '../../config/config.js';
 import type { WorkerMetrics } from '../../observe/registry.js';
 import { composeGateway } from '../gateway.js';
 import type { RunningGateway, SharedWithClients } from '../gateway.js';
-import type { ClientProcesses } from '../shared-parts.js';
+import type { ClientProcesses } from '../client-processes.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
 import { shareResponses } from './shared-responses.js';
-import { startWorkers } from './supervisor.js';
+import { Workers } from './supervisor.js';
 
 /** The value of the label `worker` on the primary's own metrics. */
 const PRIMARY_LABEL = 'primary';
@@ -31,8 +31,7 @@ async function startClients(
   { store, responses, settings, registry, log }: SharedWithClients,
 ): Promise<ClientProcesses> {
   const limiter = createMemoryLimiter();
-  const workers = await startWorkers({
-    size: config.workers,
+  const workers = new Workers({
     serve() {
       const ledger = shareLedger(store);
       const limits = shareLimits(limiter);
@@ -46,7 +45,8 @@ async function startClients(
     },
     settings,
     log,
-  }).catch((error: unknown) => {
+  });
+  const url = await workers.start(config.workers).catch((error: unknown) => {
     limiter.close();
     throw error;
   });
@@ -58,9 +58,9 @@ async function startClients(
   }
 
   return {
-    url: workers.url,
-    applySettings: workers.applySettings,
-    workerVersions: workers.settingsVersions,
+    url,
+    applySettings: (next) => workers.applySettings(next),
+    workerVersions: () => workers.settingsVersions(),
     readMetrics,
     metrics: {
       contentType: registry.contentType,

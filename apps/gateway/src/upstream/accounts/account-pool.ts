@@ -15,8 +15,7 @@ import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
 import { createAccountStanding } from './account-standing.js';
 import type { AccountStanding, AccountState } from './account-standing.js';
-import { createFairCeiling } from './fair-ceiling.js';
-import type { FairCeiling } from './fair-ceiling.js';
+import { FairCeiling } from './fair-ceiling.js';
 
 export interface PooledAccount extends CeilingLimits, Pick<AccountTarget, 'name' | 'onlyFor'> {
   readonly client: UpstreamClient;
@@ -69,7 +68,7 @@ export class AccountPool implements UpstreamClient {
     this.#members = accounts.map((account): Member => ({
       ...account,
       standing: createAccountStanding(now),
-      ceiling: createFairCeiling(account, { maxWaitMs, now }),
+      ceiling: new FairCeiling(account, { maxWaitMs, now }),
     }));
     const [first] = this.#members;
     if (first === undefined) throw new Error('a pool needs an account');

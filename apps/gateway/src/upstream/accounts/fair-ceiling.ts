@@ -25,21 +25,6 @@ export interface CeilingUser {
   readonly keyId: string;
 }
 
-export interface FairCeiling {
-  /**
-   * @param tokens - The tokens that the request is expected to use.
-   * @returns at once if nobody waits and there is room
-   */
-  pass(from: CeilingUser, tokens: number): Passage | Promise<Passage>;
-  /**
-   * Takes the difference between the used and the expected tokens from the bucket, once the usage
-   * is known. A negative difference gives tokens back.
-   */
-  correct(difference: number): void;
-  /** Requests that wait. */
-  readonly waiting: number;
-}
-
 export interface CeilingOptions {
   readonly maxWaitMs: number;
   /** Milliseconds from any origin. */
@@ -48,6 +33,7 @@ export interface CeilingOptions {
 
 /** The capacity of a bucket is what fills it in this time, but at least 1. */
 const BURST_MS = 2_000;
+
 interface Waiter extends CeilingUser {
   readonly tokens: number;
   readonly settle: (passage: Passage) => void;
@@ -60,66 +46,106 @@ interface Waiter extends CeilingUser {
  */
 type Queue = Map<string, Waiter[]>;
 
-export function createFairCeiling(
-  { requestsPerMinute, tokensPerMinute }: CeilingLimits,
-  { maxWaitMs, now }: CeilingOptions,
-): FairCeiling {
-  const requests = createBucket(requestsPerMinute, now);
-  const tokens = createBucket(tokensPerMinute, now);
+export class FairCeiling {
+  readonly #limits: CeilingLimits;
+  readonly #maxWaitMs: number;
+  readonly #requests: Bucket;
+  readonly #tokens: Bucket;
   /** Accounts that wait. */
-  const queues = new Map<string, Queue>();
+  readonly #queues = new Map<string, Queue>();
   /**
    * The virtual time at which each account's next request may start. Times in the past are dropped.
    */
-  const starts = new Map<string, number>();
-  let virtualNow = 0;
-  let waiting = 0;
-  let wakeUp: NodeJS.Timeout | undefined;
+  readonly #starts = new Map<string, number>();
+  #virtualNow = 0;
+  #waiting = 0;
+  #wakeUp: NodeJS.Timeout | undefined;
 
-  function startOf(accountId: string): number {
-    return Math.max(virtualNow, starts.get(accountId) ?? 0);
+  constructor(limits: CeilingLimits, { maxWaitMs, now }: CeilingOptions) {
+    this.#limits = limits;
+    this.#maxWaitMs = maxWaitMs;
+    this.#requests = createBucket(limits.requestsPerMinute, now);
+    this.#tokens = createBucket(limits.tokensPerMinute, now);
   }
 
-  function spend(accountId: string, used: number): void {
-    requests.take(1);
-    tokens.take(used);
-    const start = startOf(accountId);
-    virtualNow = start;
-    const cost = Math.max(
-      1 / (requestsPerMinute ?? Infinity),
-      used / (tokensPerMinute ?? Infinity),
-    );
-    starts.set(accountId, start + cost);
-    if (starts.size > 2 * (queues.size + 1)) dropOld();
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
-  function dropOld(): void {
-    for (const [accountId, start] of starts) {
-      if (start <= virtualNow && !queues.has(accountId)) starts.delete(accountId);
+  /**
+   * @param tokens - The tokens that the request is expected to use.
+   * @returns at once if nobody waits and there is room
+   */
+  pass(from: CeilingUser, tokens: number): Passage | Promise<Passage> {
+    if (this.#waiting === 0 && this.#waitMs() <= 0) {
+      this.#spend(from.accountId, tokens);
+      return { outcome: 'passed' };
+    }
+    return this.#wait(from, tokens);
+  }
+
+  /**
+   * Takes the difference between the used and the expected tokens from the bucket, once the usage
+   * is known. A negative difference gives tokens back.
+   */
+  correct(difference: number): void {
+    this.#tokens.take(difference);
+    // The timer was set for the old level. Tokens that come back may let a request pass sooner.
+    if (difference >= 0 || this.#waiting === 0) return;
+    clearTimeout(this.#wakeUp);
+    this.#serve();
+  }
+
+  /** How long both buckets need until a request may pass. */
+  #waitMs(): number {
+    return Math.max(this.#requests.waitMs(), this.#tokens.waitMs());
+  }
+
+  #startOf(accountId: string): number {
+    return Math.max(this.#virtualNow, this.#starts.get(accountId) ?? 0);
+  }
+
+  #spend(accountId: string, used: number): void {
+    const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = this.#limits;
+    this.#requests.take(1);
+    this.#tokens.take(used);
+    const start = this.#startOf(accountId);
+    this.#virtualNow = start;
+    const cost = Math.max(1 / requestsPerMinute, used / tokensPerMinute);
+    this.#starts.set(accountId, start + cost);
+    if (this.#starts.size > 2 * (this.#queues.size + 1)) this.#dropOld();
+  }
+
+  #dropOld(): void {
+    for (const [accountId, start] of this.#starts) {
+      if (start <= this.#virtualNow && !this.#queues.has(accountId)) this.#starts.delete(accountId);
     }
   }
 
-  function serve(): void {
-    wakeUp = undefined;
-    while (waiting > 0) {
-      const waitMs = Math.max(requests.waitMs(), tokens.waitMs());
+  #serve(): void {
+    this.#wakeUp = undefined;
+    while (this.#waiting > 0) {
+      const waitMs = this.#waitMs();
       if (waitMs > 0) {
-        wakeUp = setTimeout(serve, Math.ceil(waitMs));
+        this.#wakeUp = setTimeout(() => {
+          this.#serve();
+        }, Math.ceil(waitMs));
         return;
       }
-      const waiter = nextWaiter();
-      remove(waiter);
-      spend(waiter.accountId, waiter.tokens);
+      const waiter = this.#nextWaiter();
+      this.#remove(waiter);
+      this.#spend(waiter.accountId, waiter.tokens);
       waiter.settle({ outcome: 'passed' });
     }
   }
 
   /** The first request of the key whose turn it is, of the account that is the earliest. */
-  function nextWaiter(): Waiter {
+  #nextWaiter(): Waiter {
     let chosen: Queue = new Map();
     let earliest = Infinity;
-    for (const [accountId, queue] of queues) {
-      const start = startOf(accountId);
+    for (const [accountId, queue] of this.#queues) {
+      const start = this.#startOf(accountId);
       if (start < earliest) [chosen, earliest] = [queue, start];
     }
     for (const [keyId, [waiter]] of chosen) {
@@ -133,57 +159,39 @@ export function createFairCeiling(
     throw new Error('an account waits without a request');
   }
 
-  function remove(waiter: Waiter): void {
+  #remove(waiter: Waiter): void {
     const { accountId, keyId, timer } = waiter;
     clearTimeout(timer);
-    const queue = queues.get(accountId);
+    const queue = this.#queues.get(accountId);
     const ofKey = queue?.get(keyId) ?? [];
     ofKey.splice(ofKey.indexOf(waiter), 1);
     if (ofKey.length === 0) queue?.delete(keyId);
-    if (queue?.size === 0) queues.delete(accountId);
-    waiting -= 1;
-    if (waiting > 0) return;
-    clearTimeout(wakeUp);
-    wakeUp = undefined;
+    if (queue?.size === 0) this.#queues.delete(accountId);
+    this.#waiting -= 1;
+    if (this.#waiting > 0) return;
+    clearTimeout(this.#wakeUp);
+    this.#wakeUp = undefined;
   }
 
-  function wait({ accountId, keyId }: CeilingUser, used: number): Promise<Passage> {
+  #wait({ accountId, keyId }: CeilingUser, tokens: number): Promise<Passage> {
     return new Promise((settle) => {
       const timer = setTimeout(() => {
-        remove(waiter);
-        settle({ outcome: 'late', retryAfterMs: maxWaitMs });
-      }, maxWaitMs);
-      const waiter: Waiter = { accountId, keyId, tokens: used, settle, timer };
-      const queue: Queue = queues.get(accountId) ?? new Map<string, Waiter[]>();
-      queues.set(accountId, queue);
+        this.#remove(waiter);
+        settle({ outcome: 'late', retryAfterMs: this.#maxWaitMs });
+      }, this.#maxWaitMs);
+      const waiter: Waiter = { accountId, keyId, tokens, settle, timer };
+      const queue: Queue = this.#queues.get(accountId) ?? new Map<string, Waiter[]>();
+      this.#queues.set(accountId, queue);
       const ofKey = queue.get(keyId);
       if (ofKey === undefined) queue.set(keyId, [waiter]);
       else ofKey.push(waiter);
-      waiting += 1;
-      if (wakeUp === undefined) serve();
+      this.#waiting += 1;
+      if (this.#wakeUp === undefined) this.#serve();
     });
   }
-
-  return {
-    get waiting() {
-      return waiting;
-    },
-    pass(from, used) {
-      if (waiting === 0 && requests.waitMs() <= 0 && tokens.waitMs() <= 0) {
-        spend(from.accountId, used);
-        return { outcome: 'passed' };
-      }
-      return wait(from, used);
-    },
-    correct(difference) {
-      tokens.take(difference);
-      // The timer was set for the old level. Tokens that come back may let a request pass sooner.
-      if (difference >= 0 || waiting === 0) return;
-      clearTimeout(wakeUp);
-      serve();
-    },
-  };
 }
+
+type Bucket = ReturnType<typeof createBucket>;
 
 /** A bucket that fills continuously. Without a limit it is always full. */
 function createBucket(perMinute: number | undefined, now: () => number) {

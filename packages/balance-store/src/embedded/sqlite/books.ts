@@ -31,7 +31,8 @@ export function readBooks(connection: Connection, query: BookQuery): Promise<Boo
           connection
             .all<EntryRow>(
               entrySums(range, 'sum_usd(delta, 1)'),
-              ...[from.getTime(), until.getTime()],
+              from.getTime(),
+              until.getTime(),
               ...(range === undefined ? [] : [range.after, range.last]),
             )
             .map((row) => ({

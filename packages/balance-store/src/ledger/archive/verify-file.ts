@@ -31,7 +31,7 @@ export async function verifyArchiveFile(
   file: string,
   onProgress?: (charges: number) => void,
 ): Promise<VerifiedFile> {
-  const reader = createFileReader();
+  const reader = new FileReader();
   let number = 0;
   const handle = await open(file).catch((error: unknown) => {
     throw problem(`${file} cannot be read (${messageOf(error)})`);
@@ -41,14 +41,14 @@ export async function verifyArchiveFile(
     for await (const text of linesOf(chunks)) {
       number += 1;
       reader.read(text);
-      if (reader.charges() % CHARGES_PER_PROGRESS === 0) onProgress?.(reader.charges());
+      if (reader.charges % CHARGES_PER_PROGRESS === 0) onProgress?.(reader.charges);
     }
   } catch (error) {
     throw problem(`${file}:${String(number)}: ${messageOf(error)}`);
   } finally {
     await handle.close();
   }
-  const found = reader.finish();
+  const found = reader.verified;
   if (found === undefined) throw problem(`${file} is cut off: its last line is missing`);
   return found;
 }
@@ -67,38 +67,64 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-function createFileReader() {
-  const hash: Hash = createHash('sha256');
-  let header: HeaderLine | undefined;
-  let sums = createCarrySums(0);
-  let block: BlockFields | undefined;
-  let firstBlock: bigint | undefined;
-  let lastCharge: { readonly accountId: string; readonly seq: bigint } | undefined;
-  const totals = { charges: 0, charged: 0n, writtenOff: 0n };
-  let verified: VerifiedFile | undefined;
+/** Reads line after line, and throws at the first that is wrong. */
+class FileReader {
+  readonly #hash: Hash = createHash('sha256');
+  #header: HeaderLine | undefined;
+  #sums = createCarrySums(0);
+  #block: BlockFields | undefined;
+  #firstBlock: bigint | undefined;
+  #lastCharge: { readonly accountId: string; readonly seq: bigint } | undefined;
+  readonly #totals = { charges: 0, charged: 0n, writtenOff: 0n };
+  #verified: VerifiedFile | undefined;
 
-  function addBlock(line: BlockLine): void {
+  get charges(): number {
+    return this.#totals.charges;
+  }
+
+  /** `undefined` until the last line was read. */
+  get verified(): VerifiedFile | undefined {
+    return this.#verified;
+  }
+
+  read(text: string): void {
+    if (this.#verified !== undefined) throw problem('nothing may follow the last line');
+    const line = JSON.parse(text) as Partial<HeaderLine & BlockLine & ChargeLine & EndLine>;
+    if (this.#header === undefined) {
+      if (line.format !== FORMAT || line.version !== FORMAT_VERSION) {
+        throw problem(`is not the header of a ${FORMAT} of version ${String(FORMAT_VERSION)}`);
+      }
+      this.#header = line as HeaderLine;
+      this.#sums = createCarrySums(this.#header.number);
+    } else if (line.charge !== undefined) this.#addCharge(line as ChargeLine, this.#header.until);
+    else if (line.block !== undefined) this.#addBlock(line as BlockLine);
+    else if (line.end !== undefined) this.#addEnd(line as EndLine, this.#header);
+    else throw problem('is neither a block nor a charge nor the end');
+    this.#hash.update(`${text}\n`);
+  }
+
+  #addBlock(line: BlockLine): void {
     const next = blockOfLine(line);
-    if (block !== undefined) {
-      if (next.block !== block.block + 1n) {
+    if (this.#block !== undefined) {
+      if (next.block !== this.#block.block + 1n) {
         throw problem('the block does not follow the previous one');
       }
-      if (!equal(next.previousHash, block.hash)) {
+      if (!equal(next.previousHash, this.#block.hash)) {
         throw problem('the block does not contain the hash of the previous one');
       }
     }
     if (!equal(hashOfBlock(next), next.hash)) throw problem('the block differs from its hash');
-    firstBlock ??= next.block;
-    block = next;
-    lastCharge = undefined;
+    this.#firstBlock ??= next.block;
+    this.#block = next;
+    this.#lastCharge = undefined;
   }
 
-  function addCharge(line: ChargeLine, until: string): void {
+  #addCharge(line: ChargeLine, until: string): void {
     const fields = chargeOfLine(line);
     if (fields === undefined) throw problem('is not a charge');
     const charge = carriedChargeOf(fields);
     const { accountId, seq, delta, writtenOff, createdAtMs } = charge;
-    const seal = block?.seals.find(
+    const seal = this.#block?.seals.find(
       (one) => one.accountId === accountId && one.from <= seq && seq <= one.to,
     );
     if (seal === undefined) throw problem('the charge is not in the block above it');
@@ -106,7 +132,7 @@ function createFileReader() {
     if (!equal(seal.digests.subarray(start, start + DIGEST_BYTES), digestOfEntry(fields))) {
       throw problem('the charge differs from what was sealed');
     }
-    if (lastCharge?.accountId === accountId && lastCharge.seq >= seq) {
+    if (this.#lastCharge?.accountId === accountId && this.#lastCharge.seq >= seq) {
       throw problem('the charge is out of order');
     }
     if (fields[SEALED_LEDGER.kind] !== 'charge' || createdAtMs >= Date.parse(until)) {
@@ -115,22 +141,22 @@ function createFileReader() {
     if (delta !== writtenOff - listPriceOf(fields)) {
       throw problem('the amount is not tokens times rates');
     }
-    lastCharge = charge;
-    sums.add(charge);
-    totals.charges += 1;
-    totals.charged -= delta;
-    totals.writtenOff += writtenOff;
+    this.#lastCharge = charge;
+    this.#sums.add(charge);
+    this.#totals.charges += 1;
+    this.#totals.charged -= delta;
+    this.#totals.writtenOff += writtenOff;
   }
 
-  function addEnd({ end }: EndLine, { ledger, number, after, until }: HeaderLine): void {
-    const carries = sums.rows();
+  #addEnd({ end }: EndLine, { ledger, number, after, until }: HeaderLine): void {
+    const carries = this.#sums.rows();
     const found: EndLine['end'] = {
-      accounts: sums.accounts(),
-      charges: totals.charges,
-      charged_usd: numericFromUnits(totals.charged),
-      written_off_usd: numericFromUnits(totals.writtenOff),
+      accounts: this.#sums.accounts(),
+      charges: this.#totals.charges,
+      charged_usd: numericFromUnits(this.#totals.charged),
+      written_off_usd: numericFromUnits(this.#totals.writtenOff),
       carry_digest: carryDigestOf(carries),
-      digest: hash.copy().digest('hex'),
+      digest: this.#hash.copy().digest('hex'),
     };
     for (const name of Object.keys(found) as (keyof typeof found)[]) {
       if (end[name] !== found[name]) {
@@ -139,42 +165,24 @@ function createFileReader() {
         );
       }
     }
-    if (block === undefined || firstBlock === undefined) throw problem('the file has no block');
-    verified = {
+    if (this.#block === undefined || this.#firstBlock === undefined) {
+      throw problem('the file has no block');
+    }
+    this.#verified = {
       number,
       ledger,
       after: after === null ? undefined : new Date(after),
       until: new Date(until),
       accounts: found.accounts,
-      ...totals,
-      firstBlock,
-      lastBlock: block.block,
-      lastHash: Buffer.from(block.hash).toString('hex'),
+      ...this.#totals,
+      firstBlock: this.#firstBlock,
+      lastBlock: this.#block.block,
+      lastHash: Buffer.from(this.#block.hash).toString('hex'),
       carryDigest: found.carry_digest,
       digest: found.digest,
       carries,
     };
   }
-
-  return {
-    charges: () => totals.charges,
-    read(text: string): void {
-      if (verified !== undefined) throw problem('nothing may follow the last line');
-      const line = JSON.parse(text) as Partial<HeaderLine & BlockLine & ChargeLine & EndLine>;
-      if (header === undefined) {
-        if (line.format !== FORMAT || line.version !== FORMAT_VERSION) {
-          throw problem(`is not the header of a ${FORMAT} of version ${String(FORMAT_VERSION)}`);
-        }
-        header = line as HeaderLine;
-        sums = createCarrySums(header.number);
-      } else if (line.charge !== undefined) addCharge(line as ChargeLine, header.until);
-      else if (line.block !== undefined) addBlock(line as BlockLine);
-      else if (line.end !== undefined) addEnd(line as EndLine, header);
-      else throw problem('is neither a block nor a charge nor the end');
-      hash.update(`${text}\n`);
-    },
-    finish: () => verified,
-  };
 }
 
 function equal(a: Uint8Array, b: Uint8Array): boolean {

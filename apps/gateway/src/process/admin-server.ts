@@ -1,0 +1,158 @@
+/** The server of the admin API, and the settings that are in force in it. */
+
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { BalanceStore } from '@gateway/balance-store';
+import { createMemoryLimiter } from '@gateway/rate-limiter';
+import type { Config } from '../config/config.js';
+import type { LivePrices } from '../config/live-prices.js';
+import { createReloader } from '../config/reloader.js';
+import type { Reloader } from '../config/reloader.js';
+import { readSettings } from '../config/settings.js';
+import type { Settings, SettingsDefaults } from '../config/settings.js';
+import { isSimulated } from '../config/upstream-target.js';
+import { createHttpServer, drain, listen, urlOf } from '../http/http-server.js';
+import { loadPage } from '../http/pages/page-files.js';
+import type { LedgerUpkeep } from '../ledger/ledger-upkeep.js';
+import { peppersOf } from '../ledger/open-store.js';
+import { createReadLinks } from '../ledger/read-links.js';
+import { openMetricsOf } from '../observe/open-metrics.js';
+import { addSettingsMetrics } from '../observe/settings-metrics.js';
+import { createTrafficReader } from '../observe/traffic-today.js';
+import type { TrafficReader } from '../observe/traffic-today.js';
+import { createAuditJobs } from '../operator/operations/audit-jobs.js';
+import type { Payments } from '../payments/payments.js';
+import { listUpstreamModels } from '../upstream/list-models.js';
+import { openProviderReports } from '../upstream/provider-reports/open-provider-reports.js';
+import { createAdminApp } from './admin-app.js';
+import type { AdminParts } from './admin-app.js';
+import type { ClientProcesses } from './client-processes.js';
+
+export interface AdminServerParts {
+  readonly store: BalanceStore;
+  readonly prices: LivePrices;
+  readonly upkeep: LedgerUpkeep;
+  readonly payments: Payments | undefined;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** Longer admin requests only read (audits) or can be repeated, so ending them loses nothing. */
+const DRAIN_MS = 5_000;
+
+export class AdminServer {
+  readonly #config: Config;
+  readonly #defaults: SettingsDefaults;
+  readonly #parts: AdminServerParts;
+  readonly #metrics: ReturnType<typeof addSettingsMetrics>;
+  #settings: Settings;
+  #close = (): Promise<void> => Promise.resolve();
+
+  constructor(
+    config: Config,
+    { initial, defaults }: { readonly initial: Settings; readonly defaults: SettingsDefaults },
+    parts: AdminServerParts,
+  ) {
+    this.#config = config;
+    this.#defaults = defaults;
+    this.#parts = parts;
+    this.#settings = initial;
+    this.#metrics = addSettingsMetrics(parts.registry, initial.version);
+  }
+
+  /**
+   * Serves the admin API, if there is a token for it, and makes it possible to read the settings
+   * again. Call it when all processes serve.
+   */
+  async open(clients: ClientProcesses): Promise<{
+    /** Empty without a token. */
+    readonly adminUrl: string;
+    readonly reload: Reloader['reload'];
+  }> {
+    const reloader = this.#createReloader(clients);
+    const { reload } = reloader;
+    if (this.#settings.adminTokens.length === 0) {
+      this.#parts.log.warn(
+        'no admin token is set (ADMIN_TOKEN, ADMIN_TOKENS): no admin API and no metrics',
+      );
+      return { adminUrl: '', reload };
+    }
+    const traffic = createTrafficReader(clients.readMetrics, Date.now);
+    const parts = this.#appParts(clients, reloader, () => traffic.read());
+    const server = createHttpServer(createAdminApp(parts));
+    const { adminHost: host, adminPort: port } = this.#config;
+    await listen(server, { host, port, variable: 'ADMIN_PORT' });
+    this.#close = async () => {
+      traffic.stop();
+      await drain(server, { deadlineMs: DRAIN_MS });
+    };
+    return { adminUrl: urlOf(server), reload };
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  #createReloader({ applySettings, workerVersions }: ClientProcesses): Reloader {
+    return createReloader({
+      env: process.env,
+      initial: this.#settings,
+      read: (next) => readSettings(next, this.#defaults),
+      apply: async (next) => {
+        this.#settings = next;
+        this.#parts.prices.replace(next);
+        await applySettings(next);
+      },
+      workerVersions,
+      log: this.#parts.log,
+      onReload: this.#metrics.reloaded,
+    });
+  }
+
+  #appParts(
+    { readMetrics, metrics, activity }: ClientProcesses,
+    reloader: Reloader,
+    readTraffic: () => ReturnType<TrafficReader['read']>,
+  ): AdminParts {
+    const config = this.#config;
+    const { store, prices, upkeep, payments, log } = this.#parts;
+    const settings = (): Settings => this.#settings;
+    return {
+      reloader,
+      metrics,
+      activity,
+      openMetrics:
+        config.tracing === undefined ? undefined : async () => openMetricsOf(await readMetrics()),
+      store,
+      prices,
+      upstreamModels: () => listUpstreamModels(settings().upstream, config.proxies),
+      get defaultLimits() {
+        return settings().keyLimits;
+      },
+      lowBalance: config.lowBalance,
+      payments,
+      reports: (account) => openProviderReports(config, settings().upstream)(account),
+      overdraft: config.overdraft,
+      operator: config.operator,
+      sendsEvents: config.webhook !== undefined,
+      settings,
+      readLinks: createReadLinks(peppersOf(config)),
+      get adminTokens() {
+        return settings().adminTokens;
+      },
+      get isSimulated() {
+        return isSimulated(settings().upstream);
+      },
+      consolePage: loadPage('console', config.pagesDir, log),
+      // Log-ins are rare, so each replica counts its own.
+      limiter: createMemoryLimiter(),
+      live: {
+        ledger: () => upkeep.summary,
+        traffic: readTraffic,
+        audits: createAuditJobs(store, Date.now, log),
+      },
+      now: Date.now,
+      log,
+    };
+  }
+}

@@ -1,0 +1,41 @@
+/** Everything that Stripe knows of a range of time, as facts. */
+
+import type Stripe from 'stripe';
+import type { PaymentFact } from '../provider.js';
+import { NOTIFIED_EVENTS, factsOfEvent } from './facts-of-event.js';
+import { disputeFactOf, factsOfIntent, factsOfSession, refundFactOf } from './facts.js';
+import { PAGE, faultOf } from './requests.js';
+
+/**
+ * Reads objects that were created in the range, and events of the range. Events contain the changes
+ * of older objects, but Stripe keeps events for 30 days only.
+ */
+export async function* listFacts(
+  stripe: Stripe,
+  { from, until }: { readonly from: Date; readonly until: Date },
+): AsyncGenerator<PaymentFact> {
+  const created = {
+    gte: Math.floor(from.getTime() / 1_000),
+    lt: Math.ceil(until.getTime() / 1_000),
+  };
+  const range = { created, limit: PAGE };
+  try {
+    for await (const intent of stripe.paymentIntents.list(range)) yield* factsOfIntent(intent);
+    for await (const session of stripe.checkout.sessions.list(range)) {
+      yield* factsOfSession(session);
+    }
+    for await (const refund of stripe.refunds.list(range)) {
+      const fact = refundFactOf(refund);
+      if (fact !== undefined) yield fact;
+    }
+    for await (const dispute of stripe.disputes.list(range)) {
+      const fact = disputeFactOf(dispute);
+      if (fact !== undefined) yield fact;
+    }
+    for await (const event of stripe.events.list({ ...range, types: [...NOTIFIED_EVENTS] })) {
+      yield* factsOfEvent(event);
+    }
+  } catch (error) {
+    throw faultOf(error);
+  }
+}

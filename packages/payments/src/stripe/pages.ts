@@ -1,0 +1,74 @@
+/** Pages of hosted Checkout. */
+
+import type Stripe from 'stripe';
+import { PaymentProviderError } from '../provider.js';
+import type { PaymentOrigin, PaymentProvider, StartedCheckout } from '../provider.js';
+import { metadataOf } from './facts.js';
+import { reachingStripe } from './requests.js';
+
+/** The name of what is paid for, on pages and receipts. */
+export const PRODUCT = 'Prepaid credit';
+
+export function startCheckout(
+  stripe: Stripe,
+  { origin, amountCents, successUrl, cancelUrl }: Parameters<PaymentProvider['startCheckout']>[0],
+  automaticTax: 'on' | 'off',
+): Promise<StartedCheckout> {
+  const params: Stripe.Checkout.SessionCreateParams = {
+    mode: 'payment',
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+    line_items: [
+      {
+        quantity: 1,
+        price_data: {
+          currency: 'usd',
+          unit_amount: amountCents,
+          // The total then also equals the amount if tax is computed.
+          tax_behavior: 'inclusive',
+          product_data: { name: PRODUCT },
+        },
+      },
+    ],
+    // Otherwise Stripe could charge in the customer's own currency.
+    adaptive_pricing: { enabled: false },
+    automatic_tax: { enabled: automaticTax === 'on' },
+    invoice_creation: { enabled: true },
+    payment_intent_data: { metadata: metadataOf(origin, 'checkout') },
+  };
+  return startPage(stripe, params, origin);
+}
+
+export function startMethodSetup(
+  stripe: Stripe,
+  { origin, successUrl, cancelUrl }: Parameters<PaymentProvider['startMethodSetup']>[0],
+): Promise<StartedCheckout> {
+  const urls = { success_url: successUrl, cancel_url: cancelUrl };
+  return startPage(stripe, { mode: 'setup', currency: 'usd', ...urls }, origin);
+}
+
+async function startPage(
+  stripe: Stripe,
+  params: Stripe.Checkout.SessionCreateParams,
+  { paymentId, accountId }: PaymentOrigin,
+): Promise<StartedCheckout> {
+  const session = await reachingStripe(() =>
+    stripe.checkout.sessions.create(
+      {
+        ...params,
+        client_reference_id: accountId,
+        customer_creation: 'always',
+        metadata: metadataOf({ paymentId, accountId }, 'checkout'),
+      },
+      { idempotencyKey: `${paymentId}:page` },
+    ),
+  );
+  if (session.url === null) {
+    throw new PaymentProviderError('refused', 'Stripe made a page without an address');
+  }
+  return {
+    checkoutId: session.id,
+    url: session.url,
+    expiresAt: new Date(session.expires_at * 1_000),
+  };
+}
