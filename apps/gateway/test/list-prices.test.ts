@@ -3,6 +3,9 @@
  * admits with `PRICES=list`.
  */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, listPriceTable, parseUsd } from '@gateway/billing';
 import { SCENARIOS } from '@gateway/upstream-simulator';
@@ -316,5 +319,75 @@ describe('the charge bound of a request at the prices of the list', () => {
     // Ten turns at most are counted for both, so two more searches cost their fees.
     expect(formatUsd(turns)).toBe('0.02');
     expect(boundOf(OPUS, { tools: [tool({})] }).refusal).toMatch(/^tools\.0: cannot be used/);
+  });
+});
+
+describe('with COSTS=list and prices above it', () => {
+  let seller: TestGateway;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gateway-costs-'));
+    const file = join(folder, 'prices.json');
+    const dear = { id: 'claude-opus-5', rate_in: '1.00', rate_out: '1.00' };
+    writeFileSync(file, JSON.stringify({ extends: 'list', factor: '1.2', models: [dear] }));
+    const VERIFIED_MODELS = 'claude-mythos-5-1,claude-mythos-5-2';
+    seller = await startTestGateway({ env: { PRICES: file, COSTS: 'list', VERIFIED_MODELS } });
+  });
+  afterAll(async () => {
+    await seller.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('each charge knows its cost, and revenue minus cost is the margin in every sum', async () => {
+    const { id, apiKey } = await seller.createKey();
+    let cost = 0n;
+    for (const vector of vectors) {
+      const isFallback = vector.name.includes('fallback');
+      const model = isFallback ? 'claude-fable-5-1' : vector.attempts.at(-1)!.model;
+      const more = isFallback ? { fallbacks: [{ model: vector.attempts.at(-1)!.model }] } : {};
+      seller.simulator.script(scripted(vector));
+      await (await postMessages(seller, apiKey, userMessage('Hello', { model, ...more }))).text();
+      cost += parseUsd(vector.total);
+    }
+    const { data: entries } = await seller.call('listLedger', { key_id: id, kind: 'charge' });
+    const { spent_usd: spent } = await seller.call('showKey', { key_id: id });
+    const totals = { cost_usd: formatUsd(cost), margin_usd: formatUsd(parseUsd(spent) - cost) };
+    const sumOf = (rows: readonly object[], name: string) =>
+      formatUsd(
+        rows.reduce((sum, row) => sum + parseUsd((row as Record<string, string>)[name]!), 0n),
+      );
+    expect(entries.length).toBeGreaterThanOrEqual(vectors.length);
+    const hour = Date.now() - (Date.now() % 3_600_000);
+    const range = {
+      from: new Date(hour - 3_600_000).toISOString(),
+      until: new Date(hour + 7_200_000).toISOString(),
+      key_id: id,
+    };
+    const sums = await Promise.all(
+      ['day', 'model', 'account', 'key', 'upstream', 'model,endpoint'].map((by) =>
+        seller.call('listUsage', { ...range, by }),
+      ),
+    );
+    for (const rows of [entries, ...sums.map(({ data }) => data)]) {
+      expect([sumOf(rows, 'cost_usd'), sumOf(rows, 'margin_usd')]).toEqual(Object.values(totals));
+    }
+    expect((await seller.call('auditLedger', {})).is_sound).toBe(true);
+    // Opus 5 is sold below its cost.
+    const byModel = sums[1]!.data.find(({ model }) => model === 'claude-opus-5');
+    expect(byModel?.margin_usd).toMatch(/^-/);
+  });
+
+  it('customers do not see it', async () => {
+    const { apiKey } = await seller.createKey();
+    await (await postMessages(seller, apiKey, userMessage('Hello', { model: OPUS }))).text();
+    for (const path of ['usage', 'usage/summary?by=model', 'usage?format=csv', 'prices']) {
+      const response = await fetch(`${seller.url}/v1/dashboard/${path}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      expect([response.status, await response.text()]).toEqual([
+        200,
+        expect.not.stringMatching(/cost|margin/),
+      ]);
+    }
   });
 });

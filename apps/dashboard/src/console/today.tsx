@@ -211,7 +211,7 @@ function TopAccounts() {
 interface TopAccount {
   readonly id: string;
   readonly name: string;
-  readonly sum: Sent<'UsageSum'>;
+  readonly sum: Sent<'CostedUsageSum'>;
 }
 
 /** Adds the names of the accounts to the sums, which have only their ids. */

@@ -1077,6 +1077,10 @@ export interface components {
             readonly usage: components["schemas"]["Tokens"];
             readonly rates: components["schemas"]["Rates"];
             readonly pricing?: components["schemas"]["Pricing"];
+            /** @description what it cost the operator, by COSTS */
+            readonly cost_usd?: components["schemas"]["Usd"];
+            /** @description what was charged, minus the cost */
+            readonly margin_usd?: components["schemas"]["Usd"];
             readonly upstream_account: string | null;
             readonly over_cap_usd: components["schemas"]["Usd"];
             readonly remarks: string | null;
@@ -1091,6 +1095,31 @@ export interface components {
             readonly idle_expires_at: components["schemas"]["Time"];
             readonly expires_at: components["schemas"]["Time"];
             readonly simulated: boolean;
+        };
+        readonly CostedUsageSum: {
+            /** @constant */
+            readonly object: "usage_sum";
+            readonly day?: string;
+            readonly hour?: string;
+            readonly model?: string;
+            readonly account_id?: string;
+            readonly key_id?: string;
+            readonly endpoint?: string;
+            readonly upstream_account?: string | null;
+            readonly requests: number;
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly cache_read_input_tokens: number;
+            readonly cache_creation_input_tokens: number;
+            readonly cache_creation_1h_input_tokens: number;
+            readonly charged_usd: components["schemas"]["Usd"];
+            readonly written_off_usd: components["schemas"]["Usd"];
+            /** @description what it cost the operator, by COSTS */
+            readonly cost_usd?: components["schemas"]["Usd"];
+            /** @description what was charged, minus the cost */
+            readonly margin_usd?: components["schemas"]["Usd"];
+            /** @description present if only some have a cost; there is no margin then */
+            readonly requests_without_cost?: number;
         };
         readonly Credit: {
             /** @constant */
@@ -1124,7 +1153,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
+            readonly type: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired" | "model.sold_below_cost";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -1796,25 +1825,6 @@ export interface components {
             readonly amount_cents: number;
             readonly currency: string;
             readonly created_at: components["schemas"]["Time"];
-        };
-        readonly UsageSum: {
-            /** @constant */
-            readonly object: "usage_sum";
-            readonly day?: string;
-            readonly hour?: string;
-            readonly model?: string;
-            readonly account_id?: string;
-            readonly key_id?: string;
-            readonly endpoint?: string;
-            readonly upstream_account?: string | null;
-            readonly requests: number;
-            readonly input_tokens: number;
-            readonly output_tokens: number;
-            readonly cache_read_input_tokens: number;
-            readonly cache_creation_input_tokens: number;
-            readonly cache_creation_1h_input_tokens: number;
-            readonly charged_usd: components["schemas"]["Usd"];
-            readonly written_off_usd: components["schemas"]["Usd"];
         };
         /**
          * @description USD, exact to 14 decimals
@@ -2929,7 +2939,7 @@ export interface operations {
                     readonly "application/json": {
                         /** @constant */
                         readonly object: "list";
-                        readonly data: readonly components["schemas"]["UsageSum"][];
+                        readonly data: readonly components["schemas"]["CostedUsageSum"][];
                         readonly has_more: boolean;
                         readonly next_cursor: string | null;
                         readonly from: components["schemas"]["Time"];
@@ -3104,7 +3114,7 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired";
+                readonly type?: "account.suspended" | "account.resumed" | "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound" | "model.retiring" | "model.retired" | "model.sold_below_cost";
                 readonly order?: "oldest" | "newest";
                 readonly limit?: number;
                 readonly cursor?: string;

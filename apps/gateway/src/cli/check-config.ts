@@ -9,7 +9,7 @@ import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
-import { readPriceTable } from '../config/settings.js';
+import { readCostTable, readPriceTable } from '../config/settings.js';
 import { readUpstreams } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 
@@ -25,6 +25,7 @@ export function checkConfig(): string {
   const { upstreamsPath } = config;
   const problems = [
     ...problemsOf(() => readPriceTable(config)),
+    ...problemsOf(() => readCostTable(config)),
     ...(upstreamsPath === undefined ? [] : problemsOf(() => readUpstreams(upstreamsPath))),
     ...misfits(config),
   ];

@@ -20,6 +20,8 @@ export interface Settings {
   readonly version: string;
   /** A price schedule as JSON, checked. */
   readonly priceTable: unknown;
+  /** The same for what requests cost the operator; `undefined` if that is not configured. */
+  readonly costTable: unknown;
   readonly upstream: UpstreamTarget;
   readonly keyLimits: Config['keyLimits'];
   readonly accountLimits: Config['accountLimits'];
@@ -54,6 +56,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
   }
   const settings = {
     priceTable: readPriceTable(config),
+    costTable: readCostTable(config),
     upstream,
     keyLimits: config.keyLimits,
     accountLimits: config.accountLimits,
@@ -100,15 +103,20 @@ export function readPriceTable({
   return { ...table, models };
 }
 
+/** @throws {ConfigError} */
+export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJson | undefined {
+  return costs === undefined ? undefined : readWholeTable(costs, 'COSTS');
+}
+
 /**
  * @param prices - The name of a table, or a file.
  * @returns all models of the table, also those that VERIFIED_MODELS does not name
  */
-export function readWholeTable(prices: string): PriceScheduleJson {
+export function readWholeTable(prices: string, variable = 'PRICES'): PriceScheduleJson {
   if (prices in NAMED_TABLES) return NAMED_TABLES[prices as NamedTable];
   try {
     return wholePriceTable(JSON.parse(readFileSync(prices, 'utf8')));
   } catch (error) {
-    throw new ConfigError([`PRICES: ${reasonOf(error)}`]);
+    throw new ConfigError([`${variable}: ${reasonOf(error)}`]);
   }
 }

@@ -394,6 +394,14 @@ export const VARIABLES = {
     default: 'specification',
     isReloadable: true,
   },
+  COSTS: {
+    about:
+      'What requests cost you: list, specification, or a file like that of PRICES, for instance ' +
+      'with a discount. Each charge then records its cost, usage and its CSV show cost and ' +
+      "margin, and reconcile compares the costs with the provider's. Unset: no costs.",
+    schema: text.optional(),
+    isReloadable: true,
+  },
   VERIFIED_MODELS: {
     group: true,
     about:

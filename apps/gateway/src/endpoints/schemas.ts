@@ -283,12 +283,19 @@ const entryMembers = {
   created_at: time,
 };
 
+/** Absent where the cost was not recorded. */
+const costFigures = {
+  cost_usd: usd.exactOptional().meta({ description: 'what it cost the operator, by COSTS' }),
+  margin_usd: usd.exactOptional().meta({ description: 'what was charged, minus the cost' }),
+};
+
 const chargeEntry = z
   .strictObject({
     ...entryMembers,
     kind: z.literal('charge'),
     key_id: text,
     ...chargeDetails,
+    ...costFigures,
     upstream_account: orNull(text),
     over_cap_usd: usd,
     remarks: orNull(text),
@@ -377,6 +384,18 @@ export const usageSums = listOf(usageSum).extend({
   from: time,
   until: time.meta({ description: 'not included' }),
 });
+
+/** Sums as operators see them. */
+export const costedUsageSums = listOf(
+  usageSum
+    .extend({
+      ...costFigures,
+      requests_without_cost: count
+        .exactOptional()
+        .meta({ description: 'present if only some have a cost; there is no margin then' }),
+    })
+    .meta({ id: 'CostedUsageSum' }),
+).extend(usageSums.pick({ from: true, until: true }).shape);
 
 const statementTotal = { requests: count, amount_usd: usd };
 

@@ -141,6 +141,7 @@ export function entryView(entry: LedgerEntry) {
       kind: entry.kind,
       key_id: entry.keyId,
       ...chargeDetails(entry),
+      ...(entry.cost === undefined ? {} : costView(-entry.delta, entry.cost)),
       upstream_account: entry.upstreamAccount ?? null,
       over_cap_usd: formatUsd(entry.overCap),
       remarks: entry.remarks ?? null,
@@ -282,6 +283,21 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
     charged_usd: formatUsd(sum.listPrice - sum.writtenOff),
     written_off_usd: formatUsd(sum.writtenOff),
   };
+}
+
+/** A sum as operators see it: with the cost of its requests, as far as that is recorded. */
+export function costedUsageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
+  const view = usageSumView(sum, by);
+  const { requests, costed, cost } = sum;
+  if (costed === 0) return view;
+  const known = costView(sum.listPrice - sum.writtenOff, cost);
+  return costed === requests
+    ? { ...view, ...known }
+    : { ...view, cost_usd: known.cost_usd, requests_without_cost: requests - costed };
+}
+
+function costView(charged: bigint, cost: bigint) {
+  return { cost_usd: formatUsd(cost), margin_usd: formatUsd(charged - cost) };
 }
 
 const DIMENSION_MEMBERS: Readonly<Record<UsageDimension, string>> = {

@@ -6,6 +6,7 @@ import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { Logger } from 'pino';
 import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
+import { createLivePrices } from '../config/live-prices.js';
 import type { Settings } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
@@ -23,6 +24,7 @@ export type SettingsParts = Pick<
   | 'accountLimits'
   | 'allowedFeatures'
   | 'changePrices'
+  | 'costs'
   | 'isSimulated'
   | 'preparer'
   | 'prices'
@@ -65,6 +67,7 @@ export class SettingsInForce {
       changePrices: (at) => {
         this.#changePrices(at);
       },
+      costs: costsOf(settings),
       isSimulated: isSimulated(settings.upstream),
       preparer: this.#preparerFor(prices),
       prices,
@@ -86,6 +89,9 @@ export class SettingsInForce {
     if (!isDeepStrictEqual(next.priceTable, this.#settings.priceTable)) {
       this.#schedule = parsePriceSchedule(next.priceTable);
       this.#changePrices(this.#options.now());
+    }
+    if (!isDeepStrictEqual(next.costTable, this.#settings.costTable)) {
+      this.parts.costs = costsOf(next);
     }
     this.parts.accountLimits = next.accountLimits;
     this.#settings = next;
@@ -130,6 +136,10 @@ export class SettingsInForce {
     const level = state === 'refused' ? 'error' : 'warn';
     this.#options.log[level]({ account, state }, 'upstream account');
   }
+}
+
+function costsOf({ costTable }: Settings): PriceTable | undefined {
+  return costTable === undefined ? undefined : createLivePrices({ priceTable: costTable });
 }
 
 export function idsOf(prices: PriceTable): string[] {

@@ -56,6 +56,23 @@ export function priceUsage(
   return [itemized(first, serverToolUse), ...others.map((part) => itemized(part, {}))];
 }
 
+/**
+ * What one model's part of a response cost the operator, in units of 10^-14 USD. `undefined` if the
+ * table of costs lacks the model.
+ */
+export function costOf(
+  part: UsageToPrice,
+  costs: PriceTable | undefined,
+  reading: Pick<ReadUsage, 'runs' | 'circumstances'>,
+): bigint | undefined {
+  const price = costs && findPrice(costs, part.price.id);
+  if (costs === undefined || price === undefined) return undefined;
+  return priceUsage({ ...part, price }, costs, reading).reduce(
+    (sum, { amount }) => sum + amount,
+    0n,
+  );
+}
+
 function isOf(price: ModelPrice, model: string, prices: PriceTable): boolean {
   return findPrice(prices, model)?.id === price.id;
 }

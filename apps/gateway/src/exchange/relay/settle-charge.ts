@@ -15,8 +15,8 @@ import type {
 } from '../../observe/exchange-report.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';
 import type { ExchangeParts } from '../exchange-parts.js';
-import { findPrice, priceUsage } from './price-usage.js';
-import type { PricedUsage } from './price-usage.js';
+import { costOf, findPrice, priceUsage } from './price-usage.js';
+import type { PricedUsage, UsageToPrice } from './price-usage.js';
 
 export type SettledResponse =
   | ({ readonly outcome: 'charged' } & Charge)
@@ -35,7 +35,7 @@ interface ChargedExchange {
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
-export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft'>;
+export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft' | 'costs'>;
 
 interface FinishedResponse {
   readonly usage: UsageReading;
@@ -69,11 +69,14 @@ export async function settleCharge(
   const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
   const { price, prices } = exchange;
   const end = endOf(response, foreign.length + uncounted.length);
-  const [message, ...bands] = priceUsage(
-    { usage: whole, price, end, serverToolUse: reading.serverToolUse ?? {} },
-    prices,
-    reading,
-  );
+  const own = { usage: whole, price, end, serverToolUse: reading.serverToolUse ?? {} };
+  const [message, ...bands] = priceUsage(own, prices, reading);
+  /** The first charge of a part has the cost of the whole part, the others have none. */
+  const costsOf = (part: UsageToPrice): readonly [bigint | undefined, 0n | undefined] => {
+    const cost = costOf(part, settling.costs, reading);
+    return [cost, cost === undefined ? undefined : 0n];
+  };
+  const [cost, costOfBand] = costsOf(own);
   const remarks = remarksOf(reading, exchange, message);
   let parts = foreign.length + uncounted.length + 1;
   const nextId = (): string => `${exchange.requestId}.${String((parts += 1))}`;
@@ -82,37 +85,53 @@ export async function settleCharge(
       requestId: exchange.requestId,
       price,
       priced: message,
+      cost,
       remarks: textOf(remarks, isUnbilled(end, whole, prices) ? end : undefined),
     },
-    ...bands.map((band) => ({ requestId: nextId(), price, priced: band, remarks: ANOTHER_BAND })),
+    ...bands.map((band) => ({
+      requestId: nextId(),
+      price,
+      priced: band,
+      cost: costOfBand,
+      remarks: ANOTHER_BAND,
+    })),
     ...priced.flatMap((part) => {
       const isFree = isUnbilled(part.end, part.usage, prices);
       const work = `iterations: ${part.kind}`;
-      const [first, ...others] = priceUsage({ ...part, serverToolUse: {} }, prices, reading);
+      const toPrice = { ...part, serverToolUse: {} };
+      const [first, ...others] = priceUsage(toPrice, prices, reading);
+      const [partCost, otherCost] = costsOf(toPrice);
       const text = isFree ? `declined_not_billed; ${work}` : work;
       return [
-        { ...part, priced: first, remarks: text },
-        ...others.map((band) => ({ ...part, requestId: nextId(), priced: band, remarks: work })),
+        { ...part, priced: first, cost: partCost, remarks: text },
+        ...others.map((band) => ({
+          ...part,
+          requestId: nextId(),
+          priced: band,
+          cost: otherCost,
+          remarks: work,
+        })),
       ];
     }),
-  ].map(
-    ({ requestId, price: { id }, priced: { usage, amount, rates, pricing }, remarks: text }) =>
-      ({
-        requestId,
-        usage,
-        amount,
-        rates,
-        ...(pricing === undefined ? {} : { pricing }),
-        remarks: text,
-        keyId: exchange.keyId,
-        overdraft: settling.overdraft,
-        model: id,
-        endpoint: exchange.format.dialect,
-        streamed: response.streamed,
-        upstreamId: response.messageId,
-        upstreamAccount: exchange.call.account,
-      }) satisfies Settlement,
-  );
+  ].map(({ requestId, price: { id }, priced: charged, cost: paid, remarks: text }): Settlement => {
+    const { usage, amount, rates, pricing } = charged;
+    return {
+      requestId,
+      usage,
+      amount,
+      rates,
+      ...(pricing === undefined ? {} : { pricing }),
+      ...(paid === undefined ? {} : { cost: paid }),
+      remarks: text,
+      keyId: exchange.keyId,
+      overdraft: settling.overdraft,
+      model: id,
+      endpoint: exchange.format.dialect,
+      streamed: response.streamed,
+      upstreamId: response.messageId,
+      upstreamAccount: exchange.call.account,
+    };
+  });
   let settled: readonly Settled[];
   try {
     // Settled in the same event-loop tick, so the parts usually share a transaction.
