@@ -16,6 +16,7 @@ const { env } = require('node:process');
  * @type {Readonly<Record<string, Readonly<Record<string, readonly [short: number, long: number]>>>>}
  */
 const RUNS = {
+  'packages/billing/test/decimal-model.test.ts': { usages: [4_000, 1_000_000] },
   'packages/translator/test/request-properties.test.ts': { inputs: [400, 4_000] },
   'packages/translator/test/responses-properties.test.ts': { inputs: [400, 4_000] },
   'packages/translator/test/reverse/properties.test.ts': {

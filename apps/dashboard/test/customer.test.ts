@@ -74,7 +74,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await sendTraffic(first, [manager, member], { count: 24, seed: 1 });
     await first.stop();
     // Opens the same ledger with other prices. Earlier charges must keep their rates.
-    gateway = await startPages({ ...env, PRICE_TABLE: writeOtherPrices(folder.path) });
+    gateway = await startPages({ ...env, PRICES: writeOtherPrices(folder.path) });
     await gateway.call('topUpAccount', {
       account_id: accountId,
       top_up_id: 'top-up',

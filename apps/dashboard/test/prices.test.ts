@@ -22,6 +22,8 @@ import {
 import { READ_TOKEN, startPages } from './support/traffic.js';
 
 const MODEL = 'claude-sonnet-4-6';
+const US = { us: { factor: '1.1' } };
+const FEES = { web_search_requests: '0.01' };
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -33,13 +35,15 @@ beforeAll(async () => {
   upstream = await startUpstreamSimulator({ models: [MODEL, 'claude-next-6'] });
   const change = { effective_from: '2099-01-01T00:00:00Z', rate_in: '4.00', rate_out: '15.00' };
   const models = defaultPriceTableJson.models.map((model) =>
-    model.id === MODEL ? { ...model, cache_write_1h: '2', price_changes: [change] } : model,
+    model.id === MODEL
+      ? { ...model, cache_write_1h: '2', inference_geo: US, price_changes: [change] }
+      : model,
   );
-  writeFileSync(join(folder, 'prices.json'), JSON.stringify({ models }));
+  writeFileSync(join(folder, 'prices.json'), JSON.stringify({ models, server_tool_use: FEES }));
   browser = await openBrowser();
   gateway = await startPages({
     UPSTREAM_URL: upstream.url,
-    PRICE_TABLE: join(folder, 'prices.json'),
+    PRICES: join(folder, 'prices.json'),
   });
   cookie = await consoleCookie(`${gateway.adminUrl}/console/`, READ_TOKEN);
 });
@@ -67,6 +71,15 @@ describe('the prices of the console', () => {
     expect(heading).toMatch(
       /From .*2099.*: Input 4; Cache read 0\.4; Cache write, 5 min 5; Cache write, 1 h 8/,
     );
+    const special = page.locator('tr', { hasText: 'the region us' });
+    expect((await special.locator('td').allInnerTexts()).slice(0, 5)).toEqual([
+      '3.3',
+      '16.5',
+      '0.33',
+      '4.125',
+      '6.6',
+    ]);
+    expect(await page.getByText('0.01 USD each').count()).toBeGreaterThan(0);
     await eventually(async () => {
       expect(await row('claude-opus-5').locator('th').innerText()).toContain('not offered');
     });

@@ -11,6 +11,7 @@ const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
 const prepare = createPreparer({
   models: defaultPriceTable().list(),
+  fees: new Map(),
   allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
   overdraft: 'none',
   chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },

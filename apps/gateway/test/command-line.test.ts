@@ -142,13 +142,13 @@ describe('a list as CSV', () => {
   });
 });
 
-it('gateway models table prints what PRICE_TABLE takes, so that it can be changed there', async () => {
+it('gateway models table prints what PRICES takes, so that it can be changed there', async () => {
   const text = await printed('models', 'table');
   const table = JSON.parse(text) as { readonly models: readonly unknown[] };
   expect(table).toEqual(defaultPriceTableJson);
   const file = join(mkdtempSync(join(tmpdir(), 'price-table-')), 'prices.json');
   writeFileSync(file, JSON.stringify({ models: table.models.slice(0, 1) }));
-  const { out } = await gatewayCommand(['models', 'table'], { PRICE_TABLE: file });
+  const { out } = await gatewayCommand(['models', 'table'], { PRICES: file });
   expect(JSON.parse(out)).toEqual({ models: table.models.slice(0, 1) });
 });
 

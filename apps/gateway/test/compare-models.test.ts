@@ -148,7 +148,7 @@ describe('the price table', () => {
       return { ...model, rate_in: '3.00', rate_out: '15.00', price_changes };
     });
     writeFileSync(file, JSON.stringify({ models }));
-    const gateway = await startGateway({ PRICE_TABLE: file });
+    const gateway = await startGateway({ PRICES: file });
     const { data } = await gateway.call('listModels', {});
     const next = new Map(data.map(({ id, next_change: change }) => [id, change]));
     expect(data.find(({ id }) => id === MODEL)?.rates).toEqual({

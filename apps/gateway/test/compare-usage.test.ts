@@ -14,6 +14,9 @@ function differences(reported: bigint, paid = 1_000n): readonly string[] {
     requests: 1,
     listPrice: 0n,
     writtenOff: 0n,
+    fees: 0n,
+    cost: 0n,
+    costed: 0,
     usage: {
       inputTokens,
       outputTokens: 0n,
@@ -45,4 +48,41 @@ it('a refusal that costs nothing is no difference, whether or not the report cou
     ['input'],
     ['input'],
   ]);
+});
+
+it('compares recorded costs with the bill of a day, not what was charged', () => {
+  const day = '2026-11-26';
+  const sum = {
+    start: new Date(`${day}T00:00:00Z`),
+    model,
+    requests: 1,
+    listPrice: 900n,
+    writtenOff: 0n,
+    fees: 40n,
+    cost: 700n,
+    costed: 1,
+    rates,
+    usage: {
+      inputTokens: 10n,
+      outputTokens: 0n,
+      cacheReadInputTokens: 0n,
+      cacheCreationInputTokens: 0n,
+      cacheCreation1hInputTokens: 0n,
+    },
+  };
+  const differencesWith = (searches: bigint, costed: number) =>
+    compareUsage({
+      usage: [{ day, model, tokens: { ...NONE, input: 10n, output: 0n } }],
+      costs: [
+        { day, model, item: 'input', amount: 600n },
+        { day, model: null, item: 'web_search', amount: searches },
+      ],
+      ledger: [{ ...sum, costed }],
+      nameOf: (name) => name,
+      ratesOf: () => rates,
+    }).models.flatMap((each) => each.differences.map(({ item, worth }) => [item, worth]));
+  expect(differencesWith(100n, 1)).toEqual([]);
+  expect(differencesWith(103n, 1)).toEqual([['cost', 3n]]);
+  // Without all costs, charges are compared.
+  expect(differencesWith(100n, 0).map(([item]) => item)).toEqual(['web_search', 'input']);
 });

@@ -14,6 +14,7 @@ import { sampleLimits, settlement } from '@gateway/balance-store/testing';
 import type { FinishedRequest } from '../src/observe/finished-request.js';
 import { startEventPruning } from '../src/observe/notifications/event-pruning.js';
 import { auditWithEvent } from '../src/observe/notifications/ledger-unsound.js';
+import { startMarginWatch } from '../src/observe/notifications/margin-watch.js';
 import { startRetirementWatch } from '../src/observe/notifications/model-retirement.js';
 import { withRefusalEvents } from '../src/observe/notifications/upstream-refused.js';
 
@@ -85,6 +86,71 @@ describe('a model that the provider retires', () => {
     await watch.look();
     expect((await eventsIn()).map(({ type }) => type)).toEqual(['model.retiring']);
     await watch.stop();
+  });
+});
+
+describe('a model that is sold below its cost', () => {
+  const NOON = Date.parse('2026-11-27T12:00:00Z');
+  const sum = (model: string, more: object) => ({
+    model,
+    accountId: 'acct_1',
+    requests: 2,
+    costed: 2,
+    listPrice: 5n,
+    cost: 6n,
+    writtenOff: 0n,
+    fees: 0n,
+    usage: {
+      inputTokens: 0n,
+      outputTokens: 0n,
+      cacheReadInputTokens: 0n,
+      cacheCreationInputTokens: 0n,
+      cacheCreation1hInputTokens: 0n,
+    },
+    ...more,
+  });
+
+  it('causes one event for each account and day, from however many replicas', async () => {
+    let nowMs = NOON;
+    const days: string[] = [];
+    const parts = {
+      store: {
+        recordEvent: (event: NewEvent) => store.recordEvent(event),
+        readUsage: ({ from, until }: { readonly from: Date; readonly until: Date }) => {
+          days.push(`${from.toISOString()} ${until.toISOString()}`);
+          return Promise.resolve([
+            sum('below', {}),
+            sum('at-cost', { cost: 5n }),
+            sum('partly-known', { costed: 1 }),
+          ]);
+        },
+      },
+      log,
+      now: () => nowMs,
+    };
+    const replicas = [startMarginWatch(parts), startMarginWatch(parts)];
+    for (nowMs of [NOON, NOON + 60_000]) for (const each of replicas) await each.look();
+    const day = (date: string) => ({
+      type: 'model.sold_below_cost',
+      accountId: '',
+      keyId: undefined,
+      data: {
+        day: date,
+        model: 'below',
+        account_id: 'acct_1',
+        charged_usd: '0.00000000000005',
+        cost_usd: '0.00000000000006',
+      },
+    });
+    expect(await eventsIn()).toEqual([day('2026-11-27')]);
+    // The last hour of a day is looked at in the first hour of the next.
+    nowMs = Date.parse('2026-11-28T00:59:00Z');
+    await replicas[0]!.look();
+    expect(days.at(-1)).toBe('2026-11-27T00:00:00.000Z 2026-11-28T00:00:00.000Z');
+    nowMs = Date.parse('2026-11-28T01:00:00Z');
+    await replicas[0]!.look();
+    expect(await eventsIn()).toEqual(expect.arrayContaining([day('2026-11-28')]));
+    for (const each of replicas) await each.stop();
   });
 });
 

@@ -191,7 +191,7 @@ it('a balance of 10^9 USD and a charge of 10,000 are exact to the last digit', a
   const [model] = defaultPriceTableJson.models;
   const dear = { ...model, id: MODEL, aliases: [], rate_in: '1000', rate_out: '0.000001' };
   writeFileSync(priceTable, JSON.stringify({ models: [dear] }));
-  const dearer = await startTestGateway({ env: { PRICE_TABLE: priceTable } });
+  const dearer = await startTestGateway({ env: { PRICES: priceTable } });
   const { apiKey } = await dearer.createKey({ balance_usd: '1000000000' });
   dearer.simulator.script({ usage: { input_tokens: 10_000_000, output_tokens: 1 } });
   const response = await postMessages(dearer, apiKey, userMessage('Hello'));

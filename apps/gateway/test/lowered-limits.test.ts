@@ -234,6 +234,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('on the %s ledger', (ledger) 
 describe('a lowered limit', () => {
   const prepare = createPreparer({
     models: defaultPriceTable().list(),
+    fees: new Map(),
     allow: new Set(['web_search']),
     overdraft: 'none',
     chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },

@@ -125,6 +125,7 @@ describe('a key that may use one model', () => {
 const preparerFor = (overdraft: 'bounded' | 'none') =>
   createPreparer({
     models: TABLE.list(),
+    fees: new Map(),
     allow: new Set(ALLOW.ALLOW_FEATURES.split(',')) as never,
     overdraft,
     chat: { jsonSchema: 'native', reasoning: 'none', cache: 'client' },

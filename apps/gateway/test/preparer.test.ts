@@ -17,6 +17,7 @@ import { NO_LIMITS } from './support/no-limits.js';
 const MEBIBYTE = 1024 * 1024;
 const RULES: PreparationRules = {
   models: defaultPriceTable().list(),
+  fees: new Map(),
   allow: new Set(),
   overdraft: 'none',
   chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },

@@ -309,9 +309,9 @@ describe('gateway serve', () => {
       [{ rate_in: '0.000001', cache_read: '0.025' }, 'models[0].cache_read: '],
     ] as const) {
       writeFileSync(table, JSON.stringify({ models: [{ ...model, ...change }] }));
-      const result = await cli(['serve'], { PRICE_TABLE: table });
+      const result = await cli(['serve'], { PRICES: table });
       expect(result.code).toBe(2);
-      expect(result.err).toContain('PRICE_TABLE');
+      expect(result.err).toContain('PRICES');
       expect(result.err).toContain(problem);
     }
   });

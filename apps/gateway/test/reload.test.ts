@@ -79,7 +79,7 @@ async function startNew(workers: string): Promise<Setup> {
       UPSTREAM_URL: simulator.url,
       UPSTREAM_API_KEY: 'first-upstream-key',
       ADMIN_TOKEN: TOKEN,
-      PRICE_TABLE: join(folder, 'prices.json'),
+      PRICES: join(folder, 'prices.json'),
       ...variables,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`);
@@ -189,7 +189,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     setup.configure({ UPSTREAM_API_KEY: 'another-key' });
     const { code, out } = await cli(setup, ['reload']);
     expect(code).toBe(1);
-    expect(out).toMatch(/nothing was changed: PRICE_TABLE: .*rate_in: has 8 decimals/s);
+    expect(out).toMatch(/nothing was changed: PRICES: .*rate_in: has 8 decimals/s);
     expect(await settingsOf(setup)).toEqual(before);
     expect(await ratesSeen(setup)).toEqual(new Set(['3.00']));
     expect(await postMessages(setup.gateway, setup.apiKey, userMessage('Hi'))).toMatchObject({
@@ -394,7 +394,7 @@ describe('gateway check-config', () => {
     });
     expect([code, out]).toEqual([2, expect.anything()]);
     for (const problem of [
-      'PRICE_TABLE: ',
+      'PRICES: ',
       'UPSTREAMS: accounts.0.api_key_file: ',
       'REDIS_URL: ',
       'DATABASE_URL: ',

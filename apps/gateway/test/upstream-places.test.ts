@@ -46,7 +46,7 @@ function prepareText(
   overdraft: 'none' | 'bounded' = 'none',
 ) {
   const chat = { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' } as const;
-  const rules = { models: [MODEL], allow: new Set(allow), overdraft, chat };
+  const rules = { models: [MODEL], fees: new Map(), allow: new Set(allow), overdraft, chat };
   const bytes = Buffer.from(body);
   const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
   const preparation = createPreparer(rules)(job, NO_LIMITS);

@@ -36,6 +36,7 @@ export function readTables(schema) {
           isKey: /@id\b/.test(rest),
           isPersonal: /\/\/\/.*@personal\b/.test(rest),
           isRight: /\/\/\/.*@right\b/.test(rest),
+          isAdded: /\/\/\/.*@added\b/.test(rest),
         },
       ];
     });
@@ -66,8 +67,10 @@ ${tables
 }
 
 function tableText({ model, table, columns, key, isApart }) {
-  const lines = columns.map(({ member, name, kind, isNullable, isPersonal, isRight }) => {
-    const marks = `${isPersonal ? ', isPersonal: true' : ''}${isRight ? ', isRight: true' : ''}`;
+  const lines = columns.map(({ member, name, kind, isNullable, ...marked }) => {
+    const marks = ['isPersonal', 'isRight', 'isAdded']
+      .map((mark) => (marked[mark] ? `, ${mark}: true` : ''))
+      .join('');
     return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${marks} },\n`;
   });
   const primary = key.map((member) => `'${member}'`).join(', ');
@@ -93,13 +96,25 @@ ${types.join('')}];
 export const SEALED_${model.toUpperCase()} = {
 ${positions.join('')}} as const;
 
-/** @param row - As SQLite returns it. */
+${addedText(model, columns)}/** @param row - As SQLite returns it. */
 export function sealed${model}Of(row: {
 ${columns.map(({ member, kind, isNullable }) => `  readonly ${member}: ${SQLITE_TYPES[kind]}${isNullable ? ' | null' : ''};\n`).join('')}}): Sealed${model} {
   return [
 ${values.join('')}  ];
 }
 `;
+}
+
+function addedText(model, columns) {
+  const added = columns.flatMap(({ name, isAdded }, index) =>
+    isAdded ? [`  ${index}: '${name}',\n`] : [],
+  );
+  if (added.length === 0) return '';
+  return (
+    '/** The columns that a digest leaves out where they are absent, by their places. */\n' +
+    `export const ADDED_${model.toUpperCase()}: Readonly<Record<number, string>> = {\n` +
+    `${added.join('')}};\n\n`
+  );
 }
 
 const SQLITE_TYPES = {

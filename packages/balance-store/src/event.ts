@@ -27,6 +27,7 @@ export const EVENT_TYPES = [
   'ledger.unsound',
   'model.retiring',
   'model.retired',
+  'model.sold_below_cost',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

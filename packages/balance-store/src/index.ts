@@ -76,6 +76,8 @@ export type {
   EntryFilter,
   EntryPage,
   LedgerEntry,
+  SettledFee,
+  SettledPricing,
   SettledRates,
   SettledUsage,
 } from './ledger-entry.js';

@@ -39,6 +39,21 @@ export interface SettledRates {
   readonly cacheWrite1hPerToken: bigint;
 }
 
+/** How the rates of a charge were chosen, and its fees. */
+export interface SettledPricing {
+  /** The circumstances that decided, such as `speed: fast`. */
+  readonly terms: Readonly<Record<string, string>>;
+  readonly fees: readonly SettledFee[];
+}
+
+/** A fee for units that are not tokens. */
+export interface SettledFee {
+  readonly what: string;
+  readonly units: number;
+  /** In units of 10^-14 USD. */
+  readonly perUnit: bigint;
+}
+
 interface EntryCommon {
   /**
    * For a charge, the request id. For the other entries, the caller's id as part of `topup:<id>`,
@@ -67,7 +82,7 @@ interface Booked extends EntryCommon {
 export type ChargeEntry = EntryCommon & {
   readonly kind: 'charge';
   readonly keyId: string;
-  /** In units of 10^-14 USD. Tokens times rates are `-delta + writtenOff`. */
+  /** In units of 10^-14 USD. Tokens times rates, and fees, are `-delta + writtenOff`. */
   readonly writtenOff: bigint;
   /**
    * The part of `writtenOff` that the balance would have covered, but a cap of the key forbade.
@@ -77,6 +92,10 @@ export type ChargeEntry = EntryCommon & {
   readonly model: string;
   readonly usage: SettledUsage;
   readonly rates: SettledRates;
+  /** Absent if the charge is tokens at the usual rates. */
+  readonly pricing: SettledPricing | undefined;
+  /** What the request cost the operator, in units of 10^-14 USD, if that is recorded. */
+  readonly cost: bigint | undefined;
   readonly endpoint: string;
   readonly streamed: boolean;
   readonly upstreamId: string | undefined;

@@ -38,6 +38,7 @@ import type {
   EntryFilter,
   EntryPage,
   LedgerEntry,
+  SettledPricing,
   SettledRates,
   SettledUsage,
 } from './ledger-entry.js';
@@ -72,6 +73,13 @@ export interface Settlement {
   readonly model: string;
   readonly usage: SettledUsage;
   readonly rates: SettledRates;
+  /** Fees belong to `amount`. Absent if it is tokens at the usual rates. */
+  readonly pricing?: SettledPricing | undefined;
+  /**
+   * What the request cost the operator, in units of 10^-14 USD. A replay with another cost changes
+   * nothing and is no conflict.
+   */
+  readonly cost?: bigint | undefined;
   /** The format of the request: `messages`, `chat.completions` or `responses`. */
   readonly endpoint: string;
   readonly streamed: boolean;

@@ -56,8 +56,13 @@ export interface UsageSum {
   readonly requests: number;
   /** Sums of tokens, as integers of any size. */
   readonly usage: Readonly<Record<keyof SettledUsage, bigint>>;
-  /** In units of 10^-14 USD: tokens times rates. */
+  /** In units of 10^-14 USD: tokens times rates, and fees. */
   readonly listPrice: bigint;
+  /** The part of `listPrice` that is fees. */
+  readonly fees: bigint;
+  /** What the requests cost the operator, as far as that is recorded: of `costed` requests. */
+  readonly cost: bigint;
+  readonly costed: number;
   /** The part of `listPrice` that was not charged. */
   readonly writtenOff: bigint;
 }

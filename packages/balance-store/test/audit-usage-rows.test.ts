@@ -14,13 +14,16 @@ const sum = (hour: number, requests: bigint, rate = '1'): UsageFields => ({
   requests,
   counts: [requests, 0n, 0n, 0n, 1n],
   writtenOff: 2n,
+  fees: 3n,
+  cost: 5n,
+  costed: requests,
 });
 
 describe('sums of usage that an audit reads', () => {
   it('add up the rolled-up sum of an hour and the sum of charges that came late', () => {
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n), sum(3, 4n)], 4)).toEqual([
       sum(1, 1n),
-      { ...sum(2, 5n), counts: [5n, 0n, 0n, 0n, 2n], writtenOff: 4n },
+      { ...sum(2, 5n), counts: [5n, 0n, 0n, 0n, 2n], writtenOff: 4n, fees: 6n, cost: 10n },
       sum(3, 4n),
     ]);
   });

@@ -22,6 +22,9 @@ const plain: UsageSum = {
   },
   listPrice: 10n ** 30n,
   writtenOff: 7n,
+  fees: 8n,
+  cost: 9n,
+  costed: 2,
 };
 const full: UsageSum = {
   ...plain,

@@ -1,5 +1,5 @@
 export { formatUsd, parseUsd, USD_DECIMALS, UsdFormatError } from './usd.js';
-export { readRates, SPECIFIED_FACTORS } from './rates.js';
+export { readRates, SPECIFIED_FACTORS, UNBILLED_RATES } from './rates.js';
 export type {
   CacheFactors,
   PublishedRates,
@@ -10,7 +10,7 @@ export type {
 } from './rates.js';
 export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './charge.js';
 export type { ChargeableUsage, TokenCeiling } from './charge.js';
-export { isDeprecated, parsePriceTable, PriceTableError, UNBILLED_RATES } from './price-table.js';
+export { isDeprecated, parsePriceTable, PriceTableError } from './price-table.js';
 export type {
   EffortLevel,
   ModelPrice,
@@ -18,6 +18,15 @@ export type {
   PriceTable,
   PriceTableJson,
 } from './price-table.js';
-export { parsePriceSchedule } from './price-schedule.js';
+export { itemizeCharge, promptTokensOf } from './itemized-charge.js';
+export type { ChargePart, ItemizedCharge, PricedAttempt } from './itemized-charge.js';
+export type { ChargedFee, Fees, ServerToolUse } from './fees.js';
+export { highestRates, variantFor } from './variants.js';
+export type { Circumstances, PriceVariant, Selector } from './variants.js';
+export { isUnbilled } from './unbilled.js';
+export type { AttemptEnd, UnbilledRules } from './unbilled.js';
+export { NAMED_TABLES, parsePriceSchedule, wholePriceTable } from './extended-table.js';
+export type { ExtendedTableJson, NamedTable } from './extended-table.js';
 export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
 export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';
+export { listPriceTable, listPriceTableJson } from './list-price-table.js';

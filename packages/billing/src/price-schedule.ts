@@ -4,15 +4,15 @@
  */
 
 import * as z from 'zod';
-import { FACTOR_DECIMALS, RATE_DECIMALS, readRates } from './rates.js';
-import type { ModelJson, PriceTable } from './price-table.js';
+import type { ModelJson, PriceTable, TableMembers } from './price-table.js';
 import {
-  JSON_FIELD,
   PriceTableError,
   buildPriceTable,
-  decimal,
   describeIssue,
   modelJson,
+  pricesOf,
+  ratesJson,
+  specialPrices,
   tableMembers,
 } from './price-table.js';
 
@@ -32,11 +32,11 @@ export interface PriceSchedule {
 
 const priceChange = z.strictObject({
   effective_from: z.iso.datetime('must be an ISO 8601 UTC time, such as 2026-12-01T00:00:00Z'),
-  rate_in: decimal(RATE_DECIMALS),
-  rate_out: decimal(RATE_DECIMALS),
-  cache_read: decimal(FACTOR_DECIMALS).optional(),
-  cache_write: decimal(FACTOR_DECIMALS).optional(),
-  cache_write_1h: decimal(FACTOR_DECIMALS).optional(),
+  ...ratesJson,
+  bands: specialPrices.bands.optional(),
+  speed: specialPrices.speed.optional(),
+  service_tier: specialPrices.service_tier.optional(),
+  inference_geo: specialPrices.inference_geo.optional(),
 });
 
 const scheduledModel = modelJson.extend({ price_changes: z.array(priceChange).default([]) });
@@ -47,31 +47,39 @@ const priceScheduleJson = z.strictObject({
 
 type ScheduledModel = z.output<typeof scheduledModel>;
 
-/** A price table with scheduled changes, as in a file: the input of {@link parsePriceSchedule}. */
+/** A price table with scheduled changes, as in a file. */
 export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
 
 /**
  * Checks a price table whose models may have `price_changes`: rates that apply from a time on.
  *
- * A change replaces both rates. If it leaves out a factor for cached tokens, the model's applies.
+ * A change replaces both rates. If it leaves out a factor for cached tokens, or a circumstance that
+ * only multiplies, the model's applies. Bands, and circumstances with rates of their own, must be
+ * given again, because they would otherwise keep the earlier rates.
  *
  * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is also
  * accepted.
+ * @param labels - How problems of each model are named; `models[index]` by default.
  * @throws {PriceTableError} with every problem of the shape, such as a change without a time; or
  * else with every other problem of the table without its changes; or else with every problem of the
  * changes, such as two of one model that are not in the order of their times.
  */
-export function parsePriceSchedule(json: unknown): PriceSchedule {
+export function parseWholeSchedule(json: unknown, labels: readonly string[] = []): PriceSchedule {
   const parsed = priceScheduleJson.safeParse(json);
-  if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
-  const { models, unbilled_refusals: unbilledRefusals } = parsed.data;
-  const problems = models.flatMap((model, index) => problemsOf(model, `models[${index}]`));
+  if (!parsed.success) {
+    throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue, labels)));
+  }
+  const { models, ...members } = parsed.data;
   const times = [...new Set(models.flatMap(({ price_changes }) => price_changes.map(timeOf)))].sort(
     (a, b) => a - b,
   );
-  const first = tableAt(models, unbilledRefusals, -Infinity);
+  const tableAt = (atMs: number): PriceTable => tableOf(models, { members, labels, atMs });
+  const first = tableAt(-Infinity);
+  const problems = models.flatMap((model, index) =>
+    problemsOf(model, labels[index] ?? `models[${index}]`),
+  );
   if (problems.length > 0) throw new PriceTableError(problems);
-  const steps = times.map((from) => ({ from, table: tableAt(models, unbilledRefusals, from) }));
+  const steps = times.map((from) => ({ from, table: tableAt(from) }));
 
   return {
     at: (atMs) => steps.findLast(({ from }) => from <= atMs)?.table ?? first,
@@ -88,37 +96,39 @@ function problemsOf(model: ScheduledModel, path: string): string[] {
     const at = `${path}.price_changes[${index}]`;
     const before = model.price_changes[index - 1];
     const isLate = before !== undefined && timeOf(before) >= timeOf(change);
-    const changed = applied(model, change);
-    const reading = readRates({
-      rateIn: changed.rate_in,
-      rateOut: changed.rate_out,
-      factors: {
-        cacheRead: changed.cache_read,
-        cacheWrite: changed.cache_write,
-        cacheWrite1h: changed.cache_write_1h,
-      },
-    });
-    return [
-      ...(isLate ? [`${at}.effective_from: must be later than that of the change before`] : []),
-      ...(reading.outcome === 'read' ? [] : reading.problems).map(
-        ({ field, problem }) => `${at}.${JSON_FIELD[field]}: ${problem}`,
-      ),
-    ];
+    const problems = isLate
+      ? [`${at}.effective_from: must be later than that of the change before`]
+      : [];
+    for (const member of withRatesOf(model)) {
+      if (change[member] !== undefined) continue;
+      problems.push(`${at}.${member}: is needed, because the model has rates there`);
+    }
+    pricesOf(applied(model, change), at, problems);
+    return problems;
   });
 }
 
-function tableAt(
-  models: readonly ScheduledModel[],
-  unbilledRefusals: readonly string[],
-  atMs: number,
-): PriceTable {
-  return buildPriceTable(
-    models.map((model) => {
-      const change = model.price_changes.findLast((each) => timeOf(each) <= atMs);
-      return change === undefined ? model : applied(model, change);
-    }),
-    unbilledRefusals,
+/** The members of a model that have rates of their own. */
+function withRatesOf(model: ScheduledModel): readonly (keyof typeof specialPrices)[] {
+  const circumstances = (['speed', 'service_tier', 'inference_geo'] as const).filter((member) =>
+    Object.values(model[member]).some(({ rate_in }) => rate_in !== undefined),
   );
+  return model.bands.length > 0 ? ['bands', ...circumstances] : circumstances;
+}
+
+function tableOf(
+  models: readonly ScheduledModel[],
+  table: {
+    readonly members: TableMembers;
+    readonly labels: readonly string[];
+    readonly atMs: number;
+  },
+): PriceTable {
+  const inForce = models.map((model) => {
+    const change = model.price_changes.findLast((each) => timeOf(each) <= table.atMs);
+    return change === undefined ? model : applied(model, change);
+  });
+  return buildPriceTable({ models: inForce, ...table.members }, table.labels);
 }
 
 function applied(
@@ -132,5 +142,9 @@ function applied(
     cache_read: change.cache_read ?? model.cache_read,
     cache_write: change.cache_write ?? model.cache_write,
     cache_write_1h: change.cache_write_1h ?? model.cache_write_1h,
+    bands: change.bands ?? model.bands,
+    speed: change.speed ?? model.speed,
+    service_tier: change.service_tier ?? model.service_tier,
+    inference_geo: change.inference_geo ?? model.inference_geo,
   };
 }

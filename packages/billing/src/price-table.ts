@@ -9,8 +9,14 @@
 // `import { z }`.
 import * as z from 'zod';
 import { readDecimal } from './decimal.js';
-import type { RateField, Rates } from './rates.js';
-import { FACTOR_DECIMALS, RATE_DECIMALS, readRates, SPECIFIED_FACTORS } from './rates.js';
+import type { PublishedRates, Rates } from './rates.js';
+import { FACTOR_DECIMALS, RATE_DECIMALS, SPECIFIED_FACTORS, UNBILLED_RATES } from './rates.js';
+import type { Fees } from './fees.js';
+import { readFees } from './fees.js';
+import type { UnbilledRules } from './unbilled.js';
+import type { PriceProblem, PriceVariant } from './variants.js';
+import { variantsOf } from './variants.js';
+import { USD_DECIMALS, formatUsd } from './usd.js';
 
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
@@ -69,7 +75,12 @@ export interface ModelPrice {
   /** USD per million tokens, as the table's author wrote it. */
   readonly rateIn: string;
   readonly rateOut: string;
+  /** The usual price: that of the lowest band, without special circumstances. */
   readonly rates: Rates;
+  /** Every price, the usual one first. `variantFor` chooses among them. */
+  readonly variants: readonly PriceVariant[];
+  /** Where the prices were read, as the table's author wrote it. */
+  readonly source: string | undefined;
   /** The most tokens of one reply: the highest `max_tokens`. */
   readonly maxOutputTokens: number;
   /** Tokens of prompt and reply together. */
@@ -77,13 +88,13 @@ export interface ModelPrice {
   readonly traits: ModelTraits;
 }
 
-export interface PriceTable {
+export interface PriceTable extends UnbilledRules {
   /** The model with this id or alias. `undefined`: it must not be called. Case-sensitive. */
   find(id: string): ModelPrice | undefined;
   /** All models, in the table's order, each once. */
   list(): readonly ModelPrice[];
-  /** The categories of refusals that cost nothing if they come before any output. */
-  readonly unbilledRefusals: ReadonlySet<string>;
+  /** Fees by member of `usage.server_tool_use`, in units of 10^-14 USD per unit. */
+  readonly fees: Fees;
 }
 
 /** The table is invalid. The message has one line per problem, each beginning with its path. */
@@ -119,6 +130,55 @@ export const decimal = (decimals: number) =>
 
 const utcTime = z.iso.datetime('must be an ISO 8601 UTC time');
 const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
+const factor = decimal(FACTOR_DECIMALS);
+
+/** Rates, and factors of cached tokens that replace those of the model. */
+export const ratesJson = {
+  rate_in: decimal(RATE_DECIMALS),
+  rate_out: decimal(RATE_DECIMALS),
+  cache_read: factor.optional(),
+  cache_write: factor.optional(),
+  cache_write_1h: factor.optional(),
+};
+
+const MAX_BANDS = 4;
+const MAX_MODIFIERS = 6;
+
+/** The name of a value, or of a member, of a usage object. */
+const usageName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a name as the provider writes it, such as "fast"');
+
+const modifierJson = z
+  .strictObject({
+    factor: factor.optional(),
+    rate_in: ratesJson.rate_in.optional(),
+    rate_out: ratesJson.rate_out.optional(),
+    cache_read: ratesJson.cache_read,
+    cache_write: ratesJson.cache_write,
+    cache_write_1h: ratesJson.cache_write_1h,
+  })
+  .refine(
+    ({ factor: own, rate_in, rate_out, ...others }) =>
+      own === undefined
+        ? rate_in !== undefined && rate_out !== undefined
+        : [rate_in, rate_out, ...Object.values(others)].every((each) => each === undefined),
+    'must have either a factor, or rate_in and rate_out',
+  );
+const modifiersJson = z
+  .record(usageName, modifierJson)
+  .refine(
+    (record) => Object.keys(record).length <= MAX_MODIFIERS,
+    `must have at most ${MAX_MODIFIERS} values`,
+  );
+
+/** Prices that apply in place of, or in addition to, the usual rates. */
+export const specialPrices = {
+  bands: z.array(z.strictObject({ above_prompt_tokens: tokenCount, ...ratesJson })).max(MAX_BANDS),
+  speed: modifiersJson,
+  service_tier: modifiersJson,
+  inference_geo: modifiersJson,
+};
 
 export const modelJson = z.strictObject({
   id: modelId,
@@ -129,11 +189,17 @@ export const modelJson = z.strictObject({
   deprecated_at: utcTime.optional(),
   retires_at: utcTime.optional(),
   verified_only: z.boolean().default(false),
+  source: z.string().min(1).max(500).optional(),
   rate_in: decimal(RATE_DECIMALS),
   rate_out: decimal(RATE_DECIMALS),
-  cache_read: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheRead),
-  cache_write: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheWrite),
-  cache_write_1h: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheWrite1h),
+  cache_read: factor.default(SPECIFIED_FACTORS.cacheRead),
+  cache_write: factor.default(SPECIFIED_FACTORS.cacheWrite),
+  cache_write_1h: factor.default(SPECIFIED_FACTORS.cacheWrite1h),
+  bands: specialPrices.bands.default([]),
+  speed: specialPrices.speed.default({}),
+  service_tier: specialPrices.service_tier.default({}),
+  inference_geo: specialPrices.inference_geo.default({}),
+  factor: factor.default('1'),
   max_output_tokens: tokenCount,
   context_window: tokenCount,
   traits: z.strictObject({
@@ -152,10 +218,16 @@ export const modelJson = z.strictObject({
 export const tableMembers = {
   /** Categories as in `stop_details.category`. */
   unbilled_refusals: z.array(z.string().max(100)).default(['cyber']),
+  declined_attempts: z.enum(['billed', 'unbilled_without_output']).default('billed'),
+  /** USD per unit, by member of `usage.server_tool_use`. */
+  server_tool_use: z.record(usageName, decimal(USD_DECIMALS)).default({}),
 };
+export type TableMembers = z.output<z.ZodObject<typeof tableMembers>>;
 const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1), ...tableMembers });
 
 export type ModelJson = z.output<typeof modelJson>;
+type RatesJson = z.output<z.ZodObject<typeof ratesJson>>;
+type ModifierJson = z.output<typeof modifierJson>;
 
 /** A price table as written in a file: the input of {@link parsePriceTable}. */
 export type PriceTableJson = z.input<typeof priceTableJson>;
@@ -172,59 +244,92 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
  */
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);
-  if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
-  return buildPriceTable(parsed.data.models, parsed.data.unbilled_refusals);
+  if (!parsed.success)
+    throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue)));
+  return buildPriceTable(parsed.data);
 }
 
-/** @throws {PriceTableError} with every problem that is not one of the shape. */
+/**
+ * @param labels - How problems of each model are named; `models[index]` by default.
+ * @throws {PriceTableError} with every problem that is not one of the shape.
+ */
 export function buildPriceTable(
-  entries: readonly ModelJson[],
-  unbilledRefusals: readonly string[],
+  { models: entries, ...table }: { readonly models: readonly ModelJson[] } & TableMembers,
+  labels: readonly string[] = [],
 ): PriceTable {
   const problems: string[] = [];
-  const models = entries.map((model, index) => toModelPrice(model, `models[${index}]`, problems));
-  const byName = indexByName(models, problems);
+  const labelOf = (index: number): string => labels[index] ?? `models[${index}]`;
+  const models = entries.map((model, index) => toModelPrice(model, labelOf(index), problems));
+  const byName = indexByName(models, labelOf, problems);
   if (problems.length > 0) throw new PriceTableError(problems);
 
   return {
     find: (id) => byName.get(id),
     list: () => models,
-    unbilledRefusals: new Set(unbilledRefusals),
+    unbilledRefusals: new Set(table.unbilled_refusals),
+    declinedAttempts: table.declined_attempts,
+    fees: readFees(table.server_tool_use),
   };
 }
 
-export const JSON_FIELD: Record<RateField, keyof ModelJson> = {
-  rateIn: 'rate_in',
-  rateOut: 'rate_out',
-  cacheRead: 'cache_read',
-  cacheWrite: 'cache_write',
-  cacheWrite1h: 'cache_write_1h',
-};
-
-/** The rates of a response that costs nothing. */
-export const UNBILLED_RATES: Rates = {
-  inputPerToken: 0n,
-  outputPerToken: 0n,
-  cacheReadPerToken: 0n,
-  cacheWrite5mPerToken: 0n,
-  cacheWrite1hPerToken: 0n,
-};
-
-function toModelPrice(model: ModelJson, path: string, problems: string[]): ModelPrice {
-  const reading = readRates({
-    rateIn: model.rate_in,
-    rateOut: model.rate_out,
+/** The prices of a model. Their problems are named by the members of `model`. */
+export function pricesOf(model: ModelJson, path: string, problems: string[]): PriceVariant[] {
+  const factors = {
+    cacheRead: model.cache_read,
+    cacheWrite: model.cache_write,
+    cacheWrite1h: model.cache_write_1h,
+  };
+  const ratesOf = (rates: RatesJson): PublishedRates => ({
+    rateIn: rates.rate_in,
+    rateOut: rates.rate_out,
     factors: {
-      cacheRead: model.cache_read,
-      cacheWrite: model.cache_write,
-      cacheWrite1h: model.cache_write_1h,
+      cacheRead: rates.cache_read ?? factors.cacheRead,
+      cacheWrite: rates.cache_write ?? factors.cacheWrite,
+      cacheWrite1h: rates.cache_write_1h ?? factors.cacheWrite1h,
     },
   });
-  if (reading.outcome === 'invalid') {
-    for (const { field, problem } of reading.problems) {
-      problems.push(`${path}.${JSON_FIELD[field]}: ${problem}`);
+  const modifiersOf = (record: Readonly<Record<string, ModifierJson>>) =>
+    Object.fromEntries(
+      Object.entries(record).map(([value, { factor: own, rate_in, rate_out, ...cached }]) => [
+        value,
+        rate_in === undefined || rate_out === undefined
+          ? { factor: own ?? '1' }
+          : { rates: ratesOf({ rate_in, rate_out, ...cached }) },
+      ]),
+    );
+  for (const [index, band] of model.bands.entries()) {
+    const before = model.bands[index - 1];
+    if (before !== undefined && before.above_prompt_tokens >= band.above_prompt_tokens) {
+      problems.push(
+        `${path}.bands[${index}].above_prompt_tokens: must be more than that of the band before`,
+      );
     }
   }
+  const found: PriceProblem[] = [];
+  const variants = variantsOf(
+    {
+      base: ratesOf(model),
+      bands: model.bands.map((band) => ({
+        ...ratesOf(band),
+        abovePromptTokens: band.above_prompt_tokens,
+      })),
+      modifiers: {
+        speed: modifiersOf(model.speed),
+        serviceTier: modifiersOf(model.service_tier),
+        inferenceGeo: modifiersOf(model.inference_geo),
+      },
+      factor: model.factor,
+    },
+    found,
+  );
+  problems.push(...found.map(({ path: member, problem }) => `${path}.${member}: ${problem}`));
+  return variants;
+}
+
+function toModelPrice(model: ModelJson, path: string, problems: string[]): ModelPrice {
+  const variants = pricesOf(model, path, problems);
+  const rates = variants[0]?.rates ?? UNBILLED_RATES;
+  const isMultiplied = Number(model.factor) !== 1;
   if (model.retires_at !== undefined && model.deprecated_at === undefined) {
     problems.push(`${path}.deprecated_at: is needed with retires_at`);
   }
@@ -240,10 +345,11 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
     deprecatedAt: model.deprecated_at,
     retiresAt: model.retires_at,
     verifiedOnly: model.verified_only,
-    rateIn: model.rate_in,
-    rateOut: model.rate_out,
-    // These rates are never used: a problem was noted, so the whole table is refused.
-    rates: reading.outcome === 'read' ? reading.rates : UNBILLED_RATES,
+    rateIn: isMultiplied ? perMillion(rates.inputPerToken) : model.rate_in,
+    rateOut: isMultiplied ? perMillion(rates.outputPerToken) : model.rate_out,
+    rates,
+    variants,
+    source: model.source,
     maxOutputTokens: model.max_output_tokens,
     contextWindow: model.context_window,
     traits: {
@@ -259,8 +365,13 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
   };
 }
 
+function perMillion(perToken: bigint): string {
+  return formatUsd(perToken * 1_000_000n);
+}
+
 function indexByName(
   models: readonly ModelPrice[],
+  labelOf: (index: number) => string,
   problems: string[],
 ): ReadonlyMap<string, ModelPrice> {
   const byName = new Map<string, ModelPrice>();
@@ -272,23 +383,27 @@ function indexByName(
     byName.set(name, model);
   };
   for (const [index, model] of models.entries()) {
-    add(model.id, `models[${index}].id`, model);
+    add(model.id, `${labelOf(index)}.id`, model);
     for (const [position, alias] of model.aliases.entries()) {
-      add(alias, `models[${index}].aliases[${position}]`, model);
+      add(alias, `${labelOf(index)}.aliases[${position}]`, model);
     }
   }
   return byName;
 }
 
-export function describeIssue(issue: z.core.$ZodIssue): string[] {
+/** @param labels - As in {@link buildPriceTable}. */
+export function describeIssue(issue: z.core.$ZodIssue, labels: readonly string[] = []): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${formatPath([...issue.path, key])}: unknown field`);
+    return issue.keys.map((key) => `${formatPath([...issue.path, key], labels)}: unknown field`);
   }
-  return [`${formatPath(issue.path)}: ${issue.message}`];
+  return [`${formatPath(issue.path, labels)}: ${issue.message}`];
 }
 
-function formatPath(path: readonly PropertyKey[]): string {
-  let text = '';
+function formatPath(whole: readonly PropertyKey[], labels: readonly string[]): string {
+  const [list, index] = whole;
+  const label = list === 'models' && typeof index === 'number' ? labels[index] : undefined;
+  const path = label === undefined ? whole : whole.slice(2);
+  let text = label ?? '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;
     else text += text === '' ? String(part) : `.${String(part)}`;

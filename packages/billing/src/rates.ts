@@ -45,6 +45,15 @@ export const RATE_DECIMALS = 6;
 /** Decimals that a factor may have. Whether the resulting price is exact depends on the rate. */
 export const FACTOR_DECIMALS = 6;
 
+/** The rates of a response that costs nothing. */
+export const UNBILLED_RATES: Rates = {
+  inputPerToken: 0n,
+  outputPerToken: 0n,
+  cacheReadPerToken: 0n,
+  cacheWrite5mPerToken: 0n,
+  cacheWrite1hPerToken: 0n,
+};
+
 const FACTOR_SCALE = 10n ** BigInt(FACTOR_DECIMALS);
 /** A rate is read in units of 10^-6 USD per 10^6 tokens, which is 10^-12 USD per token. */
 const UNITS_PER_RATE_STEP = 100n;
@@ -116,4 +125,45 @@ function priceAtFactor(
     return 0n;
   }
   return product / FACTOR_SCALE;
+}
+
+const TOKEN_CLASSES = {
+  inputPerToken: 'input',
+  outputPerToken: 'output',
+  cacheReadPerToken: 'cache reads',
+  cacheWrite5mPerToken: 'cache writes',
+  cacheWrite1hPerToken: 'one-hour cache writes',
+} as const satisfies Record<keyof Rates, string>;
+
+/**
+ * The ledger has 24 digits before the point. Beyond this price per token, a charge of the most
+ * tokens would not fit.
+ */
+const MAX_PER_TOKEN = 10n ** 28n;
+
+export type Multiplied =
+  | { readonly outcome: 'multiplied'; readonly rates: Rates }
+  | { readonly outcome: 'invalid'; readonly problem: string };
+
+/**
+ * Multiplies all prices by a factor, or names the class of tokens whose price would not be exact.
+ *
+ * @param factor - A decimal string with at most six decimals.
+ */
+export function multiplyRates(rates: Rates, factor: string): Multiplied {
+  const reading = readDecimal(factor, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
+  if (reading.outcome === 'invalid') return reading;
+  const multiplied: Partial<Record<keyof Rates, bigint>> = {};
+  for (const name of Object.keys(TOKEN_CLASSES) as (keyof Rates)[]) {
+    const product = rates[name] * reading.scaled;
+    if (product % FACTOR_SCALE !== 0n) {
+      const problem = `gives a price per token of ${TOKEN_CLASSES[name]} with more than ${USD_DECIMALS} decimals`;
+      return { outcome: 'invalid', problem };
+    }
+    if (product / FACTOR_SCALE > MAX_PER_TOKEN) {
+      return { outcome: 'invalid', problem: 'gives a price that the ledger cannot hold' };
+    }
+    multiplied[name] = product / FACTOR_SCALE;
+  }
+  return { outcome: 'multiplied', rates: { ...rates, ...multiplied } };
 }

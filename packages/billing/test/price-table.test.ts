@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, defaultPriceTableJson } from '../src/default-price-table.js';
 import { isDeprecated, parsePriceTable, PriceTableError } from '../src/price-table.js';
-import { readRates } from '../src/rates.js';
+import { readRates, SPECIFIED_FACTORS } from '../src/rates.js';
 
 const MODEL = {
   id: 'model-a',
@@ -31,6 +31,13 @@ function problemsOf(...models: unknown[]): readonly string[] {
 describe('parsePriceTable', () => {
   it("prices a model at the specification's factors when it names none", () => {
     const model = parsePriceTable({ models: [MODEL] }).find('model-a');
+    const rates = {
+      inputPerToken: 300_000_000n,
+      outputPerToken: 1_500_000_000n,
+      cacheReadPerToken: 30_000_000n,
+      cacheWrite5mPerToken: 375_000_000n,
+      cacheWrite1hPerToken: 375_000_000n,
+    };
     expect(model).toEqual({
       id: 'model-a',
       aliases: [],
@@ -42,13 +49,17 @@ describe('parsePriceTable', () => {
       verifiedOnly: false,
       rateIn: '3',
       rateOut: '15',
-      rates: {
-        inputPerToken: 300_000_000n,
-        outputPerToken: 1_500_000_000n,
-        cacheReadPerToken: 30_000_000n,
-        cacheWrite5mPerToken: 375_000_000n,
-        cacheWrite1hPerToken: 375_000_000n,
-      },
+      rates,
+      variants: [
+        {
+          rates,
+          published: { rateIn: '3', rateOut: '15', factors: SPECIFIED_FACTORS },
+          abovePromptTokens: undefined,
+          circumstances: {},
+          multipliers: [],
+        },
+      ],
+      source: undefined,
       maxOutputTokens: 64_000,
       contextWindow: 200_000,
       traits: {

@@ -68,6 +68,7 @@ export {
   chatUsage,
   readUsage,
   type ModelUsage,
+  type ModelRun,
   type UncountedUsage,
   type Usage,
   type UsageReading,

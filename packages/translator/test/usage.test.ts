@@ -146,6 +146,9 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
     readonly remarks?: readonly string[];
     readonly byModel?: readonly object[];
     readonly uncounted?: readonly object[];
+    readonly runs?: readonly object[];
+    readonly circumstances?: object;
+    readonly serverToolUse?: object;
   }
   const folder = join(__dirname, 'vectors/native-usage');
   const vectors = readdirSync(folder).map((file): readonly [string, Vector] => [
@@ -155,6 +158,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
 
   it.each(titled(vectors))('%s', (_title, vector) => {
     const { why, source, native, usage, remarks, byModel, uncounted } = vector;
+    const { runs, circumstances, serverToolUse } = vector;
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const expected =
       usage === 'invalid'
@@ -165,6 +169,9 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
             remarks: remarks?.map((detail) => ({ detail, message: expect.any(String) })),
             byModel,
             uncounted,
+            runs,
+            circumstances,
+            serverToolUse,
           };
     expect(readNativeUsage(native)).toEqual(expected);
 

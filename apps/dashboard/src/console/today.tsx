@@ -222,7 +222,7 @@ function TopAccounts() {
 interface TopAccount {
   readonly id: string;
   readonly name: string;
-  readonly sum: Sent<'usageSum'>;
+  readonly sum: Sent<'costedUsageSum'>;
 }
 
 /** Adds the names of the accounts to the sums, which have only their ids. */

@@ -8,7 +8,14 @@ import { formatUsd, parseUsd } from './usd.js';
 /** The members of a charge that the customer's page and the console receive. */
 type ChargeFacts = Pick<
   Sent<'usage'>,
-  'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates' | 'delivered'
+  | 'endpoint'
+  | 'streamed'
+  | 'upstream_id'
+  | 'written_off_usd'
+  | 'usage'
+  | 'rates'
+  | 'pricing'
+  | 'delivered'
 >;
 
 export const BOOKING_NAMES = {
@@ -65,6 +72,22 @@ export function chargeLines({
     }));
 }
 
+const FEE_NAMES: Readonly<Record<string, string>> = { web_search_requests: 'Web searches' };
+
+/** A circumstance that decided the rates, in words. */
+export function termText([name, value]: readonly [string, string]): string {
+  switch (name) {
+    case 'above_prompt_tokens':
+      return `prompts over ${Number(value).toLocaleString('en-US')} tokens`;
+    case 'speed':
+      return `${value} mode`;
+    case 'inference_geo':
+      return `the region ${value}`;
+    default:
+      return `${name.replaceAll('_', ' ')} ${value}`;
+  }
+}
+
 /** The details of a charge: its calculation, and the other facts about its request. */
 export function OpenedCharge(props: {
   readonly charge: ChargeFacts;
@@ -101,12 +124,19 @@ function deliveryFacts({ delivered, usage }: ChargeFacts): readonly Fact[] {
 function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId: string }) {
   const { charge, requestId } = props;
   const lines = chargeLines(charge);
+  const { terms = {}, fees = [] } = charge.pricing ?? {};
   const writtenOff = parseUsd(charge.written_off_usd);
-  const total = lines.reduce((sum, { amount }) => sum + amount, 0n) - writtenOff;
+  const total =
+    lines.reduce((sum, { amount }) => sum + amount, 0n) +
+    fees.reduce((sum, { amount_usd: amount }) => sum + parseUsd(amount), 0n) -
+    writtenOff;
+  const why = Object.entries(terms).map(termText);
   return (
     <TableFrame label={`How the charge of ${requestId} is calculated`}>
       <table class="lines">
-        <caption>Tokens × rate = amount</caption>
+        <caption>
+          Tokens × rate = amount{why.length > 0 && `, at the rates for ${why.join(', ')}`}
+        </caption>
         <thead>
           <tr>
             <th scope="col">Tokens of</th>
@@ -131,6 +161,18 @@ function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId
               <td class="n">{rate}</td>
               <td class="n">
                 <Money usd={formatUsd(amount)} />
+              </td>
+            </tr>
+          ))}
+          {fees.map(({ what, units, unit_usd: unit, amount_usd: amount }) => (
+            <tr key={what}>
+              <th scope="row">{FEE_NAMES[what] ?? what.replaceAll('_', ' ')}</th>
+              <td class="n">
+                <Count of={units} />
+              </td>
+              <td class="n">{unit} each</td>
+              <td class="n">
+                <Money usd={amount} />
               </td>
             </tr>
           ))}

@@ -1,6 +1,7 @@
 /** A table of prices per million tokens, by model and class of tokens. */
 
 import type { ComponentChildren } from 'preact';
+import { termText } from './charge.js';
 import type { Sent } from './gateway-types.js';
 import { Badge, Count, TableFrame } from './parts.js';
 
@@ -14,6 +15,30 @@ export const CLASSES = [
   ['cache_write_5m', 'Cache write, 5 min'],
   ['cache_write_1h', 'Cache write, 1 h'],
 ] as const satisfies readonly (readonly [keyof Price['rates'], string])[];
+
+type SpecialRates = NonNullable<Price['special_rates']>[number];
+
+function whyOf({ rates: _rates, ...circumstances }: SpecialRates): string {
+  return Object.entries(circumstances)
+    .map(([name, value]) => termText([name, String(value)]))
+    .join(', ');
+}
+
+function SpecialRow({ special }: { readonly special: SpecialRates }) {
+  return (
+    <tr>
+      <th scope="row" class="quiet">
+        {whyOf(special)}
+      </th>
+      {CLASSES.map(([name]) => (
+        <td key={name} class="n">
+          {special.rates[name]}
+        </td>
+      ))}
+      <td colSpan={2} />
+    </tr>
+  );
+}
 
 export function PriceTable(props: {
   readonly prices: readonly Price[];
@@ -41,7 +66,7 @@ export function PriceTable(props: {
           </tr>
         </thead>
         <tbody>
-          {props.prices.map((price) => (
+          {props.prices.flatMap((price) => [
             <tr key={price.model}>
               <th scope="row">
                 {price.display_name}
@@ -60,8 +85,19 @@ export function PriceTable(props: {
               <td class="n">
                 <Count of={price.max_output_tokens} />
               </td>
-            </tr>
-          ))}
+            </tr>,
+            ...(price.special_rates ?? []).map((special) => (
+              <SpecialRow key={`${price.model} ${whyOf(special)}`} special={special} />
+            )),
+            ...Object.entries(price.fees_usd ?? {}).map(([what, fee]) => (
+              <tr key={`${price.model} ${what}`}>
+                <th scope="row" class="quiet">
+                  {what.replaceAll('_', ' ')}
+                </th>
+                <td colSpan={CLASSES.length + 2}>{fee} USD each</td>
+              </tr>
+            )),
+          ])}
         </tbody>
       </table>
     </TableFrame>

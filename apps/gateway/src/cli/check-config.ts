@@ -12,7 +12,7 @@ import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
-import { readPriceTable } from '../config/settings.js';
+import { readCostTable, readPriceTable } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { describeCheck } from '../upstream/credential-watch.js';
@@ -32,6 +32,7 @@ export function checkConfig(): string {
   const problems = [
     ...problemsOf(() => readPriceTable(config)),
     ...problemsOf(() => upstreamTarget(config)),
+    ...problemsOf(() => readCostTable(config)),
     ...misfits(config),
   ];
   if (problems.length > 0) throw new ConfigError(problems);

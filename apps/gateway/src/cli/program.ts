@@ -120,9 +120,9 @@ export function createProgram(): Command {
   addOperation(models, 'diff', 'compareModels', printModelsDiff);
   models
     .command('table')
-    .description('print the price table of this configuration, in the form that PRICE_TABLE takes')
+    .description('print the price table of this configuration, in the form that PRICES takes')
     .action(() => {
-      const table = readWholeTable(readConfig(process.env).priceTablePath);
+      const table = readWholeTable(readConfig(process.env).prices);
       process.stdout.write(`${JSON.stringify(table, undefined, 2)}\n`);
     });
   addOperation(models, 'list', 'listModels', printModels);

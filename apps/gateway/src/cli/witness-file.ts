@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import { unsignedAmountUsd } from '../endpoints/fields.js';
 import { OperationError } from '../endpoints/operation-error.js';
+import { lostCharge } from '../operator/operations/recharge.js';
 import type { LostChargeInput } from '../operator/operations/recharge.js';
 import type { WitnessedUsage } from '../operator/operations/witness.js';
 import { isLogLine, readJsonLines } from './json-lines.js';
@@ -108,6 +109,7 @@ const loggedCharge = z.looseObject({
   cache_read_input_tokens: tokens,
   cache_creation_input_tokens: tokens,
   cache_creation_1h_input_tokens: tokens.default(0),
+  pricing: lostCharge.shape.pricing,
 });
 type LoggedCharge = z.output<typeof loggedCharge>;
 
@@ -180,7 +182,7 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
     ...(upstream_account === undefined ? {} : { upstream_account }),
   };
   return [withoutParts(data, parts), ...parts].map(
-    ({ request_id, model, charge_usd, written_off_usd, ...counts }) => ({
+    ({ request_id, model, charge_usd, written_off_usd, pricing, ...counts }) => ({
       place,
       usage: {
         request_id,
@@ -194,6 +196,7 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
         ...request,
         model,
         cache_creation_1h_input_tokens: counts.cache_creation_1h_input_tokens,
+        ...(pricing === undefined ? {} : { pricing }),
         ...(written_off_usd === 0n ? {} : { written_off_usd: formatUsd(written_off_usd) }),
       },
       endedAt: data.time,

@@ -16,7 +16,7 @@ import {
   memoryLimit,
 } from './body-memory.js';
 import { tracingConfigOf } from './tracing-config.js';
-import { PROVIDER_URL, parseVariables } from './variables.js';
+import { PRICED_FEATURES, PROVIDER_URL, parseVariables } from './variables.js';
 import type { Environment, Values } from './variables.js';
 
 /** An account's limits are by default those of this many keys. */
@@ -179,7 +179,8 @@ function configOf(v: Values) {
           },
     /** The limits of one payment. */
     topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
-    priceTablePath: v.PRICE_TABLE,
+    prices: v.PRICES,
+    costs: v.COSTS,
     keyPepper: v.KEY_PEPPER,
     /** The previous pepper, which is also accepted while a new pepper replaces it. */
     previousKeyPepper: v.KEY_PEPPER_PREVIOUS,
@@ -241,7 +242,10 @@ function configOf(v: Values) {
     sameKeyInBothHeaders: v.SAME_KEY_IN_BOTH_HEADERS,
     /** The models for verified organizations that are offered: ids of the price table. */
     verifiedModels: v.VERIFIED_MODELS,
-    allowedFeatures: new Set(v.ALLOW_FEATURES),
+    allowedFeatures: new Set(PRICED_FEATURES.filter((name) => v.ALLOW_FEATURES.includes(name))),
+    refusedFeatures: new Set(
+      PRICED_FEATURES.filter((name) => v.ALLOW_FEATURES.includes(`-${name}`)),
+    ),
     /**
      * How far below zero a balance may fall: by the cost of the requests in flight when it crosses
      * zero, or not at all.

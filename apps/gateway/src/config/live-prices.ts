@@ -25,6 +25,12 @@ export function createLivePrices(
     get unbilledRefusals() {
       return schedule.at(now()).unbilledRefusals;
     },
+    get declinedAttempts() {
+      return schedule.at(now()).declinedAttempts;
+    },
+    get fees() {
+      return schedule.at(now()).fees;
+    },
     nextChange: (afterMs) => schedule.nextChange(afterMs),
     replace(next) {
       schedule = parsePriceSchedule(next.priceTable);

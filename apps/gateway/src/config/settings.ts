@@ -5,8 +5,8 @@
 
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { defaultPriceTableJson, parsePriceSchedule } from '@gateway/billing';
-import type { PriceScheduleJson } from '@gateway/billing';
+import { NAMED_TABLES, wholePriceTable } from '@gateway/billing';
+import type { NamedTable, PriceScheduleJson } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
 import type { AdminToken } from './admin-tokens.js';
 import { ConfigError } from './config.js';
@@ -20,6 +20,8 @@ export interface Settings {
   readonly version: string;
   /** A price schedule as JSON, checked. */
   readonly priceTable: unknown;
+  /** The same for what requests cost the operator; `undefined` if that is not configured. */
+  readonly costTable: unknown;
   readonly upstream: UpstreamTarget;
   readonly keyLimits: Config['keyLimits'];
   readonly accountLimits: Config['accountLimits'];
@@ -51,6 +53,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
   }
   const settings = {
     priceTable: readPriceTable(config),
+    costTable: readCostTable(config),
     upstream,
     keyLimits: config.keyLimits,
     accountLimits: config.accountLimits,
@@ -76,10 +79,10 @@ function adminTokensOf(config: Config, defaults: SettingsDefaults): readonly Adm
  * @throws {ConfigError}
  */
 export function readPriceTable({
-  priceTablePath,
+  prices,
   verifiedModels,
-}: Pick<Config, 'priceTablePath' | 'verifiedModels'>): PriceScheduleJson {
-  const table = readWholeTable(priceTablePath);
+}: Pick<Config, 'prices' | 'verifiedModels'>): PriceScheduleJson {
+  const table = readWholeTable(prices);
   const restricted = table.models.filter(({ verified_only: only }) => only === true);
   const wrong = verifiedModels.filter((id) => !restricted.some((model) => model.id === id));
   if (wrong.length > 0) {
@@ -92,19 +95,25 @@ export function readPriceTable({
     ({ id, verified_only: only }) => only !== true || verifiedModels.includes(id),
   );
   if (models.length === 0) {
-    throw new ConfigError(['PRICE_TABLE: has only models that VERIFIED_MODELS does not name']);
+    throw new ConfigError(['PRICES: has only models that VERIFIED_MODELS does not name']);
   }
   return { ...table, models };
 }
 
-/** @returns all models of the table, also those that VERIFIED_MODELS does not name */
-export function readWholeTable(path: string | undefined): PriceScheduleJson {
-  if (path === undefined) return defaultPriceTableJson;
+/** @throws {ConfigError} */
+export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJson | undefined {
+  return costs === undefined ? undefined : readWholeTable(costs, 'COSTS');
+}
+
+/**
+ * @param prices - The name of a table, or a file.
+ * @returns all models of the table, also those that VERIFIED_MODELS does not name
+ */
+export function readWholeTable(prices: string, variable = 'PRICES'): PriceScheduleJson {
+  if (prices in NAMED_TABLES) return NAMED_TABLES[prices as NamedTable];
   try {
-    const json = JSON.parse(readFileSync(path, 'utf8')) as PriceScheduleJson;
-    parsePriceSchedule(json);
-    return json;
+    return wholePriceTable(JSON.parse(readFileSync(prices, 'utf8')));
   } catch (error) {
-    throw new ConfigError([`PRICE_TABLE: ${reasonOf(error)}`]);
+    throw new ConfigError([`${variable}: ${reasonOf(error)}`]);
   }
 }

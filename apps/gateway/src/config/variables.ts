@@ -20,7 +20,7 @@ const text = z.string().trim().min(1);
 
 export const PROVIDER_URL = 'https://api.anthropic.com';
 
-const PRICED_FEATURES = [
+export const PRICED_FEATURES = [
   'web_search',
   'code_execution',
   'fast_mode',
@@ -31,6 +31,9 @@ const PRICED_FEATURES = [
   'compaction',
   'unknown_tools',
 ] as const;
+
+/** Features that are refused although the table of prices has prices for them. */
+const REFUSED_FEATURES = PRICED_FEATURES.map((feature) => `-${feature}` as const);
 
 const list = z.string().transform((items) =>
   items
@@ -380,12 +383,22 @@ export const VARIABLES = {
     schema: z.enum(['refused', 'accepted']),
     default: 'refused',
   },
-  PRICE_TABLE: {
+  PRICES: {
     group: true,
     about:
-      'A JSON file with the models offered and their rates, instead of the default table. ' +
-      'packages/billing/README.md describes its form. A model may have price_changes, each with ' +
-      'an effective_from.',
+      'The models offered and their prices. specification: one input and one output rate per ' +
+      'model, cache reads at 10 % and writes at 125 %. list: the prices of the provider. Or a ' +
+      'JSON file, which may extend either, for instance by a factor; packages/billing/README.md ' +
+      'describes its form. A model may have price_changes, each with an effective_from.',
+    schema: text,
+    default: 'specification',
+    isReloadable: true,
+  },
+  COSTS: {
+    about:
+      'What requests cost you: list, specification, or a file like that of PRICES, for instance ' +
+      'with a discount. Each charge then records its cost, usage and its CSV show cost and ' +
+      "margin, and reconcile compares the costs with the provider's. Unset: no costs.",
     schema: text.optional(),
     isReloadable: true,
   },
@@ -402,16 +415,17 @@ export const VARIABLES = {
   ALLOW_FEATURES: {
     group: true,
     about:
-      'Upstream features that cost more than tokens and are refused unless named here, ' +
+      'Upstream features that are refused unless named here or priced by PRICES, ' +
       'separated by commas: web_search, code_execution, fast_mode, inference_geo, fallbacks, ' +
       'mcp, advisor, compaction, unknown_tools. web_search also allows web_search_options in ' +
       'chat requests and web_search tools in requests of the Responses API, with at most 5 ' +
       'searches in each request. code_execution also allows a new container with skills of type ' +
       'anthropic. unknown_tools allows tools whose type this version does not know. The models ' +
       'of fallbacks and advisors must have prices and be allowed to the key. Their tokens are ' +
-      'charged at their rates. The gateway charges tokens only: you pay all other costs of ' +
-      'these features.',
-    schema: list.pipe(z.array(z.enum(PRICED_FEATURES))),
+      'charged at their rates. What PRICES does not price, you pay. list prices web_search, ' +
+      'fast_mode, inference_geo and fallbacks, and so allows them; a minus sign refuses one all ' +
+      'the same: -web_search.',
+    schema: list.pipe(z.array(z.enum([...PRICED_FEATURES, ...REFUSED_FEATURES]))),
     default: '',
   },
   CHAT_JSON_SCHEMA: {

@@ -3,10 +3,10 @@
  */
 
 import { isDeprecated } from '@gateway/billing';
-import type { ModelPrice } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
-import { ratesView } from '../endpoints/views.js';
+import { ratesView, specialPricesView } from '../endpoints/views.js';
 import { keyEndpoint } from './key-route.js';
 import { modelsOf } from './models.js';
 
@@ -26,20 +26,21 @@ export const listPrices = keyEndpoint(
   (parts) => (key) => ({
     json: {
       object: 'list',
-      data: modelsOf(key, parts).map((price) => priceView(price, parts.now())),
+      data: modelsOf(key, parts).map((price) => priceView(price, parts.prices.fees, parts.now())),
       has_more: false,
       next_cursor: null,
     },
   }),
 );
 
-export function priceView(price: ModelPrice, nowMs: number) {
+export function priceView(price: ModelPrice, fees: Fees, nowMs: number) {
   return {
     object: 'price' as const,
     model: price.id,
     display_name: price.displayName,
     /** In USD per million tokens. */
     rates: ratesView(price.rates),
+    ...specialPricesView(price, fees),
     is_deprecated: isDeprecated(price, nowMs),
     max_input_tokens: price.contextWindow,
     max_output_tokens: price.maxOutputTokens,

@@ -224,6 +224,37 @@ const rates = z
   })
   .meta({ id: 'Rates', description: 'USD per million tokens' });
 
+const pricing = z
+  .strictObject({
+    terms: z.record(text, text).meta({
+      description:
+        'the circumstances that decided the rates: above_prompt_tokens, speed, service_tier, ' +
+        'inference_geo',
+    }),
+    fees: z.array(z.strictObject({ what: text, units: count, unit_usd: usd, amount_usd: usd })),
+  })
+  .meta({ id: 'Pricing', description: 'absent if the charge is tokens at the usual rates' });
+
+/** Prices beyond the usual rates of a model. Absent if there are none. */
+const specialPrices = {
+  special_rates: z
+    .array(
+      z.strictObject({
+        above_prompt_tokens: count.exactOptional(),
+        speed: text.exactOptional(),
+        service_tier: text.exactOptional(),
+        inference_geo: text.exactOptional(),
+        rates,
+      }),
+    )
+    .exactOptional()
+    .meta({ description: 'the rates that apply to long prompts or in these circumstances' }),
+  fees_usd: z
+    .record(text, usd)
+    .exactOptional()
+    .meta({ description: 'per unit of what `usage.server_tool_use` counts' }),
+};
+
 const chargeDetails = {
   written_off_usd: usd,
   model: text,
@@ -232,6 +263,7 @@ const chargeDetails = {
   upstream_id: orNull(text),
   usage: tokens,
   rates,
+  pricing: pricing.exactOptional(),
   delivered: orNull(
     z.strictObject({
       bytes: count,
@@ -264,12 +296,19 @@ const entryMembers = {
   created_at: time,
 };
 
+/** Absent where the cost was not recorded. */
+const costFigures = {
+  cost_usd: usd.exactOptional().meta({ description: 'what it cost the operator, by COSTS' }),
+  margin_usd: usd.exactOptional().meta({ description: 'what was charged, minus the cost' }),
+};
+
 export const chargeEntry = z
   .strictObject({
     ...entryMembers,
     kind: z.literal('charge'),
     key_id: text,
     ...chargeDetails,
+    ...costFigures,
     upstream_account: orNull(text),
     over_cap_usd: usd,
     remarks: orNull(text),
@@ -328,6 +367,9 @@ export const entryRow = z
     expires_at: bookingDetails.expires_at,
     delivered_output_tokens: count,
     key_id: text,
+    /** These two columns are left out of files in which they would be empty. */
+    terms: text,
+    fees_usd: usd,
   })
   .partial();
 
@@ -356,6 +398,20 @@ export const usageSums = listOf(usageSum).extend({
   from: time,
   until: time.meta({ description: 'not included' }),
 });
+
+/** Sums as operators see them. */
+export const costedUsageSum = usageSum
+  .extend({
+    ...costFigures,
+    requests_without_cost: count
+      .exactOptional()
+      .meta({ description: 'present if only some have a cost; there is no margin then' }),
+  })
+  .meta({ id: 'CostedUsageSum' });
+
+export const costedUsageSums = listOf(costedUsageSum).extend(
+  usageSums.pick({ from: true, until: true }).shape,
+);
 
 const requestMembers = {
   object: z.literal('recorded_request'),
@@ -500,6 +556,7 @@ export const statement = z
         model: text,
         requests: count,
         lines: z.array(tokenLine),
+        fees_usd: usd.exactOptional(),
         written_off_usd: usd,
         amount_usd: usd,
       }),
@@ -671,6 +728,7 @@ export const offeredModel = z
     rate_in: text,
     rate_out: text,
     rates,
+    ...specialPrices,
     next_change: orNull(z.strictObject({ effective_from: time, rates })).meta({
       description: 'the next scheduled change of these rates',
     }),
@@ -721,6 +779,7 @@ export const price = z
     model: text,
     display_name: text,
     rates,
+    ...specialPrices,
     is_deprecated: z.boolean(),
     max_input_tokens: count,
     max_output_tokens: count,

@@ -20,6 +20,8 @@ import type {
 } from '@gateway/balance-store';
 import type { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
+import { pricingView } from '../base/pricing.js';
 import { readDelivery, sentTokens } from '../ledger/delivery.js';
 import { eventDetails } from '../observe/notifications/event-details.js';
 import { csvOf } from './csv.js';
@@ -141,6 +143,7 @@ export function entryView(entry: LedgerEntry) {
       kind: entry.kind,
       key_id: entry.keyId,
       ...chargeDetails(entry),
+      ...(entry.cost === undefined ? {} : costView(-entry.delta, entry.cost)),
       upstream_account: entry.upstreamAccount ?? null,
       over_cap_usd: formatUsd(entry.overCap),
       remarks: entry.remarks ?? null,
@@ -214,6 +217,7 @@ function chargeDetails(entry: ChargeEntry) {
     },
     rates: ratesView(entry.rates),
     delivered: deliveredView(entry),
+    ...(entry.pricing === undefined ? {} : { pricing: pricingView(entry.pricing) }),
   };
 }
 
@@ -225,6 +229,33 @@ function deliveredView({ remarks, usage }: ChargeEntry) {
     bytes: delivery.sentBytes,
     of_bytes: delivery.bytes,
     output_tokens: sentTokens(delivery, usage.outputTokens),
+  };
+}
+
+/**
+ * The prices of a model beyond its usual rates: those of a band or of one circumstance, and fees.
+ * Several circumstances multiply. Empty for a model with one price and a table without fees.
+ */
+export function specialPricesView({ variants }: ModelPrice, fees: Fees) {
+  const single = variants.filter(
+    ({ abovePromptTokens, circumstances }) =>
+      Object.keys(circumstances).length + Number(abovePromptTokens !== undefined) === 1,
+  );
+  const special = single.map(({ abovePromptTokens, circumstances, rates }) => ({
+    ...(abovePromptTokens === undefined ? {} : { above_prompt_tokens: abovePromptTokens }),
+    ...(circumstances.speed === undefined ? {} : { speed: circumstances.speed }),
+    ...(circumstances.serviceTier === undefined ? {} : { service_tier: circumstances.serviceTier }),
+    ...(circumstances.inferenceGeo === undefined
+      ? {}
+      : { inference_geo: circumstances.inferenceGeo }),
+    rates: ratesView(rates),
+  }));
+  const paid = [...fees].filter(([, fee]) => fee > 0n);
+  return {
+    ...(special.length === 0 ? {} : { special_rates: special }),
+    ...(paid.length === 0
+      ? {}
+      : { fees_usd: Object.fromEntries(paid.map(([what, fee]) => [what, formatUsd(fee)])) }),
   };
 }
 
@@ -266,6 +297,21 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
     charged_usd: formatUsd(sum.listPrice - sum.writtenOff),
     written_off_usd: formatUsd(sum.writtenOff),
   };
+}
+
+/** A sum as operators see it: with the cost of its requests, as far as that is recorded. */
+export function costedUsageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
+  const view = usageSumView(sum, by);
+  const { requests, costed, cost } = sum;
+  if (costed === 0) return view;
+  const known = costView(sum.listPrice - sum.writtenOff, cost);
+  return costed === requests
+    ? { ...view, ...known }
+    : { ...view, cost_usd: known.cost_usd, requests_without_cost: requests - costed };
+}
+
+function costView(charged: bigint, cost: bigint) {
+  return { cost_usd: formatUsd(cost), margin_usd: formatUsd(charged - cost) };
 }
 
 const DIMENSION_MEMBERS: Readonly<Record<UsageDimension, string>> = {
@@ -369,7 +415,14 @@ export function holdView(hold: HoldRecord) {
 
 /** Entries as the holder of a key sees them. */
 export function entriesCsv(entries: readonly LedgerEntry[]): string {
-  return csvOf(Object.keys(entryRow.shape), entries.map(entryRowOf));
+  const rows = entries.map(entryRowOf);
+  const isPlain = rows.every(
+    ({ terms, fees_usd }) => terms === undefined && fees_usd === undefined,
+  );
+  const columns = Object.keys(entryRow.shape).filter(
+    (name) => !isPlain || (name !== 'terms' && name !== 'fees_usd'),
+  );
+  return csvOf(columns, rows);
 }
 
 function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
@@ -381,7 +434,7 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     balance_after_usd: formatUsd(entry.balanceAfter),
   };
   if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
-  const { usage, rates, delivered, upstream_id: _, ...details } = chargeDetails(entry);
+  const { usage, rates, pricing, delivered, upstream_id: _, ...details } = chargeDetails(entry);
   return {
     ...common,
     ...details,
@@ -392,6 +445,19 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     rate_cache_write_5m: rates.cache_write_5m,
     rate_cache_write_1h: rates.cache_write_1h,
     key_id: entry.keyId,
+    ...(pricing === undefined
+      ? {}
+      : {
+          terms: Object.entries(pricing.terms)
+            .map(([name, value]) => `${name}=${value}`)
+            .join(' '),
+          fees_usd: formatUsd(
+            (entry.pricing?.fees ?? []).reduce(
+              (sum, { units, perUnit }) => sum + BigInt(units) * perUnit,
+              0n,
+            ),
+          ),
+        }),
     ...(delivered === null ? {} : { delivered_output_tokens: delivered.output_tokens }),
   };
 }

@@ -24,6 +24,8 @@ export interface ExchangeParts {
   readonly accountLimits: Policy;
   /** The table in force until {@link ExchangeParts.pricesUntil}. */
   readonly prices: PriceTable;
+  /** What requests cost the operator, by the prices of each moment; `undefined`: not configured. */
+  readonly costs: PriceTable | undefined;
   /** When the rates change next, in milliseconds since the epoch. */
   readonly pricesUntil: number;
   /** Updates `prices`, `pricesUntil` and `preparer` to the table that is in force at `now`. */

@@ -1,6 +1,6 @@
 /** What the exchange with the upstream came to, for logs, metrics and traces. */
 
-import type { Settlement } from '@gateway/balance-store';
+import type { SettledPricing, Settlement } from '@gateway/balance-store';
 import type { Usage, UsageRemark } from '@gateway/translator';
 
 /** Why no charge was confirmed for a request that may have cost the operator money. */
@@ -19,6 +19,8 @@ export type LossReason = (typeof LOSS_REASONS)[number];
 export interface Charge {
   /** The counts of the message. They do not include the tokens listed in `parts`. */
   readonly usage: Usage;
+  /** How the rates of the message were chosen, and its fees. */
+  readonly pricing: SettledPricing | undefined;
   /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
   /** The part of the price that the balance did not cover; only with `OVERDRAFT=none`. */
@@ -40,7 +42,7 @@ export type ChargeRemark =
  * Tokens of another model than the request's own, or work that the counts of the message do not
  * include. The amounts are included in those of the {@link Charge}.
  */
-export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage'> {
+export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage' | 'pricing'> {
   readonly charge: bigint;
   readonly writtenOff: bigint;
 }

@@ -5,6 +5,7 @@
 
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
+import { pricingView } from '../base/pricing.js';
 import type { Charge, ChargedPart, ExchangeReport } from './exchange-report.js';
 import type { FinishedRequest } from './finished-request.js';
 import type { Metrics } from './metrics.js';
@@ -89,13 +90,15 @@ function fieldsOf({
   };
 }
 
-function chargeFieldsOf({ usage, charge, writtenOff, parts, setAside, remarks }: Charge) {
+function chargeFieldsOf({ usage, pricing, charge, writtenOff, parts, ...more }: Charge) {
+  const { setAside, remarks } = more;
   return {
     ...amountFieldsOf({ charge, writtenOff }),
     parts: parts.length === 0 ? undefined : parts.map(partFieldsOf),
     parts_set_aside: setAside === 0 ? undefined : setAside,
     usage_remarks: remarks.length === 0 ? undefined : remarks.map(({ detail }) => detail),
     ...countFieldsOf(usage),
+    pricing: pricing && pricingView(pricing),
   };
 }
 
@@ -103,12 +106,13 @@ function chargeFieldsOf({ usage, charge, writtenOff, parts, setAside, remarks }:
  * The part's own amounts and counts. The line's amounts include those of the part; its counts do
  * not.
  */
-function partFieldsOf({ requestId, model, usage, ...amounts }: ChargedPart) {
+function partFieldsOf({ requestId, model, usage, pricing, ...amounts }: ChargedPart) {
   return {
     request_id: requestId,
     model,
     ...amountFieldsOf(amounts),
     ...countFieldsOf(usage),
+    pricing: pricing && pricingView(pricing),
   };
 }
 

@@ -185,7 +185,6 @@ function lastingParts(
     sameKeyInBothHeaders: config.sameKeyInBothHeaders,
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
-    allowedFeatures: config.allowedFeatures,
     readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
     operator: config.operator,

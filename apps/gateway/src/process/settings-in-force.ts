@@ -4,7 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { parsePriceSchedule } from '@gateway/billing';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { Logger } from 'pino';
+import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
+import { createLivePrices } from '../config/live-prices.js';
 import type { Settings } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
@@ -20,7 +22,9 @@ import type { AppParts } from './app.js';
 export type SettingsParts = Pick<
   AppParts,
   | 'accountLimits'
+  | 'allowedFeatures'
   | 'changePrices'
+  | 'costs'
   | 'isSimulated'
   | 'preparer'
   | 'prices'
@@ -59,9 +63,11 @@ export class SettingsInForce {
     const prices = this.#schedule.at(now);
     this.parts = {
       accountLimits: settings.accountLimits,
+      allowedFeatures: admittedFeatures(config, prices),
       changePrices: (at) => {
         this.#changePrices(at);
       },
+      costs: costsOf(settings),
       isSimulated: isSimulated(settings.upstream),
       preparer: this.#preparerFor(prices),
       prices,
@@ -84,6 +90,9 @@ export class SettingsInForce {
       this.#schedule = parsePriceSchedule(next.priceTable);
       this.#changePrices(this.#options.now());
     }
+    if (!isDeepStrictEqual(next.costTable, this.#settings.costTable)) {
+      this.parts.costs = costsOf(next);
+    }
     this.parts.accountLimits = next.accountLimits;
     this.#settings = next;
   }
@@ -92,15 +101,16 @@ export class SettingsInForce {
     const table = this.#schedule.at(now);
     this.parts.prices = table;
     this.parts.pricesUntil = this.#schedule.nextChange(now);
+    this.parts.allowedFeatures = admittedFeatures(this.#config, table);
     this.parts.preparer = this.#preparerFor(table);
     this.#options.metrics.offer(idsOf(table));
   }
 
   #preparerFor(table: PriceTable): RequestPreparer {
-    const { allowedFeatures, overdraft, chat, maxBodyBytes } = this.#config;
-    const models = table.list();
+    const { overdraft, chat, maxBodyBytes } = this.#config;
+    const allow = admittedFeatures(this.#config, table);
     return createRequestPreparer(
-      { models, allow: allowedFeatures, overdraft, chat },
+      { models: table.list(), fees: table.fees, allow, overdraft, chat },
       { maxBodyBytes },
     );
   }
@@ -126,6 +136,10 @@ export class SettingsInForce {
     const level = state === 'refused' ? 'error' : 'warn';
     this.#options.log[level]({ account, state }, 'upstream account');
   }
+}
+
+function costsOf({ costTable }: Settings): PriceTable | undefined {
+  return costTable === undefined ? undefined : createLivePrices({ priceTable: costTable });
 }
 
 export function idsOf(prices: PriceTable): string[] {

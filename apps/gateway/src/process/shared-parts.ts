@@ -15,7 +15,7 @@ import type { DataDir } from '../config/data-dir.js';
 import { misspeltVariables } from '../config/describe-variables.js';
 import { createLivePrices } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
-import { readPriceTable, readSettings } from '../config/settings.js';
+import { readCostTable, readPriceTable, readSettings } from '../config/settings.js';
 import type { Settings, SettingsDefaults } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { isSimulated } from '../config/upstream-target.js';
@@ -24,6 +24,7 @@ import type { ResponseMemory } from '../exchange/response-memory/response-memory
 import { startLedgerUpkeep } from '../ledger/ledger-upkeep.js';
 import { openStoreWhenReachable, peppersOf } from '../ledger/open-store.js';
 import { addLedgerMetrics } from '../observe/ledger-metrics.js';
+import { startMarginWatch } from '../observe/notifications/margin-watch.js';
 import { startRetirementWatch } from '../observe/notifications/model-retirement.js';
 import { startNotifications } from '../observe/notifications/notifications.js';
 import { openPayments } from '../payments/open-payments.js';
@@ -67,6 +68,7 @@ export async function openSharedParts(
   // address is known.
   readPriceTable(config);
   upstreamTarget(config);
+  readCostTable(config);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = forgettingWithKeys(await openStoreWhenReachable(config, dataDir, log), responses);
   try {
@@ -111,6 +113,7 @@ async function openPartsOf(
     dataDir,
   });
   const retirements = startRetirementWatch({ prices, store, log, now: Date.now });
+  const margins = startMarginWatch({ store, log, now: Date.now });
   const notifications = await startNotifications(config, { store, registry, log, summary });
   const payments = await openPayments(config, { ledger: store, registry, log });
   const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);
@@ -132,6 +135,7 @@ async function openPartsOf(
       await paymentUpkeep?.stop();
       await notifications.stop();
       await retirements.stop();
+      await margins.stop();
       await upkeep.stop();
       await store.close();
     },

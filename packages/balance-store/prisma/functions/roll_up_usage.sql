@@ -37,12 +37,12 @@ BEGIN
       "upstream_account", "rates_id", "rolled_up", "requests", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-      "cache_write_1h_rate", "written_off")
+      "cache_write_1h_rate", "written_off", "fees", "cost", "costed")
     SELECT t."account_id", t."hour", t."key_id", t."model", t."endpoint", t."upstream_account",
       t."rates_id", TRUE, t."requests", t."input_tokens", t."output_tokens",
       t."cache_read_input_tokens", t."cache_creation_input_tokens",
       t."cache_creation_1h_input_tokens", t."input_rate", t."output_rate", t."cache_read_rate",
-      t."cache_write_5m_rate", t."cache_write_1h_rate", t."written_off"
+      t."cache_write_5m_rate", t."cache_write_1h_rate", t."written_off", t."fees", t."cost", t."costed"
     FROM taken t
     ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account",
       "rates_id", "rolled_up")
@@ -56,20 +56,24 @@ BEGIN
         = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
       "cache_creation_1h_input_tokens"
         = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
-      "written_off" = usage_hour."written_off" + excluded."written_off"
+      "written_off" = usage_hour."written_off" + excluded."written_off",
+      "fees" = usage_hour."fees" + excluded."fees",
+      "cost" = usage_hour."cost" + excluded."cost",
+      "costed" = usage_hour."costed" + excluded."costed"
   ),
   summed AS (
     INSERT INTO "usage_day" ("account_id", "key_id", "day", "model", "endpoint",
       "upstream_account", "rates_id", "requests", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-      "cache_write_1h_rate", "written_off")
+      "cache_write_1h_rate", "written_off", "fees", "cost", "costed")
     SELECT coalesce(t."account_id", ''), coalesce(t."key_id", ''), t."hour" / 24, t."model",
       t."endpoint", t."upstream_account", t."rates_id", sum(t."requests"), sum(t."input_tokens"),
       sum(t."output_tokens"), sum(t."cache_read_input_tokens"),
       sum(t."cache_creation_input_tokens"), sum(t."cache_creation_1h_input_tokens"),
       min(t."input_rate"), min(t."output_rate"), min(t."cache_read_rate"),
-      min(t."cache_write_5m_rate"), min(t."cache_write_1h_rate"), sum(t."written_off")
+      min(t."cache_write_5m_rate"), min(t."cache_write_1h_rate"), sum(t."written_off"), sum(t."fees"),
+      sum(t."cost"), sum(t."costed")
     FROM taken t
     GROUP BY t."hour" / 24, t."model", t."endpoint", t."upstream_account", t."rates_id",
       GROUPING SETS ((t."account_id", t."key_id"), (t."account_id"), ())
@@ -84,7 +88,10 @@ BEGIN
         = usage_day."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
       "cache_creation_1h_input_tokens"
         = usage_day."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
-      "written_off" = usage_day."written_off" + excluded."written_off"
+      "written_off" = usage_day."written_off" + excluded."written_off",
+      "fees" = usage_day."fees" + excluded."fees",
+      "cost" = usage_day."cost" + excluded."cost",
+      "costed" = usage_day."costed" + excluded."costed"
   )
   SELECT count(*) INTO sums FROM taken;
   RETURN sums;

@@ -24,7 +24,8 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_rates_ids" TEXT[],
   "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[],
   "p_upstream_accounts" TEXT[], "p_remarks" TEXT[],
-  "p_guarded" BOOLEAN[]
+  "p_guarded" BOOLEAN[],
+  "p_pricings" TEXT[], "p_fees" NUMERIC[], "p_costs" NUMERIC[]
 ) RETURNS TABLE (
   "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
 )
@@ -99,12 +100,12 @@ BEGIN
       "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
       "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
       "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids",
-      "p_upstream_accounts", "p_remarks")
+      "p_upstream_accounts", "p_remarks", "p_pricings", "p_fees", "p_costs")
       WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
         "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
         "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
         "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id",
-        "upstream_account", "remarks", "ordinal")
+        "upstream_account", "remarks", "pricing", "fees", "cost", "ordinal")
     JOIN "api_key" k ON k."id" = p."key_id"
     JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "ledger" l ON l."id" = p."id"
@@ -132,13 +133,13 @@ BEGIN
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
-      "upstream_account", "remarks")
+      "upstream_account", "remarks", "pricing", "cost")
     SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
       n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
-      n."upstream_id", n."upstream_account", n."remarks"
+      n."upstream_id", n."upstream_account", n."remarks", n."pricing", n."cost"
     FROM numbered n
     WHERE n.is_new
     ORDER BY n."ordinal"
@@ -186,12 +187,13 @@ BEGIN
       "upstream_account", "rates_id", "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
       "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
       "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
-      "written_off")
+      "written_off", "fees", "cost", "costed")
     SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint",
       coalesce(n."upstream_account", ''), n."rates_id", count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
       sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
       min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
-      min(n."cache_write_1h_rate"), sum(n.new_write_off)
+      min(n."cache_write_1h_rate"), sum(n.new_write_off), sum(n."fees"), coalesce(sum(n."cost"), 0),
+      count(n."cost")
     FROM numbered n
     WHERE n.is_new
     GROUP BY n."account_id", n."key_id", n."model", n."endpoint",
@@ -208,7 +210,10 @@ BEGIN
         = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
       "cache_creation_1h_input_tokens"
         = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
-      "written_off" = usage_hour."written_off" + excluded."written_off"
+      "written_off" = usage_hour."written_off" + excluded."written_off",
+      "fees" = usage_hour."fees" + excluded."fees",
+      "cost" = usage_hour."cost" + excluded."cost",
+      "costed" = usage_hour."costed" + excluded."costed"
   ),
   new_events AS (
     INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")

@@ -141,6 +141,17 @@ export interface UsageFields extends UsagePosition {
   /** In the order of the ledger's columns. */
   readonly counts: readonly bigint[];
   readonly writtenOff: bigint;
+  readonly fees: bigint;
+  readonly cost: bigint;
+  /** How many of the requests have a known cost. */
+  readonly costed: bigint;
+}
+
+/** Counts first, then amounts, in units of 10^-14 USD. `storedDifference` has their names. */
+export function figuresOf(
+  sum: Omit<UsageFields, keyof UsagePosition | 'rates'>,
+): readonly bigint[] {
+  return [sum.requests, ...sum.counts, sum.costed, sum.writtenOff, sum.fees, sum.cost];
 }
 
 /** The totals of one day that differ from the sums of their hours. At most as many as a report. */
@@ -157,8 +168,8 @@ export interface DayDifference {
   readonly model: string;
   readonly endpoint: string;
   /**
-   * Requests, the five token counts, and the amount written off: the sum of each over the hours
-   * that are rolled up, minus the stored one.
+   * The figures of {@link figuresOf}: the sum of each over the hours that are rolled up, minus the
+   * stored one.
    */
   readonly figures: readonly bigint[];
 }

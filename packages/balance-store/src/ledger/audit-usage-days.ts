@@ -7,6 +7,7 @@
 import { DAY_MS } from './hours.js';
 import type { AuditDifference } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { figuresOf } from './audit-source.js';
 import type { AuditSource, DayDifference } from './audit-source.js';
 import { storedDifference } from './audit-usage.js';
 import { HOURS_PER_DAY } from './usage-source.js';
@@ -43,9 +44,26 @@ const COUNTS = [
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
   'cache_creation_1h_input_tokens',
+  'costed',
 ] as const;
+const AMOUNTS = ['written_off', 'fees', 'cost'] as const;
+type Amount = (typeof AMOUNTS)[number];
 const SAME = 'model, endpoint, upstream_account, rates_id';
 const RATES = 'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate';
+
+/** In the order of {@link COUNTS} and {@link AMOUNTS}. */
+const FIGURE_NAMES = [
+  'requests',
+  'input',
+  'output',
+  'cacheRead',
+  'cacheWrite',
+  'cacheWrite1h',
+  'costed',
+  'writtenOff',
+  'fees',
+  'cost',
+] as const satisfies readonly (keyof DayDifferenceRow)[];
 
 /** A row of {@link differencesOfDay}: what each figure of the hours is above the stored one. */
 export interface DayDifferenceRow extends Omit<DayDifference, 'figures'> {
@@ -55,29 +73,32 @@ export interface DayDifferenceRow extends Omit<DayDifference, 'figures'> {
   readonly cacheRead: string;
   readonly cacheWrite: string;
   readonly cacheWrite1h: string;
+  readonly costed: string;
   readonly writtenOff: string;
+  readonly fees: string;
+  readonly cost: string;
 }
 
 /**
  * Selects the totals of one day that differ from the sums of their hours: those of keys, of
  * accounts, and of the whole ledger.
  *
- * @param writtenOff - SQL that sums the column of this name, each value multiplied by `sign`, and
- * the value that it has if the sum is zero.
+ * @param amounts - SQL that sums a column of amounts, each value multiplied by `sign`, and the
+ * value that it has if the sum is zero.
  */
 export function differencesOfDay(
   day: number,
-  writtenOff: { readonly sum: string; readonly zero: string },
+  amounts: { readonly sum: (column: Amount) => string; readonly zero: string },
 ): UsageSource {
   const hour = day * HOURS_PER_DAY;
-  const figures = `${SAME}, ${RATES}, ${COUNTS.join(', ')}, written_off`;
+  const figures = `${SAME}, ${RATES}, ${[...COUNTS, ...AMOUNTS].join(', ')}`;
   const ofHours = (owner: string) =>
     `SELECT ${owner}, 1 AS sign, ${figures} FROM usage_hour ` +
     'WHERE rolled_up = TRUE AND hour >= ? AND hour < ?';
   const sums = COUNTS.map((column) => `sum(sign * ${column})`);
-  const names = ['requests', 'input', 'output', 'cacheRead', 'cacheWrite', 'cacheWrite1h'];
-  const texts = [...sums, writtenOff.sum].map(
-    (sum, index) => `CAST(${sum} AS TEXT) AS "${names[index] ?? 'writtenOff'}"`,
+  const usd = AMOUNTS.map(amounts.sum);
+  const texts = [...sums, ...usd].map(
+    (sum, index) => `CAST(${sum} AS TEXT) AS "${FIGURE_NAMES[index] ?? ''}"`,
   );
   return {
     sql:
@@ -87,19 +108,26 @@ export function differencesOfDay(
       `SELECT account_id, key_id, -1, ${figures} FROM usage_day WHERE day = ?) totals ` +
       `GROUP BY account_id, key_id, ${SAME}, ${RATES} ` +
       `HAVING ${sums.map((sum) => `${sum} <> 0 OR `).join('')}` +
-      `${writtenOff.sum} <> ${writtenOff.zero} LIMIT ${String(MAX_DIFFERENCES)}`,
+      `${usd.map((sum) => `${sum} <> ${amounts.zero}`).join(' OR ')} LIMIT ${String(MAX_DIFFERENCES)}`,
     values: [...[1, 2, 3].flatMap(() => [hour, hour + HOURS_PER_DAY]), day],
   };
 }
 
 export function dayDifferenceOf(row: DayDifferenceRow): DayDifference {
   const { accountId, keyId, model, endpoint } = row;
-  const counts = [row.requests, row.input, row.output, row.cacheRead, row.cacheWrite];
+  const counts = [row.input, row.output, row.cacheRead, row.cacheWrite, row.cacheWrite1h];
   return {
     accountId,
     keyId,
     model,
     endpoint,
-    figures: [...[...counts, row.cacheWrite1h].map(BigInt), unitsFromNumeric(row.writtenOff)],
+    figures: figuresOf({
+      requests: BigInt(row.requests),
+      counts: counts.map(BigInt),
+      costed: BigInt(row.costed),
+      writtenOff: unitsFromNumeric(row.writtenOff),
+      fees: unitsFromNumeric(row.fees),
+      cost: unitsFromNumeric(row.cost),
+    }),
   };
 }

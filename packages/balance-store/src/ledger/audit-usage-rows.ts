@@ -50,5 +50,8 @@ export function addedUsage(a: UsageFields, b: UsageFields): UsageFields {
     requests: a.requests + b.requests,
     counts: a.counts.map((count, index) => count + (b.counts[index] ?? 0n)),
     writtenOff: a.writtenOff + b.writtenOff,
+    fees: a.fees + b.fees,
+    cost: a.cost + b.cost,
+    costed: a.costed + b.costed,
   };
 }

@@ -6,6 +6,8 @@ import type { AuditDifference } from '../audit.js';
 import type { ArchiveAudit } from './audit-archives.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
+import { feesOf } from './audit-list-price.js';
+import { figuresOf } from './audit-source.js';
 import type { AuditSource, UsageFields, UsagePosition } from './audit-source.js';
 import { COUNT_COLUMNS, RATE_COLUMNS } from './charge-columns.js';
 import { HOUR_MS } from './hours.js';
@@ -25,10 +27,7 @@ export function openHourOf(nowMs: number): number {
 interface Residue {
   readonly position: UsagePosition;
   readonly rates: string;
-  /**
-   * Requests, the five token counts, and the amount written off: each value computed from the
-   * charges minus the stored one.
-   */
+  /** Those of {@link figuresOf}: each computed from the charges, minus the stored one. */
   readonly figures: bigint[];
 }
 
@@ -90,7 +89,15 @@ export class UsageAudit {
       },
       rates.join(','),
     );
-    [1n, ...counts, writtenOff].forEach((figure, index) => {
+    const cost = charge[AT.cost] ?? null;
+    figuresOf({
+      requests: 1n,
+      counts,
+      costed: cost === null ? 0n : 1n,
+      writtenOff,
+      fees: feesOf(charge),
+      cost: cost === null ? 0n : unitsFromNumeric(cost),
+    }).forEach((figure, index) => {
       residue.figures[index] = (residue.figures[index] ?? 0n) + figure;
     });
   }
@@ -111,7 +118,7 @@ export class UsageAudit {
       return;
     }
     const residue = this.#residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
-    [sum.requests, ...sum.counts, sum.writtenOff].forEach((figure, index) => {
+    figuresOf(sum).forEach((figure, index) => {
       residue.figures[index] = (residue.figures[index] ?? 0n) - figure;
     });
   }
@@ -121,7 +128,7 @@ export class UsageAudit {
     const id = JSON.stringify([accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId]);
     let residue = this.#residues.get(id);
     if (residue === undefined) {
-      residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
+      residue = { position, rates, figures: [] };
       this.#residues.set(id, residue);
     } else if (residue.rates !== rates) {
       const textOf = (units: string) => `rates ${units} in units of 10^-14 USD`;
@@ -182,7 +189,9 @@ const FIGURES = [
   'cache read tokens',
   'cache write tokens',
   'cache write tokens (1 h)',
+  'requests with a cost',
 ];
+const AMOUNTS = ['written off', 'fees', 'cost'];
 
 /** @param figures - See `figures` of {@link Residue}. */
 export function storedDifference(figures: readonly bigint[]): string {
@@ -192,7 +201,7 @@ export function storedDifference(figures: readonly bigint[]): string {
     const size = figure < 0n ? -figure : figure;
     const name = FIGURES[index];
     return name === undefined
-      ? [`written off ${sign}${numericFromUnits(size)} USD`]
+      ? [`${AMOUNTS[index - FIGURES.length] ?? ''} ${sign}${numericFromUnits(size)} USD`]
       : [`${name} ${sign}${String(size)}`];
   });
   return `a stored sum that differs from it: ${parts.join(', ')}`;

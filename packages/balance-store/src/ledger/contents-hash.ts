@@ -10,11 +10,13 @@ import { CAP_PERIODS } from '../key.js';
 import type { NewKey } from '../key.js';
 import { countsOf } from '../ledger-entry.js';
 import type { Settlement } from '../store.js';
+import { pricingTextOf } from './pricing-text.js';
 import { rateTextsOf } from './rate-texts.js';
 
-/** Covers every recorded field. In hexadecimal. */
+/** Covers every recorded field but the cost, which may change until a replay. In hexadecimal. */
 export function settlementHash(settlement: Settlement): string {
   const { usage, rates } = settlement;
+  const pricing = pricingTextOf(settlement.pricing);
   return hashOf([
     'charge',
     settlement.keyId,
@@ -29,6 +31,7 @@ export function settlementHash(settlement: Settlement): string {
     ...(settlement.upstreamAccount === undefined
       ? []
       : [{ upstreamAccount: settlement.upstreamAccount }]),
+    ...(pricing === null ? [] : [{ pricing }]),
   ]);
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { ADDED_LEDGER } from '../generated/tables.js';
 import type { AuditDifference, SealHead } from '../audit.js';
 import { createRunCursor, readRuns } from './audit-archives.js';
 import { MAX_SEQ } from './audit-source.js';
@@ -21,7 +22,13 @@ type Report = (difference: AuditDifference) => void;
  * SQL function `entry_digest` or `trail_digest`.
  */
 export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
-  const text = fields.map(sealedField).join('');
+  let text = '';
+  for (const [index, field] of fields.entries()) {
+    const added = ADDED_LEDGER[index];
+    if (added === undefined) text += sealedField(field);
+    // The name precedes the value, so that two added columns cannot be exchanged.
+    else if (field !== null) text += sealedField(added) + sealedField(field);
+  }
   return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
 }
 

@@ -2,6 +2,7 @@
 
 import type { AdjustmentReason, CreditSource } from '../account.js';
 import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
+import { pricingOf } from './pricing-text.js';
 import { membersWithout } from './tables.js';
 import type { Row } from './tables.js';
 
@@ -35,6 +36,8 @@ export function ledgerEntryOf(row: StoredEntry, note: string | undefined): Ledge
       cacheCreation1hInputTokens: recorded(row.cacheCreation1hInputTokens),
     },
     rates: ratesOf(row),
+    pricing: pricingOf(row.pricing),
+    cost: row.cost ?? undefined,
     endpoint: recorded(row.endpoint),
     streamed: recorded(row.streamed),
     upstreamId: row.upstreamId ?? undefined,

@@ -19,6 +19,9 @@ export interface StoredSum {
   readonly requests: number;
   readonly usage: UsageSum['usage'];
   readonly writtenOff: bigint;
+  readonly fees: bigint;
+  readonly cost: bigint;
+  readonly costed: number;
 }
 
 /**
@@ -147,8 +150,11 @@ function added(
       cacheCreation1hInputTokens:
         (total?.cacheCreation1hInputTokens ?? 0n) + usage.cacheCreation1hInputTokens,
     },
-    listPrice: (sum?.listPrice ?? 0n) + listPriceOf(usage, rates),
+    listPrice: (sum?.listPrice ?? 0n) + listPriceOf(usage, rates) + row.fees,
     writtenOff: (sum?.writtenOff ?? 0n) + row.writtenOff,
+    fees: (sum?.fees ?? 0n) + row.fees,
+    cost: (sum?.cost ?? 0n) + row.cost,
+    costed: (sum?.costed ?? 0) + row.costed,
   };
 }
 
@@ -163,6 +169,9 @@ export function usageSumsInOrder(
     usage: row.usage,
     listPrice: row.listPrice,
     writtenOff: row.writtenOff,
+    fees: row.fees,
+    cost: row.cost,
+    costed: row.costed,
   }));
   return inOrder(sums, query);
 }

@@ -33,6 +33,8 @@ export interface Column {
   readonly isPersonal?: true;
   /** Whether it decides what an account or key may do, so that an audit compares it. */
   readonly isRight?: true;
+  /** Whether a digest leaves it out where it is absent. */
+  readonly isAdded?: true;
 }
 
 /** A row, each column under its name in the code. @typeParam Types - The type of each kind. */

@@ -21,7 +21,8 @@ export interface UsageSource {
 const SUM_COLUMNS =
   'model, endpoint, upstream_account, rates_id, requests, input_tokens, output_tokens, ' +
   'cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens, ' +
-  'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off';
+  'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off, ' +
+  'fees, cost, costed';
 
 /** Hours since 1970-01-01. */
 interface HourRange {

@@ -51,7 +51,10 @@ export async function applyFunctions(
   await client.query('COMMIT');
 }
 
-/** A function that returns the digest of a row: every column, in the order of the schema. */
+/**
+ * A function that returns the digest of a row: every column, in the order of the schema, but
+ * younger ones where they are absent.
+ */
 function digestFunction(
   name: string,
   model: 'Ledger' | 'Trail',
@@ -60,6 +63,10 @@ function digestFunction(
 ): Migration {
   const fields = Object.values(columnsOf(model)).map((column) => {
     const value = `${parameter}.${column.name}`;
+    if (column.isAdded === true) {
+      const named = `sealed_field('${column.name}') || sealed_field(${value}::TEXT)`;
+      return `CASE WHEN ${value} IS NULL THEN '' ELSE ${named} END`;
+    }
     if (column.kind === 'time') return `sealed_moment(${value})`;
     if (column.kind === 'bytes') return `sealed_field(encode(${value}, 'hex'))`;
     return `sealed_field(${value}${column.kind === 'text' ? '' : '::TEXT'})`;

@@ -17,7 +17,10 @@ import type { UsageQuery, UsageSum } from '../usage.js';
 import { LONG_TIMEOUT_MS, numbered, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';
 
-interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'requests' | 'writtenOff'> {
+interface SumRow extends Omit<
+  StoredSum,
+  'rates' | 'usage' | 'requests' | 'writtenOff' | 'fees' | 'cost' | 'costed'
+> {
   readonly requests: string;
   readonly input: string;
   readonly output: string;
@@ -30,6 +33,9 @@ interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'requests' | 'writt
   readonly cacheWrite5mRate: string;
   readonly cacheWrite1hRate: string;
   readonly writtenOff: string;
+  readonly fees: string;
+  readonly cost: string;
+  readonly costed: string;
 }
 
 export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly UsageSum[]> {
@@ -87,6 +93,9 @@ const COUNTED = [
   'cache_creation_input_tokens',
   'cache_creation_1h_input_tokens',
   'written_off',
+  'fees',
+  'cost',
+  'costed',
 ] as const;
 
 const COUNTS =
@@ -94,14 +103,15 @@ const COUNTS =
   'sum(output_tokens)::text AS output, sum(cache_read_input_tokens)::text AS "cacheRead", ' +
   'sum(cache_creation_input_tokens)::text AS "cacheWrite", ' +
   'sum(cache_creation_1h_input_tokens)::text AS "cacheWrite1h", ' +
-  'sum(written_off)::text AS "writtenOff"';
+  'sum(written_off)::text AS "writtenOff", sum(fees)::text AS fees, sum(cost)::text AS cost, ' +
+  'sum(costed)::text AS costed';
 
 /** `listPriceOf` of `stored-usage.ts` in SQL. */
 const LIST_PRICE =
   'input_tokens * input_rate + output_tokens * output_rate + ' +
   'cache_read_input_tokens * cache_read_rate + ' +
   '(cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate + ' +
-  'cache_creation_1h_input_tokens * cache_write_1h_rate';
+  'cache_creation_1h_input_tokens * cache_write_1h_rate + fees';
 
 const CHARGED = `sum(${LIST_PRICE} - written_off)`;
 
@@ -175,5 +185,8 @@ function countsOf({
       cacheCreation1hInputTokens: BigInt(cacheWrite1h),
     },
     writtenOff: unitsFromNumeric(row.writtenOff),
+    fees: unitsFromNumeric(row.fees),
+    cost: unitsFromNumeric(row.cost),
+    costed: Number(row.costed),
   };
 }

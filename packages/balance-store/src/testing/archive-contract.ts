@@ -69,7 +69,12 @@ export function archiveContract(part: ContractPart): void {
       assert.equal((await settle(charged)).outcome, 'settled');
       return charged;
     };
-    const charges = [await charge(first), await charge(second), await charge(first)];
+    const pricing = { terms: {}, fees: [{ what: 'web_search_requests', units: 2, perUnit: 9n }] };
+    const charges = [
+      await charge(first),
+      await charge(second, { pricing, cost: 7n }),
+      await charge(first, { cost: 0n }),
+    ];
     const expiresAt = new Date('2200-01-01T00:00:00.000Z');
     await topUp(5n * USD, { source: 'promotional', expiresAt });
     charges.push(

@@ -225,6 +225,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
             cacheCreation1hInputTokens: 456,
           },
           remarks: 'cache_creation: "5m" and 1h, a\\b, do not add up',
+          pricing: {
+            terms: { speed: 'fast "\\ é', above_prompt_tokens: '100000' },
+            fees: [{ what: 'web_search_requests', units: 3, perUnit: 1_000_000_000_001n }],
+          },
+          cost: 17n,
         });
         const balance = USD - charge.amount;
         assert.deepEqual(await settle(charge), {
@@ -264,6 +269,8 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const charge = settlement(keyId);
         const first = await settle(charge);
         assert.deepEqual(await settle(charge), { ...first, outcome: 'replayed' });
+        // The table of costs may have changed since.
+        assert.deepEqual(await settle({ ...charge, cost: 5n }), { ...first, outcome: 'replayed' });
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
@@ -290,6 +297,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           { ...charge, keyId: otherKey },
           { ...charge, upstreamId: 'msg_other' },
           { ...charge, upstreamAccount: 'other' },
+          { ...charge, pricing: { terms: { speed: 'fast' }, fees: [] } },
         ];
         for (const other of others) assert.deepEqual(await settle(other), { outcome: 'conflict' });
         const twins = settlement(keyId);
@@ -297,7 +305,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(atOnce.map(({ outcome }) => outcome).sort(), ['conflict', 'settled']);
         assert.equal((await subject.store.getKey(keyId))?.balance, USD - 2n * charge.amount);
         assert.equal((await subject.store.getKey(otherKey))?.balance, USD);
-        assert.equal((await subject.store.audit()).conflicts, before + 5);
+        assert.equal((await subject.store.audit()).conflicts, before + 6);
       });
 
       // F22

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { KeyLimits } from '../key.js';
+import { sumOfFees } from '../ledger/pricing-text.js';
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { Settlement } from '../store.js';
 
@@ -24,7 +25,10 @@ const NO_USAGE: SettledUsage = {
   cacheCreation1hInputTokens: 0,
 };
 
-/** A settlement with the charge of its usage at its rates, unless `parts` has another amount. */
+/**
+ * A settlement with the charge of its usage at its rates, and its fees, unless `parts` has another
+ * amount.
+ */
 export function settlement(
   keyId: string,
   parts: Partial<Omit<Settlement, 'usage' | 'keyId'>> & {
@@ -35,7 +39,7 @@ export function settlement(
   const rates = parts.rates ?? SAMPLE_RATES;
   return {
     requestId: `req_${randomUUID()}`,
-    amount: chargeOf(usage, rates),
+    amount: chargeOf(usage, rates) + sumOfFees(parts.pricing?.fees),
     model: 'claude-test',
     endpoint: 'messages',
     streamed: false,

@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AuditDifference } from '../audit.js';
+import type { ChargeEntry } from '../ledger-entry.js';
+import { pricingTextOf } from '../ledger/pricing-text.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -34,7 +36,9 @@ export function tamperingContract(part: ContractPart): void {
         cacheWrite1hPerToken: 0n,
       };
       await settle(settlement(first, { usage: { inputTokens: 1 }, rates }));
-      await settle(settlement(second, { usage: { inputTokens: 1 }, rates }));
+      const pricing = { terms: {}, fees: [{ what: 'web_search_requests', units: 1, perUnit: 0n }] };
+      const paid = settlement(second, { usage: { inputTokens: 1 }, rates, pricing, cost: 3n });
+      await settle(paid);
       await store.sealEntries({ all: true });
       const [entry] = await store.listTrail({ accountId, limit: 1 });
       const number = entry?.seq.toString() ?? '';
@@ -56,6 +60,9 @@ export function tamperingContract(part: ContractPart): void {
         [of.usageOfFirst, 'usage', 'input_tokens', 'input_tokens + 1', 'input_tokens - 1'],
         [of.usageOfSecond, 'usage', 'hour', 'hour - 1000', 'hour + 1000'],
         [of.usageOfSecond, 'usage', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
+        [of.usageOfSecond, 'usage', 'fees', "'0.00000000000001'", "'0.00000000000000'"],
+        [of.usageOfSecond, 'usage', 'cost', "'0.00000000000004'", "'0.00000000000003'"],
+        [of.usageOfSecond, 'usage', 'costed', 'costed + 1', 'costed - 1'],
         [of.lot, 'credit_left', 'remaining', "'0.00000000000051'", "'0.00000000000050'"],
         // The charges have used two units of this credit, but they are not subtracted in the row
         // yet, so the original value is still 50.
@@ -79,6 +86,25 @@ export function tamperingContract(part: ContractPart): void {
             [check, keyId, entryId],
           );
         }
+      }
+      const ofEntries = [
+        ['pricing', `'{"terms":{},"fees":[["web_search_requests",1,"5"]]}'`, ['amount', 'usage']],
+        ['pricing', "'no JSON'", []],
+        ['cost', "'0.00000000000009'", ['usage']],
+        ['cost', 'NULL', ['usage']],
+      ] as const;
+      const before = (await subject().store.findEntry(second, paid.requestId)) as ChargeEntry;
+      for (const [column, changed, checks] of ofEntries) {
+        const original = { pricing: pricingTextOf(before.pricing), cost: '0.00000000000003' };
+        const set = (value: string) =>
+          subject().tamper(
+            `UPDATE ledger SET ${column} = ${value} WHERE id = '${paid.requestId}'`,
+            'disabled',
+          );
+        await set(changed);
+        const found = (await newDifferences()).map(({ check }) => check);
+        await set(`'${original[column] ?? ''}'`);
+        assert.deepEqual(found.sort(), [...checks, 'seal'].sort(), `${column} ${changed}`);
       }
       const renumber = (from: bigint, to: bigint) =>
         subject().tamper(

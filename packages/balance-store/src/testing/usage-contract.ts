@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { USAGE_DIMENSIONS } from '../usage.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
 import type { ChargeEntry, SettledRates } from '../ledger-entry.js';
+import { sumOfFees } from '../ledger/pricing-text.js';
 import { chargeOf, settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -42,6 +43,13 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
             endpoint: tokens % 2 === 0 ? 'messages' : 'chat.completions',
             upstreamAccount: ['eu', undefined, 'us'][tokens % 3],
             overdraft: 'none',
+            ...(tokens % 3 === 0 && {
+              pricing: {
+                terms: { speed: 'fast' },
+                fees: [{ what: 'web_search_requests', units: tokens, perUnit: 11n }],
+              },
+            }),
+            ...(tokens % 4 > 0 && { cost: BigInt(tokens) * 13n }),
             usage: {
               inputTokens: tokens,
               outputTokens: 1,
@@ -387,8 +395,13 @@ function sumsOf(
         cacheCreationInputTokens: sum(({ usage }) => usage.cacheCreationInputTokens),
         cacheCreation1hInputTokens: sum(({ usage }) => usage.cacheCreation1hInputTokens),
       },
-      listPrice: sum(({ usage, rates }) => chargeOf(usage, rates)),
+      listPrice: sum(
+        ({ usage, rates, pricing }) => chargeOf(usage, rates) + sumOfFees(pricing?.fees),
+      ),
       writtenOff: sum(({ writtenOff }) => writtenOff),
+      fees: sum(({ pricing }) => sumOfFees(pricing?.fees)),
+      cost: sum(({ cost }) => cost ?? 0n),
+      costed: all.filter(({ cost }) => cost !== undefined).length,
     };
   });
 }

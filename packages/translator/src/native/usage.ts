@@ -9,6 +9,7 @@ import { isJsonObject, type JsonObject, objectOf, stringOf } from '../wire/raw-j
 import {
   isTokenCount,
   readUsage,
+  type ModelRun,
   type ModelUsage,
   type UncountedUsage,
   type Usage,
@@ -16,12 +17,14 @@ import {
   type UsageRemark,
 } from '../wire/usage.js';
 
+/** Of the model that goes on if another one declines. */
+const FALLBACK = 'fallback_message';
 /**
  * The kinds of iterations that the message's counts include. Those of one message may be of several
  * models: if a model declines, a fallback goes on.
  * https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
  */
-const COUNTED: readonly unknown[] = ['message', 'fallback_message'];
+const COUNTED: readonly unknown[] = ['message', FALLBACK];
 /**
  * A compaction runs on the message's own model, so its tokens are added to the message's counts.
  */
@@ -71,6 +74,7 @@ export function readNativeUsage(native: unknown): UsageReading {
     reading.usage,
   );
   const byModel = [...divided.byModel, ...sumsByModel(added)];
+  const hasFallback = parts.some(({ type }) => type === FALLBACK);
   for (const iteration of divided.beside) {
     const counts = divided.isExact ? countsOf(iteration) : undefined;
     const found = divided.isExact ? 'not in' : 'perhaps in';
@@ -78,7 +82,11 @@ export function readNativeUsage(native: unknown): UsageReading {
       detail: 'iterations',
       message: `${kindOf(iteration)}: another model, ${found} the message's counts`,
     });
-    uncounted.push(uncountedOf(iteration, counts));
+    const isDeclined = iteration['type'] === 'message' && hasFallback;
+    uncounted.push({
+      ...uncountedOf(iteration, counts),
+      ...(isDeclined ? { isDeclined } : {}),
+    });
   }
   for (const iteration of unknown) {
     const message = `${kindOf(iteration)}: unknown kind, ${place} the message's counts`;
@@ -86,13 +94,35 @@ export function readNativeUsage(native: unknown): UsageReading {
     if (place === 'in') continue;
     uncounted.push(uncountedOf(iteration, place === 'not in' ? countsOf(iteration) : undefined));
   }
+  const beside = new Set(divided.beside);
+  const runs = runsOf(
+    parts.filter(
+      (part) =>
+        !beside.has(part) &&
+        (COUNTED.includes(part['type']) ||
+          added.includes(part) ||
+          (place === 'in' && unknown.includes(part))),
+    ),
+    usage,
+  );
   return {
+    ...reading,
     outcome: 'read',
     usage,
+    ...(runs === undefined ? {} : { runs }),
     ...(remarks.length === 0 ? {} : { remarks }),
     ...(byModel.length === 0 ? {} : { byModel }),
     ...(uncounted.length === 0 ? {} : { uncounted }),
   };
+}
+
+/** The runs of iterations, if there are several and they add up to `total`. */
+function runsOf(iterations: readonly JsonObject[], total: Usage): ModelRun[] | undefined {
+  if (iterations.length < 2 || !addsUpTo(total, iterations)) return undefined;
+  return iterations.flatMap((iteration) => {
+    const usage = countsOf(iteration);
+    return usage === undefined || isEmpty(usage) ? [] : [{ model: modelOf(iteration), usage }];
+  });
 }
 
 interface Division {

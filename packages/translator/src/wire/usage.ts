@@ -36,6 +36,15 @@ export type UsageReading =
       readonly byModel?: readonly ModelUsage[];
       /** Tokens that `usage` does not include. Absent when there are none. */
       readonly uncounted?: readonly UncountedUsage[];
+      /**
+       * The single model runs of which `usage` and `byModel` are sums. Absent when there are not
+       * several, or when they do not add up.
+       */
+      readonly runs?: readonly ModelRun[];
+      /** How the upstream ran the request, if not in the usual way. */
+      readonly circumstances?: UsageCircumstances;
+      /** Uses of the upstream's own tools, by what it counts, above 0. */
+      readonly serverToolUse?: Readonly<Record<string, number>>;
     }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
@@ -55,6 +64,19 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
+/** One run of a model, by the name that the upstream gives it, if it names one. */
+export interface ModelRun {
+  readonly model: string | undefined;
+  readonly usage: Usage;
+}
+
+/** Values by which the upstream may choose among its prices. The usual ones are left out. */
+export interface UsageCircumstances {
+  readonly speed?: string;
+  readonly serviceTier?: string;
+  readonly inferenceGeo?: string;
+}
+
 /** Work of the upstream that the counts of the message leave out. */
 export interface UncountedUsage {
   /** Its `type` in `iterations`, at most 50 characters of `[a-z0-9_]`. */
@@ -63,6 +85,8 @@ export interface UncountedUsage {
   readonly model: string | undefined;
   /** Absent when its counts cannot be read, or when the message's counts may include it. */
   readonly usage: Usage | undefined;
+  /** Present if the model declined, and another one went on. */
+  readonly isDeclined?: true;
 }
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -124,7 +148,36 @@ export function readUsage(native: unknown): UsageReading {
     cacheCreation1hInputTokens: Math.min(oneHour, cacheCreationInputTokens),
     thinkingTokens,
   };
-  return { outcome: 'read', usage, ...(remarks[0] && { remarks }) };
+  const circumstances = readCircumstances(native);
+  const serverToolUse = readServerToolUse(native['server_tool_use']);
+  return {
+    outcome: 'read',
+    usage,
+    ...(remarks[0] && { remarks }),
+    ...(circumstances && { circumstances }),
+    ...(serverToolUse && { serverToolUse }),
+  };
+}
+
+/** Names of the upstream, which become part of ledgers and documents. */
+const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
+
+function readCircumstances(native: JsonObject): UsageCircumstances | undefined {
+  let found: Record<string, string> | undefined;
+  for (const [name, member, ...usual] of CIRCUMSTANCES) {
+    const value = native[name];
+    if (typeof value !== 'string' || usual.includes(value as never) || !NAME.test(value)) continue;
+    found = { ...found, [member]: value };
+  }
+  return found;
+}
+
+function readServerToolUse(counts: unknown): Readonly<Record<string, number>> | undefined {
+  let found: Record<string, number> | undefined;
+  for (const [name, count] of Object.entries(objectOf(counts))) {
+    if (isTokenCount(count) && count > 0 && NAME.test(name)) found = { ...found, [name]: count };
+  }
+  return found;
 }
 
 /** Members with which the upstream bills the same tokens at another price, and the usual values. */
@@ -132,6 +185,12 @@ const PRICED_APART = [
   ['inference_geo', 'global', 'not_available'],
   ['speed', 'standard'],
 ] as const;
+
+const CIRCUMSTANCES = [
+  ['inference_geo', 'inferenceGeo', 'global', 'not_available'],
+  ['speed', 'speed', 'standard'],
+  ['service_tier', 'serviceTier', 'standard'],
+] as const satisfies readonly (readonly [string, keyof UsageCircumstances, ...string[]])[];
 
 interface Lifetimes {
   readonly oneHour: number;

@@ -57,6 +57,7 @@ export async function readFacts(
       model: sum.model ?? '',
       requests: sum.requests,
       lines: linesOf(sum),
+      ...(sum.fees === 0n ? {} : { fees_usd: formatUsd(sum.fees) }),
       written_off_usd: formatUsd(sum.writtenOff),
       amount_usd: formatUsd(sum.writtenOff - sum.listPrice),
     })),
@@ -118,7 +119,7 @@ function linesOf({ usage, rates }: UsageSum) {
   return tokenLines(usage, rates);
 }
 
-/** The lines add up to the list price of the charge. */
+/** With its fees, the lines add up to the list price of the charge. */
 export function chargeLines({ usage, rates }: ChargeEntry) {
   return tokenLines(
     {

@@ -95,10 +95,23 @@ function linesOfCharge(charge: StatementFacts['charges'][number]): readonly Stat
     rate_usd_per_million: line.rate_usd_per_million,
     amount_usd: negated(line.amount_usd),
   }));
-  if (charge.written_off_usd === '0') return tokens;
+  const lines: StatementLine[] =
+    charge.fees_usd === undefined
+      ? tokens
+      : [
+          ...tokens,
+          {
+            line: 'charge',
+            date: charge.day,
+            description: `${charge.model}: fees`,
+            text: `${charge.model}: fees`,
+            amount_usd: negated(charge.fees_usd),
+          },
+        ];
+  if (charge.written_off_usd === '0') return lines;
   const description = `${charge.model}: beyond the balance or a cap`;
   return [
-    ...tokens,
+    ...lines,
     {
       line: 'not charged',
       date: charge.day,

@@ -8,8 +8,8 @@
  * a request. https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
  */
 
-import { MAX_TOKENS, worstCaseCharge } from '@gateway/billing';
-import type { ModelPrice } from '@gateway/billing';
+import { MAX_TOKENS, highestRates, worstCaseCharge } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
 import { TOOL_FAMILIES, familyOf } from './shared-account-rules.js';
 import type { Path, Place } from './shared-account-rules.js';
 
@@ -46,6 +46,12 @@ export interface ChargeFindings {
   readonly turns: number;
   /** The largest `max_tokens` that a fallback has of its own; 0 if none has. */
   readonly fallbackTokens: number;
+  /** Whether a member of the request chooses the speed. */
+  readonly hasSpeed: boolean;
+  /** The most searches of the web. */
+  readonly searches: number;
+  /** Path of a tool that does not limit them. */
+  readonly unlimitedSearchPath: string | undefined;
   /** Path of a member that makes the charge unbounded. */
   readonly unboundedPath: string | undefined;
 }
@@ -77,13 +83,33 @@ export function chargeBoundOf(
     request.bytes + PREAMBLE_TOKENS + images * IMAGE_TOKENS + builtInTools * BUILT_IN_TOOL_TOKENS;
   const isUncounted = findings.hasUncountedDocument || turns > 1;
   const promptTokens = isUncounted ? contextWindow : Math.min(contextWindow, counted);
-  return worstCaseCharge(
-    {
-      promptTokens: Math.min(MAX_TOKENS, turns * promptTokens),
-      outputTokens: Math.min(MAX_TOKENS, turns * maxTokens),
-    },
-    price.rates,
+  const ceiling = {
+    promptTokens: Math.min(MAX_TOKENS, turns * promptTokens),
+    outputTokens: Math.min(MAX_TOKENS, turns * maxTokens),
+  };
+  // The operator's settings at the provider may choose a region or a tier, but not a speed.
+  const rates = highestRates(
+    price,
+    ceiling.promptTokens,
+    ({ speed }) => speed === undefined || findings.hasSpeed,
   );
+  return worstCaseCharge(ceiling, rates);
+}
+
+/** The most that a request's fees can be, in units of 10^-14 USD. */
+export function feeBoundOf(
+  { searches, unlimitedSearchPath }: ChargeFindings,
+  fees: Fees,
+): { readonly amount: bigint; readonly unboundedPath: string | undefined } {
+  const fee = fees.get('web_search_requests') ?? 0n;
+  if (fee === 0n) return { amount: 0n, unboundedPath: undefined };
+  return { amount: BigInt(searches) * fee, unboundedPath: unlimitedSearchPath };
+}
+
+interface OpenTool {
+  isServer: boolean;
+  isSearch: boolean;
+  maxUses: number | undefined;
 }
 
 /** Collects {@link ChargeFindings} while a request is scanned. */
@@ -98,8 +124,11 @@ export class ChargeFindingsCollector {
   #serverTurns = 0;
   #fallbackTokens = 0;
   #unboundedPath: string | undefined;
+  #hasSpeed = false;
+  #searches = 0;
+  #unlimitedSearchPath: string | undefined;
   /** Tool definitions that are being scanned, by their depth, because one may contain another. */
-  readonly #openTools = new Map<number, { isServer: boolean; maxUses: number | undefined }>();
+  readonly #openTools = new Map<number, OpenTool>();
 
   onType(type: string, { of, path }: Place): void {
     if (of === 'tool') this.#onToolType(type, path);
@@ -126,6 +155,7 @@ export class ChargeFindingsCollector {
     // An advisor is another model, and the request does not limit what it reads and writes.
     if (family === 'advisor') this.#unboundedPath ??= path.join('.');
     if (TOOL_FAMILIES.get(family)?.runs !== 'client') this.#openTool(path).isServer = true;
+    if (family === 'web_search') this.#openTool(path).isSearch = true;
   }
 
   onMaxUses(uses: unknown, path: Path): void {
@@ -140,6 +170,12 @@ export class ChargeFindingsCollector {
     if (tool === undefined) return;
     this.#openTools.delete(path.length);
     if (tool.isServer) this.#serverTurns += tool.maxUses ?? Infinity;
+    if (!tool.isSearch) return;
+    if (tool.maxUses !== undefined && tool.maxUses < MAX_TOKENS) {
+      this.#searches = Math.min(MAX_TOKENS, this.#searches + Math.ceil(tool.maxUses));
+    } else {
+      this.#unlimitedSearchPath ??= path.join('.');
+    }
   }
 
   /**
@@ -150,15 +186,23 @@ export class ChargeFindingsCollector {
     this.#serverTurns = Infinity;
   }
 
+  onSpeed(): void {
+    this.#hasSpeed = true;
+  }
+
   onFallbackTokens(tokens: unknown): void {
     if (typeof tokens !== 'number') return;
     this.#fallbackTokens = Math.max(this.#fallbackTokens, Math.ceil(tokens));
   }
 
   /** @param path - of a member of the definition */
-  #openTool(path: Path): { isServer: boolean; maxUses: number | undefined } {
+  #openTool(path: Path): OpenTool {
     const depth = path.length - 1;
-    const tool = this.#openTools.get(depth) ?? { isServer: false, maxUses: undefined };
+    const tool = this.#openTools.get(depth) ?? {
+      isServer: false,
+      isSearch: false,
+      maxUses: undefined,
+    };
     this.#openTools.set(depth, tool);
     return tool;
   }
@@ -170,6 +214,9 @@ export class ChargeFindingsCollector {
       builtInTools: this.#builtInTools,
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
       fallbackTokens: this.#fallbackTokens,
+      hasSpeed: this.#hasSpeed,
+      searches: this.#searches,
+      unlimitedSearchPath: this.#unlimitedSearchPath,
       unboundedPath: this.#unboundedPath,
     };
   }

@@ -97,7 +97,8 @@ export class NativeBodyScan {
   }
 
   #shapeOfBody(everything: JsonShape): JsonShape {
-    const fallbacks = this.#shapeOfFallbacks(everything);
+    const speed = this.#shapeOfSpeed();
+    const fallbacks = this.#shapeOfFallbacks(everything, speed);
     const stopSequences = this.#shapeOfStopSequences();
     const mcpServers = this.#shapeOfServers(everything);
     /** `tool_choice` has rules of its own; only models are looked for. */
@@ -118,6 +119,8 @@ export class NativeBodyScan {
             return stopSequences;
           case 'mcp_servers':
             return mcpServers;
+          case 'speed':
+            return speed;
           default:
             return everything.member?.(name);
         }
@@ -166,7 +169,15 @@ export class NativeBodyScan {
     };
   }
 
-  #shapeOfFallbacks(everything: JsonShape): JsonShape {
+  #shapeOfSpeed(): JsonShape {
+    return {
+      onValue: (span) => {
+        if (this.#isGiven(span)) this.#collector.onSpeed();
+      },
+    };
+  }
+
+  #shapeOfFallbacks(everything: JsonShape, speed: JsonShape): JsonShape {
     const maxTokens: JsonShape = {
       onValue: (span) => {
         this.#collector.onFallbackTokens(this.#read(span));
@@ -176,7 +187,10 @@ export class NativeBodyScan {
       ...everything,
       item: {
         ...everything,
-        member: (name) => (name === 'max_tokens' ? maxTokens : everything.member?.(name)),
+        member(name) {
+          if (name === 'speed') return speed;
+          return name === 'max_tokens' ? maxTokens : everything.member?.(name);
+        },
         // An entry that is only the id of a model.
         onValue: (span, path) => {
           if (this.#isText(span)) this.#nameModel(span, path);

@@ -4,7 +4,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { ModelPrice } from '@gateway/billing';
+import type { Fees, ModelPrice } from '@gateway/billing';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { ChatConfig, Config } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
@@ -12,7 +12,7 @@ import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
-import { chargeBoundOf } from './charge-bound.js';
+import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
@@ -27,6 +27,7 @@ import type { TranslatedFormat, TranslationContext } from './translations.js';
 
 export interface PreparationRules {
   readonly models: readonly ModelPrice[];
+  readonly fees: Fees;
   readonly allow: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['overdraft'];
   readonly chat: ChatConfig;
@@ -113,9 +114,14 @@ class Preparer {
   readonly #inspectCount: InspectNative;
   readonly #scanForCharge = createChargeScan();
   readonly #prices = new Map<string, ModelPrice>();
+  readonly #fees: Fees;
   readonly #collectGarbage: () => void;
 
-  constructor({ models, allow, overdraft, chat }: PreparationRules, collectGarbage: () => void) {
+  constructor(
+    { models, fees, allow, overdraft, chat }: PreparationRules,
+    collectGarbage: () => void,
+  ) {
+    this.#fees = fees;
     this.#overdraft = overdraft;
     this.#features = translatorFeatures(chat, allow);
     this.#inspectMessage = createNativeInspector({ allow, kind: 'message' });
@@ -192,14 +198,17 @@ class Preparer {
     if (this.#overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
     }
+    const fee = feeBoundOf(findings, this.#fees);
     const unboundedPath =
-      findings.unboundedPath ?? models.find((named) => named.model === undefined)?.path;
+      findings.unboundedPath ??
+      fee.unboundedPath ??
+      models.find((named) => named.model === undefined)?.path;
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const boundWith = (tokens: number | undefined): bigint =>
       priced.found.reduce((sum, each) => {
         const request = { bytes: body.length, maxTokens: tokens };
         return sum + this.#boundOf(job, each, request, findings);
-      }, 0n);
+      }, fee.amount);
     // A fallback with a limit of its own would keep it.
     const mayLower = job.lowersLimit === true && findings.fallbackTokens === 0;
     const stated = mayLower ? statedLimit(body) : undefined;
@@ -255,8 +264,10 @@ class Preparer {
     const scanned = this.#scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, limit: written } = scanned;
+    const fee = feeBoundOf(findings, this.#fees);
+    if (fee.unboundedPath !== undefined) return refuse(unbounded(fee.unboundedPath));
     const boundWith = (maxTokens: number): bigint =>
-      this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+      fee.amount + this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
     const limit = {
       ...written,
       ...linear(boundWith),

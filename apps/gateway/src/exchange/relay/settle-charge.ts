@@ -2,8 +2,8 @@
 
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Settlement, SettleOutcome } from '@gateway/balance-store';
-import { chargeOf, UNBILLED_RATES } from '@gateway/billing';
-import type { ModelPrice, PriceTable } from '@gateway/billing';
+import { isUnbilled } from '@gateway/billing';
+import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading } from '@gateway/translator';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat } from '../../http/response-format.js';
@@ -17,6 +17,8 @@ import type {
 } from '../../observe/exchange-report.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';
 import type { ExchangeParts } from '../exchange-parts.js';
+import { costOf, findPrice, priceUsage } from './price-usage.js';
+import type { PricedUsage, UsageToPrice } from './price-usage.js';
 
 export type SettledResponse =
   | ({ readonly outcome: 'charged' } & Charge)
@@ -35,7 +37,7 @@ interface ChargedExchange {
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
-export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft'>;
+export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft' | 'costs'>;
 
 interface FinishedResponse {
   readonly usage: UsageReading;
@@ -67,31 +69,73 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
   const { uncounted = [] } = reading;
-  const remarks = [...(reading.remarks ?? []), ...remarkOn(exchange.unknownMembers)];
-  const { usage, foreign } = divideByPrice(reading, response.model, exchange);
+  const { usage: whole, foreign } = divideByPrice(reading, response.model, exchange);
   const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
-  const { price } = exchange;
-  const unbilled = unbilledReason(response, exchange, foreign.length + uncounted.length);
+  const { price, prices } = exchange;
+  const end = endOf(response, foreign.length + uncounted.length);
+  const own = { usage: whole, price, end, serverToolUse: reading.serverToolUse ?? {} };
+  const [message, ...bands] = priceUsage(own, prices, reading);
+  /** The first charge of a part has the cost of the whole part, the others have none. */
+  const costsOf = (part: UsageToPrice): readonly [bigint | undefined, 0n | undefined] => {
+    const cost = costOf(part, settling.costs, reading);
+    return [cost, cost === undefined ? undefined : 0n];
+  };
+  const [cost, costOfBand] = costsOf(own);
+  const remarks = remarksOf(reading, exchange, message);
+  let parts = foreign.length + uncounted.length + 1;
+  const nextId = (): string => `${exchange.requestId}.${String((parts += 1))}`;
   const settlements = [
     {
       requestId: exchange.requestId,
-      price: unbilled === undefined ? price : { id: price.id, rates: UNBILLED_RATES },
-      usage,
-      remarks: textOf(remarks, unbilled, response.delivery),
+      price,
+      priced: message,
+      cost,
+      remarks: textOf(remarks, isUnbilled(end, whole, prices) ? end : undefined, response.delivery),
     },
-    ...priced,
-  ].map(({ price: { id, rates }, ...part }): Settlement => ({
-    ...part,
-    keyId: exchange.keyId,
-    amount: chargeOf(part.usage, rates),
-    overdraft: settling.overdraft,
-    model: id,
-    rates,
-    endpoint: exchange.format.dialect,
-    streamed: response.streamed,
-    upstreamId: response.messageId,
-    upstreamAccount: exchange.call.account,
-  }));
+    ...bands.map((band) => ({
+      requestId: nextId(),
+      price,
+      priced: band,
+      cost: costOfBand,
+      remarks: ANOTHER_BAND,
+    })),
+    ...priced.flatMap((part) => {
+      const isFree = isUnbilled(part.end, part.usage, prices);
+      const work = `iterations: ${part.kind}`;
+      const toPrice = { ...part, serverToolUse: {} };
+      const [first, ...others] = priceUsage(toPrice, prices, reading);
+      const [partCost, otherCost] = costsOf(toPrice);
+      const text = isFree ? `declined_not_billed; ${work}` : work;
+      return [
+        { ...part, priced: first, cost: partCost, remarks: text },
+        ...others.map((band) => ({
+          ...part,
+          requestId: nextId(),
+          priced: band,
+          cost: otherCost,
+          remarks: work,
+        })),
+      ];
+    }),
+  ].map(({ requestId, price: { id }, priced: charged, cost: paid, remarks: text }): Settlement => {
+    const { usage, amount, rates, pricing } = charged;
+    return {
+      requestId,
+      usage,
+      amount,
+      rates,
+      ...(pricing === undefined ? {} : { pricing }),
+      ...(paid === undefined ? {} : { cost: paid }),
+      remarks: text,
+      keyId: exchange.keyId,
+      overdraft: settling.overdraft,
+      model: id,
+      endpoint: exchange.format.dialect,
+      streamed: response.streamed,
+      upstreamId: response.messageId,
+      upstreamAccount: exchange.call.account,
+    };
+  });
   let settled: readonly Settled[];
   try {
     // Settled in the same event-loop tick, so the parts usually share a transaction.
@@ -102,7 +146,7 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
   let [charge, writtenOff, balance] = [0n, 0n, 0n];
-  const parts: ChargedPart[] = [];
+  const chargedParts: ChargedPart[] = [];
   let setAside = unpriced.length;
   for (const [index, { settlement, outcome }] of settled.entries()) {
     if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
@@ -117,12 +161,22 @@ export async function settleCharge(
       charge: settlement.amount - outcome.writtenOff,
       writtenOff: outcome.writtenOff,
     };
-    if (index > 0) parts.push({ ...settlement, ...charged });
+    if (index > 0) chargedParts.push({ ...settlement, ...charged });
     charge += charged.charge;
     writtenOff += charged.writtenOff;
     balance = outcome.balance;
   }
-  return { outcome: 'charged', usage, charge, writtenOff, balance, parts, remarks, setAside };
+  return {
+    outcome: 'charged',
+    usage: message.usage,
+    pricing: message.pricing,
+    charge,
+    writtenOff,
+    balance,
+    parts: chargedParts,
+    remarks,
+    setAside,
+  };
 }
 
 interface Settled {
@@ -137,9 +191,10 @@ async function settle(settlement: Settlement, { store }: SettleParts): Promise<S
 
 interface PricedPart {
   readonly requestId: string;
-  readonly price: Pick<ModelPrice, 'id' | 'rates'>;
+  readonly price: ModelPrice;
   readonly usage: Usage;
-  readonly remarks: string;
+  readonly kind: string;
+  readonly end: AttemptEnd;
 }
 
 interface UnpricedPart extends ChargedExchange {
@@ -168,11 +223,6 @@ function divideByPrice(
   });
   const usage = foreign.reduce((rest, part) => without(rest, part.usage), all);
   return { usage, foreign: foreign.map((part) => ({ ...part, kind: 'message' })) };
-}
-
-/** Responses name a model with the date of its version, which the price table may leave out. */
-function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
-  return prices.find(model) ?? prices.find(model.replace(/-\d{8}$/, ''));
 }
 
 /** Details may be missing in the part, so the rest of a detail may be larger than its count. */
@@ -204,18 +254,33 @@ function priceParts(
 ): { readonly priced: readonly PricedPart[]; readonly unpriced: readonly UnpricedPart[] } {
   const priced: PricedPart[] = [];
   const unpriced: UnpricedPart[] = [];
-  for (const [index, { kind, model, usage }] of uncounted.entries()) {
+  for (const [index, { kind, model, usage, isDeclined }] of uncounted.entries()) {
     // The message itself is part 1, so the numbers begin at 2. The id is the same at every attempt.
     const requestId = `${exchange.requestId}.${String(index + 2)}`;
     const price = model === undefined ? exchange.price : findPrice(exchange.prices, model);
     if (price !== undefined && usage !== undefined) {
-      priced.push({ requestId, price, usage, remarks: `iterations: ${kind}` });
+      const end: AttemptEnd = { kind: isDeclined === true ? 'declined' : 'answered' };
+      priced.push({ requestId, price, usage, kind, end });
     } else {
       const reason = `usage of ${kind} by ${model ?? 'the same model'} cannot be priced: ${JSON.stringify(usage ?? 'counts unknown')}`;
       unpriced.push({ ...exchange, requestId, reason });
     }
   }
   return { priced, unpriced };
+}
+
+/** Begins the remarks of a charge for the model runs of one message in another band. */
+const ANOTHER_BAND = 'iterations: another band of prompt length';
+
+/** Without those about circumstances that have a price of their own, which the entry records. */
+function remarksOf(
+  reading: ReadUsage,
+  { unknownMembers }: ChargedExchange,
+  { pricing }: PricedUsage,
+): readonly ChargeRemark[] {
+  const isPriced = ({ detail }: ChargeRemark): boolean => pricing?.terms[detail] !== undefined;
+  const remarks = (reading.remarks ?? []).filter((remark) => !isPriced(remark));
+  return [...remarks, ...remarkOn(unknownMembers)];
 }
 
 /** How the API writes names of members. Others are not repeated: the client chose them. */
@@ -234,28 +299,22 @@ function remarkOn(unknownMembers: readonly string[]): readonly ChargeRemark[] {
 
 function textOf(
   remarks: readonly ChargeRemark[],
-  unbilled: string | undefined,
+  unbilled: AttemptEnd | undefined,
   delivery: Delivery | undefined,
 ): string | undefined {
   const texts = remarks.map(({ detail, message }) => `${detail}: ${message}`);
-  if (unbilled !== undefined) texts.unshift(unbilled);
+  if (unbilled?.kind === 'refused') texts.unshift(`refusal_not_billed: ${unbilled.category}`);
   if (delivery !== undefined) texts.unshift(deliveryRemark(delivery));
   return texts.length === 0 ? undefined : texts.join('; ');
 }
 
 /**
- * Why a response costs nothing: the provider does not bill a refusal before any output, if its
- * category is one of the table's. If other work than the message's own was done, it is charged as
- * usual. See docs/decisions/0058.
+ * The provider does not bill a refusal before any output, if its category is one of the table's. If
+ * other work than the message's own was done, it is charged as usual. See docs/decisions/0058.
  */
-function unbilledReason(
-  { emptyRefusal }: FinishedResponse,
-  { prices }: ChargedExchange,
-  otherParts: number,
-): string | undefined {
-  if (emptyRefusal === undefined || otherParts > 0) return undefined;
-  if (!prices.unbilledRefusals.has(emptyRefusal)) return undefined;
-  return `refusal_not_billed: ${emptyRefusal}`;
+function endOf({ emptyRefusal }: FinishedResponse, otherParts: number): AttemptEnd {
+  if (emptyRefusal === undefined || otherParts > 0) return { kind: 'answered' };
+  return { kind: 'refused', category: emptyRefusal };
 }
 
 /**

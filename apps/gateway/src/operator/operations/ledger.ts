@@ -29,7 +29,7 @@ import {
   eventView,
   holdView,
   trailView,
-  usageSumView,
+  costedUsageSumView,
 } from '../../endpoints/views.js';
 import { MOST_OF_ONE_ID, findCharge, severalText } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
@@ -164,7 +164,7 @@ export const ledgerOperations = {
         ({ from, until = endOfThisHour() }) => isInOrder({ from, until }),
         MUST_BE_AFTER_FROM,
       ),
-    output: schema.usageSums,
+    output: schema.costedUsageSums,
     async run(input, { store }) {
       const { sort, top, until = endOfThisHour() } = input;
       const sums = await readSums(store, {
@@ -180,7 +180,7 @@ export const ledgerOperations = {
       });
       return {
         ...list(
-          sums.map((sum) => usageSumView(sum, input.by)),
+          sums.map((sum) => costedUsageSumView(sum, input.by)),
           undefined,
         ),
         from: input.from.toISOString(),

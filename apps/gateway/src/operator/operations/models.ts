@@ -5,7 +5,7 @@ import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import { OperationError, conflict } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
-import { ratesView } from '../../endpoints/views.js';
+import { ratesView, specialPricesView } from '../../endpoints/views.js';
 import type { UpstreamModel } from '../../upstream/upstream-models.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -28,6 +28,7 @@ export const modelOperations = {
             rate_in: price.rateIn,
             rate_out: price.rateOut,
             rates: ratesView(price.rates),
+            ...specialPricesView(price, prices.fees),
             next_change: nextChangeOf(price, prices, now()) ?? null,
             is_deprecated: isDeprecated(price, now()),
             retires_at: price.retiresAt ?? null,
@@ -85,12 +86,14 @@ function idOf({ id }: ModelPrice): string {
 
 /** The next scheduled change of one model's rates. Rates of other models may change before it. */
 function nextChangeOf(price: ModelPrice, prices: OperationContext['prices'], nowMs: number) {
-  const before = JSON.stringify(ratesView(price.rates));
+  const textOf = (of: ModelPrice, table: PriceTable): string =>
+    JSON.stringify([ratesView(of.rates), specialPricesView(of, table.fees)]);
+  const before = textOf(price, prices);
   for (let at = prices.nextChange(nowMs); at !== Infinity; at = prices.nextChange(at)) {
-    const changed = prices.at(at).find(price.id);
-    const rates = changed === undefined ? undefined : ratesView(changed.rates);
-    if (rates !== undefined && JSON.stringify(rates) !== before) {
-      return { effective_from: new Date(at).toISOString(), rates };
+    const table = prices.at(at);
+    const changed = table.find(price.id);
+    if (changed !== undefined && textOf(changed, table) !== before) {
+      return { effective_from: new Date(at).toISOString(), rates: ratesView(changed.rates) };
     }
   }
   return undefined;

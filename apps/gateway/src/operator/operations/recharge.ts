@@ -5,7 +5,9 @@
 
 import { z } from 'zod';
 import type { BalanceStore, LedgerEntry, SettledUsage } from '@gateway/balance-store';
-import { chargeOf, formatUsd, usageProblem } from '@gateway/billing';
+import { formatUsd, itemizeCharge, usageProblem } from '@gateway/billing';
+import type { PricedAttempt } from '@gateway/billing';
+import { settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
 import type { OperationContext } from './operation.js';
@@ -37,6 +39,17 @@ export const lostCharge = z.strictObject({
   streamed: z.boolean().default(false),
   /** The upstream account that answered, if there are several. */
   upstream_account: line.min(1).max(100).optional(),
+  /** As the gateway's log has it. Absent: tokens at the usual rates, without fees. */
+  pricing: z
+    .object({
+      terms: z.object({
+        speed: line.max(40).optional(),
+        service_tier: line.max(40).optional(),
+        inference_geo: line.max(40).optional(),
+      }),
+      fees: z.array(z.object({ what: line.max(40), units: count })).max(20),
+    })
+    .optional(),
   /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
@@ -124,9 +137,11 @@ async function book(
       problem: 'key_id: the ledger has no such key; it may have been created after the backup',
     };
   }
-  const price = prices.at(lost.at?.getTime() ?? Date.now()).find(lost.model);
+  const table = prices.at(lost.at?.getTime() ?? Date.now());
+  const price = table.find(lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
-  const amount = chargeOf(usage, price.rates);
+  const charge = itemizeCharge(attemptOf(lost, usage), price, table.fees);
+  const amount = charge.total;
   const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
   if (recorded !== amount) {
     return {
@@ -144,7 +159,8 @@ async function book(
       overdraft,
       model: price.id,
       usage,
-      rates: price.rates,
+      rates: charge.rates,
+      pricing: settledPricingOf(charge),
       endpoint: lost.endpoint,
       streamed: lost.streamed,
       upstreamId: undefined,
@@ -181,6 +197,17 @@ function usageOf(lost: LostCharge): SettledUsage {
     cacheReadInputTokens: lost.cache_read_input_tokens,
     cacheCreationInputTokens: lost.cache_creation_input_tokens,
     cacheCreation1hInputTokens: lost.cache_creation_1h_input_tokens,
+  };
+}
+
+function attemptOf({ pricing }: LostCharge, usage: SettledUsage): PricedAttempt {
+  const { speed, service_tier, inference_geo } = pricing?.terms ?? {};
+  return {
+    usage,
+    circumstances: { speed, serviceTier: service_tier, inferenceGeo: inference_geo },
+    serverToolUse: Object.fromEntries(
+      (pricing?.fees ?? []).map(({ what, units }) => [what, units]),
+    ),
   };
 }
 

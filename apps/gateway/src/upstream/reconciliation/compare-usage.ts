@@ -42,6 +42,15 @@ export interface UsageComparison {
  */
 export const WRITTEN_OFF = 'written_off';
 
+/** The provider's word for what the fees of the ledger are for. It bills them without a model. */
+const SEARCHES = 'web_search';
+
+/**
+ * If all charges have a cost, the bill is compared with the costs, day by day: what customers pay
+ * is another matter. Costs of tokens and of searches are one figure then.
+ */
+const COST = 'cost';
+
 export interface ComparedSources {
   readonly usage: readonly ReportedUsage[];
   readonly costs: readonly ReportedCost[];
@@ -77,15 +86,25 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
   for (const { day, model, tokens } of usage) {
     for (const item of TOKEN_CLASSES) add(day, model, item, { providerTokens: tokens[item] });
   }
-  for (const { day, model, item, amount } of costs) add(day, model, item, { providerCost: amount });
-  for (const { start, model = '', rates, usage: sums, writtenOff } of ledger) {
+  const hasCosts = ledger.length > 0 && ledger.every((sum) => sum.costed === sum.requests);
+  for (const { day, model, item, amount } of costs) {
+    const place = hasCosts ? ([day, null, COST] as const) : ([day, model, item] as const);
+    add(...place, { providerCost: amount });
+  }
+  for (const { start, model = '', rates, usage: sums, cost, fees, writtenOff } of ledger) {
     const day = start?.toISOString().slice(0, 10) ?? '';
     const isUnbilled = rates !== undefined && Object.values(rates).every((rate) => rate === 0n);
     for (const [item, tokens] of Object.entries(classesOf(sums))) {
       const price = rates === undefined ? 0n : RATE_OF[item as TokenClass](rates);
       if (isUnbilled) add(day, model, item, { unbilledTokens: tokens });
-      else add(day, model, item, { ledgerTokens: tokens, ledgerCost: tokens * price });
+      else
+        add(day, model, item, { ledgerTokens: tokens, ledgerCost: hasCosts ? 0n : tokens * price });
     }
+    if (hasCosts) {
+      add(day, null, COST, { ledgerCost: cost });
+      continue;
+    }
+    if (fees > 0n) add(day, null, SEARCHES, { ledgerCost: fees });
     if (writtenOff > 0n) add(day, model, WRITTEN_OFF, { ledgerCost: -writtenOff });
   }
 

@@ -17,8 +17,13 @@ export interface SumFigures {
   /** In the order of the columns, as they are stored. */
   readonly rates: readonly string[];
   readonly writtenOff: bigint;
+  readonly fees: bigint;
+  readonly cost: bigint;
+  readonly costed: number;
 }
 
+// Before the statements, which are made of them.
+const AMOUNTS = ['writtenOff', 'fees', 'cost'] as const satisfies readonly (keyof SumFigures)[];
 const STATEMENTS = { usage_hour: statementsOf('usage_hour'), usage_day: statementsOf('usage_day') };
 
 /** @param primary - The values of the primary key. */
@@ -26,16 +31,19 @@ export function addToSum(
   connection: Connection,
   table: SumTable,
   primary: readonly (string | number)[],
-  { requests, counts, rates, writtenOff }: SumFigures,
+  { requests, counts, costed, rates, ...amounts }: SumFigures,
 ): void {
-  const { add, readWrittenOff, setWrittenOff } = STATEMENTS[table];
-  connection.run(add, ...primary, requests, ...counts, ...rates);
-  // Amounts are text, which SQLite cannot add, so a write-off takes two more statements. It is
-  // rare.
-  if (writtenOff === 0n) return;
-  const row = connection.get<{ readonly written_off: string }>(readWrittenOff, ...primary);
-  const sum = unitsOf(row?.written_off ?? '') + writtenOff;
-  connection.run(setWrittenOff, textOf(sum), ...primary);
+  const { add, readAmounts, setAmounts } = STATEMENTS[table];
+  connection.run(add, ...primary, requests, ...counts, costed, ...rates);
+  // Amounts are text, which SQLite cannot add, so they take two more statements. Few totals have
+  // any.
+  if (AMOUNTS.every((name) => amounts[name] === 0n)) return;
+  const row = connection.get<Readonly<Record<(typeof AMOUNTS)[number], string>>>(
+    readAmounts,
+    ...primary,
+  );
+  const sums = AMOUNTS.map((name) => textOf(unitsOf(row?.[name] ?? '') + amounts[name]));
+  connection.run(setAmounts, ...sums, ...primary);
 }
 
 /** An SQL condition that selects one total. Bind its primary key, in the order of its columns. */
@@ -54,14 +62,18 @@ function statementsOf(table: SumTable) {
     members.map((member) => columnOf('UsageHour', member).name);
   const keys = keysOf(table);
   const isIt = sumCondition(table);
-  const added = named(['requests', ...COUNT_COLUMNS]);
+  const added = named(['requests', ...COUNT_COLUMNS, 'costed']);
+  const amounts = AMOUNTS.map((member) => [columnOf('UsageHour', member).name, member] as const);
   const columns = [...keys, ...added, ...named(RATE_COLUMNS)];
   return {
     add:
       `INSERT INTO ${table} (${columns.join(', ')}, written_off) ` +
       `VALUES (${'?, '.repeat(columns.length)}'${ZERO}') ON CONFLICT DO UPDATE SET ` +
       added.map((name) => `${name} = ${name} + excluded.${name}`).join(', '),
-    readWrittenOff: `SELECT written_off FROM ${table} WHERE ${isIt}`,
-    setWrittenOff: `UPDATE ${table} SET written_off = ? WHERE ${isIt}`,
+    readAmounts:
+      `SELECT ${amounts.map(([name, member]) => `${name} AS ${member}`).join(', ')} ` +
+      `FROM ${table} WHERE ${isIt}`,
+    setAmounts:
+      `UPDATE ${table} SET ${amounts.map(([name]) => `${name} = ?`).join(', ')} ` + `WHERE ${isIt}`,
   };
 }

@@ -4,6 +4,7 @@ import type { AccountStatus } from '../../account.js';
 import { usedInWindows } from '../../ledger/cap-windows.js';
 import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
 import { storable } from '../../ledger/quarantine-text.js';
+import { pricingTextOf } from '../../ledger/pricing-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
 import { columnOf, membersWithout } from '../../ledger/tables.js';
@@ -293,6 +294,8 @@ export function insertCharge(
     upstreamId: settlement.upstreamId ?? null,
     upstreamAccount: settlement.upstreamAccount ?? null,
     remarks: remarks === undefined ? null : storable(remarks),
+    pricing: pricingTextOf(settlement.pricing),
+    cost: settlement.cost === undefined ? null : textOf(settlement.cost),
   };
   return connection.run(INSERT_CHARGE, ...CHARGE_MEMBERS.map((member) => row[member])) === 1;
 }

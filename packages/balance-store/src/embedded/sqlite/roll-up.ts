@@ -58,8 +58,17 @@ function daySumsOf(rows: readonly UsageFields[]): Iterable<DaySum> {
   return sums.values();
 }
 
-function figuresOf({ requests, counts, rates, writtenOff }: UsageFields): SumFigures {
-  return { requests: Number(requests), counts: counts.map(Number), rates, writtenOff };
+function figuresOf({ requests, counts, costed, ...sum }: UsageFields): SumFigures {
+  const { rates, writtenOff, fees, cost } = sum;
+  return {
+    requests: Number(requests),
+    counts: counts.map(Number),
+    costed: Number(costed),
+    rates,
+    writtenOff,
+    fees,
+    cost,
+  };
 }
 
 const IS_IT = sumCondition('usage_hour');

@@ -24,7 +24,7 @@ export function addSums(database: DatabaseSync): void {
   /**
    * `sortable_charge(…)`: what the usage of all rows costs, without the part written off, as a text
    * that sorts like the amount. Its arguments are the five token counts, the five rates in the
-   * order of the ledger's columns, and the amount written off.
+   * order of the ledger's columns, the amount written off, and the fees.
    */
   database.aggregate<bigint>('sortable_charge', {
     deterministic: true,
@@ -33,7 +33,7 @@ export function addSums(database: DatabaseSync): void {
     start: () => 0n,
     step: (sum, ...values) => {
       const [input, output, cacheRead, cacheWrite, cacheWrite1h] = values as bigint[];
-      const [inputRate, outputRate, readRate, write5mRate, write1hRate, writtenOff] = values
+      const [inputRate, outputRate, readRate, write5mRate, write1hRate, writtenOff, fees] = values
         .slice(5)
         .map((amount) => (amount === ZERO ? 0n : unitsOf(String(amount))));
       return (
@@ -43,7 +43,8 @@ export function addSums(database: DatabaseSync): void {
         (cacheRead ?? 0n) * (readRate ?? 0n) +
         ((cacheWrite ?? 0n) - (cacheWrite1h ?? 0n)) * (write5mRate ?? 0n) +
         (cacheWrite1h ?? 0n) * (write1hRate ?? 0n) -
-        (writtenOff ?? 0n)
+        (writtenOff ?? 0n) +
+        (fees ?? 0n)
       );
     },
     result: (sum) => String(ABOVE_ALL + sum),

@@ -3,6 +3,7 @@
  * charge.
  */
 
+import { sumOfFees } from '../../ledger/pricing-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
@@ -21,6 +22,9 @@ interface Sum {
   requests: number;
   readonly counts: number[];
   writtenOff: bigint;
+  fees: bigint;
+  cost: bigint;
+  costed: number;
 }
 
 /** @param now - Milliseconds since the epoch, the time of all charges of the batch. */
@@ -31,10 +35,13 @@ export function createUsageFold(connection: Connection, now: number) {
       const { keyId, model, endpoint, upstreamAccount = '', rates, usage } = settlement;
       const id = `${keyId}\0${model}\0${endpoint}\0${upstreamAccount}\0${rateTextsOf(rates).id}`;
       const counts = countsOf(usage);
+      const fees = sumOfFees(settlement.pricing?.fees);
+      const { cost = 0n } = settlement;
+      const costed = settlement.cost === undefined ? 0 : 1;
       const sum = sums.get(id);
       if (sum === undefined) {
         const of = { accountId, keyId, model, endpoint, upstreamAccount, rates };
-        sums.set(id, { ...of, requests: 1, counts, writtenOff });
+        sums.set(id, { ...of, requests: 1, counts, writtenOff, fees, cost, costed });
         return;
       }
       sum.requests += 1;
@@ -42,6 +49,9 @@ export function createUsageFold(connection: Connection, now: number) {
         sum.counts[index] = (sum.counts[index] ?? 0) + count;
       });
       sum.writtenOff += writtenOff;
+      sum.fees += fees;
+      sum.cost += cost;
+      sum.costed += costed;
     },
     finish(): void {
       const hour = Math.floor(now / HOUR_MS);
@@ -67,5 +77,8 @@ function addSum(connection: Connection, sum: Sum, hour: number): void {
       numerics.cacheWrite1hPerToken,
     ],
     writtenOff: sum.writtenOff,
+    fees: sum.fees,
+    cost: sum.cost,
+    costed: sum.costed,
   });
 }

@@ -18,7 +18,7 @@ const RATE_COLUMNS =
   'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
   'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate';
 
-interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'writtenOff'> {
+interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'writtenOff' | 'fees' | 'cost'> {
   readonly inputRate: string;
   readonly outputRate: string;
   readonly cacheReadRate: string;
@@ -30,6 +30,8 @@ interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'writtenOff'> {
   readonly cacheCreationInputTokens: number;
   readonly cacheCreation1hInputTokens: number;
   readonly writtenOff: string;
+  readonly fees: string;
+  readonly cost: string;
 }
 
 export function readUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
@@ -44,7 +46,7 @@ export function sumUsage(connection: Connection, query: UsageQuery): readonly Us
 const CHARGED =
   'sortable_charge(input_tokens, output_tokens, cache_read_input_tokens, ' +
   'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
-  'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off)';
+  'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off, fees)';
 
 /** Call it within `connection.read`. */
 export function readSums(
@@ -61,7 +63,8 @@ export function readSums(
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
       'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens, ' +
-      `sum_usd(written_off, 1) AS writtenOff FROM ${topRowsOf(sql, query, CHARGED)} GROUP BY ${groups}${limitOf(query)}`,
+      'sum_usd(written_off, 1) AS writtenOff, sum_usd(fees, 1) AS fees, ' +
+      `sum_usd(cost, 1) AS cost, sum(costed) AS costed FROM ${topRowsOf(sql, query, CHARGED)} GROUP BY ${groups}${limitOf(query)}`,
     ...values,
   );
   assertNotTooMany(sums, query);
@@ -93,5 +96,7 @@ function storedSum({
       cacheCreation1hInputTokens: BigInt(row.cacheCreation1hInputTokens),
     },
     writtenOff: unitsOf(row.writtenOff),
+    fees: unitsOf(row.fees),
+    cost: unitsOf(row.cost),
   };
 }

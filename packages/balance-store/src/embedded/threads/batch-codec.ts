@@ -4,6 +4,7 @@
  * (measured with Node 24).
  */
 
+import { pricingOf, pricingTextOf } from '../../ledger/pricing-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
@@ -27,6 +28,8 @@ type Charge = readonly [
   upstreamId: string | null,
   upstreamAccount: string | null,
   remarks: string | null,
+  pricing: string | null,
+  cost: string | null,
 ];
 
 export function encodeBatch(batch: readonly Settlement[]): string {
@@ -48,6 +51,8 @@ function chargeOf(settlement: Settlement): Charge {
     settlement.upstreamId ?? null,
     settlement.upstreamAccount ?? null,
     settlement.remarks ?? null,
+    pricingTextOf(settlement.pricing),
+    settlement.cost?.toString() ?? null,
   ];
 }
 
@@ -61,7 +66,7 @@ export function decodeBatch(text: string): readonly Settlement[] {
 function settlementOf(charge: Charge): Settlement {
   const [requestId, keyId, amount, isGuarded, model, input, output, read, write, write1h] = charge;
   const [, , , , , , , , , , rates, endpoint, streamed, ...rest] = charge;
-  const [upstreamId, upstreamAccount, remarks] = rest;
+  const [upstreamId, upstreamAccount, remarks, pricing, cost] = rest;
   return {
     requestId,
     keyId,
@@ -81,6 +86,8 @@ function settlementOf(charge: Charge): Settlement {
     upstreamId: upstreamId ?? undefined,
     upstreamAccount: upstreamAccount ?? undefined,
     remarks: remarks ?? undefined,
+    pricing: pricingOf(pricing),
+    cost: cost === null ? undefined : BigInt(cost),
   };
 }
 

@@ -23,6 +23,9 @@ type SumRow = readonly [
   cacheCreation1h: string,
   listPrice: string,
   writtenOff: string,
+  fees: string,
+  cost: string,
+  costed: number,
 ];
 
 const RATES = [
@@ -54,6 +57,9 @@ function rowOf({ usage, rates, ...sum }: UsageSum): SumRow {
     usage.cacheCreation1hInputTokens.toString(),
     sum.listPrice.toString(),
     sum.writtenOff.toString(),
+    sum.fees.toString(),
+    sum.cost.toString(),
+    sum.costed,
   ];
 }
 
@@ -64,7 +70,7 @@ export function decodeSums(text: string): readonly UsageSum[] {
 function sumOf(row: SumRow): UsageSum {
   const [startMs, model, accountId, keyId, endpoint, upstreamAccount, rates, requests] = row;
   const [, , , , , , , , input, output, cacheRead, cacheCreation, cacheCreation1h] = row;
-  const [, , , , , , , , , , , , , listPrice, writtenOff] = row;
+  const [, , , , , , , , , , , , , listPrice, writtenOff, fees, cost, costed] = row;
   return {
     ...(startMs === null ? {} : { start: new Date(startMs) }),
     ...(model === null ? {} : { model }),
@@ -83,6 +89,9 @@ function sumOf(row: SumRow): UsageSum {
     },
     listPrice: BigInt(listPrice),
     writtenOff: BigInt(writtenOff),
+    fees: BigInt(fees),
+    cost: BigInt(cost),
+    costed,
   };
 }
 

@@ -136,6 +136,9 @@ export function createUsageDigest(): RowsDigest<UsageFields> {
     ...row.counts.map(String),
     ...row.rates,
     numericFromUnits(row.writtenOff),
+    ...(row.fees === 0n && row.costed === 0n
+      ? []
+      : ['costs', numericFromUnits(row.fees), numericFromUnits(row.cost), String(row.costed)]),
   ]);
 }
 

@@ -4,9 +4,10 @@
  * charge. Each block is followed by the archived charges that it seals. Amounts are decimal text in
  * USD. Times in the header are ISO 8601; `sealed_at_ms` and the times of charges are milliseconds
  * since the epoch, as text. A charge is the list of its columns in their sealed form, so that a
- * digest covers all of it.
+ * digest covers all of it; the columns that a digest may leave out are missing if they are absent.
  */
 
+import { ADDED_LEDGER, SEALED_LEDGER } from '../../generated/tables.js';
 import type { SealedLedger } from '../../generated/tables.js';
 import type { BlockFields } from '../audit-source.js';
 
@@ -40,7 +41,24 @@ export interface BlockLine {
 }
 
 export interface ChargeLine {
-  readonly charge: SealedLedger;
+  readonly charge: readonly (string | null)[];
+}
+
+/** A charge in the form of its line. */
+export function chargeLineOf(charge: SealedLedger): ChargeLine {
+  let length = charge.length;
+  while (ADDED_LEDGER[length - 1] !== undefined && charge[length - 1] == null) length -= 1;
+  return { charge: charge.slice(0, length) };
+}
+
+/** @returns `undefined` if the line is not that of a charge */
+export function chargeOfLine({ charge }: ChargeLine): SealedLedger | undefined {
+  const columns = Object.keys(SEALED_LEDGER).length;
+  const fewest = columns - Object.keys(ADDED_LEDGER).length;
+  const { length } = charge;
+  if (!Array.isArray(charge) || length > columns || length < fewest) return undefined;
+  const missing: null[] = Array.from({ length: columns - length }, () => null);
+  return charge.concat(missing) as SealedLedger;
 }
 
 export interface EndLine {

@@ -5,7 +5,6 @@
  */
 
 import { SEALED_LEDGER } from '../../generated/tables.js';
-import type { SealedLedger } from '../../generated/tables.js';
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
@@ -18,7 +17,7 @@ import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seal-chain.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { carryDigestOf, createCarrySums } from './carry.js';
 import type { CarryRow } from './carry-row.js';
-import { FORMAT, FORMAT_VERSION, blockOfLine } from './file-lines.js';
+import { FORMAT, FORMAT_VERSION, blockOfLine, chargeOfLine } from './file-lines.js';
 import type { BlockLine, ChargeLine, EndLine, HeaderLine } from './file-lines.js';
 
 export interface VerifiedFile extends ArchiveFileSummary {
@@ -26,7 +25,6 @@ export interface VerifiedFile extends ArchiveFileSummary {
 }
 
 const CHARGES_PER_PROGRESS = 10_000;
-const COLUMNS = Object.keys(SEALED_LEDGER).length;
 
 /** @throws {LedgerArchiveError} names the first line that is wrong. */
 export async function verifyArchiveFile(
@@ -98,7 +96,7 @@ class FileReader {
       }
       this.#header = line as HeaderLine;
       this.#sums = createCarrySums(this.#header.number);
-    } else if (line.charge !== undefined) this.#addCharge(line.charge, this.#header.until);
+    } else if (line.charge !== undefined) this.#addCharge(line as ChargeLine, this.#header.until);
     else if (line.block !== undefined) this.#addBlock(line as BlockLine);
     else if (line.end !== undefined) this.#addEnd(line as EndLine, this.#header);
     else throw problem('is neither a block nor a charge nor the end');
@@ -121,8 +119,9 @@ class FileReader {
     this.#lastCharge = undefined;
   }
 
-  #addCharge(fields: SealedLedger, until: string): void {
-    if (!Array.isArray(fields) || fields.length !== COLUMNS) throw problem('is not a charge');
+  #addCharge(line: ChargeLine, until: string): void {
+    const fields = chargeOfLine(line);
+    if (fields === undefined) throw problem('is not a charge');
     const charge = carriedChargeOf(fields);
     const { accountId, seq, delta, writtenOff, createdAtMs } = charge;
     const seal = this.#block?.seals.find(

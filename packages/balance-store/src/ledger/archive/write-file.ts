@@ -5,8 +5,8 @@ import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER as AT } from '../../generated/tables.js';
 import type { AuditSource } from '../audit-source.js';
 import { carryDigestOf } from './carry.js';
-import { FORMAT, FORMAT_VERSION, blockLineOf } from './file-lines.js';
-import type { ChargeLine, EndLine, HeaderLine } from './file-lines.js';
+import { FORMAT, FORMAT_VERSION, blockLineOf, chargeLineOf } from './file-lines.js';
+import type { EndLine, HeaderLine } from './file-lines.js';
 import { createArchiveFile } from './file-writer.js';
 import type { ArchiveFileWriter } from './file-writer.js';
 import type { ArchivePlan } from './plan.js';
@@ -62,7 +62,7 @@ async function writeLines(
       writer.write(blockLineOf(block));
       for (const charge of await source.chargesOf(block.block)) {
         if (BigInt(charge[AT.seq]) > (plan.lastSeqs.get(charge[AT.accountId]) ?? 0n)) continue;
-        writer.write({ charge } satisfies ChargeLine);
+        writer.write(chargeLineOf(charge));
         written += 1;
       }
     }

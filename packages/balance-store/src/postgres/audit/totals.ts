@@ -75,21 +75,28 @@ const SELECT_USAGE =
   'upstream_account AS "upstreamAccount", rates_id AS "ratesId", requests::text, ' +
   'ARRAY[input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens]::text[] ' +
   'AS counts, ARRAY[input_rate, output_rate, cache_read_rate, cache_write_5m_rate, ' +
-  'cache_write_1h_rate]::text[] AS rates, written_off::text AS "writtenOff" FROM usage_hour';
+  'cache_write_1h_rate]::text[] AS rates, written_off::text AS "writtenOff", ' +
+  'fees::text, cost::text, costed::text FROM usage_hour';
 
 interface UsageRow extends UsagePosition {
   readonly requests: string;
   readonly counts: readonly string[];
   readonly rates: readonly string[];
   readonly writtenOff: string;
+  readonly fees: string;
+  readonly cost: string;
+  readonly costed: string;
 }
 
-function usageOf({ requests, counts, writtenOff, ...row }: UsageRow): UsageFields {
+function usageOf({ requests, counts, ...row }: UsageRow): UsageFields {
   return {
     ...row,
     requests: BigInt(requests),
     counts: counts.map(BigInt),
-    writtenOff: unitsFromNumeric(writtenOff),
+    writtenOff: unitsFromNumeric(row.writtenOff),
+    fees: unitsFromNumeric(row.fees),
+    cost: unitsFromNumeric(row.cost),
+    costed: BigInt(row.costed),
   };
 }
 
@@ -102,7 +109,10 @@ async function readUsageDay(
     [after, (after + 1) * HOURS_PER_DAY],
   );
   if (day === null) return undefined;
-  const { sql, values } = differencesOfDay(day, { sum: 'sum(sign * written_off)', zero: '0' });
+  const { sql, values } = differencesOfDay(day, {
+    sum: (column) => `sum(sign * ${column})`,
+    zero: '0',
+  });
   const rows = await queries.rows<DayDifferenceRow & QueryResultRow>(numbered(sql), values);
   return { day, differences: rows.map(dayDifferenceOf) };
 }

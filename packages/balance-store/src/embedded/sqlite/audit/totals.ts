@@ -87,6 +87,9 @@ export interface UsageRow extends UsagePosition {
   readonly cacheWrite5mRate: string;
   readonly cacheWrite1hRate: string;
   readonly writtenOff: string;
+  readonly fees: string;
+  readonly cost: string;
+  readonly costed: number;
 }
 
 export const SELECT_USAGE =
@@ -97,7 +100,7 @@ export const SELECT_USAGE =
   'cache_creation_1h_input_tokens AS cacheWrite1h, input_rate AS inputRate, ' +
   'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
   'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
-  'written_off AS writtenOff FROM usage_hour';
+  'written_off AS writtenOff, fees, cost, costed FROM usage_hour';
 
 export function usageOf(row: UsageRow): UsageFields {
   const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = row;
@@ -119,6 +122,9 @@ export function usageOf(row: UsageRow): UsageFields {
     requests: BigInt(row.requests),
     counts: [row.input, row.output, row.cacheRead, row.cacheWrite, row.cacheWrite1h].map(BigInt),
     writtenOff: unitsOf(row.writtenOff),
+    fees: unitsOf(row.fees),
+    cost: unitsOf(row.cost),
+    costed: BigInt(row.costed),
   };
 }
 
@@ -130,7 +136,7 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
   );
   if (day === null) return undefined;
   const { sql, values } = differencesOfDay(day, {
-    sum: 'sum_usd(written_off, sign)',
+    sum: (column) => `sum_usd(${column}, sign)`,
     zero: `'${ZERO}'`,
   });
   const rows = connection.all<DayDifferenceRow>(sql, ...values);

@@ -1,0 +1,32 @@
+/** How the rates of a charge were chosen, and its fees: as the ledger records it, and as JSON. */
+
+import type { SettledPricing } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import type { ItemizedCharge } from '@gateway/billing';
+
+/** @returns `undefined` for tokens at the usual rates */
+export function settledPricingOf({
+  variant,
+  fees,
+}: Pick<ItemizedCharge, 'variant' | 'fees'>): SettledPricing | undefined {
+  const { abovePromptTokens, circumstances } = variant;
+  const terms: Record<string, string> = {};
+  if (abovePromptTokens !== undefined) terms['above_prompt_tokens'] = String(abovePromptTokens);
+  if (circumstances.speed !== undefined) terms['speed'] = circumstances.speed;
+  if (circumstances.serviceTier !== undefined) terms['service_tier'] = circumstances.serviceTier;
+  if (circumstances.inferenceGeo !== undefined) terms['inference_geo'] = circumstances.inferenceGeo;
+  const isPlain = fees.length === 0 && Object.keys(terms).length === 0;
+  return isPlain ? undefined : { terms, fees };
+}
+
+export function pricingView({ terms, fees }: SettledPricing) {
+  return {
+    terms,
+    fees: fees.map(({ what, units, perUnit }) => ({
+      what,
+      units,
+      unit_usd: formatUsd(perUnit),
+      amount_usd: formatUsd(BigInt(units) * perUnit),
+    })),
+  };
+}

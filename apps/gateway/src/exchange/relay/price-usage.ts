@@ -1,0 +1,131 @@
+/** The charges of one response by the price table: one for each model, band and kind of work. */
+
+import type { SettledPricing } from '@gateway/balance-store';
+import {
+  isUnbilled,
+  itemizeCharge,
+  promptTokensOf,
+  UNBILLED_RATES,
+  variantFor,
+} from '@gateway/billing';
+import type { AttemptEnd, ItemizedCharge, ModelPrice, PriceTable, Rates } from '@gateway/billing';
+import type { ModelRun, Usage, UsageReading } from '@gateway/translator';
+import { settledPricingOf } from '../../base/pricing.js';
+
+type ReadUsage = Extract<UsageReading, { readonly outcome: 'read' }>;
+type Circumstances = NonNullable<ReadUsage['circumstances']>;
+
+export interface PricedUsage {
+  readonly usage: Usage;
+  readonly amount: bigint;
+  readonly rates: Rates;
+  readonly pricing: SettledPricing | undefined;
+}
+
+export interface UsageToPrice {
+  readonly usage: Usage;
+  readonly price: ModelPrice;
+  readonly end: AttemptEnd;
+  readonly serverToolUse: Readonly<Record<string, number>>;
+}
+
+/** Responses name a model with the date of its version, which the price table may leave out. */
+export function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
+  return prices.find(model) ?? prices.find(model.replace(/-\d{8}$/, ''));
+}
+
+/**
+ * Prices one model's part of a response. If its model runs are in different bands of prompt length,
+ * there is a charge for each band.
+ */
+export function priceUsage(
+  { usage, price, end, serverToolUse }: UsageToPrice,
+  prices: PriceTable,
+  { runs, circumstances = {} }: Pick<ReadUsage, 'runs' | 'circumstances'>,
+): readonly [PricedUsage, ...PricedUsage[]] {
+  if (isUnbilled(end, usage, prices)) {
+    return [{ usage, amount: 0n, rates: UNBILLED_RATES, pricing: undefined }];
+  }
+  const own = (runs ?? []).filter(({ model }) => model === undefined || isOf(price, model, prices));
+  const [first, ...others] = dividedByBand(usage, own, { price, circumstances });
+  const itemized = (part: BandUsage, used: UsageToPrice['serverToolUse']): PricedUsage =>
+    pricedOf(
+      part.usage,
+      itemizeCharge({ ...part, circumstances, serverToolUse: used }, price, prices.fees),
+    );
+  return [itemized(first, serverToolUse), ...others.map((part) => itemized(part, {}))];
+}
+
+/**
+ * What one model's part of a response cost the operator, in units of 10^-14 USD. `undefined` if the
+ * table of costs lacks the model.
+ */
+export function costOf(
+  part: UsageToPrice,
+  costs: PriceTable | undefined,
+  reading: Pick<ReadUsage, 'runs' | 'circumstances'>,
+): bigint | undefined {
+  const price = costs && findPrice(costs, part.price.id);
+  if (costs === undefined || price === undefined) return undefined;
+  return priceUsage({ ...part, price }, costs, reading).reduce(
+    (sum, { amount }) => sum + amount,
+    0n,
+  );
+}
+
+function isOf(price: ModelPrice, model: string, prices: PriceTable): boolean {
+  return findPrice(prices, model)?.id === price.id;
+}
+
+function pricedOf(usage: Usage, charge: ItemizedCharge): PricedUsage {
+  const { total: amount, rates } = charge;
+  return { usage, amount, rates, pricing: settledPricingOf(charge) };
+}
+
+/** The sum of the runs of one band. */
+interface BandUsage {
+  readonly usage: Usage;
+  /** Of one of them. */
+  readonly promptTokens: number;
+}
+
+/** The sums of the runs of each band; the usage as a whole if the runs do not add up to it. */
+function dividedByBand(
+  usage: Usage,
+  runs: readonly ModelRun[],
+  of: { readonly price: ModelPrice; readonly circumstances: Circumstances },
+): readonly [BandUsage, ...BandUsage[]] {
+  const { price, circumstances } = of;
+  const whole: readonly [BandUsage] = [{ usage, promptTokens: promptTokensOf(usage) }];
+  if (!price.variants.some(({ abovePromptTokens }) => abovePromptTokens !== undefined)) {
+    return whole;
+  }
+  const bands = new Map<number | undefined, BandUsage>();
+  for (const run of runs) {
+    const promptTokens = promptTokensOf(run.usage);
+    const { abovePromptTokens: band } = variantFor(price, promptTokens, circumstances);
+    const sum = bands.get(band)?.usage;
+    bands.set(band, {
+      usage: sum === undefined ? run.usage : added(sum, run.usage),
+      promptTokens,
+    });
+  }
+  const [first, ...others] = bands.values();
+  if (first === undefined) return whole;
+  const total = others.reduce((sum, band) => added(sum, band.usage), first.usage);
+  const isWhole = (Object.keys(usage) as (keyof Usage)[]).every(
+    (count) => count === 'thinkingTokens' || total[count] === usage[count],
+  );
+  return isWhole ? [first, ...others] : whole;
+}
+
+function added(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadInputTokens: one.cacheReadInputTokens + other.cacheReadInputTokens,
+    cacheCreationInputTokens: one.cacheCreationInputTokens + other.cacheCreationInputTokens,
+    cacheCreation1hInputTokens: one.cacheCreation1hInputTokens + other.cacheCreation1hInputTokens,
+    thinkingTokens: one.thinkingTokens + other.thinkingTokens,
+  };
+}

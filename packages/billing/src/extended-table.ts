@@ -1,0 +1,141 @@
+/** Tables that extend `specification` or `list`, by a factor or by other rates for a model. */
+
+import * as z from 'zod';
+import { readDecimal } from './decimal.js';
+import { defaultPriceTableJson } from './default-price-table.js';
+import { listPriceTableJson } from './list-price-table.js';
+import { PriceTableError, decimal, describeIssue } from './price-table.js';
+import type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
+import { parseWholeSchedule } from './price-schedule.js';
+import { FACTOR_DECIMALS } from './rates.js';
+import { USD_DECIMALS, formatUsd } from './usd.js';
+
+/** The tables that come with the product. */
+export const NAMED_TABLES = { specification: defaultPriceTableJson, list: listPriceTableJson };
+export type NamedTable = keyof typeof NAMED_TABLES;
+
+const extension = z.looseObject({
+  extends: z.enum(['specification', 'list']),
+  factor: decimal(FACTOR_DECIMALS).default('1'),
+  models: z.array(z.looseObject({ id: z.string() })).default([]),
+  server_tool_use: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** An extended table as written in a file. */
+export interface ExtendedTableJson {
+  readonly extends: NamedTable;
+  /** Multiplies all rates and fees of the extended table. */
+  readonly factor?: string;
+  /**
+   * Models to change or to add. An entry with the id of a model of the extended table has only the
+   * members that differ. If it has rates, all other prices of that model are dropped, except the
+   * factors of cached tokens, and neither they nor the rates are multiplied.
+   */
+  readonly models?: readonly ({ readonly id: string } & Partial<
+    PriceScheduleJson['models'][number]
+  >)[];
+  readonly unbilled_refusals?: readonly string[];
+  readonly declined_attempts?: PriceScheduleJson['declined_attempts'];
+  readonly server_tool_use?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Checks a price table with changes; see {@link parseWholeSchedule}.
+ *
+ * @param json - The parsed file: a `PriceScheduleJson`, or a table that extends one of the
+ * product's own: an {@link ExtendedTableJson}.
+ * @throws {PriceTableError} Problems are named by their places in the file.
+ */
+export function parsePriceSchedule(json: unknown): PriceSchedule {
+  const whole = resolveExtends(json);
+  return parseWholeSchedule(whole.json, whole.labels);
+}
+
+/**
+ * Checks a table like {@link parsePriceSchedule}.
+ *
+ * @returns the table as a whole, without `extends`
+ * @throws {PriceTableError}
+ */
+export function wholePriceTable(json: unknown): PriceScheduleJson {
+  const whole = resolveExtends(json);
+  parseWholeSchedule(whole.json, whole.labels);
+  return whole.json as PriceScheduleJson;
+}
+
+/** A whole table, and how problems of its models are named: by the places in the author's file. */
+interface WholeTable {
+  readonly json: unknown;
+  readonly labels: readonly string[];
+}
+
+/** Replaces `extends` by the table that it names. A table without it stays as it is. */
+function resolveExtends(json: unknown): WholeTable {
+  if (typeof json !== 'object' || json === null || !('extends' in json)) {
+    return { json, labels: [] };
+  }
+  const parsed = extension.safeParse(json);
+  if (!parsed.success)
+    throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue)));
+  const { extends: name, factor, models, server_tool_use: fees, ...members } = parsed.data;
+  const base: PriceScheduleJson = NAMED_TABLES[name];
+  const multiplied = Number(factor) === 1 ? {} : { factor };
+  const problems: string[] = [];
+  const labels: string[] = [];
+  const own = new Map(models.map((model, index) => [model.id, { model, index }]));
+  const whole: unknown[] = base.models.map((model) => {
+    const found = own.get(model.id);
+    labels.push(found === undefined ? `${model.id} of "${name}"` : `models[${found.index}]`);
+    if (found === undefined) return { ...model, ...multiplied };
+    const hasRates = RATES.filter((rate) => rate in found.model);
+    if (hasRates.length === 1) {
+      const missing = RATES.find((rate) => !(rate in found.model));
+      problems.push(`models[${found.index}].${missing}: is needed with ${hasRates[0]}`);
+    }
+    if (hasRates.length > 0) return { ...withoutPrices(model), ...found.model };
+    return { ...model, ...multiplied, ...found.model };
+  });
+  for (const [index, model] of models.entries()) {
+    // A repeated id is also added, so that the check of the whole table finds it.
+    if (own.get(model.id)?.index === index && base.models.some(({ id }) => id === model.id)) {
+      continue;
+    }
+    labels.push(`models[${index}]`);
+    whole.push(model);
+  }
+  const baseFees = multipliedFees(base.server_tool_use ?? {}, factor, problems);
+  if (problems.length > 0) throw new PriceTableError(problems);
+  return {
+    json: { ...base, ...members, models: whole, server_tool_use: { ...baseFees, ...fees } },
+    labels,
+  };
+}
+
+const RATES = ['rate_in', 'rate_out'] as const;
+
+/** Removes the prices of a model that rates of one's own replace. */
+function withoutPrices(model: PriceScheduleJson['models'][number]) {
+  const { bands, speed, service_tier, inference_geo, price_changes, source, ...rest } = model;
+  void [bands, speed, service_tier, inference_geo, price_changes, source];
+  return rest;
+}
+
+function multipliedFees(
+  fees: Readonly<Record<string, string>>,
+  factor: string,
+  problems: string[],
+): Record<string, string> {
+  const scale = 10n ** BigInt(FACTOR_DECIMALS);
+  const multiplied: Record<string, string> = {};
+  for (const [what, text] of Object.entries(fees)) {
+    const fee = readDecimal(text, { decimals: USD_DECIMALS, sign: 'unsigned' });
+    const times = readDecimal(factor, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
+    if (fee.outcome === 'invalid' || times.outcome === 'invalid') continue;
+    const product = fee.scaled * times.scaled;
+    if (product % scale !== 0n) {
+      problems.push(`factor: gives a fee for ${what} with more than ${USD_DECIMALS} decimals`);
+    }
+    multiplied[what] = formatUsd(product / scale);
+  }
+  return multiplied;
+}

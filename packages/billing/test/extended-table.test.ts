@@ -1,0 +1,224 @@
+import { describe, expect, it } from '@jest/globals';
+import { defaultPriceTable, defaultPriceTableJson } from '../src/default-price-table.js';
+import { parsePriceSchedule, wholePriceTable } from '../src/extended-table.js';
+import { listPriceTable, listPriceTableJson } from '../src/list-price-table.js';
+import { PriceTableError } from '../src/price-table.js';
+import { formatUsd } from '../src/usd.js';
+import { highestRates, variantFor } from '../src/variants.js';
+
+const NOVEMBER = Date.parse('2026-11-27T00:00:00Z');
+const DECEMBER = Date.parse('2026-12-01T00:00:00Z');
+const tableOf = (json: unknown, atMs = NOVEMBER) => parsePriceSchedule(json).at(atMs);
+const perMillion = (perToken: bigint) => formatUsd(perToken * 1_000_000n);
+
+function problemsOf(json: unknown): readonly string[] {
+  try {
+    parsePriceSchedule(json);
+  } catch (error) {
+    if (error instanceof PriceTableError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a table that extends another', () => {
+  it('is that table if it changes nothing', () => {
+    expect(tableOf({ extends: 'specification' }).list()).toEqual(defaultPriceTable().list());
+    expect(tableOf({ extends: 'list' })).toEqual({
+      ...listPriceTable(NOVEMBER),
+      find: expect.anything(),
+      list: expect.anything(),
+    });
+    expect(tableOf({ extends: 'list' }).list()).toEqual(listPriceTable(NOVEMBER).list());
+    expect(wholePriceTable({ extends: 'list' })).toEqual(listPriceTableJson);
+    expect(wholePriceTable(defaultPriceTableJson)).toBe(defaultPriceTableJson);
+  });
+
+  it('multiplies every rate and fee by its factor', () => {
+    const [list, dearer] = [listPriceTable(NOVEMBER), tableOf({ extends: 'list', factor: '1.2' })];
+    for (const [index, model] of dearer.list().entries()) {
+      const before = list.list()[index]!;
+      expect(model.variants).toHaveLength(before.variants.length);
+      for (const [at, { rates }] of model.variants.entries()) {
+        const usual = Object.values(before.variants[at]!.rates) as bigint[];
+        expect((Object.values(rates) as bigint[]).map((rate) => rate * 5n)).toEqual(
+          usual.map((rate) => rate * 6n),
+        );
+      }
+    }
+    expect(dearer.find('claude-opus-5-5')!.rateIn).toBe('4.8');
+    expect(dearer.fees.get('web_search_requests')).toBe(1_200_000_000_000n);
+  });
+
+  it('has other rates for a model, which replace all of its prices but the factors of cached tokens', () => {
+    const own = { id: 'claude-opus-5-5', rate_in: '3.00', rate_out: '9.00' };
+    const table = tableOf({ extends: 'list', factor: '2', models: [own] });
+    const { variants, rates } = table.find('claude-opus-5-5')!;
+    expect(variants).toHaveLength(1);
+    expect(Object.values(rates).map(perMillion)).toEqual(['3', '9', '0.15', '3.75', '6']);
+    expect(perMillion(table.find('claude-opus-5')!.rates.inputPerToken)).toBe('10');
+  });
+
+  it('changes single members of a model, and keeps the others', () => {
+    const own = { id: 'claude-opus-5-5', cache_write_1h: '1.25', display_name: 'Opus' };
+    const model = tableOf({ extends: 'list', models: [own] }).find('claude-opus-5-5')!;
+    expect(model.displayName).toBe('Opus');
+    expect(perMillion(model.rates.cacheWrite1hPerToken)).toBe('5');
+    expect(model.variants).toHaveLength(
+      listPriceTable(NOVEMBER).find('claude-opus-5-5')!.variants.length,
+    );
+  });
+
+  it('adds models, fees and rules', () => {
+    const [model] = defaultPriceTableJson.models;
+    const table = tableOf({
+      extends: 'specification',
+      models: [{ ...model, id: 'own', aliases: [] }],
+      unbilled_refusals: [],
+      declined_attempts: 'unbilled_without_output',
+      server_tool_use: { web_search_requests: '0.02' },
+    });
+    expect(table.list().at(-1)?.id).toBe('own');
+    expect([table.unbilledRefusals.size, table.declinedAttempts]).toEqual([
+      0,
+      'unbilled_without_output',
+    ]);
+    expect([...table.fees]).toEqual([['web_search_requests', 2_000_000_000_000n]]);
+  });
+
+  it.each<[string, unknown, readonly string[]]>([
+    ['an unknown table', { extends: 'lists' }, [expect.stringMatching(/^extends: /) as never]],
+    [
+      'a factor that is no decimal',
+      { extends: 'list', factor: 'two' },
+      ['factor: is not a decimal number such as 12.34'],
+    ],
+    [
+      'one of two rates',
+      { extends: 'list', models: [{ id: 'claude-opus-5', rate_in: '1' }] },
+      ['models[0].rate_out: is needed with rate_in'],
+    ],
+    [
+      'an unknown field of a model',
+      { extends: 'list', models: [{ id: 'claude-opus-5', rte: '1' }] },
+      ['models[0].rte: unknown field'],
+    ],
+    ['an unknown field', { extends: 'list', rte: 1 }, ['rte: unknown field']],
+    [
+      'a model twice',
+      { extends: 'list', models: [{ id: 'claude-opus-5' }, { id: 'claude-opus-5' }] },
+      expect.arrayContaining([
+        expect.stringMatching(/^models\[0\]\.(display_name|rate_in): /),
+      ]) as never,
+    ],
+  ])('with %s is refused, and the place in the file is named', (_what, json, problems) => {
+    expect(problemsOf(json)).toEqual(problems);
+  });
+
+  it('is refused if the factor gives a price that is not exact', () => {
+    const problems = problemsOf({ extends: 'list', factor: '1.000001' });
+    expect(problems).toContain(
+      'claude-haiku-5-5 of "list".factor: gives a price per token of input with more than 14 decimals',
+    );
+  });
+});
+
+const MODEL = { ...defaultPriceTableJson.models[0]!, id: 'model' };
+
+it.each<[string, object, string]>([
+  [
+    'a region',
+    { rate_in: '0.000001', inference_geo: { us: { factor: '1.001' } } },
+    'inference_geo.us.factor: gives a price per token of input with more than 14 decimals',
+  ],
+  [
+    'a band',
+    {
+      bands: [{ above_prompt_tokens: 9, rate_in: '0.000001', rate_out: '1', cache_read: '0.001' }],
+    },
+    'bands[0].cache_read: multiplied by the input rate gives a price per token with more than 14 decimals',
+  ],
+  [
+    'a speed',
+    { speed: { fast: { rate_in: '1.0000001', rate_out: '1' } } },
+    'speed.fast.rate_in: has 7 decimals, but at most 6 are allowed',
+  ],
+  [
+    'a speed with one rate',
+    { speed: { fast: { rate_in: '1' } } },
+    'speed.fast: must have either a factor, or rate_in and rate_out',
+  ],
+  [
+    'a speed with a factor and rates',
+    { speed: { fast: { rate_in: '1', rate_out: '1', factor: '2' } } },
+    'speed.fast: must have either a factor, or rate_in and rate_out',
+  ],
+  [
+    'bands in the wrong order',
+    {
+      bands: [
+        { above_prompt_tokens: 9, rate_in: '1', rate_out: '1' },
+        { above_prompt_tokens: 9, rate_in: '1', rate_out: '1' },
+      ],
+    },
+    'bands[1].above_prompt_tokens: must be more than that of the band before',
+  ],
+  [
+    'bands and a speed with rates',
+    {
+      bands: [{ above_prompt_tokens: 9, rate_in: '1', rate_out: '1' }],
+      speed: { fast: { rate_in: '1', rate_out: '1' } },
+    },
+    'speed.fast: must have a factor, because bands already has rates of its own',
+  ],
+  [
+    'a price beyond all bounds',
+    { rate_in: '999999999999999999999999', factor: '999999999999999999999999' },
+    'factor: gives a price that the ledger cannot hold',
+  ],
+  [
+    'a change that leaves out the bands',
+    {
+      bands: [{ above_prompt_tokens: 9, rate_in: '1', rate_out: '1' }],
+      price_changes: [{ effective_from: '2026-12-01T00:00:00Z', rate_in: '1', rate_out: '1' }],
+    },
+    'price_changes[0].bands: is needed, because the model has rates there',
+  ],
+])('a table whose model has %s is refused: %j', (_what, members, problem) => {
+  expect(problemsOf({ models: [{ ...MODEL, ...members }] })).toEqual([`models[0].${problem}`]);
+});
+
+it('a change of rates keeps circumstances that only multiply', () => {
+  const price_changes = [{ effective_from: '2026-12-01T00:00:00Z', rate_in: '2', rate_out: '4' }];
+  const model = { ...MODEL, inference_geo: { us: { factor: '1.5' } }, price_changes };
+  const { variants } = tableOf({ models: [model] }, DECEMBER).find('model')!;
+  const { rates } = variantFor({ variants }, 0, { inferenceGeo: 'us' });
+  expect([perMillion(rates.inputPerToken), perMillion(rates.outputPerToken)]).toEqual(['3', '6']);
+});
+
+describe('highestRates', () => {
+  const always = () => true;
+
+  it('is the usual price of a model with one price', () => {
+    const [model] = defaultPriceTable().list();
+    expect(highestRates(model!, 1e9, always)).toEqual(model!.rates);
+  });
+
+  it('leaves out bands that the prompt cannot reach', () => {
+    const haiku = listPriceTable(NOVEMBER).find('claude-haiku-5-5')!;
+    const isUsual = (circumstances: object) => Object.keys(circumstances).length === 0;
+    const inputAt = (tokens: number) =>
+      perMillion(highestRates(haiku, tokens, isUsual).inputPerToken);
+    expect([100_000, 100_001].map(inputAt)).toEqual(['0.1', '0.5']);
+  });
+
+  it('is at least each price that an attempt can have', () => {
+    for (const model of listPriceTable(NOVEMBER).list()) {
+      const highest = Object.values(highestRates(model, 1_000_000, always)) as bigint[];
+      for (const { rates } of model.variants) {
+        const each = Object.values(rates) as bigint[];
+        expect(highest.every((rate, index) => rate >= each[index]!)).toBe(true);
+      }
+    }
+  });
+});
