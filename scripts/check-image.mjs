@@ -12,8 +12,13 @@ const IMAGE = 'gateway';
 const ENV_FILE = join(root, 'deploy/gateway.env');
 /** A project of its own, so that a gateway of this machine keeps its volume. */
 const COMPOSE = [
-  ...['compose', '--project-name', 'gateway-check', '--env-file', ENV_FILE],
-  ...['--file', join(root, 'deploy/compose.yaml')],
+  'compose',
+  '--project-name',
+  'gateway-check',
+  '--env-file',
+  ENV_FILE,
+  '--file',
+  join(root, 'deploy/compose.yaml'),
 ];
 const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'];
 const HEALTHY_MS = 60_000;

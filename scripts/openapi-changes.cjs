@@ -11,10 +11,27 @@
 const SILENT = new Set(['$schema', 'id', 'title', 'description', 'examples', 'default', '$ref']);
 /** Keywords that `Comparison.subset` compares. Any other would be passed over, so it is refused. */
 const COMPARED = new Set([
-  ...['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'pattern', 'format', 'items'],
-  ...['properties', 'required', 'additionalProperties', 'propertyNames'],
-  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems'],
-  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems'],
+  'type',
+  'enum',
+  'const',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'pattern',
+  'format',
+  'items',
+  'properties',
+  'required',
+  'additionalProperties',
+  'propertyNames',
+  'minimum',
+  'exclusiveMinimum',
+  'minLength',
+  'minItems',
+  'maximum',
+  'exclusiveMaximum',
+  'maxLength',
+  'maxItems',
 ]);
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

@@ -46,8 +46,11 @@ const closes: RequestListener = (req) => req.socket.destroy();
 
 const NOWHERE = 'http://127.0.0.1:1';
 const account = (name: string, url: string, apiKey = WRONG) => ({
-  ...{ name, url, apiKey },
-  ...{ requestsPerMinute: undefined, tokensPerMinute: undefined },
+  name,
+  url,
+  apiKey,
+  requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
 });
 
 /** @returns the lines that were logged */
