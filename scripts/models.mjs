@@ -19,6 +19,9 @@ const models = defaultPriceTable().list();
 const traits = [...new Set(models.map((model) => JSON.stringify(model.traits)))];
 const indexOf = (model) => traits.indexOf(JSON.stringify(model.traits));
 
+/** What the simulator does not need to know. */
+const PRICE_MEMBERS = new Set(['rateIn', 'rateOut', 'rates', 'variants', 'source']);
+
 const FILES = {
   'packages/translator/src/models/known-models.ts': `/** The models and their traits.${NOTE}
 import type { ModelTraits } from '../chat-client/request/traits.js';
@@ -33,8 +36,8 @@ export const KNOWN_MODELS: readonly (readonly [string, number, number])[] = ${JS
   'packages/upstream-simulator/src/known-models.ts': `/** The models of the API.${NOTE}
 import type { KnownModel } from './known-model.js';
 
-export const KNOWN_MODELS: readonly KnownModel[] = ${JSON.stringify(
-    models.map((model) => ({ ...model, rateIn: undefined, rateOut: undefined, rates: undefined })),
+export const KNOWN_MODELS: readonly KnownModel[] = ${JSON.stringify(models, (name, value) =>
+    PRICE_MEMBERS.has(name) ? undefined : value,
   )};
 `,
 };
