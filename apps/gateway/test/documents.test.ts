@@ -32,6 +32,14 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
+  it('have at most 35,000 words together, without those that are made from the code', () => {
+    const isMade = /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^AGENTS\.md$/;
+    const words = files
+      .filter((file) => !isMade.test(file))
+      .map((file) => readText(file).trim().split(/\s+/).length);
+    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(35_000);
+  });
+
   function leads(from: string, link: string): boolean {
     const [path = '', heading] = link.split('#');
     const file = path === '' ? from : join(dirname(from), path);
