@@ -29,7 +29,7 @@ describe('long work in a thread', () => {
     database.exec(
       'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) ' +
         "INSERT INTO usage_hour SELECT 'account ' || i, 1, 'key', 'model', 'messages', '', '', " +
-        `FALSE, 1, ${'0, '.repeat(5)}${"'0.00000000000000', ".repeat(5)}'0.00000000000000' FROM n`,
+        `FALSE, 1, ${'0, '.repeat(5)}${"'0.00000000000000', ".repeat(8)}0 FROM n`,
     );
     database.close();
     const thread = createLedgerThread<ReadOperations>(

@@ -175,9 +175,12 @@ describe('responses', () => {
       expect(readUsage(after.usage).outcome).toBe('invalid');
       return;
     }
-    // Only the lifetime of cache writes cannot be expressed in the chat format.
+    // The chat format cannot express the lifetime of cache writes, and of the circumstances only
+    // the service tier.
     const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
-    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage });
+    const { serviceTier } = reading.circumstances ?? {};
+    const circumstances = serviceTier === undefined ? {} : { circumstances: { serviceTier } };
+    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage, ...circumstances });
     expect(after.id).toBe(before.id);
   });
 

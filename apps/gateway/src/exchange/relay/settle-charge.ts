@@ -68,74 +68,12 @@ export async function settleCharge(
     await quarantine(reading.reason, exchange, settling);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const { uncounted = [] } = reading;
-  const { usage: whole, foreign } = divideByPrice(reading, response.model, exchange);
-  const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
-  const { price, prices } = exchange;
-  const end = endOf(response, foreign.length + uncounted.length);
-  const own = { usage: whole, price, end, serverToolUse: reading.serverToolUse ?? {} };
-  const [message, ...bands] = priceUsage(own, prices, reading);
-  /** The first charge of a part has the cost of the whole part, the others have none. */
-  const costsOf = (part: UsageToPrice): readonly [bigint | undefined, 0n | undefined] => {
-    const cost = costOf(part, settling.costs, reading);
-    return [cost, cost === undefined ? undefined : 0n];
-  };
-  const [cost, costOfBand] = costsOf(own);
-  const remarks = remarksOf(reading, exchange, message);
-  let parts = foreign.length + uncounted.length + 1;
-  const nextId = (): string => `${exchange.requestId}.${String((parts += 1))}`;
-  const settlements = [
-    {
-      requestId: exchange.requestId,
-      price,
-      priced: message,
-      cost,
-      remarks: textOf(remarks, isUnbilled(end, whole, prices) ? end : undefined, response.delivery),
-    },
-    ...bands.map((band) => ({
-      requestId: nextId(),
-      price,
-      priced: band,
-      cost: costOfBand,
-      remarks: ANOTHER_BAND,
-    })),
-    ...priced.flatMap((part) => {
-      const isFree = isUnbilled(part.end, part.usage, prices);
-      const work = `iterations: ${part.kind}`;
-      const toPrice = { ...part, serverToolUse: {} };
-      const [first, ...others] = priceUsage(toPrice, prices, reading);
-      const [partCost, otherCost] = costsOf(toPrice);
-      const text = isFree ? `declined_not_billed; ${work}` : work;
-      return [
-        { ...part, priced: first, cost: partCost, remarks: text },
-        ...others.map((band) => ({
-          ...part,
-          requestId: nextId(),
-          priced: band,
-          cost: otherCost,
-          remarks: work,
-        })),
-      ];
-    }),
-  ].map(({ requestId, price: { id }, priced: charged, cost: paid, remarks: text }): Settlement => {
-    const { usage, amount, rates, pricing } = charged;
-    return {
-      requestId,
-      usage,
-      amount,
-      rates,
-      ...(pricing === undefined ? {} : { pricing }),
-      ...(paid === undefined ? {} : { cost: paid }),
-      remarks: text,
-      keyId: exchange.keyId,
-      overdraft: settling.overdraft,
-      model: id,
-      endpoint: exchange.format.dialect,
-      streamed: response.streamed,
-      upstreamId: response.messageId,
-      upstreamAccount: exchange.call.account,
-    };
-  });
+  const { message, settlements, unpriced, remarks } = chargesOf(
+    reading,
+    response,
+    exchange,
+    settling,
+  );
   let settled: readonly Settled[];
   try {
     // Settled in the same event-loop tick, so the parts usually share a transaction.
@@ -146,7 +84,7 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
   let [charge, writtenOff, balance] = [0n, 0n, 0n];
-  const chargedParts: ChargedPart[] = [];
+  const parts: ChargedPart[] = [];
   let setAside = unpriced.length;
   for (const [index, { settlement, outcome }] of settled.entries()) {
     if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
@@ -161,22 +99,109 @@ export async function settleCharge(
       charge: settlement.amount - outcome.writtenOff,
       writtenOff: outcome.writtenOff,
     };
-    if (index > 0) chargedParts.push({ ...settlement, ...charged });
+    if (index > 0) parts.push({ ...settlement, ...charged });
     charge += charged.charge;
     writtenOff += charged.writtenOff;
     balance = outcome.balance;
   }
+  const { usage, pricing } = message;
   return {
     outcome: 'charged',
-    usage: message.usage,
-    pricing: message.pricing,
+    usage,
+    pricing,
     charge,
     writtenOff,
     balance,
-    parts: chargedParts,
+    parts,
     remarks,
     setAside,
   };
+}
+
+interface Charges {
+  readonly message: PricedUsage;
+  /** The first is that of the message. */
+  readonly settlements: readonly Settlement[];
+  readonly unpriced: readonly UnpricedPart[];
+  readonly remarks: readonly ChargeRemark[];
+}
+
+function chargesOf(
+  reading: ReadUsage,
+  response: FinishedResponse,
+  exchange: ChargedExchange,
+  { overdraft, costs }: SettleParts,
+): Charges {
+  const { price, prices } = exchange;
+  const { usage, foreign } = divideByPrice(reading, response.model, exchange);
+  const others = [...foreign, ...(reading.uncounted ?? [])];
+  const { priced, unpriced } = priceParts(others, exchange);
+  const end = endOf(response, others.length);
+  const message = { usage, price, end, serverToolUse: reading.serverToolUse ?? {} };
+  const charged = priceUsage(message, prices, reading);
+  const remarks = remarksOf(reading, exchange, charged[0]);
+  const unbilled = isUnbilled(end, usage, prices) ? end : undefined;
+  let lastPart = others.length + 1;
+
+  const settlementOf = (
+    requestId: string,
+    { usage: counted, amount, rates, pricing }: PricedUsage,
+    part: Pick<Settlement, 'model' | 'remarks'> & { readonly cost: bigint | undefined },
+  ): Settlement => ({
+    requestId,
+    keyId: exchange.keyId,
+    usage: counted,
+    amount,
+    rates,
+    ...(pricing === undefined ? {} : { pricing }),
+    ...(part.cost === undefined ? {} : { cost: part.cost }),
+    remarks: part.remarks,
+    overdraft,
+    model: part.model,
+    endpoint: exchange.format.dialect,
+    streamed: response.streamed,
+    upstreamId: response.messageId,
+    upstreamAccount: exchange.call.account,
+  });
+  /** The first charge of a part has the cost of the whole part; those of other bands have none. */
+  const settlementsOf = (
+    requestId: string,
+    [first, ...bands]: ReturnType<typeof priceUsage>,
+    part: UsageToPrice & Pick<Settlement, 'remarks'> & { readonly remarksOfBands: string },
+  ): readonly Settlement[] => {
+    const model = part.price.id;
+    const cost = costOf(part, costs, reading);
+    const costOfBand = cost === undefined ? undefined : 0n;
+    return [
+      settlementOf(requestId, first, { model, cost, remarks: part.remarks }),
+      ...bands.map((band) => {
+        lastPart += 1;
+        const id = `${exchange.requestId}.${String(lastPart)}`;
+        return settlementOf(id, band, { model, cost: costOfBand, remarks: part.remarksOfBands });
+      }),
+    ];
+  };
+
+  const settlements = [
+    ...settlementsOf(exchange.requestId, charged, {
+      ...message,
+      remarks: textOf(remarks, unbilled, response.delivery),
+      remarksOfBands: ANOTHER_BAND,
+    }),
+  ];
+  for (const { requestId, kind, ...part } of priced) {
+    const toPrice = { ...part, serverToolUse: {} };
+    const work = `iterations: ${kind}`;
+    const isFree = isUnbilled(part.end, part.usage, prices);
+    settlements.push(
+      ...settlementsOf(requestId, priceUsage(toPrice, prices, reading), {
+        ...toPrice,
+        remarks: isFree ? `declined_not_billed; ${work}` : work,
+        remarksOfBands: work,
+      }),
+    );
+  }
+  return { message: charged[0], settlements, unpriced, remarks };
 }
 
 interface Settled {
