@@ -49,6 +49,19 @@ it('shows a key its own requests, and those of its account only to one that may 
   expect(all.data.map(({ key_id }) => key_id)).toEqual([manager.id, member.id]);
   expect((await read(member.apiKey, '?of=account')).status).toBe(403);
   expect((await read(member.apiKey, '/summary?of=account')).status).toBe(403);
+  const ofMember = `?key_id=${member.id}`;
+  for (const [reader, path, status] of [
+    [member, ofMember, 200],
+    [manager, ofMember, 200],
+    [manager, `/summary${ofMember}`, 200],
+    [member, `?key_id=${manager.id}`, 403],
+    [member, `/summary?key_id=${manager.id}`, 403],
+  ] as const) {
+    expect((await read(reader.apiKey, path)).status).toBe(status);
+  }
+  const some = await read(manager.apiKey, ofMember);
+  expect(some.data.map(({ key_id }) => key_id)).toEqual([member.id]);
+  expect((await read(manager.apiKey, `?key_id=${stranger.id}`)).data).toEqual([]);
   const id = charged.headers.get('x-gateway-request-id') ?? '';
   for (const any of [id, messageId, 'session-of-member']) {
     expect((await read(stranger.apiKey, `?id=${any}`)).data).toEqual([]);
@@ -73,6 +86,20 @@ it('finds a request by any of its ids', async () => {
   for (const any of [id, upstreamId, messageId, `chatcmpl-${messageId}`, 'session-of-member']) {
     expect((await read(member.apiKey, `?id=${any}`)).data).toMatchObject([{ id }]);
     expect((await gateway.call('listRequests', { id: any })).data).toMatchObject([{ id }]);
+  }
+});
+
+it('shows the charge of another key only to one that may see the account', async () => {
+  const id = charged.headers.get('x-gateway-request-id') ?? '';
+  const statusOf = async (apiKey: string, path: string) => {
+    const url = `${gateway.url}/v1/dashboard/usage/${path}`;
+    return (await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } })).status;
+  };
+  for (const any of [id, messageId]) {
+    expect(await statusOf(manager.apiKey, any)).toBe(404);
+    expect(await statusOf(manager.apiKey, `${any}?of=account`)).toBe(200);
+    expect(await statusOf(member.apiKey, `${any}?of=account`)).toBe(403);
+    expect(await statusOf(stranger.apiKey, `${any}?of=account`)).toBe(404);
   }
 });
 

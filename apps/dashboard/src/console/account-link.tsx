@@ -1,14 +1,16 @@
-/** The id of an account in a list, as a link to its page. */
+/** An account in a list, by its name if it is known, as a link to its page. */
 
 import { Id } from '../shared/ids.js';
 import { to } from '../shared/router.js';
 
-export function AccountLink({ id }: { readonly id: string | null }) {
+export function AccountLink(props: {
+  readonly id: string | null;
+  readonly name?: string | undefined;
+}) {
+  const { id, name } = props;
   return id === null ? (
     <span class="quiet">unknown</span>
   ) : (
-    <a href={to(['accounts', id])}>
-      <Id of={id} />
-    </a>
+    <a href={to(['accounts', id])}>{name ?? <Id of={id} />}</a>
   );
 }

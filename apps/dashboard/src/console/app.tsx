@@ -17,6 +17,7 @@ import { Ledger } from './ledger.js';
 import { PaymentPages } from './payments.js';
 import { Prices } from './prices.js';
 import { ProviderBill } from './provider-bill.js';
+import { OperatorRequests } from './requests.js';
 import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
@@ -105,6 +106,7 @@ const TABS: readonly Tab[] = [
     content: ([id]) => (id === undefined ? <Accounts /> : <AccountPage key={id} id={id} />),
   },
   { path: 'keys', label: 'Keys', content: () => <Keys /> },
+  { path: 'requests', label: 'Requests', content: () => <OperatorRequests /> },
   { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
   { path: 'payments', label: 'Payments', content: ([part]) => <PaymentPages part={part} /> },
   { path: 'dispute', label: 'Dispute', content: () => <Dispute /> },

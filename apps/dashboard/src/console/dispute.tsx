@@ -38,7 +38,8 @@ const STATES = {
   orphaned: { tone: 'warning', text: 'its end is unknown; nothing was charged' },
 } as const;
 
-function RequestShown({ id }: { readonly id: string }) {
+/** What the ledger knows about a request. */
+export function RequestShown({ id }: { readonly id: string }) {
   const request = useResource(id, (signal) =>
     call('GET /admin/requests/:request_id', { path: { request_id: id }, signal }),
   );

@@ -15,6 +15,7 @@ import { Ledger } from './ledger.js';
 import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
+import { CustomerRequests } from './requests.js';
 import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
@@ -67,6 +68,11 @@ const TABS: readonly Tab[] = [
     path: 'usage',
     label: 'Usage',
     content: ({ may_see_account: seesAccount }) => <Usage seesAccount={seesAccount} />,
+  },
+  {
+    path: 'requests',
+    label: 'Requests',
+    content: (overview) => <CustomerRequests overview={overview} />,
   },
   {
     path: 'ledger',

@@ -125,11 +125,6 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
 function FindRequest() {
   const [text, setText] = useState('');
   const [asked, setAsked] = useState('');
-  const found = useResource(`request ${asked}`, (signal) =>
-    asked === ''
-      ? Promise.resolve(undefined)
-      : call('GET /v1/dashboard/usage/:request_id', { path: { request_id: asked }, signal }),
-  );
   return (
     <div class="stack">
       <form
@@ -142,12 +137,24 @@ function FindRequest() {
         <TextField label="Request or message id" value={text} onValue={setText} />
         <button type="submit">Find</button>
       </form>
-      {asked !== '' && (
-        <Loaded of={found} what="the request">
-          {(charge) => <OpenedCharge charge={charge} requestId={charge.request_id} />}
-        </Loaded>
-      )}
+      {asked !== '' && <FoundCharge id={asked} of="key" />}
     </div>
+  );
+}
+
+/** @param props.of - Whether the charge may be one of another key of the account. */
+export function FoundCharge({ id, of }: { readonly id: string; readonly of: 'key' | 'account' }) {
+  const found = useResource(`charge ${of} ${id}`, (signal) =>
+    call('GET /v1/dashboard/usage/:request_id', {
+      path: { request_id: id },
+      query: { of },
+      signal,
+    }),
+  );
+  return (
+    <Loaded of={found} what="the charge">
+      {(charge) => <OpenedCharge charge={charge} requestId={charge.request_id} />}
+    </Loaded>
   );
 }
 

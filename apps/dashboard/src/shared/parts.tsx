@@ -160,7 +160,7 @@ function withoutField(failure: Exclude<Failure, { readonly kind: 'offline' }>): 
   return capitalized(isInput ? `${words}: ${text}` : text);
 }
 
-function capitalized(text: string): string {
+export function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 

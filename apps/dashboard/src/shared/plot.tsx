@@ -1,42 +1,58 @@
 /**
- * Stacked bars by day as SVG, and the same figures as a table. Values are exact integers; only the
- * height of a bar is a rounded number.
+ * Stacked bars by day or another span of time as SVG, and the same figures as a table. Values are
+ * exact integers; only the height of a bar is a rounded number.
  */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { TableFrame } from './parts.js';
+import { TableFrame, capitalized } from './parts.js';
 
 export interface Series {
   readonly name: string;
-  /** The class of its colour, such as `s3`. */
+  /** The class of its colour, such as `s3`. Bars of `failed` have stripes. */
   readonly color: string;
-  /** One value for each day. */
+  /** One value for each span. */
   readonly values: readonly bigint[];
 }
 
 export interface PlotProps {
   /** The name of the figures, such as `Spend per day`. */
   readonly title: string;
-  /** Days in UTC, such as `2026-11-22`, the oldest first. */
-  readonly days: readonly string[];
+  /** What each bar stands for, such as the day `2026-11-22`, the oldest first. */
+  readonly spans: readonly string[];
+  /** Days in UTC if it is absent. */
+  readonly unit?: Unit;
   readonly series: readonly Series[];
   readonly show: (value: bigint) => ComponentChildren;
-  /** The value as plain text, for the label at the top and the total of a day. */
+  /** The value as plain text, for the label at the top and the total of a span. */
   readonly text: (value: bigint) => string;
 }
+
+/** How texts speak of the spans. */
+export interface Unit {
+  /** Such as `day`. */
+  readonly one: string;
+  /** Such as `Days are in UTC`. */
+  readonly zone: string;
+  readonly label: (span: string) => string;
+}
+
+const DAYS: Unit = { one: 'day', zone: 'Days are in UTC', label: (day) => day };
 
 /** The height of the plot in its own units, which are stretched to the screen. */
 const HEIGHT = 1_000;
 const GAP = 0.14;
+/** The height of one stripe and the space below it, in the same units. */
+const STRIPES = 44;
 
 export function StackedBars(props: PlotProps) {
-  const { title, days, series, show, text } = props;
+  const { title, spans, unit = DAYS, series, show, text } = props;
   const [pointed, setPointed] = useState<number>();
-  const totals = days.map((_, day) => totalOf(series, day));
+  const totals = spans.map((_, index) => totalOf(series, index));
   const highest = totals.reduce((most, total) => (total > most ? total : most), 0n);
-  const first = days[0] ?? '';
-  const last = days.at(-1) ?? '';
+  const labels = spans.map(unit.label);
+  const first = labels[0] ?? '';
+  const last = labels.at(-1) ?? '';
   const label = `${title}, ${first} to ${last}. The table below has the same figures.`;
   return (
     <figure class="plot">
@@ -45,15 +61,21 @@ export function StackedBars(props: PlotProps) {
         <svg
           role="img"
           aria-label={label}
-          viewBox={`0 0 ${String(days.length)} ${String(HEIGHT)}`}
+          viewBox={`0 0 ${String(spans.length)} ${String(HEIGHT)}`}
           preserveAspectRatio="none"
           onPointerLeave={() => {
             setPointed(undefined);
           }}
         >
-          {days.map((day, index) => (
+          <defs>
+            <pattern id="stripes" patternUnits="userSpaceOnUse" width={1} height={STRIPES}>
+              <rect class="stripe-ground" width={1} height={STRIPES} />
+              <rect class="stripe" width={1} height={STRIPES / 2} />
+            </pattern>
+          </defs>
+          {spans.map((span, index) => (
             <g
-              key={day}
+              key={span}
               class={pointed === index ? 'pointed' : undefined}
               onPointerEnter={() => {
                 setPointed(index);
@@ -64,7 +86,8 @@ export function StackedBars(props: PlotProps) {
                 <rect
                   key={bar.name}
                   class={`bar ${bar.color}`}
-                  data-day={day}
+                  fill={bar.color === 'failed' ? 'url(#stripes)' : undefined}
+                  data-span={span}
                   data-series={bar.name}
                   data-value={bar.value.toString()}
                   x={index + GAP / 2}
@@ -99,8 +122,8 @@ export function StackedBars(props: PlotProps) {
         </ul>
         <p class="quiet plot-note">
           {pointed === undefined
-            ? 'Days are in UTC. Point at a day for its figures.'
-            : `${days[pointed] ?? ''}: ${text(totals[pointed] ?? 0n)} in all`}
+            ? `${unit.zone}. Point at a ${unit.one} for its figures.`
+            : `${labels[pointed] ?? ''}: ${text(totals[pointed] ?? 0n)} in all`}
         </p>
       </figcaption>
     </figure>
@@ -138,20 +161,22 @@ function totalOf(series: readonly Series[], day: number): bigint {
   return series.reduce((sum, { values }) => sum + (values[day] ?? 0n), 0n);
 }
 
-/** Shows the newest day first, because people look for it first. Leaves out days without usage. */
-export function FiguresTable({ title, days, series, show }: PlotProps) {
-  const rows = days
-    .map((day, index) => ({ day, index, total: totalOf(series, index) }))
+/** Shows the newest first, because people look for it first. Leaves out spans without a value. */
+export function FiguresTable({ title, spans, unit = DAYS, series, show }: PlotProps) {
+  const rows = spans
+    .map((span, index) => ({ span, index, total: totalOf(series, index) }))
     .filter(({ total }) => total !== 0n)
     .reverse();
   const sums = series.map(({ values }) => values.reduce((sum, value) => sum + value, 0n));
   return (
     <TableFrame label={`${title}, as a table`}>
       <table class="figures">
-        <caption>{title}. Days are in UTC; days without usage are left out.</caption>
+        <caption>
+          {title}. {unit.zone}; {unit.one}s without any are left out.
+        </caption>
         <thead>
           <tr>
-            <th scope="col">Day</th>
+            <th scope="col">{capitalized(unit.one)}</th>
             {series.map(({ name }) => (
               <th key={name} scope="col" class="n">
                 {name}
@@ -163,9 +188,9 @@ export function FiguresTable({ title, days, series, show }: PlotProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ day, index, total }) => (
-            <tr key={day}>
-              <th scope="row">{day}</th>
+          {rows.map(({ span, index, total }) => (
+            <tr key={span}>
+              <th scope="row">{unit.label(span)}</th>
               {series.map(({ name, values }) => (
                 <td key={name} class="n">
                   {show(values[index] ?? 0n)}
@@ -177,7 +202,7 @@ export function FiguresTable({ title, days, series, show }: PlotProps) {
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">All days</th>
+            <th scope="row">All {unit.one}s</th>
             {sums.map((sum, index) => (
               <td key={series[index]?.name} class="n">
                 {show(sum)}

@@ -19,6 +19,21 @@ export function dateText(iso: string): string {
   return dateFormat.format(new Date(iso));
 }
 
+const minuteFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+});
+
+/** A time in the viewer's zone, without seconds. */
+export function minuteText(iso: string): string {
+  return minuteFormat.format(new Date(iso));
+}
+
+/** How long something took, such as `840 ms` or `2.41 s`. */
+export function durationText(ms: number): string {
+  return ms < 1_000 ? `${String(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}
+
 /** The day in UTC, such as `2026-11-22`. */
 export function utcDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);

@@ -68,7 +68,7 @@ function Plot(props: {
   const isMoney = measure === 'spend';
   const plot = {
     title: TITLES[measure],
-    days,
+    spans: days,
     series: seriesOf(measure, days, sums),
     show: (value: bigint) => (isMoney ? <Money usd={formatUsd(value)} /> : <Count of={value} />),
     text: (value: bigint) => (isMoney ? roundedUsd(formatUsd(value)) : counts.format(value)),

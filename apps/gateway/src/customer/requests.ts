@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { MINUTE_MS } from '../base/times.js';
 import { csvOf } from '../endpoints/csv.js';
-import { MUST_BE_AFTER_FROM, isInOrder } from '../endpoints/fields.js';
+import { MUST_BE_AFTER_FROM, isInOrder, ofKey } from '../endpoints/fields.js';
 import {
   TOO_MANY_REQUEST_SUMS,
   readRequests,
@@ -29,17 +29,28 @@ import { maySeeAccount } from './statement.js';
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 const ROUTE = { method: 'get', credential: 'link', name: 'requests', limit: POLICY } as const;
 
-/** `account`: the requests of all keys of the account, for a key that may see them. */
-const whose = { of: z.enum(['key', 'account']).default('key') } as const;
+/**
+ * `account`: the requests of all keys of the account, for a key that may see them. `key_id`: those
+ * of one of them.
+ */
+const whose = { of: z.enum(['key', 'account']).default('key'), key_id: ofKey } as const;
 
+type Whose = z.output<z.ZodObject<typeof whose>>;
+
+/** @returns `undefined` if the key may not see them */
 async function scopeOf(
-  of: 'key' | 'account',
+  { of, key_id: asked }: Whose,
   key: KeyRecord,
   parts: CustomerParts,
 ): Promise<{ readonly accountId: string; readonly keyId?: string } | undefined> {
-  if (of === 'key') return { accountId: key.accountId, keyId: key.id };
-  return (await maySeeAccount(key, parts)) ? { accountId: key.accountId } : undefined;
+  const { accountId } = key;
+  const keyId = asked ?? (of === 'key' ? key.id : undefined);
+  if (keyId !== key.id && !(await maySeeAccount(key, parts))) return undefined;
+  return keyId === undefined ? { accountId } : { accountId, keyId };
 }
+
+/** The field that asks for what the key may not see. */
+const asking = ({ key_id: keyId }: Whose) => needsManage(keyId === undefined ? 'of' : 'key_id');
 
 const listQuery = z
   .strictObject({
@@ -63,8 +74,8 @@ export const listRequests = keyEndpoint(
     async (key, req): Promise<ReadAnswer> => {
       const query = listQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const scope = await scopeOf(query.data.of, key, parts);
-      if (scope === undefined) return { refusal: needsManage('of') };
+      const scope = await scopeOf(query.data, key, parts);
+      if (scope === undefined) return { refusal: asking(query.data) };
       const { store } = parts;
       const findCharged = async (id: string): Promise<string | undefined> => {
         const found = await findCharge(id, {
@@ -110,8 +121,8 @@ export const sumRequests = keyEndpoint(
     async (key, req): Promise<ReadAnswer> => {
       const query = sumQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const scope = await scopeOf(query.data.of, key, parts);
-      if (scope === undefined) return { refusal: needsManage('of') };
+      const scope = await scopeOf(query.data, key, parts);
+      if (scope === undefined) return { refusal: asking(query.data) };
       const asked = sumQueryOf(query.data, scope, parts.now());
       if (asked.from >= asked.until) {
         return { refusal: invalidQuery('from', 'must not be in the future') };

@@ -198,23 +198,37 @@ function csv(text: string) {
   return { text, contentType: 'text/csv; charset=utf-8' };
 }
 
+/** Members that it does not know were never refused here. */
+const chargeQuery = z.object({ of: whose });
+
 export const getUsage = keyEndpoint(
   {
     ...ROUTE,
     path: '/v1/dashboard/usage/:request_id',
     id: 'getUsage',
     summary: 'The charge of one request, by its id or by the id of its message in any format',
+    query: chargeQuery,
     result: schema.usage,
   },
   (parts) =>
     async (key, req): Promise<ReadAnswer> => {
+      const query = chargeQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { of } = query.data;
+      if (of === 'account' && !(await maySeeAccount(key, parts))) {
+        return { refusal: needsManage('of') };
+      }
+      const { accountId } = key;
+      const scope = of === 'key' ? { accountId, keyId: key.id } : { accountId };
       const shownId = line.safeParse(req.params['request_id']);
       const found = await findCharge(shownId.success ? shownId.data : '', {
-        byId: (id) => parts.store.findEntry(key.id, id),
-        async byMessage(upstreamId) {
-          const of = { accountId: key.accountId, keyId: key.id, upstreamId };
-          return (await parts.store.listEntries({ ...of, limit: MOST_OF_ONE_ID })).entries;
+        async byId(id) {
+          if (of === 'key') return parts.store.findEntry(key.id, id);
+          const entries = await parts.store.findEntries([id]);
+          return entries.find((entry) => entry.accountId === accountId);
         },
+        byMessage: async (upstreamId) =>
+          (await parts.store.listEntries({ ...scope, upstreamId, limit: MOST_OF_ONE_ID })).entries,
       });
       if (found.outcome === 'found') return { json: usageView(found.charge) };
       if (found.outcome === 'several') {
@@ -223,11 +237,7 @@ export const getUsage = keyEndpoint(
           refusal: { status: 409, type: 'conflict_error', message, param: 'request_id' },
         };
       }
-      const { archivedUntil } = await parts.store.listEntries({
-        accountId: key.accountId,
-        keyId: key.id,
-        limit: 1,
-      });
+      const { archivedUntil } = await parts.store.listEntries({ ...scope, limit: 1 });
       const archived =
         archivedUntil === undefined
           ? ''
@@ -236,7 +246,7 @@ export const getUsage = keyEndpoint(
         refusal: {
           status: 404,
           type: 'not_found_error',
-          message: `request_id: no charge of this key has this id${archived}`,
+          message: `request_id: no charge of this ${of} has this id${archived}`,
           param: 'request_id',
         },
       };

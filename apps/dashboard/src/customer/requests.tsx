@@ -1,0 +1,52 @@
+/** The recorded requests of the key, or of all keys that it may see. */
+
+import type { Sent } from '../shared/gateway-types.js';
+import { Id } from '../shared/ids.js';
+import { Choice } from '../shared/parts.js';
+import { Requests } from '../shared/requests.js';
+import { useResource } from '../shared/resource.js';
+import { changeQuery, route } from '../shared/router.js';
+import { FoundCharge } from './ledger.js';
+import { call } from './session.js';
+import { useKeyNames } from './use-key-names.js';
+
+export function CustomerRequests({ overview }: { readonly overview: Sent<'accountOverview'> }) {
+  const seesAccount = overview.may_see_account;
+  const of = seesAccount ? 'account' : 'key';
+  const names = useKeyNames(overview, seesAccount);
+  const prices = useResource('models', (signal) => call('GET /v1/dashboard/prices', { signal }));
+  const { key_id: keyId = '' } = route.value.query;
+  const keys = new Map([['', 'All keys'], ...names]);
+  if (!keys.has(keyId)) keys.set(keyId, keyId);
+  return (
+    <Requests<Sent<'recordedRequest'>>
+      scope={of}
+      list={(asked, signal) =>
+        call('GET /v1/dashboard/requests', { query: { ...asked, of }, signal })
+      }
+      sums={(asked, signal) =>
+        call('GET /v1/dashboard/requests/summary', { query: { ...asked, of }, signal })
+      }
+      controls={
+        seesAccount && (
+          <Choice
+            label="Key"
+            value={keyId}
+            options={[...keys]}
+            onValue={(value) => {
+              changeQuery({ key_id: value });
+            }}
+          />
+        )
+      }
+      fields={[]}
+      models={(prices.value?.data ?? []).map(({ model }) => model)}
+      columns={seesAccount ? ['Key'] : []}
+      cells={({ key_id: id }) =>
+        seesAccount ? [id !== null && (names.get(id) ?? <Id of={id} />)] : []
+      }
+      facts={() => []}
+      charge={({ id }) => <FoundCharge id={id} of={of} />}
+    />
+  );
+}

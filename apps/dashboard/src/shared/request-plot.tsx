@@ -1,0 +1,64 @@
+/** How many requests succeeded and failed, as bars over time. */
+
+import type { Sent } from './gateway-types.js';
+import { Count } from './parts.js';
+import { FiguresTable, StackedBars } from './plot.js';
+import type { Unit } from './plot.js';
+import { DAY_MS, minuteText, utcDay } from './times.js';
+
+const LOCAL = { zone: 'Times are in your time zone', label: minuteText } as const;
+
+const UNITS = {
+  '5m': { ...LOCAL, one: 'span', ms: 300_000, title: 'Requests in each 5 minutes' },
+  hour: { ...LOCAL, one: 'hour', ms: 3_600_000, title: 'Requests per hour' },
+  day: {
+    one: 'day',
+    zone: 'Days are in UTC',
+    label: (iso) => utcDay(Date.parse(iso)),
+    ms: DAY_MS,
+    title: 'Requests per day',
+  },
+} as const satisfies Readonly<Record<string, Unit & { ms: number; title: string }>>;
+
+export function RequestPlot(props: {
+  readonly of: Sent<'requestSums'>;
+  readonly every: keyof typeof UNITS;
+}) {
+  const { of, every } = props;
+  if (of.data.length === 0) return null;
+  const { ms, title, ...unit } = UNITS[every];
+  const spans = spansOf(of, ms);
+  const sums = new Map(of.data.map((sum) => [Date.parse(sum.start ?? ''), sum]));
+  const found = spans.map((span) => sums.get(Date.parse(span)));
+  const plot = {
+    title,
+    spans,
+    unit,
+    series: [
+      { name: 'Failed', color: 'failed', values: found.map((sum) => BigInt(sum?.failed ?? 0)) },
+      {
+        name: 'Succeeded',
+        color: 's0',
+        values: found.map((sum) => BigInt((sum?.requests ?? 0) - (sum?.failed ?? 0))),
+      },
+    ],
+    show: (value: bigint) => <Count of={value} />,
+    text: (value: bigint) => value.toLocaleString(),
+  };
+  return (
+    <div class="requests-plot stack">
+      <StackedBars {...plot} />
+      <details>
+        <summary>The same figures as a table</summary>
+        <FiguresTable {...plot} />
+      </details>
+    </div>
+  );
+}
+
+/** The beginnings of all spans, also of those without a request. */
+function spansOf({ from, until }: Sent<'requestSums'>, ms: number): readonly string[] {
+  const first = Math.floor(Date.parse(from) / ms) * ms;
+  const count = Math.ceil((Date.parse(until) - first) / ms);
+  return Array.from({ length: count }, (_, index) => new Date(first + index * ms).toISOString());
+}

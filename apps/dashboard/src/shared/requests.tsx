@@ -1,0 +1,360 @@
+/**
+ * The record of requests, for both pages: a plot of how many succeeded and failed, and below it the
+ * list, each with all that is recorded. All filters are in the address.
+ */
+
+import type { ComponentChildren } from 'preact';
+import type { Answer, Page } from './api.js';
+import { ExpandableRow } from './expandable-row.js';
+import { FilterForm, emptyText, kindText } from './filter-form.js';
+import type { Sent } from './gateway-types.js';
+import { PagedTable } from './paged-table.js';
+import { usePages } from './pages.js';
+import { Badge, Choice, Count, Facts, Loaded, Money, Segments, Time, optionOf } from './parts.js';
+import type { Fact } from './parts.js';
+import { RequestPlot } from './request-plot.js';
+import { useResource } from './resource.js';
+import { changeQuery, route, to } from './router.js';
+import { SaveCsv } from './save-csv.js';
+import { DAY_MS, durationText } from './times.js';
+
+type Recorded = Sent<'recordedRequest'>;
+
+const HOUR_MS = 3_600_000;
+
+const RANGES = [
+  ['hour', 'Last hour'],
+  ['day', '24 hours'],
+  ['week', '7 days'],
+  ['month', '30 days'],
+] as const;
+
+const LENGTHS_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
+/** What one bar stands for. */
+const STEPS = { hour: '5m', day: 'hour', week: 'hour', month: 'day' } as const;
+
+const OUTCOMES = [
+  ['all', 'All'],
+  ['failed', 'Failed'],
+] as const;
+
+const STATUSES = [
+  ['all', 'Any status'],
+  ['2xx', '2xx'],
+  ['4xx', '4xx'],
+  ['5xx', '5xx'],
+] as const;
+
+interface Selection {
+  readonly from: string | undefined;
+  readonly model: string | undefined;
+  readonly key_id: string | undefined;
+  readonly outcome: 'failed' | undefined;
+  readonly status: '2xx' | '4xx' | '5xx' | undefined;
+}
+
+interface SumsAsked extends Selection {
+  readonly every: '5m' | 'hour' | 'day';
+}
+
+interface ListAsked extends Selection {
+  readonly id: string | undefined;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly format?: 'csv';
+}
+
+interface RequestsProps<Shown extends Recorded> {
+  /** Names what the reading adds to the query, such as the account. */
+  readonly scope: string;
+  readonly list: (asked: ListAsked, signal?: AbortSignal) => Promise<Answer<Page<Shown>>>;
+  readonly sums: (asked: SumsAsked, signal: AbortSignal) => Promise<Answer<Sent<'requestSums'>>>;
+  /** More filters that take effect at once. */
+  readonly controls?: ComponentChildren;
+  /** More filters that are typed. */
+  readonly fields: readonly {
+    readonly name: 'account_id' | 'key_id';
+    readonly label: string;
+  }[];
+  readonly models: readonly string[];
+  /** Columns between the model and the times. */
+  readonly columns: readonly string[];
+  readonly cells: (request: Shown) => readonly ComponentChildren[];
+  /** More of what is recorded. */
+  readonly facts: (request: Shown) => readonly Fact[];
+  readonly charge: (request: Shown) => ComponentChildren;
+}
+
+export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
+  const { scope, fields, models, controls } = props;
+  const { query } = route.value;
+  const range = optionOf(RANGES, query['range'] ?? 'day');
+  const outcome = optionOf(OUTCOMES, query['outcome']);
+  const status = optionOf(STATUSES, query['status']);
+  const id = given(query['id']);
+  const filters = {
+    model: given(query['model']),
+    key_id: given(query['key_id']),
+    outcome: outcome === 'all' ? undefined : outcome,
+    status: status === 'all' ? undefined : status,
+  };
+  const from = () => new Date(Date.now() - LENGTHS_MS[range]).toISOString();
+  const name = JSON.stringify([scope, range, filters]);
+  // Whoever has an id looks for one request, whenever it was.
+  const listed = (cursor: string | undefined, limit: number) => ({
+    ...filters,
+    from: id === undefined ? from() : undefined,
+    id,
+    limit,
+    cursor,
+  });
+  const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
+    readOn((next) => props.list(listed(next, 50), signal), cursor),
+  );
+  const every = STEPS[range];
+  const sums = useResource(id === undefined ? name : '', (signal) =>
+    id === undefined
+      ? props.sums({ ...filters, from: from(), every }, signal)
+      : Promise.resolve(undefined),
+  );
+  const columns = [
+    { label: 'Time' },
+    { label: 'Status' },
+    { label: 'Model and endpoint' },
+    ...props.columns.map((label) => ({ label })),
+    { label: 'Took', isNumber: true },
+    { label: 'Tokens in', isNumber: true },
+    { label: 'Tokens out', isNumber: true },
+    { label: 'Charge', isNumber: true },
+    { label: 'Details' },
+  ];
+  return (
+    <section class="card" aria-label="Requests">
+      <div class="row spread">
+        <h2>Requests</h2>
+        <div class="row no-print">
+          <Segments
+            label="Which requests"
+            value={outcome}
+            options={OUTCOMES}
+            onValue={(value) => {
+              changeQuery({ outcome: value });
+            }}
+          />
+          <Segments
+            label="How far back"
+            value={range}
+            options={RANGES}
+            onValue={(value) => {
+              changeQuery({ range: value });
+            }}
+          />
+        </div>
+      </div>
+      <div class="row no-print">
+        <Choice
+          label="Status"
+          value={status}
+          options={STATUSES}
+          onValue={(value) => {
+            changeQuery({ status: value });
+          }}
+        />
+        {controls}
+        <FilterForm
+          fields={[
+            { name: 'model', label: 'Model', offers: models },
+            ...fields,
+            { name: 'id', label: 'Any id' },
+          ]}
+          button="Filter"
+        />
+        {Object.values(query).some((value) => value !== '') && (
+          <a class="button" href={to(['requests'])}>
+            Clear all
+          </a>
+        )}
+        <SaveCsv
+          fileName="requests"
+          read={(cursor) => props.list({ ...listed(cursor, 1_000), format: 'csv' })}
+        />
+      </div>
+      {id === undefined ? (
+        <Loaded of={sums} what="the number of requests">
+          {(value) => <RequestPlot of={value} every={every} />}
+        </Loaded>
+      ) : (
+        <p class="quiet">
+          An id of a request, a message, a session, a trace or the provider is looked for in all
+          recorded requests, not only in the newest.
+        </p>
+      )}
+      <PagedTable
+        list={list}
+        what="the list of requests"
+        columns={columns}
+        empty={
+          list.hasMore
+            ? 'None of the newest requests fits. Older ones were not read yet.'
+            : emptyText(
+                {
+                  '': kindText(OUTCOMES, outcome),
+                  'the status': filters.status,
+                  'the model': filters.model,
+                  'the key': filters.key_id,
+                  ...Object.fromEntries(
+                    fields.map((field) => [`the ${field.label.toLowerCase()}`, query[field.name]]),
+                  ),
+                  'the id': id,
+                },
+                'No request in this time.',
+              )
+        }
+        row={(request) => (
+          <Row
+            key={request.id}
+            request={request}
+            columns={columns.length}
+            cells={props.cells}
+            facts={props.facts}
+            charge={props.charge}
+          />
+        )}
+      />
+    </section>
+  );
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** So many pages without a request are read on; then the person is asked. */
+const MOST_EMPTY = 10;
+
+/**
+ * Reads on while a page is empty and has a next one: the gateway stops reading after some thousand
+ * requests that do not fit.
+ */
+async function readOn<Item>(
+  read: (cursor: string | undefined) => Promise<Answer<Page<Item>>>,
+  cursor: string | undefined,
+): Promise<Answer<Page<Item>>> {
+  let answer = await read(cursor);
+  for (let pages = 1; pages < MOST_EMPTY; pages += 1) {
+    if (!answer.ok || answer.value.data.length > 0) break;
+    const next = answer.value.next_cursor;
+    if (next === null) break;
+    answer = await read(next);
+  }
+  return answer;
+}
+
+function Row<Shown extends Recorded>(
+  props: Pick<RequestsProps<Shown>, 'cells' | 'facts' | 'charge'> & {
+    readonly request: Shown;
+    readonly columns: number;
+  },
+) {
+  const { request, columns, cells, facts, charge } = props;
+  const { error_type: type, error_message: message, first_byte_ms: firstByte } = request;
+  return (
+    <ExpandableRow
+      data={{ 'data-request': request.id }}
+      what={`request ${request.id}`}
+      columns={columns}
+      details={() => (
+        <div class="stack">
+          <Facts facts={[...factsOf(request), ...facts(request)]} />
+          {request.charged_usd !== null && charge(request)}
+        </div>
+      )}
+    >
+      <td>
+        <Time iso={request.ended_at} />
+      </td>
+      <td>
+        <StatusBadge request={request} />
+        {type !== null && (
+          <span class="when wraps">
+            {type}
+            {message !== null && `: ${message}`}
+          </span>
+        )}
+      </td>
+      <td>
+        {request.model ?? <span class="quiet">no model</span>}
+        <span class="when">{request.endpoint}</span>
+      </td>
+      {cells(request).map((cell, index) => (
+        <td key={index}>{cell}</td>
+      ))}
+      <td class="n">
+        {durationText(request.duration_ms)}
+        {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
+      </td>
+      <td class="n">
+        <Tokens of={request.input_tokens} />
+      </td>
+      <td class="n">
+        <Tokens of={request.output_tokens} />
+      </td>
+      <td class="n">{request.charged_usd === null ? NONE : <Money usd={request.charged_usd} />}</td>
+    </ExpandableRow>
+  );
+}
+
+const NONE = <span class="quiet">–</span>;
+
+function Tokens({ of }: { readonly of: number | null }) {
+  return of === null ? NONE : <Count of={of} />;
+}
+
+/** A word and the number, so that nobody needs the colour. */
+function StatusBadge({ request }: { readonly request: Recorded }) {
+  const { status, error_type: type, client_left: left, count } = request;
+  const isRefusal = status >= 400 && status < 500;
+  return (
+    <>
+      {type === null ? (
+        <Badge tone="good">OK {status}</Badge>
+      ) : (
+        <Badge tone={isRefusal ? 'warning' : 'bad'}>
+          {left ? 'Left' : isRefusal ? 'Refused' : 'Failed'} {status}
+        </Badge>
+      )}
+      {count > 1 && ` × ${String(count)}`}
+      {left && type === null && <span class="when">the client left</span>}
+    </>
+  );
+}
+
+/** All members of the record, in plain words. */
+function factsOf(request: Recorded): readonly Fact[] {
+  const count = (of: number | null) => (of === null ? null : String(of));
+  const { first_byte_ms: firstByte, charged_usd: charged, error_message: message } = request;
+  return [
+    ['Request', request.id],
+    ['Ended at', request.ended_at],
+    ['Account', request.account_id],
+    ['Key', request.key_id],
+    ['Model', request.model],
+    ['Endpoint', `${request.endpoint}, ${request.streamed ? 'streamed' : 'in one piece'}`],
+    ['Status', String(request.status)],
+    ['Type of error', request.error_type],
+    ['Error, without what it quoted', message],
+    ['Stands for', request.count > 1 ? `${String(request.count)} equal refusals` : null],
+    ['Client', request.client],
+    ['Client left', request.client_left ? 'before the end of the response' : null],
+    ['Took', `${String(request.duration_ms)} ms`],
+    ['First byte after', firstByte === null ? null : `${String(firstByte)} ms`],
+    ['Input tokens', count(request.input_tokens)],
+    ['Output tokens', count(request.output_tokens)],
+    ['Tokens read from the cache', count(request.cache_read_input_tokens)],
+    ['Tokens written to the cache', count(request.cache_creation_input_tokens)],
+    ['Charged', charged === null ? 'nothing' : `${charged} USD`],
+    ["Provider's request id", request.upstream_request_id],
+    ['Session', request.session],
+    ['Trace', request.trace_id],
+  ];
+}
