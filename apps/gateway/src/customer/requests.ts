@@ -19,7 +19,6 @@ import {
 } from '../endpoints/requests.js';
 import * as schema from '../endpoints/schemas.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
-import { MOST_OF_ONE_ID, findCharge } from '../ledger/find-charge.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -76,17 +75,8 @@ export const listRequests = keyEndpoint(
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const scope = await scopeOf(query.data, key, parts);
       if (scope === undefined) return { refusal: asking(query.data) };
-      const { store } = parts;
-      const findCharged = async (id: string): Promise<string | undefined> => {
-        const found = await findCharge(id, {
-          byId: (requestId) => store.findEntry(key.id, requestId),
-          byMessage: async (upstreamId) =>
-            (await store.listEntries({ ...scope, upstreamId, limit: MOST_OF_ONE_ID })).entries,
-        });
-        return found.outcome === 'found' ? found.charge.id : undefined;
-      };
       try {
-        const { requests, next } = await readRequests(query.data, scope, { store, findCharged });
+        const { requests, next } = await readRequests(query.data, scope, parts.store);
         const data = requests.map(requestView);
         if (query.data.format === 'json') {
           const more = { has_more: next !== undefined, next_cursor: next ?? null };

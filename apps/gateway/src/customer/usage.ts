@@ -26,7 +26,7 @@ import {
   usageView,
 } from '../endpoints/views.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
-import { MOST_OF_ONE_ID, findCharge, severalText } from '../ledger/find-charge.js';
+import { chargesOf, findCharge, severalText } from '../ledger/find-charge.js';
 import { inTurns } from './in-turns.js';
 import { keyEndpoint, rangeHeaders } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -221,15 +221,10 @@ export const getUsage = keyEndpoint(
       const { accountId } = key;
       const scope = of === 'key' ? { accountId, keyId: key.id } : { accountId };
       const shownId = line.safeParse(req.params['request_id']);
-      const found = await findCharge(shownId.success ? shownId.data : '', {
-        async byId(id) {
-          if (of === 'key') return parts.store.findEntry(key.id, id);
-          const entries = await parts.store.findEntries([id]);
-          return entries.find((entry) => entry.accountId === accountId);
-        },
-        byMessage: async (upstreamId) =>
-          (await parts.store.listEntries({ ...scope, upstreamId, limit: MOST_OF_ONE_ID })).entries,
-      });
+      const found = await findCharge(
+        shownId.success ? shownId.data : '',
+        chargesOf(parts.store, scope),
+      );
       if (found.outcome === 'found') return { json: usageView(found.charge) };
       if (found.outcome === 'several') {
         const message = `request_id: ${severalText(found.requestIds)}`;

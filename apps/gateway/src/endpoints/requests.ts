@@ -15,6 +15,7 @@ import type {
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS, HOUR_MS } from '../base/times.js';
 import { EXCHANGES } from '../observe/finished-request.js';
+import { chargesOf, findCharge } from '../ledger/find-charge.js';
 import { ofCursor, help, pageSize, rangeOf, someOf, time } from './fields.js';
 import { line } from './storable.js';
 
@@ -96,17 +97,16 @@ interface Listing extends Facts {
   readonly cursor?: string | undefined;
 }
 
-type Reader = Pick<BalanceStore, 'listRequests'>;
+type Reader = Pick<BalanceStore, 'listRequests' | 'findEntries' | 'listEntries'>;
 
 /**
  * @param whose - The requests that the reader may see, or asks for.
- * @param findCharged - The request id of the charge with this id of a message.
  * @throws {RangeError} if the cursor is not one of this list
  */
 export async function readRequests(
   listing: Listing,
   whose: Pick<RequestFilter, 'accountId' | 'keyId' | 'upstreamAccount'>,
-  { store, findCharged }: { readonly store: Reader; readonly findCharged: FindCharged },
+  store: Reader,
 ): Promise<RequestPage> {
   const { session, id, limit, cursor } = listing;
   const query: RequestQuery = {
@@ -119,11 +119,10 @@ export async function readRequests(
   if (id === undefined) return store.listRequests(query);
   const page = await store.listRequests({ ...query, id });
   if (page.requests.length > 0) return page;
-  const charged = await findCharged(id);
-  return charged === undefined ? page : store.listRequests({ ...query, id: charged });
+  // The record has no ids of messages, but the charges have them.
+  const found = await findCharge(id, chargesOf(store, whose));
+  return found.outcome === 'found' ? store.listRequests({ ...query, id: found.charge.id }) : page;
 }
-
-export type FindCharged = (id: string) => Promise<string | undefined>;
 
 /** What the holder of the key may see. */
 export function requestView(request: RequestRecord) {

@@ -3,7 +3,7 @@
  * the id of the message, in the form in which one of the formats shows it (docs/decisions/0057).
  */
 
-import type { LedgerEntry } from '@gateway/balance-store';
+import type { BalanceStore, LedgerEntry } from '@gateway/balance-store';
 
 export type ChargeEntry = Extract<LedgerEntry, { readonly kind: 'charge' }>;
 
@@ -21,7 +21,30 @@ export interface ChargeSource {
 }
 
 /** An upstream that gives many messages one id is not Anthropic's. */
-export const MOST_OF_ONE_ID = 20;
+const MOST_OF_ONE_ID = 20;
+
+/** @param scope - Only the charges of this account and key; by default all. */
+export function chargesOf(
+  store: Pick<BalanceStore, 'findEntries' | 'listEntries'>,
+  scope: { readonly accountId?: string | undefined; readonly keyId?: string | undefined } = {},
+): ChargeSource {
+  const { accountId, keyId } = scope;
+  const filter = {
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(keyId === undefined ? {} : { keyId }),
+  };
+  return {
+    async byId(requestId) {
+      const [entry] = await store.findEntries([requestId]);
+      if (entry?.kind !== 'charge') return undefined;
+      const isOfAccount = accountId === undefined || entry.accountId === accountId;
+      const isOfKey = keyId === undefined || entry.keyId === keyId;
+      return isOfAccount && isOfKey ? entry : undefined;
+    },
+    byMessage: async (upstreamId) =>
+      (await store.listEntries({ ...filter, upstreamId, limit: MOST_OF_ONE_ID })).entries,
+  };
+}
 
 export async function findCharge(shownId: string, source: ChargeSource): Promise<FoundCharge> {
   const byId = await source.byId(requestIdOf(shownId));

@@ -31,7 +31,7 @@ import {
   trailView,
   costedUsageSumView,
 } from '../../endpoints/views.js';
-import { MOST_OF_ONE_ID, findCharge, severalText } from '../../ledger/find-charge.js';
+import { chargesOf, findCharge, severalText } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
 import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';
 import { list, operation } from './operation.js';
@@ -320,13 +320,7 @@ export async function chargeShownAs(
   shownId: string,
   store: Pick<BalanceStore, 'findEntries' | 'listEntries'>,
 ): Promise<ChargeEntry | undefined> {
-  const found = await findCharge(shownId, {
-    byId: async (id) => (await store.findEntries([id]))[0],
-    async byMessage(upstreamId) {
-      const page = await store.listEntries({ upstreamId, limit: MOST_OF_ONE_ID });
-      return page.entries;
-    },
-  });
+  const found = await findCharge(shownId, chargesOf(store));
   switch (found.outcome) {
     case 'found':
       return found.charge;

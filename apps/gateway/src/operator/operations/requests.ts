@@ -15,7 +15,6 @@ import {
 } from '../../endpoints/requests.js';
 import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
-import { MOST_OF_ONE_ID, findCharge } from '../../ledger/find-charge.js';
 import { list, operation } from './operation.js';
 
 const whose = {
@@ -51,15 +50,7 @@ export const requestOperations = {
       .refine(isInOrder, MUST_BE_AFTER_FROM),
     output: schema.listOf(schema.operatorRecordedRequest),
     async run(input, { store }) {
-      const findCharged = async (id: string): Promise<string | undefined> => {
-        const found = await findCharge(id, {
-          byId: async (requestId) => (await store.findEntries([requestId]))[0],
-          byMessage: async (upstreamId) =>
-            (await store.listEntries({ upstreamId, limit: MOST_OF_ONE_ID })).entries,
-        });
-        return found.outcome === 'found' ? found.charge.id : undefined;
-      };
-      const page = await readRequests(input, scopeOf(input), { store, findCharged });
+      const page = await readRequests(input, scopeOf(input), store);
       return list(page.requests.map(operatorRequestView), page.next);
     },
     isAlsoCsv: true,
