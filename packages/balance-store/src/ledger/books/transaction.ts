@@ -3,7 +3,7 @@
  * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
-import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type { AdjustmentReason, CreatedAccount, CreditSource } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
@@ -29,8 +29,8 @@ export interface LedgerTransaction {
   heldBy(accountId: string): Promise<bigint>;
   /** How many keys of the account may make requests if its balance allows it. */
   countUsableKeys(accountId: string): Promise<number>;
-  /** How many keys of the account are not revoked. */
-  countKeys(accountId: string): Promise<number>;
+  /** Whether at least so many keys of the account are not revoked. */
+  hasKeys(accountId: string, count: number): Promise<boolean>;
 
   findEntry(id: string): Promise<KnownEntry | undefined>;
   insertEntry(entry: BookedEntry): Promise<void>;
@@ -46,7 +46,7 @@ export interface LedgerTransaction {
   isExternalIdTaken(of: 'account' | 'api_key', externalId: string, id: string): Promise<boolean>;
   insertAccount(account: NewAccountRow): Promise<void>;
   updateAccount(accountId: string, change: AccountRowChange): Promise<void>;
-  accountRecord(accountId: string): Promise<AccountRecord | undefined>;
+  accountRecord(accountId: string): Promise<CreatedAccount | undefined>;
   insertKey(key: NewKeyRow): Promise<void>;
   updateKey(keyId: string, change: KeyRowChange): Promise<void>;
   keyRecord(keyId: string): Promise<KeyRecord | undefined>;
