@@ -316,6 +316,7 @@ class PostgresTransaction implements LedgerTransaction {
   }
 
   async lastArchive(): Promise<number> {
+    await this.#run('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.archiveRecord]);
     const [row] = await this.#queries.rows<{ last: number }>(
       'SELECT coalesce(max(id), 0) AS last FROM ledger_archive',
     );
@@ -328,6 +329,24 @@ class PostgresTransaction implements LedgerTransaction {
 
   insertCarries(carries: readonly CarryRow[]): Promise<void> {
     return insertCarries(this.#queries, carries);
+  }
+
+  async chargesCarriedFor(archive: number): Promise<number> {
+    const [row] = await this.#queries.rows<{ charges: string }>(
+      'SELECT coalesce(sum(charges), 0)::text AS charges FROM ledger_carry WHERE archive_id = $1',
+      [archive],
+    );
+    return Number(row?.charges);
+  }
+
+  async deleteUnrecordedCarries(limit: number): Promise<number> {
+    const rows = await this.#queries.rows(
+      'DELETE FROM ledger_carry WHERE (account_id, from_seq, key_id) IN ' +
+        '(SELECT account_id, from_seq, key_id FROM ledger_carry WHERE archive_id > ' +
+        '(SELECT coalesce(max(id), 0) FROM ledger_archive) LIMIT $1) RETURNING 1',
+      [limit],
+    );
+    return rows.length;
   }
 
   async appendTrail(entry: TrailRow): Promise<void> {

@@ -275,6 +275,25 @@ export class SqliteTransaction implements LedgerTransaction {
     return DONE;
   }
 
+  chargesCarriedFor(archive: number): Promise<number> {
+    const row = this.#connection.get<{ readonly charges: number | null }>(
+      'SELECT sum(charges) AS charges FROM ledger_carry WHERE archive_id = ?',
+      archive,
+    );
+    return Promise.resolve(row?.charges ?? 0);
+  }
+
+  deleteUnrecordedCarries(limit: number): Promise<number> {
+    return Promise.resolve(
+      this.#connection.run(
+        'DELETE FROM ledger_carry WHERE (account_id, from_seq, key_id) IN ' +
+          '(SELECT account_id, from_seq, key_id FROM ledger_carry WHERE archive_id > ' +
+          '(SELECT coalesce(max(id), 0) FROM ledger_archive) LIMIT ?)',
+        limit,
+      ),
+    );
+  }
+
   appendTrail(entry: TrailRow): Promise<void> {
     appendRow(this.#connection, 'Trail', entry);
     return DONE;

@@ -77,10 +77,14 @@ export interface LedgerTransaction {
    * @returns whether it was written; false if the document no longer has the version that was read.
    */
   writeDocument(write: DocumentWrite): Promise<boolean>;
-  /** The number of the last archive; 0 if there is none. */
+  /** The number of the last archive; 0 if there is none. No other is recorded meanwhile. */
   lastArchive(): Promise<number>;
   insertArchive(archive: LedgerArchive): Promise<void>;
   insertCarries(carries: readonly CarryRow[]): Promise<void>;
+  /** How many charges the sums with this archive's number have in all. */
+  chargesCarriedFor(archive: number): Promise<number>;
+  /** Deletes at most `limit` sums whose archive is not recorded. @returns how many */
+  deleteUnrecordedCarries(limit: number): Promise<number>;
   /** Must be called last, because it locks the trail until the transaction ends. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;
