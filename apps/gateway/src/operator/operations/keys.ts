@@ -59,7 +59,12 @@ import type { OperationContext } from './operation.js';
 const oneKey = z.strictObject({ key_id: keyId });
 
 /** Fields for the account that is created with a key. */
-const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_usd'] as const;
+const OF_NEW_ACCOUNT = [
+  'account_name',
+  'account_external_id',
+  'account_metadata',
+  'low_balance_usd',
+] as const;
 
 export const keyOperations = {
   createKey: operation({
@@ -78,6 +83,9 @@ export const keyOperations = {
         account_id: accountId
           .optional()
           .register(help, { says: 'an existing account; default: a new one' }),
+        account_name: name
+          .optional()
+          .register(help, { says: 'the name of the new account; default: that of the key' }),
         account_external_id: externalId
           .optional()
           .register(help, { says: 'your own id for the new account' }),
@@ -105,7 +113,7 @@ export const keyOperations = {
         account:
           input.account_id === undefined
             ? {
-                name: input.name,
+                name: input.account_name ?? input.name,
                 externalId: input.account_external_id,
                 metadata: input.account_metadata,
                 lowBalance: input.low_balance_usd ?? lowBalance,
