@@ -73,6 +73,7 @@ export type {
   RotationOutcome,
 } from './key.js';
 export type {
+  ChargeDetails,
   ChargeEntry,
   EntryFilter,
   EntryPage,
