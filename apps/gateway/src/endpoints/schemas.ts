@@ -463,6 +463,8 @@ export const requestSums = listOf(
       upstream_account: orNull(text).exactOptional(),
       status: orNull(z.int()).exactOptional(),
       error_type: orNull(text).exactOptional(),
+      client: orNull(text).exactOptional(),
+      session: orNull(text).exactOptional(),
       requests: count,
       failed: count,
       mean_duration_ms: count,
@@ -475,6 +477,51 @@ export const requestSums = listOf(
     })
     .meta({ id: 'RequestSum' }),
 ).extend({ from: time, until: time.meta({ description: 'not included' }) });
+
+const brokenDownFigures = z.strictObject({
+  charged_usd: usd,
+  charges: count,
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  requests: count.meta({ description: 'recorded requests, failed ones too' }),
+  failed: count,
+  mean_duration_ms: orNull(count),
+  mean_first_byte_ms: orNull(count),
+});
+
+function breakdownOf<Figures extends z.ZodType>(figures: Figures) {
+  return z.strictObject({
+    object: z.literal('breakdown'),
+    by: text,
+    every: z.enum(['hour', 'day']),
+    zone: text,
+    from: time,
+    until: time.meta({ description: 'not included' }),
+    before: z
+      .strictObject({ from: time, until: time })
+      .meta({ description: 'the period that is compared, as long as has passed of the range' }),
+    starts: z.array(time).meta({ description: 'of the spans' }),
+    groups: z.array(
+      z.strictObject({
+        value: orNull(text).meta({ description: 'null: none, or all other groups' }),
+        others: count.meta({ description: 'how many groups it stands for, if it is the rest' }),
+        total: figures,
+        before: figures,
+        spans: z.array(orNull(figures)).meta({ description: 'null: nothing happened' }),
+      }),
+    ),
+    total: figures,
+    total_before: figures,
+  });
+}
+
+export const breakdown = breakdownOf(brokenDownFigures).meta({ id: 'Breakdown' });
+/** With what the charges cost the operator, if that is known of all of them. */
+export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures)).meta({
+  id: 'CostedBreakdown',
+});
 
 const statementTotal = { requests: count, amount_usd: usd };
 
