@@ -8,9 +8,7 @@ import { route } from '../shared/router.js';
 import { AccountLink } from './account-link.js';
 import { RequestShown } from './dispute.js';
 import { call } from './session.js';
-
-/** Names of accounts and keys beyond these are not known; their ids are shown. */
-const NAMES = 1_000;
+import { useNames } from './use-names.js';
 
 const FIELDS = [
   { name: 'account_id', label: 'Account id' },
@@ -18,36 +16,30 @@ const FIELDS = [
 ] as const;
 
 export function OperatorRequests() {
-  const accountId = route.value.query['account_id'];
+  const { account_id: accountId, upstream } = route.value.query;
   const models = useResource('models', (signal) => call('GET /admin/models', { signal }));
-  const once = { isLive: false };
-  const accounts = useResource(
-    'names of accounts',
-    (signal) => call('GET /admin/accounts', { query: { limit: NAMES }, signal }),
-    once,
-  );
-  const keys = useResource(
-    'names of keys',
-    (signal) => call('GET /admin/keys', { query: { limit: NAMES }, signal }),
-    once,
-  );
-  const accountNames = new Map(accounts.value?.data.map(({ id, name }) => [id, name]));
-  const keyNames = new Map(keys.value?.data.map(({ id, name }) => [id, name]));
+  const names = useNames();
   return (
     <Requests<Sent<'operatorRecordedRequest'>>
-      scope={accountId ?? ''}
+      scope={`${accountId ?? ''} ${upstream ?? ''}`}
       list={(asked, signal) =>
-        call('GET /admin/requests', { query: { ...asked, account_id: accountId }, signal })
+        call('GET /admin/requests', {
+          query: { ...asked, account_id: accountId, upstream },
+          signal,
+        })
       }
       sums={(asked, signal) =>
-        call('GET /admin/requests/summary', { query: { ...asked, account_id: accountId }, signal })
+        call('GET /admin/requests/summary', {
+          query: { ...asked, account_id: accountId, upstream },
+          signal,
+        })
       }
       fields={FIELDS}
       models={(models.value?.data ?? []).map(({ id }) => id)}
       columns={['Account', 'Key', 'Upstream']}
       cells={(request) => [
-        <AccountLink id={request.account_id} name={accountNames.get(request.account_id ?? '')} />,
-        request.key_id !== null && (keyNames.get(request.key_id) ?? <Id of={request.key_id} />),
+        <AccountLink id={request.account_id} name={names.account.get(request.account_id ?? '')} />,
+        request.key_id !== null && (names.key.get(request.key_id) ?? <Id of={request.key_id} />),
         request.upstream_account,
       ]}
       facts={(request) => [

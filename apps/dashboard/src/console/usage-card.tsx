@@ -1,43 +1,37 @@
-/** The usage of one account, or of all accounts, by day. */
+/** The usage of one account, or of all accounts, by one dimension and by time. */
 
-import { useState } from 'preact/hooks';
-import { Segments } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { dayAfter, lastDays } from '../shared/times.js';
-import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
-import type { DayCount } from '../shared/usage-plot.js';
+import { BreakdownCard } from '../shared/breakdown.js';
 import { call } from './session.js';
+import { useNames } from './use-names.js';
 
 export function UsageCard({ accountId }: { readonly accountId?: string }) {
-  const [count, setCount] = useState<DayCount>('30');
-  const days = lastDays(Number(count), Date.now());
-  const query = {
-    by: 'day,model',
-    from: `${days[0] ?? ''}T00:00:00Z`,
-    until: `${dayAfter(days.at(-1) ?? '')}T00:00:00Z`,
-    account_id: accountId,
-  };
-  const sums = useResource(JSON.stringify(query), (signal) =>
-    call('GET /admin/usage', { query, signal }),
-  );
+  const names = useNames();
   return (
-    <section class="card" aria-label="Usage">
-      <h2>Usage</h2>
-      <UsagePlot
-        days={days}
-        of={sums}
-        what="the usage"
-        controls={
-          <div class="row">
-            <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
-            <SaveCsv
-              fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
-              read={() => call('GET /admin/usage', { query: { ...query, format: 'csv' } })}
-            />
-          </div>
-        }
-      />
-    </section>
+    <BreakdownCard
+      scope={accountId ?? ''}
+      read={(asked, signal) =>
+        call('GET /admin/breakdown', { query: { ...asked, account_id: accountId }, signal })
+      }
+      csv={({ from, until, by }) =>
+        call('GET /admin/usage', {
+          query: {
+            by,
+            from: `${from}T00:00:00Z`,
+            until: `${until}T00:00:00Z`,
+            account_id: accountId,
+            format: 'csv',
+          },
+        })
+      }
+      dimensions={
+        accountId === undefined
+          ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+          : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+      }
+      nameOf={(dimension, value) =>
+        dimension === 'account' || dimension === 'key' ? names[dimension].get(value) : undefined
+      }
+      {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
+    />
   );
 }
