@@ -1,37 +1,57 @@
-/** The usage of one account, or of all accounts, by one dimension and by time. */
+/**
+ * The usage of one account, or of all accounts, by one dimension and by time, and the margin of the
+ * same time.
+ */
 
 import { BreakdownCard } from '../shared/breakdown.js';
+import { RANGES, rangeOf } from '../shared/range.js';
+import { optionOf } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { route } from '../shared/router.js';
+import { Margin } from './margin.js';
+import { nameOf } from './names.js';
 import { call } from './session.js';
-import { useNames } from './use-names.js';
 
 export function UsageCard({ accountId }: { readonly accountId?: string }) {
-  const names = useNames();
+  const { query } = route.value;
+  const { from, until } = rangeOf(query, optionOf(RANGES, query['range'] ?? '30'), Date.now());
+  const range = {
+    from: new Date(from).toISOString(),
+    until: new Date(until).toISOString(),
+    account_id: accountId,
+  };
+  const sums = useResource(`margin ${JSON.stringify(range)}`, (signal) =>
+    call('GET /admin/usage', { query: { ...range, by: 'model' }, signal }),
+  );
   return (
-    <BreakdownCard
-      scope={accountId ?? ''}
-      read={(asked, signal) =>
-        call('GET /admin/breakdown', { query: { ...asked, account_id: accountId }, signal })
-      }
-      csv={({ from, until, by }) =>
-        call('GET /admin/usage', {
-          query: {
-            by,
-            from: `${from}T00:00:00Z`,
-            until: `${until}T00:00:00Z`,
-            account_id: accountId,
-            format: 'csv',
-          },
-        })
-      }
-      dimensions={
-        accountId === undefined
-          ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
-          : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
-      }
-      nameOf={(dimension, value) =>
-        dimension === 'account' || dimension === 'key' ? names[dimension].get(value) : undefined
-      }
-      {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
-    />
+    <>
+      <BreakdownCard
+        scope={accountId ?? ''}
+        read={(asked, signal) =>
+          call('GET /admin/breakdown', { query: { ...asked, account_id: accountId }, signal })
+        }
+        csv={(asked) =>
+          call('GET /admin/usage', {
+            query: {
+              by: asked.by,
+              from: `${asked.from}T00:00:00Z`,
+              until: `${asked.until}T00:00:00Z`,
+              account_id: accountId,
+              format: 'csv',
+            },
+          })
+        }
+        dimensions={
+          accountId === undefined
+            ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+            : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+        }
+        nameOf={(dimension, value) =>
+          dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined
+        }
+        {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
+      />
+      {sums.value !== undefined && <Margin of={range} sums={sums.value.data} />}
+    </>
   );
 }

@@ -5,12 +5,13 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Answer, Page } from './api.js';
-import { ExpandableRow } from './expandable-row.js';
 import { FilterForm, emptyText, kindText } from './filter-form.js';
+import type { Field } from './filter-form.js';
 import type { Sent } from './gateway-types.js';
 import { PagedTable } from './paged-table.js';
-import { usePages } from './pages.js';
-import { Badge, Choice, Count, Facts, Loaded, Money, Segments, Time, optionOf } from './parts.js';
+import type { Column } from './paged-table.js';
+import { pageLimit, usePages } from './pages.js';
+import { Badge, Choice, Facts, Loaded, Segments, optionOf } from './parts.js';
 import type { Fact } from './parts.js';
 import { RequestPlot } from './request-plot.js';
 import { useResource } from './resource.js';
@@ -93,14 +94,10 @@ interface RequestsProps<Shown extends Recorded> {
   /** More filters that take effect at once. */
   readonly controls?: ComponentChildren;
   /** More filters that are typed. */
-  readonly fields: readonly {
-    readonly name: 'account_id' | 'key_id';
-    readonly label: string;
-  }[];
+  readonly fields: readonly Field<'account_id' | 'key_id'>[];
   readonly models: readonly string[];
   /** Columns between the model and the times. */
-  readonly columns: readonly string[];
-  readonly cells: (request: Shown) => readonly ComponentChildren[];
+  readonly columns: readonly Column<Shown>[];
   /** More of what is recorded. */
   readonly facts: (request: Shown) => readonly Fact[];
   readonly charge: (request: Shown) => ComponentChildren;
@@ -136,7 +133,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
     cursor,
   });
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
-    readOn((next) => props.list(listed(next, 50), signal), cursor),
+    readOn((next) => props.list(listed(next, pageLimit(cursor)), signal), cursor),
   );
   // Programs and sessions are summed by days.
   const isDaily = (filters.client ?? filters.session) !== undefined;
@@ -146,16 +143,38 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
       ? props.sums({ ...filters, from: from(), until, every }, signal)
       : Promise.resolve(undefined),
   );
-  const columns = [
-    { label: 'Time' },
-    { label: 'Status' },
-    { label: 'Model and endpoint' },
-    ...props.columns.map((label) => ({ label })),
-    { label: 'Took', isNumber: true },
-    { label: 'Tokens in', isNumber: true },
-    { label: 'Tokens out', isNumber: true },
-    { label: 'Charge', isNumber: true },
-    { label: 'Details' },
+  const columns: readonly Column<Shown>[] = [
+    { label: 'Time', kind: 'time', value: (request) => request.ended_at },
+    {
+      label: 'Status',
+      value: ({ status }) => status,
+      cell: (request) => <Status of={request} />,
+    },
+    {
+      label: 'Model and endpoint',
+      value: ({ model, endpoint }) => `${model ?? 'no model'} ${endpoint}`,
+      cell: ({ model, endpoint }) => (
+        <>
+          {model ?? <span class="quiet">no model</span>}
+          <span class="when">{endpoint}</span>
+        </>
+      ),
+    },
+    ...props.columns,
+    {
+      label: 'Took',
+      kind: 'number',
+      value: (request) => request.duration_ms,
+      cell: ({ duration_ms: ms, first_byte_ms: firstByte }) => (
+        <>
+          {durationText(ms)}
+          {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
+        </>
+      ),
+    },
+    { label: 'Tokens in', kind: 'count', value: (request) => request.input_tokens },
+    { label: 'Tokens out', kind: 'count', value: (request) => request.output_tokens },
+    { label: 'Charge', kind: 'usd', value: (request) => request.charged_usd },
   ];
   return (
     <section class="card" aria-label="Requests">
@@ -231,9 +250,11 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
                   '': kindText(OUTCOMES, outcome),
                   'the status': filters.status,
                   'the model': filters.model,
-                  'the key': filters.key_id,
                   ...Object.fromEntries(
-                    fields.map((field) => [`the ${field.label.toLowerCase()}`, query[field.name]]),
+                    fields.map(({ name: field, label, words }) => [
+                      `the ${label.toLowerCase()}`,
+                      words?.of(query[field] ?? '') ?? query[field],
+                    ]),
                   ),
                   ...Object.fromEntries(
                     LINKED.map(([name, label]) => [`the ${label.toLowerCase()}`, query[name]]),
@@ -243,16 +264,15 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
                 'No request in this time.',
               )
         }
-        row={(request) => (
-          <Row
-            key={request.id}
-            request={request}
-            columns={columns.length}
-            cells={props.cells}
-            facts={props.facts}
-            charge={props.charge}
-          />
+        idOf={({ id: of }) => of}
+        rowName="data-request"
+        details={(request) => () => (
+          <div class="stack">
+            <Facts facts={[...factsOf(request), ...props.facts(request)]} />
+            {request.charged_usd !== null && props.charge(request)}
+          </div>
         )}
+        detailsOf="request"
       />
     </section>
   );
@@ -343,64 +363,19 @@ async function readOn<Item>(
   return answer;
 }
 
-function Row<Shown extends Recorded>(
-  props: Pick<RequestsProps<Shown>, 'cells' | 'facts' | 'charge'> & {
-    readonly request: Shown;
-    readonly columns: number;
-  },
-) {
-  const { request, columns, cells, facts, charge } = props;
-  const { error_type: type, error_message: message, first_byte_ms: firstByte } = request;
+function Status({ of }: { readonly of: Recorded }) {
+  const { error_type: type, error_message: message } = of;
   return (
-    <ExpandableRow
-      data={{ 'data-request': request.id }}
-      what={`request ${request.id}`}
-      columns={columns}
-      details={() => (
-        <div class="stack">
-          <Facts facts={[...factsOf(request), ...facts(request)]} />
-          {request.charged_usd !== null && charge(request)}
-        </div>
+    <>
+      <StatusBadge request={of} />
+      {type !== null && (
+        <span class="when wraps">
+          {type}
+          {message !== null && `: ${message}`}
+        </span>
       )}
-    >
-      <td>
-        <Time iso={request.ended_at} />
-      </td>
-      <td>
-        <StatusBadge request={request} />
-        {type !== null && (
-          <span class="when wraps">
-            {type}
-            {message !== null && `: ${message}`}
-          </span>
-        )}
-      </td>
-      <td>
-        {request.model ?? <span class="quiet">no model</span>}
-        <span class="when">{request.endpoint}</span>
-      </td>
-      {cells(request).map((cell, index) => (
-        <td key={index}>{cell}</td>
-      ))}
-      <td class="n">
-        {durationText(request.duration_ms)}
-        {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
-      </td>
-      <td class="n">
-        <Tokens of={request.input_tokens} />
-      </td>
-      <td class="n">
-        <Tokens of={request.output_tokens} />
-      </td>
-      <td class="n">{request.charged_usd === null ? NONE : <Money usd={request.charged_usd} />}</td>
-    </ExpandableRow>
+    </>
   );
-}
-
-const NONE = <span class="quiet">–</span>;
-
-function Tokens({ of }: { readonly of: number | null }) {
-  return of === null ? NONE : <Count of={of} />;
 }
 
 /** A word and the number, so that nobody needs the colour. */
