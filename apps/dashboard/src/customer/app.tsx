@@ -67,7 +67,7 @@ const TABS: readonly Tab[] = [
   {
     path: 'usage',
     label: 'Usage',
-    content: ({ may_see_account: seesAccount }) => <Usage seesAccount={seesAccount} />,
+    content: (overview) => <Usage overview={overview} />,
   },
   {
     path: 'requests',
