@@ -9,6 +9,7 @@ export type {
   AdjustmentOutcome,
   AdjustmentReason,
   Creation,
+  CreatedAccount,
   CreationOutcome,
   CreditSource,
   NewAccount,

@@ -148,6 +148,8 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     const more = [
       ['Upstream account', entry.upstream_account],
       ['Key', `${nameOf(entry.key_id) ?? ''} ${entry.key_id}`.trim()],
+      ['Cost to you', entry.cost_usd === undefined ? null : `${entry.cost_usd} USD`],
+      ['Margin', entry.margin_usd === undefined ? null : `${entry.margin_usd} USD`],
       ["Account's balance after it", `${entry.balance_after_usd} USD`],
     ] as const;
     return <OpenedCharge charge={entry} requestId={entry.id} more={more} />;

@@ -104,6 +104,7 @@ const loggedCharge = z.looseObject({
   model: z.string(),
   charge_usd: unsignedAmountUsd,
   written_off_usd: unsignedAmountUsd.default(0n),
+  cost_usd: unsignedAmountUsd.optional(),
   input_tokens: tokens,
   output_tokens: tokens,
   cache_read_input_tokens: tokens,
@@ -182,7 +183,7 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
     ...(upstream_account === undefined ? {} : { upstream_account }),
   };
   return [withoutParts(data, parts), ...parts].map(
-    ({ request_id, model, charge_usd, written_off_usd, pricing, ...counts }) => ({
+    ({ request_id, model, charge_usd, written_off_usd, cost_usd, pricing, ...counts }) => ({
       place,
       usage: {
         request_id,
@@ -196,22 +197,34 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
         ...request,
         model,
         cache_creation_1h_input_tokens: counts.cache_creation_1h_input_tokens,
-        ...(pricing === undefined ? {} : { pricing }),
+        pricing: pricing ?? { terms: {}, fees: [] },
         ...(written_off_usd === 0n ? {} : { written_off_usd: formatUsd(written_off_usd) }),
+        ...(charge_usd + written_off_usd === 0n && hasTokens(counts) ? { is_unbilled: true } : {}),
+        ...(cost_usd === undefined ? {} : { cost_usd: formatUsd(cost_usd) }),
       },
       endedAt: data.time,
     }),
   );
 }
 
-/** The charge of the message alone. */
+function hasTokens(counts: Omit<Counts, 'of1h'>): boolean {
+  return (
+    counts.input_tokens +
+      counts.output_tokens +
+      counts.cache_read_input_tokens +
+      counts.cache_creation_input_tokens >
+    0
+  );
+}
+
+/** The charge of the message alone. A line has no cost if that of one of its parts is unknown. */
 function withoutParts(line: LoggedCharge, parts: readonly LoggedCharge[]): LoggedCharge {
+  const rest = (all: bigint, amountOf: (part: LoggedCharge) => bigint): bigint =>
+    parts.reduce((left, part) => left - amountOf(part), all);
   return {
     ...line,
-    charge_usd: parts.reduce((rest, { charge_usd }) => rest - charge_usd, line.charge_usd),
-    written_off_usd: parts.reduce(
-      (rest, { written_off_usd }) => rest - written_off_usd,
-      line.written_off_usd,
-    ),
+    charge_usd: rest(line.charge_usd, ({ charge_usd }) => charge_usd),
+    written_off_usd: rest(line.written_off_usd, ({ written_off_usd }) => written_off_usd),
+    cost_usd: line.cost_usd && rest(line.cost_usd, ({ cost_usd = 0n }) => cost_usd),
   };
 }

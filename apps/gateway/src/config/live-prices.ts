@@ -1,4 +1,4 @@
-/** The price table in force now, which a reload or a scheduled change replaces. */
+/** The tables of prices and of costs in force, which a reload or a scheduled change replaces. */
 
 import { parsePriceSchedule } from '@gateway/billing';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
@@ -35,5 +35,21 @@ export function createLivePrices(
     replace(next) {
       schedule = parsePriceSchedule(next.priceTable);
     },
+  };
+}
+
+/** @returns the table of costs at a time, by the settings in force then */
+export function createLiveCosts(
+  settings: () => Pick<Settings, 'costTable'>,
+): (atMs: number) => PriceTable | undefined {
+  let read: unknown;
+  let schedule: PriceSchedule | undefined;
+  return (atMs) => {
+    const { costTable } = settings();
+    if (costTable !== read) {
+      schedule = costTable === undefined ? undefined : parsePriceSchedule(costTable);
+      read = costTable;
+    }
+    return schedule?.at(atMs);
   };
 }

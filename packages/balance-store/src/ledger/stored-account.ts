@@ -1,17 +1,15 @@
-/** Turns an account's row, with the number of its usable keys, into an {@link AccountRecord}. */
+/** Turns an account's row, with or without the number of its usable keys, into its record. */
 
-import type { AccountRecord, AccountStatus } from '../account.js';
+import type { AccountStatus } from '../account.js';
 import type { Metadata } from '../metadata.js';
 import { membersWithout } from './tables.js';
 import type { Row } from './tables.js';
 
 export const ACCOUNT_MEMBERS = membersWithout('Account', ['allotted', 'seq']);
 
-export interface StoredAccount extends Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> {
-  readonly usableKeys: number;
-}
+type StoredAccount = Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
 
-export function accountRecordOf(row: StoredAccount): AccountRecord {
+export function accountRecordOf<Stored extends StoredAccount>(row: Stored) {
   return {
     ...row,
     metadata: row.metadata as Metadata,

@@ -30,7 +30,13 @@ import {
   withExternalId,
   wholeNumber,
 } from '../../endpoints/fields.js';
-import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
+import {
+  REVOKED,
+  createdAccountView,
+  createdOf,
+  rotated,
+  unknownKey,
+} from '../../endpoints/key-outcomes.js';
 import {
   OperationError,
   conflict,
@@ -128,7 +134,7 @@ export const keyOperations = {
       if (key === undefined) throw new Error('the key was not created');
       return {
         ...keyView(key),
-        account: accountView(account),
+        account: await createdAccountView(account, store),
         first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
         api_key: created.outcome === 'created' ? (created.credential ?? null) : null,

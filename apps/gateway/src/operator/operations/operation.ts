@@ -17,6 +17,8 @@ export interface OperationContext {
   readonly store: BalanceStore;
   /** The current price table. `at` gives that of another time, in milliseconds since the epoch. */
   readonly prices: PriceTable & Pick<PriceSchedule, 'at' | 'nextChange'>;
+  /** What requests cost the operator at a time; `undefined` if that is not configured. */
+  readonly costsAt: (atMs: number) => PriceTable | undefined;
   /** `undefined` in the command line if no upstream is configured. */
   readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
   readonly overdraft: Settlement['overdraft'];

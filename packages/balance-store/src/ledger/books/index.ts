@@ -19,7 +19,7 @@ import {
   updateAccount,
   updateKey,
 } from './accounts.js';
-import { recordArchive } from './archives.js';
+import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
 import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './bookings.js';
 
 /** Each function runs in one transaction. */
@@ -38,6 +38,8 @@ export const books = {
   transfer,
   expireCredits,
   announceExpiringKeys,
+  writeCarries,
+  deleteUnrecordedCarries,
   recordArchive,
   async recordEvent(
     transaction: LedgerTransaction,
