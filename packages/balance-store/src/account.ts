@@ -18,6 +18,11 @@ export interface AccountRecord {
   /** The event `balance.low` is written when the balance falls to this amount or below. */
   readonly lowBalance: bigint | null;
   /**
+   * What the account pays, in words that only the caller understands: a factor, or the name of a
+   * price table. `null`: what others pay.
+   */
+  readonly prices: string | null;
+  /**
    * In percent, ascending. An event is written when this share of the balance or of a key's cap is
    * used: `balance.share` or `cap.share`.
    */
@@ -49,6 +54,7 @@ export interface NewAccount {
   readonly externalId?: string | undefined;
   readonly metadata?: Metadata | undefined;
   readonly lowBalance?: bigint | undefined;
+  readonly prices?: string | undefined;
 }
 
 export interface AccountChange {
@@ -56,6 +62,7 @@ export interface AccountChange {
   readonly externalId?: string | null;
   readonly metadata?: Metadata;
   readonly lowBalance?: bigint | null;
+  readonly prices?: string | null;
   /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
   readonly noticeShares?: readonly number[];
 }

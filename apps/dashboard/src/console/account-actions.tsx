@@ -236,7 +236,9 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
   const [low, setLow] = useState(account.low_balance_usd ?? '');
+  const [prices, setPrices] = useState(account.prices ?? '');
   const lowUsd = low.trim() === '' ? null : positive(low);
+  const ownPrices = given(prices) ?? null;
   const changes = [
     ...(name.trim() === account.name
       ? []
@@ -257,6 +259,15 @@ export function EditAccount({ account, ...callbacks }: Props) {
             what: 'Low-balance notice at',
             before: account.low_balance_usd ?? 'none',
             after: lowUsd ?? 'none',
+          },
+        ]),
+    ...(ownPrices === account.prices
+      ? []
+      : [
+          {
+            what: 'Prices, from the next request on',
+            before: account.prices ?? 'as for others',
+            after: ownPrices ?? 'as for others',
           },
         ]),
   ];
@@ -282,6 +293,12 @@ export function EditAccount({ account, ...callbacks }: Props) {
             onValue={setLow}
             hint="A notification is sent when the balance falls to this amount. Empty: none."
           />
+          <TextField
+            label="Prices"
+            value={prices}
+            onValue={setPrices}
+            hint="A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. Empty: as for others."
+          />
         </>
       }
       problem={problem}
@@ -294,6 +311,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
             name: name.trim(),
             external_id: externalId.trim() === '' ? null : externalId.trim(),
             low_balance_usd: lowUsd,
+            prices: ownPrices,
           },
         })
       }

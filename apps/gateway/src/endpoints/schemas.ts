@@ -119,6 +119,9 @@ export const account = z
     }),
     balance_usd: usd,
     low_balance_usd: orNull(usd),
+    prices: orNull(text).meta({
+      description: 'its own prices: a factor, or the name of a table of CUSTOMER_PRICES',
+    }),
     notice_shares: z
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
@@ -785,6 +788,10 @@ export const price = z
     max_output_tokens: count,
   })
   .meta({ id: 'Price' });
+
+export const prices = listOf(price).extend({
+  are_agreed: z.boolean().meta({ description: 'whether they were agreed with this account only' }),
+});
 
 const spend = { requests: count, charged_usd: usd, written_off_usd: usd };
 const spendByModel = z

@@ -102,6 +102,7 @@ export function accountView(account: AccountRecord) {
     state: account.state,
     balance_usd: formatUsd(account.balance),
     low_balance_usd: account.lowBalance === null ? null : formatUsd(account.lowBalance),
+    prices: account.prices,
     notice_shares: account.noticeShares,
     spent_usd: formatUsd(account.spent),
     credited_usd: formatUsd(account.credited),

@@ -85,7 +85,10 @@ function administerAccounts({
     async updateAccount(accountId, change, by = SOMEBODY) {
       assertAccount(change);
       assertActor(by);
-      return unlessTaken(await book('updateAccount', accountId, change, by));
+      const record = unlessTaken(await book('updateAccount', accountId, change, by));
+      // The records of its keys show some of it.
+      onEveryKeyChange();
+      return record;
     },
     async setAccountState(accountId, state, by) {
       assertActor(by);

@@ -36,11 +36,14 @@ export const CAP_MEMBERS = [
 
 type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
 
+/** The columns of its account that a key's record shows. */
+export const ACCOUNT_MEMBERS_OF_KEY = ['prices', 'balance', 'credited'] as const;
+
 /** A key's row, with the columns of its account that its record shows, and its standing. */
 export interface StoredKey
   extends
     Pick<Row<'ApiKey'>, (typeof KEY_MEMBERS)[number]>,
-    Pick<Row<'Account'>, 'balance' | 'credited'> {
+    Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> {
   readonly standing: KeyStanding;
 }
 
@@ -65,6 +68,7 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     },
     caps,
     used,
+    prices: row.prices,
     balance: row.balance,
     spent: row.spent,
     credited: row.credited,

@@ -101,6 +101,7 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
         account: {
           state: ["'active'", named('state')],
           low_balance: [amount, named('low balance')],
+          prices: ["'0.1'", named('prices')],
           balance: [amount, sums],
           spent: [amount, sums],
           credited: [amount, sums],

@@ -9,7 +9,13 @@ import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
 import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/pepper.js';
 import { containing } from '../../ledger/search.js';
-import { CAP_MEMBERS, KEY_MEMBERS, capsOf, keyRecordOf } from '../../ledger/stored-key.js';
+import {
+  ACCOUNT_MEMBERS_OF_KEY,
+  CAP_MEMBERS,
+  KEY_MEMBERS,
+  capsOf,
+  keyRecordOf,
+} from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
@@ -18,7 +24,7 @@ import { standingOf, stateIn } from './standing.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
-const ACCOUNT_MEMBERS = ['balance', 'credited', 'uncovered'] as const;
+const ACCOUNT_MEMBERS = [...ACCOUNT_MEMBERS_OF_KEY, 'uncovered'] as const;
 
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]> &
   Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
@@ -156,8 +162,9 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
   const now = new Date();
   const { standing, balance } = standingOfRow(row, now.getTime());
+  const { prices } = row;
   return keyRecordOf(
-    { ...readKeyColumns(row), balance, credited: unitsOf(row.credited), standing },
+    { ...readKeyColumns(row), prices, balance, credited: unitsOf(row.credited), standing },
     now,
   );
 }

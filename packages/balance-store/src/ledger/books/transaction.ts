@@ -150,7 +150,7 @@ export interface KnownCreation {
 
 export type NewAccountRow = Pick<
   Row<'Account'>,
-  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'createdAt'
+  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'prices' | 'createdAt'
 >;
 
 export type AccountRowChange = SomeColumns<'Account'>;
