@@ -23,6 +23,13 @@ export interface AccountRecord {
    */
   readonly prices: string | null;
   /**
+   * A promotional credit of each calendar month (UTC), which expires at its end. While the account
+   * is suspended it gets none.
+   */
+  readonly allowance: bigint | null;
+  /** When it can have the next one; `null` without an allowance. */
+  readonly allowanceDueAt: Date | null;
+  /**
    * In percent, ascending. An event is written when this share of the balance or of a key's cap is
    * used: `balance.share` or `cap.share`.
    */
@@ -55,6 +62,7 @@ export interface NewAccount {
   readonly metadata?: Metadata | undefined;
   readonly lowBalance?: bigint | undefined;
   readonly prices?: string | undefined;
+  readonly allowance?: bigint | undefined;
 }
 
 export interface AccountChange {
@@ -63,6 +71,8 @@ export interface AccountChange {
   readonly metadata?: Metadata;
   readonly lowBalance?: bigint | null;
   readonly prices?: string | null;
+  /** From the next month on, if the account has had one in this month. */
+  readonly allowance?: bigint | null;
   /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
   readonly noticeShares?: readonly number[];
 }

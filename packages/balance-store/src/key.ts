@@ -67,6 +67,8 @@ export interface KeyRecord {
   readonly used: Readonly<Record<CapPeriod, bigint>>;
   /** The prices of its account: see `AccountRecord`. */
   readonly prices: string | null;
+  /** When its account can have the next allowance: see `AccountRecord`. */
+  readonly allowanceDueAt: Date | null;
   /** The balance of its account, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
   /**

@@ -20,6 +20,7 @@ const RECORD: KeyRecord = {
   caps: { day: null, week: null, month: null, total: null },
   used: { day: 0n, week: 0n, month: 0n, total: 0n },
   prices: null,
+  allowanceDueAt: null,
   balance: 1n,
   spent: 0n,
   credited: 1n,

@@ -49,6 +49,7 @@ async function fill(store: BalanceStore) {
       metadata: { a: '"', b: '1' },
       lowBalance: 10n,
       prices: '0.9',
+      allowance: 3n,
     },
     key: {
       name: 'k',

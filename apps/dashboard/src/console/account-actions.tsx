@@ -239,6 +239,8 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const [prices, setPrices] = useState(account.prices ?? '');
   const lowUsd = low.trim() === '' ? null : positive(low);
   const ownPrices = given(prices) ?? null;
+  const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
+  const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
   const changes = [
     ...(name.trim() === account.name
       ? []
@@ -270,15 +272,26 @@ export function EditAccount({ account, ...callbacks }: Props) {
             after: ownPrices ?? 'as for others',
           },
         ]),
+    ...(allowanceUsd === account.allowance_usd
+      ? []
+      : [
+          {
+            what: 'Allowance of each month',
+            before: account.allowance_usd ?? 'none',
+            after: allowanceUsd ?? 'none',
+          },
+        ]),
   ];
   const problem =
     name.trim() === ''
       ? 'Name: must not be empty.'
       : lowUsd === undefined
         ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
-        : changes.length === 0
-          ? 'Nothing is changed yet.'
-          : undefined;
+        : allowanceUsd === undefined
+          ? (commaProblem(allowance) ?? 'Allowance: an amount such as 5, or empty.')
+          : changes.length === 0
+            ? 'Nothing is changed yet.'
+            : undefined;
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -299,6 +312,13 @@ export function EditAccount({ account, ...callbacks }: Props) {
             onValue={setPrices}
             hint="A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. Empty: as for others."
           />
+          <TextField
+            label="Allowance of each month, USD"
+            inputMode="decimal"
+            value={allowance}
+            onValue={setAllowance}
+            hint="Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none."
+          />
         </>
       }
       problem={problem}
@@ -312,6 +332,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
             external_id: externalId.trim() === '' ? null : externalId.trim(),
             low_balance_usd: lowUsd,
             prices: ownPrices,
+            allowance_usd: allowanceUsd,
           },
         })
       }

@@ -122,6 +122,9 @@ export const account = z
     prices: orNull(text).meta({
       description: 'its own prices: a factor, or the name of a table of CUSTOMER_PRICES',
     }),
+    allowance_usd: orNull(usd).meta({
+      description: 'promotional credit of each month (UTC), which expires at its end',
+    }),
     notice_shares: z
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
@@ -172,6 +175,9 @@ export const accountOverview = z
       is_active: z.boolean(),
       expires_at: orNull(time),
       last_charged_at: orNull(time),
+    }),
+    allowance: orNull(z.strictObject({ amount_usd: usd, left_usd: usd, renews_at: time })).meta({
+      description: 'credit of each month, which is used first and is not carried over',
     }),
     expiring: z.array(z.strictObject({ remaining_usd: usd, expires_at: time })).meta({
       description: 'the unspent part of each credit that expires, the next one first',

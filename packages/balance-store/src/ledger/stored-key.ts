@@ -2,6 +2,7 @@
 
 import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyStanding, KeyState } from '../key.js';
 import type { Metadata } from '../metadata.js';
+import { allowanceDueAt } from './allowance.js';
 import { usedInWindows, windowStartsAt } from './cap-windows.js';
 import type { WindowBases, WindowStarts } from './cap-windows.js';
 import { membersWithout } from './tables.js';
@@ -37,7 +38,13 @@ export const CAP_MEMBERS = [
 type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
 
 /** The columns of its account that a key's record shows. */
-export const ACCOUNT_MEMBERS_OF_KEY = ['prices', 'balance', 'credited'] as const;
+export const ACCOUNT_MEMBERS_OF_KEY = [
+  'prices',
+  'allowance',
+  'allowanceStart',
+  'balance',
+  'credited',
+] as const;
 
 /** A key's row, with the columns of its account that its record shows, and its standing. */
 export interface StoredKey
@@ -69,6 +76,7 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     caps,
     used,
     prices: row.prices,
+    allowanceDueAt: allowanceDueAt(row),
     balance: row.balance,
     spent: row.spent,
     credited: row.credited,

@@ -61,6 +61,8 @@ export function accountsContract(part: ContractPart): void {
         state: 'active',
         lowBalance: -5n,
         prices: '0.9',
+        allowance: null,
+        allowanceDueAt: null,
         noticeShares: [],
         noticeBase: 3n * USD,
         balance: 3n * USD,

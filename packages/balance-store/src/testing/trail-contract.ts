@@ -62,6 +62,7 @@ export function trailContract(part: ContractPart): void {
         credit: numericFromUnits(USD),
         low_balance: null,
         prices: null,
+        allowance: null,
         scope: 'use',
         expires_at: null,
         concurrency: sampleLimits.concurrency,

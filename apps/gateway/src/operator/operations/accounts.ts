@@ -51,6 +51,9 @@ export const accountOperations = {
       metadata: metadata.optional(),
       low_balance_usd: lowBalanceUsd,
       prices: accountPrices.optional(),
+      allowance_usd: amountUsd
+        .optional()
+        .register(help, { says: 'free credit of each month, which expires at its end' }),
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
@@ -68,6 +71,7 @@ export const accountOperations = {
           metadata: input.metadata,
           lowBalance: input.low_balance_usd ?? lowBalance,
           prices: input.prices,
+          allowance: input.allowance_usd,
         },
         credit,
         by,
@@ -142,6 +146,10 @@ export const accountOperations = {
       prices: accountPrices.nullable().optional().register(help, {
         says: 'a factor on your prices, such as 0.9, a table of CUSTOMER_PRICES, or none',
       }),
+      allowance_usd: amountUsd
+        .nullable()
+        .optional()
+        .register(help, { says: 'free credit of each month, from the next one on, or none' }),
     }),
     output: schema.account,
     async run(input, context) {
@@ -154,6 +162,7 @@ export const accountOperations = {
         ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
         ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
         ...(prices === undefined ? {} : { prices }),
+        ...(input.allowance_usd === undefined ? {} : { allowance: input.allowance_usd }),
       };
       return accountView(
         await found(

@@ -39,6 +39,7 @@ const KEY_COLUMNS =
   `${select('ApiKey', KEY_MEMBERS, 'api_key')}, ${select('Account', ACCOUNT_MEMBERS)}, ` +
   'account.state AS accountState';
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
+const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 
 const TABLES = 'api_key JOIN account ON account.id = account_id';
 export const FROM_KEY = `FROM ${TABLES}`;
@@ -161,12 +162,8 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
   const now = new Date();
-  const { standing, balance } = standingOfRow(row, now.getTime());
-  const { prices } = row;
-  return keyRecordOf(
-    { ...readKeyColumns(row), prices, balance, credited: unitsOf(row.credited), standing },
-    now,
-  );
+  const { standing } = standingOfRow(row, now.getTime());
+  return keyRecordOf({ ...readAccountColumns(readKeyColumns(row)), standing }, now);
 }
 
 export type StandingRow = Pick<

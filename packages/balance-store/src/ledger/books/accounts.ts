@@ -137,7 +137,7 @@ export async function create(
 }
 
 function newRowOf(
-  { name, externalId, metadata, lowBalance, prices }: NewAccount,
+  { name, externalId, metadata, lowBalance, prices, allowance }: NewAccount,
   made: Pick<NewAccountRow, 'id' | 'createdAt'>,
 ): NewAccountRow {
   return {
@@ -147,6 +147,7 @@ function newRowOf(
     metadata: metadata ?? {},
     lowBalance: lowBalance ?? null,
     prices: prices ?? null,
+    allowance: allowance ?? null,
   };
 }
 
