@@ -6,7 +6,8 @@ const toCommonJs = { module: { type: 'commonjs' } };
 
 export default {
   testMatch: ['<rootDir>/{packages,apps}/*/test/**/*.test.ts'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/jest-environment.cjs',
+  runtime: '<rootDir>/scripts/jest-runtime.cjs',
   setupFilesAfterEnv: ['<rootDir>/scripts/jest-setup.cjs'],
   transform: {
     '^.+\\.ts$': [

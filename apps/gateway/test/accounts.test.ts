@@ -193,6 +193,7 @@ describe('the creation of a key', () => {
 
 describe('a field for a new account', () => {
   it.each([
+    ['account_name', 'another team'],
     ['account_external_id', 'crm-2'],
     ['account_metadata', { plan: 'gold' }],
     ['low_balance_usd', '5'],

@@ -3,49 +3,28 @@
  * admits with `PRICES=list`.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, listPriceTable, parseUsd } from '@gateway/billing';
-import { SCENARIOS } from '@gateway/upstream-simulator';
-import vectorsJson from '../../../packages/billing/test/vectors/list-charges.json';
 import { admittedFeatures } from '../src/config/admitted-features.js';
 import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ALL_MODELS, requestOf, scripted, vectors } from './support/list-vectors.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
-interface Attempt {
-  readonly model: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly circumstances?: Readonly<Record<string, string>>;
-  readonly server_tool_use?: Readonly<Record<string, number>>;
-  readonly end?: { readonly kind: string; readonly category?: string };
-}
-interface Vector {
-  readonly row: string;
-  readonly name: string;
-  readonly at?: string;
-  readonly attempts: readonly Attempt[];
-  readonly total: string;
-}
 interface StatementJson {
   readonly charged_usd: string;
   readonly closing_balance_usd: string;
   readonly lines: readonly { readonly amount_usd: string }[];
   readonly charges: readonly { readonly fees_usd?: string }[];
 }
-/** The charges computed by hand for the package, as a response of the upstream each. */
-const vectors = (vectorsJson as unknown as readonly Vector[]).filter(({ at }) => at === undefined);
-
 const TABLE = listPriceTable(Date.now());
 const OPUS = 'claude-opus-5-5';
 
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({
-    env: { PRICES: 'list', VERIFIED_MODELS: 'claude-mythos-5-1,claude-mythos-5-2' },
+    env: { PRICES: 'list', ...ALL_MODELS },
     simulator: { lenient: ['known-members'] },
   });
 });
@@ -59,57 +38,12 @@ const chargesOf = async (keyId: string) =>
     entry.kind === 'charge' ? [entry] : [],
   );
 
-function nativeUsage({ usage, circumstances = {}, server_tool_use }: Attempt) {
-  const { cache_creation_1h_input_tokens: of1h = 0, ...counts } = usage;
-  return {
-    ...counts,
-    cache_creation: {
-      ephemeral_5m_input_tokens: (counts['cache_creation_input_tokens'] ?? 0) - of1h,
-      ephemeral_1h_input_tokens: of1h,
-    },
-    ...(circumstances['speed'] !== undefined && { speed: circumstances['speed'] }),
-    ...(circumstances['serviceTier'] !== undefined && {
-      service_tier: circumstances['serviceTier'],
-    }),
-    ...(circumstances['inferenceGeo'] !== undefined && {
-      inference_geo: circumstances['inferenceGeo'],
-    }),
-    ...(server_tool_use !== undefined && { server_tool_use }),
-  };
-}
-
-/** What the upstream answers: the last attempt is the message, and each is an iteration. */
-function scripted({ attempts, name }: Vector) {
-  const last = attempts.at(-1)!;
-  const isFallback = name.includes('fallback');
-  const kindOf = (attempt: Attempt): string => {
-    if (attempt === last) return isFallback ? 'fallback_message' : 'message';
-    if (isFallback) return 'message';
-    return attempt.model === last.model ? 'compaction' : 'advisor_message';
-  };
-  const iterations = attempts.map((attempt) => ({
-    type: kindOf(attempt),
-    model: attempt.model,
-    ...nativeUsage(attempt),
-  }));
-  const usage = {
-    ...nativeUsage(last),
-    ...((isFallback || iterations.length > 1) && { iterations }),
-  };
-  if (last.end?.kind !== 'refused') return { usage };
-  const stopDetails = { type: 'refusal', category: last.end.category, explanation: null };
-  return { ...SCENARIOS['refusal'], stopDetails, usage };
-}
-
 describe('with PRICES=list', () => {
   it.each(vectors)('$row: $name', async (vector) => {
     const { id, apiKey } = await gateway.createKey();
-    const { attempts, name, total } = vector;
-    const isFallback = name.includes('fallback');
-    const model = isFallback ? 'claude-fable-5-1' : attempts.at(-1)!.model;
-    const more = isFallback ? { fallbacks: [{ model: attempts.at(-1)!.model }] } : {};
+    const { total } = vector;
     gateway.simulator.script(scripted(vector));
-    const response = await postMessages(gateway, apiKey, userMessage('Hello', { model, ...more }));
+    const response = await postMessages(gateway, apiKey, requestOf(vector));
     expect([response.status, response.headers.get('x-gateway-charge-usd')]).toEqual([200, total]);
     const charges = await chargesOf(id);
     const sum = charges.reduce((all, { amount_usd: amount }) => all - parseUsd(amount), 0n);
@@ -319,75 +253,5 @@ describe('the charge bound of a request at the prices of the list', () => {
     // Ten turns at most are counted for both, so two more searches cost their fees.
     expect(formatUsd(turns)).toBe('0.02');
     expect(boundOf(OPUS, { tools: [tool({})] }).refusal).toMatch(/^tools\.0: cannot be used/);
-  });
-});
-
-describe('with COSTS=list and prices above it', () => {
-  let seller: TestGateway;
-  let folder: string;
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gateway-costs-'));
-    const file = join(folder, 'prices.json');
-    const dear = { id: 'claude-opus-5', rate_in: '1.00', rate_out: '1.00' };
-    writeFileSync(file, JSON.stringify({ extends: 'list', factor: '1.2', models: [dear] }));
-    const VERIFIED_MODELS = 'claude-mythos-5-1,claude-mythos-5-2';
-    seller = await startTestGateway({ env: { PRICES: file, COSTS: 'list', VERIFIED_MODELS } });
-  });
-  afterAll(async () => {
-    await seller.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  it('each charge knows its cost, and revenue minus cost is the margin in every sum', async () => {
-    const { id, apiKey } = await seller.createKey();
-    let cost = 0n;
-    for (const vector of vectors) {
-      const isFallback = vector.name.includes('fallback');
-      const model = isFallback ? 'claude-fable-5-1' : vector.attempts.at(-1)!.model;
-      const more = isFallback ? { fallbacks: [{ model: vector.attempts.at(-1)!.model }] } : {};
-      seller.simulator.script(scripted(vector));
-      await (await postMessages(seller, apiKey, userMessage('Hello', { model, ...more }))).text();
-      cost += parseUsd(vector.total);
-    }
-    const { data: entries } = await seller.call('listLedger', { key_id: id, kind: 'charge' });
-    const { spent_usd: spent } = await seller.call('showKey', { key_id: id });
-    const totals = { cost_usd: formatUsd(cost), margin_usd: formatUsd(parseUsd(spent) - cost) };
-    const sumOf = (rows: readonly object[], name: string) =>
-      formatUsd(
-        rows.reduce((sum, row) => sum + parseUsd((row as Record<string, string>)[name]!), 0n),
-      );
-    expect(entries.length).toBeGreaterThanOrEqual(vectors.length);
-    const hour = Date.now() - (Date.now() % 3_600_000);
-    const range = {
-      from: new Date(hour - 3_600_000).toISOString(),
-      until: new Date(hour + 7_200_000).toISOString(),
-      key_id: id,
-    };
-    const sums = await Promise.all(
-      ['day', 'model', 'account', 'key', 'upstream', 'model,endpoint'].map((by) =>
-        seller.call('listUsage', { ...range, by }),
-      ),
-    );
-    for (const rows of [entries, ...sums.map(({ data }) => data)]) {
-      expect([sumOf(rows, 'cost_usd'), sumOf(rows, 'margin_usd')]).toEqual(Object.values(totals));
-    }
-    expect((await seller.call('auditLedger', {})).is_sound).toBe(true);
-    // Opus 5 is sold below its cost.
-    const byModel = sums[1]!.data.find(({ model }) => model === 'claude-opus-5');
-    expect(byModel?.margin_usd).toMatch(/^-/);
-  });
-
-  it('customers do not see it', async () => {
-    const { apiKey } = await seller.createKey();
-    await (await postMessages(seller, apiKey, userMessage('Hello', { model: OPUS }))).text();
-    for (const path of ['usage', 'usage/summary?by=model', 'usage?format=csv', 'prices']) {
-      const response = await fetch(`${seller.url}/v1/dashboard/${path}`, {
-        headers: { authorization: `Bearer ${apiKey}` },
-      });
-      expect([response.status, await response.text()]).toEqual([
-        200,
-        expect.not.stringMatching(/cost|margin/),
-      ]);
-    }
   });
 });

@@ -110,10 +110,13 @@ export interface Creation {
   readonly by: Actor;
 }
 
+/** Without `usableKeys`: a creation would take longer the more keys the account has. */
+export type CreatedAccount = Omit<AccountRecord, 'usableKeys'>;
+
 export type CreationOutcome =
   | {
       readonly outcome: 'created';
-      readonly account: AccountRecord;
+      readonly account: CreatedAccount;
       readonly key: KeyRecord | undefined;
       /** Not stored anywhere, and cannot be shown again. */
       readonly credential: string | undefined;
@@ -121,7 +124,7 @@ export type CreationOutcome =
   /** An earlier creation with this id made these records. Nothing changed. */
   | {
       readonly outcome: 'replayed';
-      readonly account: AccountRecord;
+      readonly account: CreatedAccount;
       readonly key: KeyRecord | undefined;
     }
   /** The id was used before for something else. */

@@ -44,4 +44,9 @@ export interface BookSum {
   readonly amount: bigint;
   /** The part of charges that was not charged, in the same unit. */
   readonly writtenOff: bigint;
+  /** How many charges; 0 for other entries. */
+  readonly requests: number;
+  /** What the charges cost the operator, as far as that is recorded: of `costed` charges. */
+  readonly cost: bigint;
+  readonly costed: number;
 }

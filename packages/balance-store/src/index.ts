@@ -9,6 +9,7 @@ export type {
   AdjustmentOutcome,
   AdjustmentReason,
   Creation,
+  CreatedAccount,
   CreationOutcome,
   CreditSource,
   NewAccount,
@@ -73,6 +74,7 @@ export type {
   RotationOutcome,
 } from './key.js';
 export type {
+  ChargeDetails,
   ChargeEntry,
   EntryFilter,
   EntryPage,

@@ -64,7 +64,11 @@ export interface RequestBatch {
 
 /** A request must have all of the given facts. */
 export interface RequestFilter extends Partial<
-  Omit<RequestFacts, 'status' | 'endpoint'> & { readonly sessionId: string | undefined }
+  Omit<RequestFacts, 'status' | 'endpoint'> & {
+    readonly sessionId: string | undefined;
+    /** The client's program. */
+    readonly client: string | undefined;
+  }
 > {
   readonly endpoint?: string | undefined;
   /** Inclusive. Compared with the time at which the request ended, as is `until`. */
@@ -105,18 +109,22 @@ export const REQUEST_DIMENSIONS = [
   'upstream',
   'status',
   'error',
+  'client',
+  'session',
 ] as const;
 export type RequestDimension = (typeof REQUEST_DIMENSIONS)[number];
 
 /**
- * Sums are kept for periods of this length for two days, and for whole hours as long as requests.
+ * Sums are kept for periods of this length for two days, and for whole hours and days as long as
+ * requests. Those of programs and sessions are kept for whole days only.
  */
 export const REQUEST_PERIOD_MS = 300_000;
 
-export interface RequestSumQuery extends Omit<RequestFilter, 'sessionId'> {
+export interface RequestSumQuery extends RequestFilter {
   /** A whole period, as is `until`. */
   readonly from: Date;
   readonly until: Date;
+  /** If programs or sessions are summed or chosen, times and spans must be whole days in UTC. */
   readonly by: readonly RequestDimension[];
   /** Sums each span of this length by itself; a multiple of {@link REQUEST_PERIOD_MS}. */
   readonly everyMs?: number | undefined;
@@ -134,6 +142,9 @@ export interface RequestSum extends Partial<RequestFacts> {
   /** The sum of the times to the first byte of the `firstBytes` requests that have one. */
   readonly firstByteMs: number;
   readonly firstBytes: number;
+  /** The client's program. Absent for requests of none, and for those that are only counted. */
+  readonly client?: string | undefined;
+  readonly sessionId?: string | undefined;
   readonly tokens: RequestTokens;
   /** In units of 10^-14 USD. */
   readonly charge: bigint;

@@ -34,14 +34,7 @@ import type {
   PresentedKey,
   RotationOutcome,
 } from './key.js';
-import type {
-  EntryFilter,
-  EntryPage,
-  LedgerEntry,
-  SettledPricing,
-  SettledRates,
-  SettledUsage,
-} from './ledger-entry.js';
+import type { ChargeDetails, EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 import type {
@@ -55,7 +48,7 @@ import type {
 import type { TrailEntry, TrailFilter } from './trail.js';
 import type { UsageQuery, UsageSum } from './usage.js';
 
-export interface Settlement {
+export interface Settlement extends ChargeDetails {
   /**
    * Made by the gateway before the first attempt, and the same on every retry. Never used for
    * another request.
@@ -70,25 +63,6 @@ export interface Settlement {
    * charge.
    */
   readonly overdraft: 'bounded' | 'none';
-  readonly model: string;
-  readonly usage: SettledUsage;
-  readonly rates: SettledRates;
-  /** Fees belong to `amount`. Absent if it is tokens at the usual rates. */
-  readonly pricing?: SettledPricing | undefined;
-  /**
-   * What the request cost the operator, in units of 10^-14 USD. A replay with another cost changes
-   * nothing and is no conflict.
-   */
-  readonly cost?: bigint | undefined;
-  /** The format of the request: `messages`, `chat.completions` or `responses`. */
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  /** The upstream's own id of the message, if it sent one. */
-  readonly upstreamId: string | undefined;
-  /** Which of several upstream accounts answered, by its name. */
-  readonly upstreamAccount?: string | undefined;
-  /** Oddities of the usage object, for the operator. At most 500 characters are kept. */
-  readonly remarks?: string | undefined;
 }
 
 export interface BalanceAfter {

@@ -1,5 +1,6 @@
 /** What was erased is in none of the embedded ledger's files, nor in a backup made afterwards. */
 
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { backUpEmbeddedLedger, openEmbeddedStore } from '../src/embedded/index.js';
 import { markErasure } from '../src/embedded/erasure.js';
-import type { BalanceStore } from '../src/index.js';
+import type { BalanceStore, RequestRecord } from '../src/index.js';
 import { sampleLimits } from '../src/testing/index.js';
 
 const BY = { name: 'tests' };
@@ -82,6 +83,45 @@ function leaveOldText(dataDir: string): void {
   database.close();
 }
 
+function requestOf(accountId: string, sessionId: string): RequestRecord {
+  return {
+    id: `req_${randomUUID()}`,
+    accountId,
+    keyId: 'key_of_requests',
+    model: 'claude-opus-5',
+    endpoint: 'messages',
+    status: 200,
+    errorType: undefined,
+    upstreamAccount: undefined,
+    endedAt: Date.now(),
+    durationMs: 5,
+    firstByteMs: 3,
+    streamed: true,
+    clientLeft: false,
+    tokens: undefined,
+    charge: undefined,
+    errorMessage: undefined,
+    fault: undefined,
+    upstreamStatus: 200,
+    upstreamRequestId: undefined,
+    traceId: undefined,
+    client: 'tests/1.0',
+    sessionId,
+    count: 1,
+  };
+}
+
+/** A deleted request in free pages, as a split of pages may leave one. */
+function leaveOldRequest(dataDir: string): void {
+  const database = new DatabaseSync(join(dataDir, 'requests.db'));
+  const insert = database.prepare(
+    'INSERT INTO request_block (seq, ended_at, ids, requests) VALUES (?, 0, ?, ?)',
+  );
+  for (let n = 0; n < 50; n += 1) insert.run(1_000 + n, new Uint8Array(), OLD_TEXT.repeat(20));
+  database.exec('DELETE FROM request_block WHERE seq >= 1000');
+  database.close();
+}
+
 describe('an erasure', () => {
   // F158: erased texts in unused parts of the embedded ledger's file: gone after the next stop or
   // start, also after a kill; never in a later backup.
@@ -115,6 +155,32 @@ describe('an erasure', () => {
     const again = await open(dataDir);
     expect(await again.audit()).toMatchObject({ isSound: true, entries: audit.entries });
     await again.close();
+  });
+
+  // F276: requests of an erased account in unused parts of the record's file: gone with the next
+  // stop, and nothing of the requests of others.
+  it('leaves nothing in the record of requests', async () => {
+    const dataDir = newDirectory();
+    let store = await open(dataDir);
+    const erased = await createCustomer(store, 1);
+    const kept = await createCustomer(store, 2);
+    await store.recordRequests({
+      kept: [requestOf(erased, 'session-to-erase'), requestOf(kept, 'session-to-keep')],
+      counted: [],
+    });
+    await store.close();
+    leaveOldRequest(dataDir);
+    expect(remaining(dataDir, [OLD_TEXT])).toEqual([`requests.db: ${OLD_TEXT}`]);
+    store = await open(dataDir);
+    await store.eraseAccount(erased, BY);
+    expect(existsSync(join(dataDir, 'requests.db-erased-texts-remain'))).toBe(true);
+    await store.close();
+    expect(remaining(dataDir, [OLD_TEXT, 'session-to-erase', erased.slice(5)])).toEqual(
+      // The ledger keeps the id of the account, which is about nobody.
+      [`ledger.db: ${erased.slice(5)}`],
+    );
+    expect(remaining(dataDir, ['session-to-keep'])).toEqual(['requests.db: session-to-keep']);
+    expect(existsSync(join(dataDir, 'requests.db-erased-texts-remain'))).toBe(false);
   });
 
   // F158

@@ -17,6 +17,7 @@ import { listKeys } from '../src/embedded/sqlite/keys.js';
 import { listTrail } from '../src/embedded/sqlite/trail.js';
 import { SqliteTransaction } from '../src/embedded/sqlite/transaction.js';
 import type { BalanceStore } from '../src/index.js';
+import { create } from '../src/ledger/books/accounts.js';
 import { createAccountTable } from '../src/postgres/accounts.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { createKeyTable } from '../src/postgres/keys.js';
@@ -123,6 +124,41 @@ describe('with many revoked keys, SQLite', () => {
     const plans = await plansOfKeys((on) => listTrail(on, { [of]: accountId, limit: 10 }));
     expect(plans).toEqual([expect.stringMatching(/^SEARCH t USING INDEX trail_\w+_id_idx \(/)]);
   });
+
+  // F240: an account with thousands of keys that live: creating one more reads a bounded number of
+  // rows, however many keys there are.
+  it('creates a key without reading all keys of its account', async () => {
+    const reads: string[] = [];
+    await plansOf(connection, async (planned) => {
+      const recording: Connection = {
+        ...planned,
+        get(sql, ...values) {
+          reads.push(sql);
+          return planned.get(sql, ...values);
+        },
+        all(sql, ...values) {
+          reads.push(sql);
+          return planned.all(sql, ...values);
+        },
+      };
+      const created = await create(new SqliteTransaction(recording), {
+        creation: {
+          account: { id: accountId },
+          key: { name: 'c', limits: sampleLimits, expiresAt: null },
+          maxKeys: 100,
+          by: BY,
+        },
+        accountId: '',
+        keyId: 'key_created',
+        credential: { hint: 'c', credentialHmac: new Uint8Array(32), pepperId: 'p' },
+      });
+      expect(created.outcome).toBe('created');
+    });
+    const ofKeys = reads.filter((sql) => /\bapi_key\b/.test(sql));
+    expect(ofKeys.length).toBeGreaterThan(0);
+    for (const sql of ofKeys)
+      expect(sql).toMatch(/ LIMIT \?$| WHERE (api_key\.)?(id|external_id) = \?/);
+  });
 });
 
 describe('with many revoked keys, PostgreSQL', () => {
@@ -167,5 +203,40 @@ describe('with many revoked keys, PostgreSQL', () => {
     for (const { text, values } of statements) {
       expect(await rowsRead(connectionString, text, values)).toBeLessThan(50);
     }
+  });
+
+  // F240
+  it('creates a key without reading all keys of its account', async () => {
+    await querySql(
+      connectionString,
+      `INSERT INTO account (id, name, created_at) VALUES ('acct_many', 'many', now())`,
+    );
+    await querySql(
+      connectionString,
+      `INSERT INTO api_key (${COLUMNS}) SELECT 'key_lives' || i, 'acct_many', 'lives', 'lives', ` +
+        "sha256(('lives' || i)::bytea), 'p', 'active', NULL, 1, 1, 1, now() " +
+        `FROM generate_series(1, ${String(REVOKED)}) i`,
+    );
+    await querySql(connectionString, 'ANALYZE');
+    const readOfKeys = async () => {
+      const [row] = await querySql(
+        connectionString,
+        'SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) + (SELECT sum(idx_tup_read) ' +
+          "FROM pg_stat_user_indexes WHERE relname = 'api_key') AS rows " +
+          "FROM pg_stat_user_tables WHERE relname = 'api_key'",
+      );
+      return Number(row!['rows']);
+    };
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
+    const before = await readOfKeys();
+    const key = { name: 'c', limits: sampleLimits, expiresAt: null };
+    const creation = { account: { id: 'acct_many' }, key, by: BY };
+    expect((await store.create({ ...creation, maxKeys: 100 })).outcome).toBe('too_many_keys');
+    expect((await store.create(creation)).outcome).toBe('created');
+    // A connection reports what it read when it ends, at the latest.
+    await store.close();
+    const read = (await readOfKeys()) - before;
+    expect(read).toBeGreaterThanOrEqual(100);
+    expect(read).toBeLessThan(1_000);
   });
 });

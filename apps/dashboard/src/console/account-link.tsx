@@ -1,16 +1,24 @@
-/** An account in a list, by its name if it is known, as a link to its page. */
+/** An account or a key in a list: its name, with the id as a detail. */
 
 import { Id } from '../shared/ids.js';
 import { to } from '../shared/router.js';
+import { nameOf } from './names.js';
 
-export function AccountLink(props: {
-  readonly id: string | null;
-  readonly name?: string | undefined;
-}) {
-  const { id, name } = props;
+export function AccountLink({ id }: { readonly id: string | null }) {
   return id === null ? (
     <span class="quiet">unknown</span>
   ) : (
-    <a href={to(['accounts', id])}>{name ?? <Id of={id} />}</a>
+    <a href={to(['accounts', id])} title={id}>
+      {nameOf(id) ?? <Id of={id} />}
+    </a>
   );
+}
+
+export function KeyName({ id }: { readonly id: string }) {
+  return <span title={id}>{nameOf(id) ?? <Id of={id} />}</span>;
+}
+
+/** The name of an account or a key for sorting and for files; its id if it has none. */
+export function nameOrId(id: string | null): string | null {
+  return id === null ? null : (nameOf(id) ?? id);
 }

@@ -5,32 +5,73 @@ import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import { emptyText } from '../shared/filter-form.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
+import { NewCredential, hasCredential } from '../shared/key-actions.js';
+import { readCaps, useCapFields } from '../shared/key-parts.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Badge, Count, Money, TextField, Time } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { Badge, Money, TextField } from '../shared/parts.js';
 import { route, to } from '../shared/router.js';
 import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { FindKey } from './find-key.js';
-import { OrderChoice, orderNow } from './order.js';
-import { SearchField } from './search.js';
+import { NameFilter, changeOrder, orderNow } from './list-filters.js';
+import { learn } from './names.js';
 import { call, may } from './session.js';
 
-const COLUMNS = [
-  { label: 'Account' },
-  { label: 'Balance', isNumber: true },
-  { label: 'Spent', isNumber: true },
-  { label: 'Usable keys', isNumber: true },
-  { label: 'Last charge' },
-] as const;
+const COLUMNS: readonly Column<Sent<'account'>>[] = [
+  {
+    label: 'Account',
+    value: ({ name }) => name,
+    cell: (account) => (
+      <>
+        <a href={to(['accounts', account.id])} title={account.id}>
+          {account.name}
+        </a>{' '}
+        {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
+        {account.external_id !== null && <span class="when id">{account.external_id}</span>}
+      </>
+    ),
+  },
+  {
+    label: 'Balance',
+    kind: 'usd',
+    value: (account) => account.balance_usd,
+    cell: (account, balance) => (
+      <>
+        {balance}
+        {parseUsd(account.balance_usd) <= 0n && (
+          <span class="when">
+            <Badge tone="bad">used up</Badge>
+          </span>
+        )}
+      </>
+    ),
+    order: { name: 'balance', isRising: true },
+  },
+  { label: 'Spent', kind: 'usd', value: (of) => of.spent_usd, order: { name: 'spent' } },
+  { label: 'Usable keys', kind: 'count', value: (account) => account.usable_keys },
+  {
+    label: 'Last charge',
+    kind: 'time',
+    value: (account) => account.last_charged_at,
+    order: { name: 'last_charged' },
+  },
+  {
+    label: 'Created',
+    kind: 'time',
+    value: (account) => account.created_at,
+    order: { name: 'newest' },
+  },
+];
 
 export function Accounts() {
   const { name = '', external_id = '' } = route.value.query;
   const [isCreating, setIsCreating] = useState(false);
-  const query = { name, external_id, order: orderNow(), limit: 200 };
+  const query = { name, external_id, order: orderNow() };
   const list = usePages(JSON.stringify(query), (after, signal) =>
-    call('GET /admin/accounts', { query: { ...query, after }, signal }),
+    call('GET /admin/accounts', { query: { ...query, limit: pageLimit(after), after }, signal }),
   );
+  learn(list.items ?? []);
   return (
     <div class="stack">
       <FindKey />
@@ -49,11 +90,7 @@ export function Accounts() {
             </button>
           )}
         </div>
-        <div class="row">
-          <SearchField name="name" label="Name contains" />
-          <SearchField name="external_id" label="External id" />
-          <OrderChoice />
-        </div>
+        <NameFilter />
         <PagedTable
           list={list}
           what="the accounts"
@@ -62,7 +99,10 @@ export function Accounts() {
             { 'the name': name, 'the external id': external_id },
             'There is no account yet. Create the first one.',
           )}
-          row={(account) => <Row key={account.id} account={account} />}
+          idOf={({ id }) => id}
+          rowName="data-account"
+          order={{ name: orderNow(), change: changeOrder }}
+          file="accounts"
         />
       </section>
       {isCreating && (
@@ -77,47 +117,28 @@ export function Accounts() {
   );
 }
 
-function Row({ account }: { readonly account: Sent<'account'> }) {
-  const isUsedUp = parseUsd(account.balance_usd) <= 0n;
-  return (
-    <tr data-account={account.id}>
-      <td>
-        <a href={to(['accounts', account.id])}>{account.name}</a>{' '}
-        {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
-        <span class="when">
-          <Id of={account.external_id ?? account.id} />
-        </span>
-      </td>
-      <td class="n">
-        <Money usd={account.balance_usd} />
-        {isUsedUp && (
-          <>
-            <br />
-            <Badge tone="bad">used up</Badge>
-          </>
-        )}
-      </td>
-      <td class="n">
-        <Money usd={account.spent_usd} />
-      </td>
-      <td class="n">
-        <Count of={account.usable_keys} />
-      </td>
-      <td>
-        <Time iso={account.last_charged_at} />
-      </td>
-    </tr>
-  );
-}
-
+/** Makes an account, with its first credit and its first key if they are wanted. */
 function CreateAccount(callbacks: DialogCallbacks) {
   const [name, setName] = useState('');
   const [externalId, setExternalId] = useState('');
   const [balance, setBalance] = useState('');
+  const [keyName, setKeyName] = useState('');
+  const caps = useCapFields(undefined);
   const amount = readTypedUsd(balance);
-  const isAmount = balance.trim() === '' || (amount !== undefined && parseUsd(amount) > 0n);
+  const hasCredit = balance.trim() !== '';
+  const isAmount = !hasCredit || (amount !== undefined && parseUsd(amount) > 0n);
+  const hasKey = keyName.trim() !== '';
+  const external = externalId.trim() === '' ? undefined : externalId.trim();
+  const problem =
+    name.trim() === ''
+      ? 'Name: say whose account it is.'
+      : isAmount
+        ? hasKey
+          ? caps.problem
+          : undefined
+        : (commaProblem(balance) ?? 'First credit: an amount such as 25 or 0.5.');
   return (
-    <ActionDialog
+    <ActionDialog<Made>
       title="Create an account"
       fields={
         <>
@@ -135,40 +156,73 @@ function CreateAccount(callbacks: DialogCallbacks) {
             onValue={setBalance}
             hint="May be empty."
           />
+          <TextField
+            label="Name of its first key"
+            maxLength={200}
+            value={keyName}
+            onValue={setKeyName}
+            hint="Empty: no key yet."
+          />
+          {hasKey && caps.fields}
         </>
       }
-      problem={
-        name.trim() === ''
-          ? 'Name: say whose account it is.'
-          : isAmount
-            ? undefined
-            : (commaProblem(balance) ?? 'First credit: an amount such as 25 or 0.5.')
+      problem={problem}
+      changes={
+        hasCredit
+          ? () => [
+              {
+                what: `Balance of "${name.trim()}"`,
+                before: 'no account',
+                after: <Money usd={amount ?? '0'} />,
+              },
+            ]
+          : undefined
       }
-      changes={() => [
-        {
-          what: `Account "${name.trim()}"`,
-          before: 'none',
-          after: <Money usd={amount ?? '0'} />,
-        },
-      ]}
-      confirm="Create the account"
-      run={(actionId) =>
-        call('POST /admin/accounts', {
-          headers: { 'Idempotency-Key': actionId },
-          body: {
-            name: name.trim(),
-            external_id: externalId.trim() === '' ? undefined : externalId.trim(),
-            balance_usd: amount,
-          },
-        })
-      }
-      done={(account) => (
-        <p>
-          <a href={to(['accounts', account.id])}>{account.name}</a> has{' '}
-          <Money usd={account.balance_usd} />. Create a key to use it.
-        </p>
-      )}
+      facts={[['First key', hasKey ? keyName.trim() : null]]}
+      confirm={hasKey ? 'Create the account and the key' : 'Create the account'}
+      run={(actionId) => {
+        const headers = { 'Idempotency-Key': actionId };
+        return hasKey
+          ? call('POST /admin/keys', {
+              headers,
+              body: {
+                name: keyName.trim(),
+                account_name: name.trim(),
+                account_external_id: external,
+                balance_usd: amount,
+                ...readCaps(undefined, caps.texts),
+              },
+            })
+          : call('POST /admin/accounts', {
+              headers,
+              body: { name: name.trim(), external_id: external, balance_usd: amount },
+            });
+      }}
+      done={(made) => <MadeAccount of={made} />}
+      isSecret={(made) => made.object === 'api_key' && hasCredential(made)}
       {...callbacks}
     />
+  );
+}
+
+type Made = Sent<'newAccount'> | Sent<'newKey'>;
+
+function MadeAccount({ of }: { readonly of: Made }) {
+  if (of.object === 'api_key') {
+    // Without a link: whoever followed it would lose the credential.
+    return (
+      <>
+        <p>
+          {of.account.name} has <Money usd={of.account.balance_usd} />.
+        </p>
+        <NewCredential of={of} />
+      </>
+    );
+  }
+  return (
+    <p>
+      <a href={to(['accounts', of.id])}>{of.name}</a> has <Money usd={of.balance_usd} />. Create a
+      key to use it.
+    </p>
   );
 }

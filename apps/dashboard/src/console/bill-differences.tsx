@@ -19,7 +19,8 @@ export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
         <caption>
           The sums contain only items that differ. The worth of a row is the sum over its items: for
           each, the difference of the costs, or that of the tokens at their price, whichever is
-          larger.
+          larger. Where your costs are recorded, those of a day are one figure; its worth is what
+          the tokens of the day do not explain.
         </caption>
         <thead>
           <tr>
@@ -49,7 +50,7 @@ export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
 const COLUMNS = 5;
 
 function Row({ of }: { readonly of: Difference }) {
-  const model = of.model ?? 'no model';
+  const model = of.model ?? (of.items.some(isAllCosts) ? 'all models' : 'no model');
   return (
     <ExpandableRow
       data={{ 'data-difference': `${of.day} ${model}` }}
@@ -62,10 +63,10 @@ function Row({ of }: { readonly of: Difference }) {
         <span class="when">{model}</span>
       </td>
       <td class="n">
-        <Money usd={sumUsd(of.items.map((item) => item.provider_usd))} />
+        <SumOf amounts={of.items.map((item) => item.provider_usd)} />
       </td>
       <td class="n">
-        <Money usd={sumUsd(of.items.map((item) => item.ledger_usd))} />
+        <SumOf amounts={of.items.map((item) => item.ledger_usd)} />
       </td>
       <td class="n">
         <Money usd={of.difference_usd} />
@@ -127,10 +128,10 @@ function Items({ of, name }: { readonly of: readonly Item[]; readonly name: stri
                 <Tokens of={item.ledger_tokens} />
               </td>
               <td class="n">
-                <Money usd={item.provider_usd} />
+                <SumOf amounts={[item.provider_usd]} />
               </td>
               <td class="n">
-                <Money usd={item.ledger_usd} />
+                <SumOf amounts={[item.ledger_usd]} />
               </td>
               <td class="n">
                 {item.difference_usd === null ? 'no price' : <Money usd={item.difference_usd} />}
@@ -143,11 +144,30 @@ function Items({ of, name }: { readonly of: readonly Item[]; readonly name: stri
   );
 }
 
-/** @returns the label of a class of tokens or of write-offs, or the provider's word for a cost */
-function nameOf(item: string): string {
-  const known = CLASSES.find(([name]) => name === item);
-  return known?.[1] ?? (item === 'written_off' ? 'Written off' : item.replaceAll('_', ' '));
+/** The costs of tokens are `null` on a day whose costs are compared in one figure. */
+function SumOf({ amounts }: { readonly amounts: readonly (string | null)[] }) {
+  const known = amounts.filter((amount) => amount !== null);
+  return known.length === 0 ? (
+    <span class="quiet">in all costs</span>
+  ) : (
+    <Money usd={sumUsd(known)} />
+  );
 }
+
+function isAllCosts({ item }: Item): boolean {
+  return item === 'cost';
+}
+
+/** @returns the label of a class of tokens, of write-offs or of costs, or the provider's word */
+function nameOf(item: string): string {
+  const known = CLASSES.find(([name]) => name === item)?.[1];
+  return known ?? OTHER_ITEMS[item] ?? item.replaceAll('_', ' ');
+}
+
+const OTHER_ITEMS: Readonly<Record<string, string>> = {
+  written_off: 'Written off',
+  cost: 'All costs of the day',
+};
 
 function Tokens({ of }: { readonly of: number | null }) {
   return of === null ? <span class="quiet">no tokens</span> : <Count of={of} />;

@@ -5,13 +5,13 @@
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
+import { FilterForm } from '../shared/filter-form.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { readReceived } from '../shared/received-usage.js';
 import { changeQuery, route, to } from '../shared/router.js';
 import { EntryDetails } from './ledger.js';
-import { SearchField } from './search.js';
 import { call } from './session.js';
 
 export function Dispute() {
@@ -25,7 +25,10 @@ export function Dispute() {
         <code>resp_…</code>) finds it as well. The provider's own request id is only in the
         gateway's log, as <code>upstream_request_id</code>.
       </p>
-      <SearchField name="request_id" label="Request or message id" />
+      <FilterForm
+        fields={[{ name: 'request_id', label: 'Request or message id' }]}
+        button="Search"
+      />
       {id !== '' && <RequestShown id={id} />}
       <CompareUsage requestId={id} />
     </section>

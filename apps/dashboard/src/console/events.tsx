@@ -3,10 +3,11 @@
 import { countText } from '../shared/count-text.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Badge, Choice, Time, optionOf } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { Badge, Choice, optionOf } from '../shared/parts.js';
 import { changeQuery, route } from '../shared/router.js';
-import { AccountLink } from './account-link.js';
+import { AccountLink, nameOrId } from './account-link.js';
 import { call } from './session.js';
 
 const STATES = [
@@ -16,23 +17,42 @@ const STATES = [
   ['all', 'All'],
 ] as const;
 
-const COLUMNS = [
-  { label: 'Time' },
-  { label: 'Type' },
-  { label: 'Account' },
-  { label: 'Delivery' },
-  { label: 'Data' },
-] as const;
+const COLUMNS: readonly Column<Sent<'event'>>[] = [
+  { label: 'Time', kind: 'time', value: (event) => event.created_at },
+  { label: 'Type', value: (event) => event.type },
+  {
+    label: 'Account',
+    value: (event) => nameOrId(event.account_id),
+    cell: ({ account_id: id }) => id !== null && <AccountLink id={id} />,
+  },
+  {
+    label: 'Delivery',
+    value: (event) => deliveryOf(event).text,
+    cell: (event) => {
+      const { tone, text } = deliveryOf(event);
+      return (
+        <>
+          <Badge tone={tone}>{text}</Badge>
+          {event.delivered_at === null && <span class="when wraps">{event.last_error}</span>}
+        </>
+      );
+    },
+  },
+  {
+    label: 'Data',
+    value: (event) => JSON.stringify(event.data),
+    cell: (event) => <Data of={event.data} />,
+  },
+];
 
 export function Events() {
   const state = optionOf(STATES, route.value.query['state']);
   const query = {
     state: state === 'all' ? undefined : state,
     order: 'newest',
-    limit: 100,
   } as const;
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /admin/events', { query: { ...query, cursor }, signal }),
+    call('GET /admin/events', { query: { ...query, limit: pageLimit(cursor), cursor }, signal }),
   );
   return (
     <section class="card" aria-label="Notifications">
@@ -52,42 +72,38 @@ export function Events() {
         what="the notifications"
         columns={COLUMNS}
         empty={state === 'undelivered' ? 'No notification was given up.' : 'There are none.'}
-        row={(event) => (
-          <tr key={event.seq}>
-            <td>
-              <Time iso={event.created_at} />
-            </td>
-            <td>{event.type}</td>
-            <td>{event.account_id !== null && <AccountLink id={event.account_id} />}</td>
-            <td>
-              <Delivery of={event} />
-            </td>
-            <td class="id">{JSON.stringify(event.data)}</td>
-          </tr>
-        )}
+        idOf={({ seq }) => seq}
+        file="notifications"
       />
     </section>
   );
 }
 
-function Delivery({ of }: { readonly of: Sent<'event'> }) {
-  if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
-  const attempts = countText(of.attempts, 'attempt');
+function deliveryOf(of: Sent<'event'>): {
+  readonly tone: 'good' | 'bad' | 'plain';
+  readonly text: string;
+} {
+  if (of.delivered_at !== null) return { tone: 'good', text: 'delivered' };
   // Only the gateway's own reason has no attempt: it gave up because there is no receiver.
-  if (of.attempts === 0 && of.last_error !== null) {
-    return (
-      <>
-        <Badge tone="plain">never sent</Badge>
-        <span class="when">{of.last_error}</span>
-      </>
-    );
+  if (of.attempts === 0) {
+    return { tone: 'plain', text: of.last_error === null ? 'waiting' : 'never sent' };
   }
+  return { tone: 'bad', text: `not delivered, ${countText(of.attempts, 'attempt')}` };
+}
+
+/** The members of the data, with names for the ids of accounts and keys. */
+function Data({ of }: { readonly of: Sent<'event'>['data'] }) {
   return (
-    <>
-      <Badge tone={of.attempts > 0 ? 'bad' : 'plain'}>
-        {of.attempts > 0 ? `not delivered, ${attempts}` : 'waiting'}
-      </Badge>
-      {of.last_error !== null && <span class="when">{of.last_error}</span>}
-    </>
+    <span class="id">
+      {Object.entries(of).map(([name, value]) => {
+        const text = typeof value === 'string' ? value : JSON.stringify(value);
+        const isNamed = name === 'account_id' || name === 'key_id';
+        return (
+          <div key={name} title={text}>
+            {name.replace(/_id$/, '').replaceAll('_', ' ')}: {isNamed ? nameOrId(text) : text}
+          </div>
+        );
+      })}
+    </span>
   );
 }

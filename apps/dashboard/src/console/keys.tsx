@@ -1,41 +1,66 @@
 /** All keys. */
 
-import { KeyCaps, KeyState } from '../shared/key-parts.js';
 import { emptyText } from '../shared/filter-form.js';
+import type { Sent } from '../shared/gateway-types.js';
+import { KeyCaps, KeyState, capText } from '../shared/key-parts.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Money, Time } from '../shared/parts.js';
-import { route, to } from '../shared/router.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { route } from '../shared/router.js';
+import { AccountLink, nameOrId } from './account-link.js';
 import { FindKey } from './find-key.js';
-import { OrderChoice, orderNow } from './order.js';
-import { SearchField } from './search.js';
+import { NameFilter, changeOrder, orderNow } from './list-filters.js';
 import { call } from './session.js';
 
-const COLUMNS = [
-  { label: 'Key' },
-  { label: 'State' },
-  { label: "Account's balance", isNumber: true },
-  { label: 'Spent', isNumber: true },
-  { label: 'Caps' },
-  { label: 'Last charge' },
-] as const;
+const COLUMNS: readonly Column<Sent<'key'>>[] = [
+  {
+    label: 'Key',
+    value: ({ name }) => name,
+    cell: ({ id, hint }, name) => (
+      <span title={id}>
+        {name}
+        <span class="when id">{hint}</span>
+      </span>
+    ),
+  },
+  {
+    label: 'Account',
+    value: (key) => nameOrId(key.account_id),
+    cell: (key) => <AccountLink id={key.account_id} />,
+  },
+  { label: 'State', value: (key) => key.standing, cell: (key) => <KeyState of={key} /> },
+  {
+    label: "Account's balance",
+    kind: 'usd',
+    value: (key) => key.balance_usd,
+    order: { name: 'balance', isRising: true },
+  },
+  { label: 'Spent', kind: 'usd', value: (key) => key.spent_usd, order: { name: 'spent' } },
+  {
+    label: 'Caps',
+    value: ({ caps }) => capText(caps),
+    cell: ({ caps }) => <KeyCaps caps={caps} />,
+  },
+  {
+    label: 'Last charge',
+    kind: 'time',
+    value: (key) => key.last_charged_at,
+    order: { name: 'last_charged' },
+  },
+];
 
 export function Keys() {
   const { name = '', external_id = '' } = route.value.query;
-  const query = { name, external_id, order: orderNow(), limit: 200 };
+  const query = { name, external_id, order: orderNow() };
   const list = usePages(JSON.stringify(query), (after, signal) =>
-    call('GET /admin/keys', { query: { ...query, after }, signal }),
+    call('GET /admin/keys', { query: { ...query, limit: pageLimit(after), after }, signal }),
   );
   return (
     <div class="stack">
       <FindKey />
       <section class="card" aria-label="Keys">
         <h2>Keys</h2>
-        <div class="row">
-          <SearchField name="name" label="Name contains" />
-          <SearchField name="external_id" label="External id" />
-          <OrderChoice />
-        </div>
+        <NameFilter />
         <PagedTable
           list={list}
           what="the keys"
@@ -44,30 +69,10 @@ export function Keys() {
             { 'the name': name, 'the external id': external_id },
             'There is no key. Keys are created on the page of their account.',
           )}
-          row={(key) => (
-            <tr key={key.id} data-key={key.id}>
-              <td>
-                <a href={to(['accounts', key.account_id])}>{key.name}</a>
-                <br />
-                <span class="id quiet">{key.hint}</span>
-              </td>
-              <td>
-                <KeyState of={key} />
-              </td>
-              <td class="n">
-                <Money usd={key.balance_usd} />
-              </td>
-              <td class="n">
-                <Money usd={key.spent_usd} />
-              </td>
-              <td>
-                <KeyCaps caps={key.caps} />
-              </td>
-              <td>
-                <Time iso={key.last_charged_at} />
-              </td>
-            </tr>
-          )}
+          idOf={({ id }) => id}
+          rowName="data-key"
+          order={{ name: orderNow(), change: changeOrder }}
+          file="keys"
         />
       </section>
     </div>

@@ -1,17 +1,18 @@
 /** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
 
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
-import { ExpandableRow } from '../shared/expandable-row.js';
 import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Facts, Money, Time, optionOf } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { Facts, optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
 import { route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
-import { AccountLink } from './account-link.js';
+import { AccountLink, KeyName, nameOrId } from './account-link.js';
+import { nameOf, namedField } from './names.js';
 import { call } from './session.js';
 
 type Entry = Sent<'chargeEntry'> | Sent<'bookingEntry'>;
@@ -24,19 +25,29 @@ const KINDS = [
   ['expiry', 'Expired credits'],
 ] as const;
 
-const COLUMNS = [
-  { label: 'What' },
-  { label: 'Amount', isNumber: true },
-  { label: 'Balance after', isNumber: true },
-  { label: 'Account' },
-  { label: 'Details' },
-] as const;
+const COLUMNS: readonly Column<Entry>[] = [
+  {
+    label: 'What',
+    value: (entry) => (entry.kind === 'charge' ? entry.model : BOOKING_NAMES[entry.kind]),
+  },
+  { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+  { label: 'Amount', kind: 'usd', value: (entry) => entry.amount_usd },
+  { label: 'Balance after', kind: 'usd', value: (entry) => entry.balance_after_usd },
+  {
+    label: 'Account',
+    value: (entry) => nameOrId(entry.account_id),
+    cell: (entry) => <AccountLink id={entry.account_id} />,
+  },
+  {
+    label: 'Key',
+    value: (entry) => (entry.kind === 'charge' ? nameOrId(entry.key_id) : null),
+    cell: (entry) => entry.kind === 'charge' && <KeyName id={entry.key_id} />,
+  },
+];
 
-const FILTERS = [
+const DAYS = [
   { name: 'from', label: 'First day (UTC)', type: 'date' },
   { name: 'until', label: 'Last day (UTC)', type: 'date' },
-  { name: 'account_id', label: 'Account id' },
-  { name: 'key_id', label: 'Key id' },
 ] as const;
 
 export function Ledger() {
@@ -46,7 +57,12 @@ export function Ledger() {
     <section class="card" aria-label="Ledger">
       <h2>Ledger</h2>
       <FilterForm
-        fields={[...FILTERS, { name: 'model', label: 'Model', offers }]}
+        fields={[
+          ...DAYS,
+          namedField('account_id', 'Account'),
+          namedField('key_id', 'Key'),
+          { name: 'model', label: 'Model', offers },
+        ]}
         button="Filter"
         kinds={KINDS}
       />
@@ -77,15 +93,17 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
     model,
     from: from === '' ? undefined : `${from}T00:00:00Z`,
     until: until === '' ? undefined : `${dayAfter(until)}T00:00:00Z`,
-    limit: 50,
   };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /admin/ledger', { query: { ...query, cursor }, signal }),
+    call('GET /admin/ledger', { query: { ...query, limit: pageLimit(cursor), cursor }, signal }),
   );
   // A balance changes by what stands in the list only if all of it belongs to one account and
   // nothing is left out.
   const hasBalance =
-    given(account_id) && !given(key_id) && !given(model) && query.kind === undefined;
+    given(account_id) !== null &&
+    given(key_id) === null &&
+    given(model) === null &&
+    query.kind === undefined;
   const columns = COLUMNS.filter(
     ({ label }) => !(isOfOne && label === 'Account') && (hasBalance || label !== 'Balance after'),
   );
@@ -104,71 +122,34 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
         empty={emptyText(
           {
             '': kindText(KINDS, kind),
-            ...(isOfOne ? {} : { 'the account id': account_id }),
-            'the key id': key_id,
+            ...(isOfOne ? {} : { 'the account': nameOrId(given(account_id)) ?? '' }),
+            'the key': nameOrId(given(key_id)) ?? '',
             'the model': model,
             'the first day': from,
             'the last day': until,
           },
           'No entry yet.',
         )}
-        row={(entry) => (
-          <Row
-            key={entry.id + entry.account_id}
-            entry={entry}
-            columns={columns.map(({ label }) => label)}
-          />
-        )}
+        idOf={(entry) => entry.id + entry.account_id}
+        rowName="data-entry"
+        details={(entry) => () => <EntryDetails entry={entry} />}
+        detailsOf="entry"
       />
     </>
   );
 }
 
-function given(text: string | undefined): boolean {
-  return text !== undefined && text !== '';
-}
-
-function Row(props: {
-  readonly entry: Entry;
-  /** The labels of the columns that are shown. */
-  readonly columns: readonly string[];
-}) {
-  const { entry, columns } = props;
-  return (
-    <ExpandableRow
-      data={{ 'data-entry': entry.id }}
-      what={`entry ${entry.id}`}
-      columns={columns.length}
-      details={() => <EntryDetails entry={entry} />}
-    >
-      <td>
-        {entry.kind === 'charge' ? entry.model : BOOKING_NAMES[entry.kind]}
-        <span class="when">
-          <Time iso={entry.created_at} />
-        </span>
-      </td>
-      <td class="n">
-        <Money usd={entry.amount_usd} />
-      </td>
-      {columns.includes('Balance after') && (
-        <td class="n">
-          <Money usd={entry.balance_after_usd} />
-        </td>
-      )}
-      {columns.includes('Account') && (
-        <td>
-          <AccountLink id={entry.account_id} />
-        </td>
-      )}
-    </ExpandableRow>
-  );
+function given(text: string | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
 }
 
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
   if (entry.kind === 'charge') {
     const more = [
       ['Upstream account', entry.upstream_account],
-      ['Key', entry.key_id],
+      ['Key', `${nameOf(entry.key_id) ?? ''} ${entry.key_id}`.trim()],
+      ['Cost to you', entry.cost_usd === undefined ? null : `${entry.cost_usd} USD`],
+      ['Margin', entry.margin_usd === undefined ? null : `${entry.margin_usd} USD`],
       ["Account's balance after it", `${entry.balance_after_usd} USD`],
     ] as const;
     return <OpenedCharge charge={entry} requestId={entry.id} more={more} />;

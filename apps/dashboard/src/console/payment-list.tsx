@@ -5,27 +5,41 @@
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
-import type { Answer } from '../shared/api.js';
-import { ExpandableRow } from '../shared/expandable-row.js';
+import type { Answer, Page } from '../shared/api.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Empty, Loaded, Money, Time } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { Empty, Loaded, Money } from '../shared/parts.js';
 import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { useResource } from '../shared/resource.js';
-import { AccountLink } from './account-link.js';
+import { route } from '../shared/router.js';
+import { AccountLink, nameOrId } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
 import { call, may } from './session.js';
 
 type Payment = Sent<'payment'>;
 
-const COLUMNS = [
-  { label: 'Payment' },
-  { label: 'Amount', isNumber: true },
-  { label: 'State' },
-  { label: 'Account' },
-  { label: 'Details' },
-] as const;
+const COLUMNS: readonly Column<Payment>[] = [
+  { label: 'Payment', value: (payment) => PAYMENT_ORIGINS[payment.by] },
+  { label: 'Time', kind: 'time', value: (payment) => payment.created_at },
+  { label: 'Amount', kind: 'usd', value: (payment) => payment.amount_usd },
+  {
+    label: 'State',
+    value: (payment) => payment.state,
+    cell: (payment) => (
+      <>
+        <PaymentState state={payment.state} />
+        <span class="when">{payment.failure_code}</span>
+      </>
+    ),
+  },
+  {
+    label: 'Account',
+    value: (payment) => nameOrId(payment.account_id),
+    cell: (payment) => <AccountLink id={payment.account_id} />,
+  },
+];
 
 /** On the page of one account, which gives `changed`, the column of accounts is left out. */
 export function PaymentList(props: {
@@ -34,11 +48,17 @@ export function PaymentList(props: {
   readonly changed?: () => void;
 }) {
   const { accountId, changed } = props;
-  const query = { account_id: accountId, limit: 50 };
-  const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /admin/payments', { query: { ...query, cursor }, signal }),
-  );
+  const { payment_id: id = '' } = route.value.query;
   const isOfOne = changed !== undefined;
+  const isFound = id !== '' && !isOfOne;
+  const list = usePages(`payments of ${accountId ?? ''} ${isFound ? id : ''}`, (cursor, signal) =>
+    isFound
+      ? readOne(id, signal)
+      : call('GET /admin/payments', {
+          query: { account_id: accountId, limit: pageLimit(cursor), cursor },
+          signal,
+        }),
+  );
   if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <PagedTable
@@ -46,19 +66,32 @@ export function PaymentList(props: {
       what="the payments"
       columns={isOfOne ? COLUMNS.filter(({ label }) => label !== 'Account') : COLUMNS}
       empty="No payment yet."
-      row={(payment) => (
-        <Row
-          key={payment.id}
+      idOf={(payment) => payment.id}
+      rowName="data-payment"
+      details={(payment) => () => (
+        <Details
           of={payment}
-          isOfOne={isOfOne}
           changed={() => {
             list.reload();
             changed?.();
           }}
         />
       )}
+      detailsOf="payment"
+      file="payments"
     />
   );
+}
+
+/** The payment that the search found, as a list. */
+async function readOne(id: string, signal: AbortSignal): Promise<Answer<Page<Payment>>> {
+  const answer = await call('GET /admin/payments/:payment_id', {
+    path: { payment_id: id },
+    signal,
+  });
+  return answer.ok
+    ? { ...answer, value: { data: [answer.value], has_more: false, next_cursor: null } }
+    : answer;
 }
 
 export function NotConfigured() {
@@ -67,41 +100,6 @@ export function NotConfigured() {
       Payments are not configured. Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, and restart the
       gateway.
     </Empty>
-  );
-}
-
-function Row(props: {
-  readonly of: Payment;
-  readonly isOfOne: boolean;
-  readonly changed: () => void;
-}) {
-  const { of, isOfOne, changed } = props;
-  return (
-    <ExpandableRow
-      data={{ 'data-payment': of.id }}
-      what={`payment ${of.id}`}
-      columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
-      details={() => <Details of={of} changed={changed} />}
-    >
-      <td>
-        {PAYMENT_ORIGINS[of.by]}
-        <span class="when">
-          <Time iso={of.created_at} />
-        </span>
-      </td>
-      <td class="n">
-        <Money usd={of.amount_usd} />
-      </td>
-      <td>
-        <PaymentState state={of.state} />
-        <span class="when">{of.failure_code}</span>
-      </td>
-      {!isOfOne && (
-        <td>
-          <AccountLink id={of.account_id} />
-        </td>
-      )}
-    </ExpandableRow>
   );
 }
 

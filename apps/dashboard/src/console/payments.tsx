@@ -1,10 +1,11 @@
 /** Payments of all accounts, unbooked payments, the provider's payments, and promo codes. */
 
+import { FilterForm } from '../shared/filter-form.js';
 import { route, to } from '../shared/router.js';
+import { namedField } from './names.js';
 import { PaymentList } from './payment-list.js';
 import { PromoCodes } from './promo-codes.js';
 import { Reconcile } from './reconcile.js';
-import { SearchField } from './search.js';
 import { Unbooked } from './unbooked.js';
 
 const PARTS = [
@@ -36,12 +37,16 @@ export function PaymentPages({ part = 'list' }: { readonly part: string | undefi
 }
 
 function AllPayments() {
-  const { account_id = '' } = route.value.query;
+  const { account_id = '', payment_id = '' } = route.value.query;
   return (
     <>
-      <div class="row">
-        <SearchField name="account_id" label="Account id" />
-      </div>
+      {payment_id !== '' && (
+        <p>
+          Only the payment <span class="id">{payment_id}</span>.{' '}
+          <a href={to(['payments', 'list'])}>Show all payments</a>
+        </p>
+      )}
+      <FilterForm fields={[namedField('account_id', 'Account')]} button="Filter" />
       <PaymentList accountId={account_id === '' ? undefined : account_id} />
     </>
   );

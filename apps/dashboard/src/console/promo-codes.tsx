@@ -3,21 +3,32 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
+import type { Column } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { AmountField, Count, Empty, Money, TextField, Time } from '../shared/parts.js';
+import { AmountField, Count, Empty, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { amountProblem, positive } from './account-actions.js';
 import { call, may } from './session.js';
 
-const COLUMNS = [
-  { label: 'Code' },
-  { label: 'Amount', isNumber: true },
-  { label: 'Redeemed', isNumber: true },
-  { label: 'Until' },
-  { label: 'Credit expires' },
-] as const;
+const COLUMNS: readonly Column<Sent<'promoCode'>>[] = [
+  { label: 'Code', value: ({ code }) => code, cell: (_, code) => <span class="id">{code}</span> },
+  { label: 'Amount', kind: 'usd', value: (code) => code.amount_usd },
+  {
+    label: 'Redeemed',
+    kind: 'count',
+    value: (code) => code.redemptions,
+    cell: (code, count) => (
+      <>
+        {count} of <Count of={code.max_redemptions} />
+      </>
+    ),
+  },
+  { label: 'Until', kind: 'time', value: (code) => code.expires_at },
+  { label: 'Credit expires', kind: 'time', value: (code) => code.credit_expires_at },
+];
 
 export function PromoCodes() {
   return may('credit') ? (
@@ -50,23 +61,9 @@ function List() {
         what="the promo codes"
         columns={COLUMNS}
         empty="There are no codes."
-        row={(code) => (
-          <tr key={code.code} data-code={code.code}>
-            <td class="id">{code.code}</td>
-            <td class="n">
-              <Money usd={code.amount_usd} />
-            </td>
-            <td class="n">
-              <Count of={code.redemptions} /> of <Count of={code.max_redemptions} />
-            </td>
-            <td>
-              <Time iso={code.expires_at} />
-            </td>
-            <td>
-              <Time iso={code.credit_expires_at} />
-            </td>
-          </tr>
-        )}
+        idOf={({ code }) => code}
+        rowName="data-code"
+        file="promo-codes"
       />
       {isCreating && (
         <CreateCode

@@ -25,7 +25,8 @@ export function ProviderBill() {
       <h2>Provider's bill</h2>
       <p>
         Compares the ledger with the usage report and the cost report of the provider, for each UTC
-        day, model and class of tokens. The comparison changes nothing.
+        day, model and class of tokens; costs are compared with your recorded costs. The comparison
+        changes nothing.
       </p>
       <Days
         key={JSON.stringify(of)}
@@ -131,7 +132,7 @@ function NoReports() {
 }
 
 function Result({ of }: { readonly of: Sent<'providerReconciliation'> }) {
-  const { differences, compared, upstreams } = of;
+  const { differences, compared, upstreams, days_without_costs: daysWithoutCosts } = of;
   const isSame = differences.length === 0;
   return (
     <div class="stack">
@@ -144,10 +145,22 @@ function Result({ of }: { readonly of: Sent<'providerReconciliation'> }) {
       </p>
       <dl class="grid">
         <Amount name="The provider bills" usd={of.provider_usd} />
-        <Amount name="The ledger charged" usd={of.ledger_usd} />
+        <Amount
+          name={daysWithoutCosts === 0 ? 'Costs in the ledger' : 'The ledger has'}
+          usd={of.ledger_usd}
+        />
         <Amount name="The differences are worth" usd={of.difference_usd} />
         <Amount name="Tolerance" usd={of.tolerance_usd} />
+        <Amount name="Customers paid" usd={of.charged_usd} />
+        <Amount name="Margin: paid, less the bill" usd={of.margin_usd} />
       </dl>
+      {daysWithoutCosts > 0 && !isSame && (
+        <p class="note">
+          On <Count of={daysWithoutCosts} /> {daysWithoutCosts === 1 ? 'day' : 'days'}, charges have
+          no recorded cost. What customers paid is compared with the bill there, so your markup
+          shows as a difference. Set <code>COSTS=list</code> to record the costs of future charges.
+        </p>
+      )}
       {isSame ? (
         <Empty>
           {compared === 0

@@ -1,22 +1,49 @@
 /** Who changed what, the newest first. */
 
-import { emptyText } from '../shared/filter-form.js';
-import { Id } from '../shared/ids.js';
+import { FilterForm, emptyText } from '../shared/filter-form.js';
+import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Time } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
 import { route } from '../shared/router.js';
-import { AccountLink } from './account-link.js';
-import { SearchField } from './search.js';
+import { AccountLink, KeyName, nameOrId } from './account-link.js';
+import { nameOf, namedField } from './names.js';
 import { call } from './session.js';
 
-const COLUMNS = [
-  { label: 'Time' },
-  { label: 'Who' },
-  { label: 'Action' },
-  { label: 'On' },
-  { label: 'Details' },
-] as const;
+const COLUMNS: readonly Column<Sent<'trailEntry'>>[] = [
+  { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+  {
+    label: 'Who',
+    value: (entry) => entry.actor,
+    cell: (entry, who) => (
+      <>
+        {who}
+        <span class="when">{entry.address}</span>
+      </>
+    ),
+  },
+  { label: 'Action', value: (entry) => entry.action },
+  {
+    label: 'On',
+    value: (entry) =>
+      [entry.account_id, entry.key_id].flatMap((id) => nameOrId(id) ?? []).join(', '),
+    cell: (entry) => (
+      <>
+        {entry.account_id !== null && <AccountLink id={entry.account_id} />}
+        {entry.key_id !== null && (
+          <span class="when">
+            key <KeyName id={entry.key_id} />
+          </span>
+        )}
+      </>
+    ),
+  },
+  {
+    label: 'Details',
+    value: ({ details }) => detailsText(details),
+    cell: (_, text) => <span class="id">{text}</span>,
+  },
+];
 
 const NONE = 'No action yet.';
 
@@ -25,14 +52,17 @@ export function Trail() {
   return (
     <section class="card" aria-label="Trail">
       <h2>Trail of actions</h2>
-      <div class="row">
-        <SearchField name="account_id" label="Account id" />
-        <SearchField name="key_id" label="Key id" />
-      </div>
+      <FilterForm
+        fields={[namedField('account_id', 'Account'), namedField('key_id', 'Key')]}
+        button="Filter"
+      />
       <TrailList
         accountId={account_id}
         keyId={key_id}
-        empty={emptyText({ 'the account id': account_id, 'the key id': key_id }, NONE)}
+        empty={emptyText(
+          { 'the account': nameOf(account_id) ?? account_id, 'the key': nameOf(key_id) ?? key_id },
+          NONE,
+        )}
       />
     </section>
   );
@@ -43,9 +73,9 @@ export function TrailList(of: {
   readonly keyId?: string;
   readonly empty?: string;
 }) {
-  const query = { account_id: of.accountId, key_id: of.keyId, limit: 50 };
+  const query = { account_id: of.accountId, key_id: of.keyId };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /admin/trail', { query: { ...query, cursor }, signal }),
+    call('GET /admin/trail', { query: { ...query, limit: pageLimit(cursor), cursor }, signal }),
   );
   return (
     <PagedTable
@@ -53,27 +83,8 @@ export function TrailList(of: {
       what="the trail"
       columns={COLUMNS}
       empty={of.empty ?? NONE}
-      row={(entry) => (
-        <tr key={entry.seq}>
-          <td>
-            <Time iso={entry.created_at} />
-          </td>
-          <td>
-            {entry.actor}
-            <span class="when">{entry.address}</span>
-          </td>
-          <td>{entry.action}</td>
-          <td>
-            {entry.account_id !== null && <AccountLink id={entry.account_id} />}
-            {entry.key_id !== null && (
-              <span class="when">
-                <Id of={entry.key_id} />
-              </span>
-            )}
-          </td>
-          <td class="id">{detailsText(entry.details)}</td>
-        </tr>
-      )}
+      idOf={({ seq }) => seq}
+      file="trail"
     />
   );
 }

@@ -4,28 +4,44 @@ import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
+import type { Column } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Money, Time } from '../shared/parts.js';
+import { Money } from '../shared/parts.js';
 import { usdOfCents } from '../shared/usd.js';
-import { AccountLink } from './account-link.js';
+import { AccountLink, nameOrId } from './account-link.js';
 import { NotConfigured } from './payment-list.js';
 import { CreditUnbooked } from './credit-unbooked.js';
 import { call, may } from './session.js';
 
-const COLUMNS = [
-  { label: 'What' },
-  { label: 'Amount', isNumber: true },
-  { label: 'Why' },
-  { label: 'Account' },
-  { label: "Provider's id" },
-  { label: 'Actions' },
-] as const;
+type Entry = Sent<'unbookedPayment'>;
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { label: 'What', value: ({ fact }) => fact },
+  { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+  {
+    label: 'Amount',
+    kind: 'number',
+    value: (entry) => entry.amount_cents,
+    cell: (entry) => <Cents of={entry} />,
+  },
+  { label: 'Why', value: ({ reason }) => reason.replaceAll('_', ' ') },
+  {
+    label: 'Account',
+    value: (entry) => nameOrId(entry.account_id),
+    cell: (entry) => <AccountLink id={entry.account_id} />,
+  },
+  {
+    label: "Provider's id",
+    value: ({ reference }) => reference,
+    cell: (_, id) => <span class="id">{id}</span>,
+  },
+];
 
 export function Unbooked() {
   const list = usePages('unbooked', (cursor, signal) =>
     call('GET /admin/payments/unbooked', { query: { limit: 50, cursor }, signal }),
   );
-  const [crediting, setCrediting] = useState<Sent<'unbookedPayment'>>();
+  const [crediting, setCrediting] = useState<Entry>();
   if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <>
@@ -40,38 +56,25 @@ export function Unbooked() {
         what="the unbooked payments"
         columns={COLUMNS}
         empty="Everything is booked."
-        row={(entry) => (
-          <tr key={entry.id}>
-            <td>
-              {entry.fact}
-              <span class="when">
-                <Time iso={entry.created_at} />
-              </span>
-            </td>
-            <td class="n">
-              <Cents of={entry} />
-            </td>
-            <td>{entry.reason.replaceAll('_', ' ')}</td>
-            <td>
-              <AccountLink id={entry.account_id} />
-            </td>
-            <td class="id">{entry.reference}</td>
-            <td>
-              {may('credit') && entry.fact === 'paid' && entry.currency === 'usd' && (
-                <button
-                  type="button"
-                  class="small"
-                  aria-label={`Credit ${entry.reference}`}
-                  onClick={() => {
-                    setCrediting(entry);
-                  }}
-                >
-                  Credit
-                </button>
-              )}
-            </td>
-          </tr>
-        )}
+        idOf={({ id }) => id}
+        actions={
+          may('credit')
+            ? (entry) =>
+                entry.fact === 'paid' &&
+                entry.currency === 'usd' && (
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`Credit ${entry.reference}`}
+                    onClick={() => {
+                      setCrediting(entry);
+                    }}
+                  >
+                    Credit
+                  </button>
+                )
+            : undefined
+        }
       />
       {crediting !== undefined && (
         <CreditUnbooked

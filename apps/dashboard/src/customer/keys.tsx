@@ -1,13 +1,9 @@
 /** The keys of the account, for a key that may manage them. */
 
-import { useState } from 'preact/hooks';
 import type { Sent } from '../shared/gateway-types.js';
-import { usePages } from '../shared/pages.js';
-import { CreateKey } from '../shared/key-actions.js';
 import type { KeyRequests } from '../shared/key-actions.js';
-import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
-import type { ActingOn } from '../shared/key-list.js';
-import { PagedTable } from '../shared/paged-table.js';
+import { KeyList } from '../shared/key-list.js';
+import { usePages } from '../shared/pages.js';
 import { call, isOwnHint, replaceKey } from './session.js';
 
 const requests: KeyRequests = {
@@ -35,49 +31,20 @@ const requests: KeyRequests = {
     call('PATCH /v1/dashboard/keys/:key_id', { path: { key_id: id }, body: caps }),
 };
 
-const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
-
 /** @param props.ownId - The key with which the person signed in, which cannot change itself. */
 export function Keys({ ownId }: { readonly ownId: string }) {
   const list = usePages('keys', (after, signal) =>
     call('GET /v1/dashboard/keys', { query: { limit: 100, after }, signal }),
   );
-  const [acting, setActing] = useState<'create' | ActingOn<Sent<'holderKey'>>>();
-  const close = () => {
-    setActing(undefined);
-  };
-  const callbacks = { requests, onClose: close, onDone: list.reload };
   return (
-    <section class="card" aria-label="Keys">
-      <div class="row spread">
-        <h2>Keys of this account</h2>
-        <button
-          type="button"
-          class="main"
-          onClick={() => {
-            setActing('create');
-          }}
-        >
-          Create a key
-        </button>
-      </div>
-      <PagedTable
-        list={list}
-        what="the keys"
-        columns={COLUMNS}
-        empty="There are no keys."
-        row={(key) => (
-          <KeyRow
-            key={key.id}
-            of={key}
-            about={<span class="when id">{key.hint}</span>}
-            isOwn={key.id === ownId}
-            act={setActing}
-          />
-        )}
-      />
-      {acting === 'create' && <CreateKey {...callbacks} />}
-      {acting !== undefined && acting !== 'create' && <KeyDialog acting={acting} {...callbacks} />}
-    </section>
+    <KeyList<Sent<'holderKey'>>
+      title="Keys of this account"
+      list={list}
+      requests={requests}
+      empty="There are no keys."
+      about={({ hint }) => <span class="when id">{hint}</span>}
+      ownId={ownId}
+      mayAct
+    />
   );
 }

@@ -1,20 +1,19 @@
 /** The charges of the key or of all keys, and the credits and corrections of the account. */
 
 import { useState } from 'preact/hooks';
-import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
-import { ExpandableRow } from '../shared/expandable-row.js';
+import { BOOKING_NAMES, BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Loaded, Money, Segments, TextField, Time, optionOf } from '../shared/parts.js';
+import type { Column } from '../shared/paged-table.js';
+import { pageLimit, usePages } from '../shared/pages.js';
+import { Loaded, Segments, TextField, optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { call } from './session.js';
-import { useKeyNames } from './use-key-names.js';
+import { KeyName, useKeyNames } from './use-key-names.js';
 
 type Entry = Sent<'usage'> | Sent<'credit'>;
 type Overview = Sent<'accountOverview'>;
@@ -40,9 +39,12 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   const { model = '', from = '', until = '' } = route.value.query;
   const kind = optionOf(KINDS, route.value.query['kind']);
   const of = seesAccount ? optionOf(OWNERS, route.value.query['of']) : 'key';
-  const query = { kind, model, from, until: until && dayAfter(until), of, limit: 50 };
+  const query = { kind, model, from, until: until && dayAfter(until), of };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /v1/dashboard/usage', { query: { ...query, cursor }, signal }),
+    call('GET /v1/dashboard/usage', {
+      query: { ...query, limit: pageLimit(cursor), cursor },
+      signal,
+    }),
   );
   const prices = useResource('models', (signal) => call('GET /v1/dashboard/prices', { signal }));
   const offers = (prices.value?.data ?? []).map((price) => price.model);
@@ -50,12 +52,29 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   // The balance is that of the account, so it changes by what stands in the list only if the list
   // leaves nothing out.
   const hasBalance = of === 'account' && kind === 'all' && model === '';
-  const columns = [
-    { label: 'What' },
-    ...(of === 'account' ? [{ label: 'Key' }] : []),
-    { label: 'Amount', isNumber: true },
-    ...(hasBalance ? [{ label: 'Balance after', isNumber: true }] : []),
-    { label: 'Details' },
+  const keyOf = (entry: Entry) => (entry.object === 'usage' ? entry.key_id : null);
+  const columns: readonly Column<Entry>[] = [
+    {
+      label: 'What',
+      value: (entry) => (entry.object === 'usage' ? entry.model : BOOKING_NAMES[entry.kind]),
+      cell: (entry, model) => (entry.object === 'usage' ? model : <BookingText booking={entry} />),
+    },
+    { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+    ...column(of === 'account', {
+      label: 'Key',
+      value: (entry) => names.get(keyOf(entry) ?? '') ?? keyOf(entry),
+      cell: (entry) => <KeyName id={keyOf(entry)} names={names} />,
+    }),
+    {
+      label: 'Amount',
+      kind: 'usd',
+      value: (entry) => (entry.object === 'usage' ? negated(entry.charge_usd) : entry.amount_usd),
+    },
+    ...column(hasBalance, {
+      label: 'Balance after',
+      kind: 'usd',
+      value: (entry) => entry.balance_after_usd,
+    }),
   ];
   return (
     <section class="card" aria-label="Ledger">
@@ -107,15 +126,20 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
           },
           'Nothing here yet.',
         )}
-        row={(entry) => (
-          <Row
-            key={idOf(entry)}
-            entry={entry}
-            columns={columns.length}
-            hasBalance={hasBalance}
-            nameOf={of === 'account' ? (id) => names.get(id) : undefined}
-          />
-        )}
+        idOf={idOf}
+        rowName="data-entry"
+        details={(entry) =>
+          entry.object === 'usage'
+            ? () => (
+                <OpenedCharge
+                  charge={entry}
+                  requestId={entry.request_id}
+                  more={[["Account's balance after it", `${entry.balance_after_usd} USD`]]}
+                />
+              )
+            : undefined
+        }
+        detailsOf="charge"
       />
     </section>
   );
@@ -162,49 +186,6 @@ function idOf(entry: Entry): string {
   return entry.object === 'usage' ? entry.request_id : entry.id;
 }
 
-function Row(props: {
-  readonly entry: Entry;
-  readonly columns: number;
-  readonly hasBalance: boolean;
-  /** The name of a key, if it is known. Without this, there is no column for the key. */
-  readonly nameOf: ((id: string) => string | undefined) | undefined;
-}) {
-  const { entry, columns, hasBalance, nameOf } = props;
-  const isCharge = entry.object === 'usage';
-  return (
-    <ExpandableRow
-      data={{ 'data-entry': idOf(entry) }}
-      what={`charge ${idOf(entry)}`}
-      columns={columns}
-      details={
-        isCharge
-          ? () => (
-              <OpenedCharge
-                charge={entry}
-                requestId={entry.request_id}
-                more={[["Account's balance after it", `${entry.balance_after_usd} USD`]]}
-              />
-            )
-          : undefined
-      }
-    >
-      <td>
-        {isCharge ? entry.model : <BookingText booking={entry} />}
-        <span class="when">
-          <Time iso={entry.created_at} />
-        </span>
-      </td>
-      {nameOf !== undefined && (
-        <td>{isCharge && (nameOf(entry.key_id) ?? <Id of={entry.key_id} />)}</td>
-      )}
-      <td class="n">
-        <Money usd={isCharge ? negated(entry.charge_usd) : entry.amount_usd} />
-      </td>
-      {hasBalance && (
-        <td class="n">
-          <Money usd={entry.balance_after_usd} />
-        </td>
-      )}
-    </ExpandableRow>
-  );
+function column(isShown: boolean, of: Column<Entry>): readonly Column<Entry>[] {
+  return isShown ? [of] : [];
 }

@@ -4,20 +4,32 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
+import type { Column } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { FailureNote, Money, Time } from '../shared/parts.js';
+import { FailureNote } from '../shared/parts.js';
 import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
 import { call } from './session.js';
 import { failureText } from './top-up.js';
 import type { Payments as Known } from './use-payments.js';
 
-const COLUMNS = [
-  { label: 'Payment' },
-  { label: 'Amount', isNumber: true },
-  { label: 'State' },
-  { label: 'Receipt' },
-] as const;
+const COLUMNS: readonly Column<Sent<'payment'>>[] = [
+  { label: 'Payment', value: (of) => PAYMENT_ORIGINS[of.by] },
+  { label: 'Time', kind: 'time', value: (of) => of.created_at },
+  { label: 'Amount', kind: 'usd', value: (of) => of.amount_usd },
+  {
+    label: 'State',
+    value: (of) => of.state,
+    cell: (of) => (
+      <>
+        <PaymentState state={of.state} />
+        {of.state === 'failed' && (
+          <span class="when">{failureText(of.failure_code).replace(': ', '')}</span>
+        )}
+      </>
+    ),
+  },
+];
 
 export function Payments({ known }: { readonly known: Known }) {
   const list = usePages('top-ups', (cursor, signal) =>
@@ -39,37 +51,19 @@ export function Payments({ known }: { readonly known: Known }) {
           what="the payments"
           columns={COLUMNS}
           empty="No payment yet."
-          row={(payment) => <Row key={payment.id} of={payment} />}
+          idOf={({ id }) => id}
+          rowName="data-payment"
+          actions={(payment) => (
+            <>
+              {payment.state === 'paid' && <Receipt of={payment} />}
+              {payment.state === 'open' && payment.url !== null && <a href={payment.url}>Pay</a>}
+            </>
+          )}
+          file="payments"
         />
       </section>
       <AutoTopUpCard limits={known.limits} />
     </div>
-  );
-}
-
-function Row({ of }: { readonly of: Sent<'payment'> }) {
-  return (
-    <tr data-payment={of.id}>
-      <td>
-        {PAYMENT_ORIGINS[of.by]}
-        <span class="when">
-          <Time iso={of.created_at} />
-        </span>
-      </td>
-      <td class="n">
-        <Money usd={of.amount_usd} />
-      </td>
-      <td>
-        <PaymentState state={of.state} />
-        {of.state === 'failed' && (
-          <span class="when">{failureText(of.failure_code).replace(': ', '')}</span>
-        )}
-      </td>
-      <td>
-        {of.state === 'paid' && <Receipt of={of} />}
-        {of.state === 'open' && of.url !== null && <a href={of.url}>Pay</a>}
-      </td>
-    </tr>
   );
 }
 

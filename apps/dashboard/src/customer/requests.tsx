@@ -1,14 +1,13 @@
 /** The recorded requests of the key, or of all keys that it may see. */
 
 import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
 import { Choice } from '../shared/parts.js';
 import { Requests } from '../shared/requests.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
 import { FoundCharge } from './ledger.js';
 import { call } from './session.js';
-import { useKeyNames } from './use-key-names.js';
+import { KeyName, useKeyNames } from './use-key-names.js';
 
 export function CustomerRequests({ overview }: { readonly overview: Sent<'accountOverview'> }) {
   const seesAccount = overview.may_see_account;
@@ -41,9 +40,16 @@ export function CustomerRequests({ overview }: { readonly overview: Sent<'accoun
       }
       fields={[]}
       models={(prices.value?.data ?? []).map(({ model }) => model)}
-      columns={seesAccount ? ['Key'] : []}
-      cells={({ key_id: id }) =>
-        seesAccount ? [id !== null && (names.get(id) ?? <Id of={id} />)] : []
+      columns={
+        seesAccount
+          ? [
+              {
+                label: 'Key',
+                value: ({ key_id: id }) => names.get(id ?? '') ?? id,
+                cell: ({ key_id: id }) => <KeyName id={id} names={names} />,
+              },
+            ]
+          : []
       }
       facts={() => []}
       charge={({ id }) => <FoundCharge id={id} of={of} />}

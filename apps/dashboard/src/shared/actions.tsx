@@ -30,7 +30,11 @@ export interface ActionProps<Value> extends DialogCallbacks {
   readonly fields?: ComponentChildren;
   /** The field that is missing or wrong, as a sentence. */
   readonly problem?: string | undefined;
-  readonly changes: () => readonly Change[];
+  /**
+   * The values before and after. Without them, the dialog makes the change as its fields are
+   * complete, without a question: for what costs nothing and can be undone.
+   */
+  readonly changes?: (() => readonly Change[]) | undefined;
   /** What else was chosen, repeated with the question. Facts without a value are left out. */
   readonly facts?: readonly Fact[];
   /** A warning that is shown with the question. */
@@ -38,7 +42,7 @@ export interface ActionProps<Value> extends DialogCallbacks {
   /** The text of the button that makes the change, such as `Credit the account`. */
   readonly confirm: string;
   readonly isDangerous?: boolean;
-  /** A name that the person types before a change that cannot be undone. */
+  /** A text that the person types before a change that cannot be undone, such as a name. */
   readonly typed?: string | undefined;
   readonly run: (actionId: string) => Promise<Answer<Value>>;
   /** The content that is shown after the change. */
@@ -55,18 +59,25 @@ type Stage<Value> =
   | { readonly name: 'failed'; readonly failure: Failure }
   | { readonly name: 'done'; readonly value: Value };
 
+interface ShownStage {
+  readonly name: string;
+  readonly failure?: Failure;
+}
+
 /** A question cannot be answered before it has been on the screen for this long. */
 const READING_MS = 500;
 
 export function ActionDialog<Value>(props: ActionProps<Value>) {
-  const { title, fields, problem, onClose } = props;
+  const { title, fields, problem, changes, onClose } = props;
   const { stage, setStage, act } = useAction(props);
+  const isAtOnce = changes === undefined;
   const [showsProblem, setShowsProblem] = useState(false);
   const titleId = useId();
   const questionId = useId();
   const heading = useRef<HTMLHeadingElement>(null);
   const [typed, setTyped] = useState('');
-  const asks = stage.name !== 'fields' && stage.name !== 'done';
+  const hasFields = stage.name === 'fields' || (isAtOnce && stage.name !== 'done');
+  const asks = !hasFields && stage.name !== 'done';
   const canConfirm =
     useShownFor(asks) && (props.typed === undefined || typed.trim() === props.typed);
 
@@ -75,20 +86,23 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   // browser itself sets the focus, and would choose the heading if that could already have it.
   const shownStage = useRef<Stage<Value>['name']>('fields');
   useLayoutEffect(() => {
-    if (shownStage.current === stage.name || heading.current === null) return;
-    shownStage.current = stage.name;
+    const shown = hasFields ? 'fields' : stage.name;
+    if (shownStage.current === shown || heading.current === null) return;
+    shownStage.current = shown;
     heading.current.tabIndex = -1;
     heading.current.focus();
-  }, [stage.name]);
+  }, [stage.name, hasFields]);
 
   function submit(event: Event) {
     event.preventDefault();
-    if (stage.name !== 'fields') {
+    if (!hasFields) {
       if (canConfirm) void act();
-    } else if (problem === undefined) {
-      setStage({ name: 'question' });
-    } else {
+    } else if (problem !== undefined) {
       setShowsProblem(true);
+    } else if (isAtOnce) {
+      void act();
+    } else {
+      setStage({ name: 'question' });
     }
   }
 
@@ -103,14 +117,16 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
         >
           {title}
         </h2>
-        {stage.name === 'fields' && (
+        {hasFields && (
           <FieldsStage
             fields={fields}
             problem={showsProblem ? problem : undefined}
+            next={isAtOnce ? props.confirm : 'Continue'}
+            stage={stage}
             onClose={onClose}
           />
         )}
-        {(stage.name === 'question' || stage.name === 'sending' || stage.name === 'failed') && (
+        {asks && (
           <QuestionStage
             {...props}
             id={questionId}
@@ -173,9 +189,13 @@ function useAction<Value>({ fields, run, onDone }: ActionProps<Value>) {
 function FieldsStage(props: {
   readonly fields: ComponentChildren;
   readonly problem: string | undefined;
+  /** The text of the button. */
+  readonly next: string;
+  readonly stage: ShownStage;
   readonly onClose: () => void;
 }) {
-  const { fields, problem, onClose } = props;
+  const { fields, problem, next, stage, onClose } = props;
+  const isSending = stage.name === 'sending';
   return (
     <>
       {fields}
@@ -184,13 +204,15 @@ function FieldsStage(props: {
           {problem}
         </p>
       )}
+      {stage.failure !== undefined && <FailureNote failure={stage.failure} what="this change" />}
       <div class="row">
-        <button type="submit" class="main" onClick={ignoreSecondClick}>
-          Continue
+        <button type="submit" class="main" disabled={isSending} onClick={ignoreSecondClick}>
+          {next}
         </button>
-        <button type="button" onClick={onClose}>
+        <button type="button" disabled={isSending} onClick={onClose}>
           Cancel
         </button>
+        {isSending && <span role="status">Sending…</span>}
       </div>
     </>
   );
@@ -201,7 +223,7 @@ interface QuestionProps extends Pick<
   'fields' | 'changes' | 'facts' | 'warning' | 'confirm' | 'isDangerous' | 'onClose'
 > {
   readonly id: string;
-  readonly stage: { readonly name: string; readonly failure?: Failure };
+  readonly stage: ShownStage;
   /** The name that has to be typed, and what was typed. */
   readonly typed: { readonly name: string; readonly text: string } | undefined;
   readonly onTyped: (text: string) => void;
@@ -215,7 +237,7 @@ function QuestionStage(props: QuestionProps) {
   return (
     <>
       <div id={props.id} class="stack">
-        {props.changes().map((change) => (
+        {props.changes?.().map((change) => (
           <BeforeAndAfter key={change.what} change={change} />
         ))}
         {facts !== undefined && <Facts facts={facts} />}
@@ -223,7 +245,7 @@ function QuestionStage(props: QuestionProps) {
       </div>
       {typed !== undefined && (
         <TextField
-          label={`Type the name "${typed.name}" to confirm`}
+          label={`Type "${typed.name}" to confirm`}
           value={typed.text}
           onValue={props.onTyped}
         />

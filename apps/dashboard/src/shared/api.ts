@@ -33,6 +33,18 @@ export interface Call {
 
 const DEFAULT_WAIT_SECONDS = 10;
 
+/** Asks again after each refusal of too many requests, when the gateway allows it. */
+export async function patiently<Value>(ask: () => Promise<Answer<Value>>): Promise<Answer<Value>> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.ok || answer.failure.kind !== 'limited') return answer;
+    const waitMs = answer.failure.retryAfterSeconds * 1_000;
+    await new Promise((resolve) => {
+      setTimeout(resolve, waitMs);
+    });
+  }
+}
+
 /** Sends one request to the origin of this page. Never throws, and never follows a redirect. */
 export async function send(path: string, call: Call): Promise<Answer<unknown>> {
   let response: Response;

@@ -14,14 +14,16 @@ export function ExpandableRow(props: {
   readonly columns: number;
   /** `undefined` if there are none, so nothing can be opened. */
   readonly details: (() => ComponentChildren) | undefined;
+  /** A `<td>` after the button. */
+  readonly end?: ComponentChildren;
 }) {
-  const { data, what, children, columns, details } = props;
+  const { data, what, children, columns, details, end } = props;
   const [isOpen, setIsOpen] = useState(false);
   return (
     <>
-      <tr {...data}>
+      <tr role="row" {...data}>
         {children}
-        <td>
+        <td role="cell" class="does">
           {details !== undefined && (
             <button
               type="button"
@@ -36,10 +38,13 @@ export function ExpandableRow(props: {
             </button>
           )}
         </td>
+        {end}
       </tr>
       {isOpen && details !== undefined && (
-        <tr class="detail">
-          <td colSpan={columns}>{details()}</td>
+        <tr role="row" class="detail">
+          <td role="cell" colSpan={columns}>
+            {details()}
+          </td>
         </tr>
       )}
     </>

@@ -4,13 +4,18 @@ import { useEffect, useState } from 'preact/hooks';
 import { Choice, TextField, optionOf } from './parts.js';
 import { changeQuery, route } from './router.js';
 
-interface Field<Name extends string> {
+export interface Field<Name extends string> {
   /** The name of the filter in the address. */
   readonly name: Name;
   readonly label: string;
   readonly type?: 'date';
   /** Values that are offered; others may be typed. */
   readonly offers?: readonly string[];
+  /** How a value of the address is written in the field, and how what is typed is read. */
+  readonly words?: {
+    readonly of: (value: string) => string;
+    readonly read: (text: string) => string;
+  };
 }
 
 type Option = readonly [value: string, label: string];
@@ -28,14 +33,21 @@ export function FilterForm<Name extends string>(props: {
 }) {
   const { fields, button, kinds } = props;
   const { query } = route.value;
-  const given = textsOf(fields, (name) => query[name] ?? '');
+  const given = textsOf(fields, ({ name, words }) => {
+    const value = query[name] ?? '';
+    return words?.of(value) ?? value;
+  });
   const [texts, setTexts] = useState(given);
   // The address also changes when the person goes back or follows a link.
   useEffect(() => {
     setTexts(given);
   }, [JSON.stringify(given)]);
   const apply = (more?: { readonly kind: string }) => {
-    changeQuery({ ...textsOf(fields, (name) => texts[name].trim()), ...more });
+    const typed = textsOf(fields, ({ name, words }) => {
+      const text = texts[name].trim();
+      return words?.read(text) ?? text;
+    });
+    changeQuery({ ...typed, ...more });
   };
   return (
     <form
@@ -74,9 +86,12 @@ export function FilterForm<Name extends string>(props: {
 
 function textsOf<Name extends string>(
   fields: readonly Field<Name>[],
-  textOf: (name: Name) => string,
+  textOf: (field: Field<Name>) => string,
 ): Readonly<Record<Name, string>> {
-  return Object.fromEntries(fields.map(({ name }) => [name, textOf(name)])) as Record<Name, string>;
+  return Object.fromEntries(fields.map((field) => [field.name, textOf(field)])) as Record<
+    Name,
+    string
+  >;
 }
 
 /**

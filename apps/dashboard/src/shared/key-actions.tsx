@@ -3,14 +3,16 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from './actions.js';
 import type { DialogCallbacks } from './actions.js';
-import type { Answer } from './api.js';
+import { patiently } from './api.js';
+import type { Answer, Failure } from './api.js';
+import { countText } from './count-text.js';
 import { boundText, capChanges, capText, readCaps, useCapFields } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
-import { Choice, CodeBlock, TextField } from './parts.js';
+import { Choice, CodeBlock, FailureNote, TextField } from './parts.js';
 import { DAY_MS } from './times.js';
 
 type Created = KeyFacts & { readonly api_key: string | null };
-type StateChange = 'suspend' | 'resume' | 'revoke';
+export type StateChange = 'suspend' | 'resume' | 'revoke';
 type CapChanges = ReturnType<typeof readCaps>;
 
 /**
@@ -61,14 +63,6 @@ export function CreateKey({
         </>
       }
       problem={name.trim() === '' ? 'Name: say whose key it is.' : caps.problem}
-      changes={() => [
-        {
-          what: `Key "${name.trim()}"`,
-          before: 'none',
-          after: 'spends the balance of this account',
-        },
-        ...capChanges(undefined, caps.texts),
-      ]}
       confirm="Create the key"
       run={(actionId) =>
         requests.create({
@@ -85,11 +79,11 @@ export function CreateKey({
   );
 }
 
-function hasCredential({ api_key: credential }: Created): boolean {
+export function hasCredential({ api_key: credential }: Pick<Created, 'api_key'>): boolean {
   return credential !== null;
 }
 
-function NewCredential({ of }: { readonly of: Created }) {
+export function NewCredential({ of }: { readonly of: Pick<Created, 'api_key' | 'name'> }) {
   return of.api_key === null ? (
     <p>
       This request was carried out before, so the credential cannot be shown again. Rotate the key
@@ -185,6 +179,67 @@ export function ChangeState({
       )}
       {...callbacks}
     />
+  );
+}
+
+interface Changed {
+  readonly key: KeyFacts;
+  /** `undefined` if the key was changed. */
+  readonly failure: Failure | undefined;
+}
+
+/** Changes keys one after the other. One that cannot be changed does not stop the others. */
+export function ChangeStates({
+  of,
+  action,
+  requests,
+  ...callbacks
+}: KeyDialogProps & { readonly of: readonly KeyFacts[]; readonly action: StateChange }) {
+  const { title, after, danger } = STATES[action];
+  const count = countText(of.length, 'key');
+  const isUsed = of.some((key) => nameToType(key) !== undefined);
+  return (
+    <ActionDialog<readonly Changed[]>
+      title={`${title} ${count}`}
+      changes={() => [
+        {
+          what: 'State',
+          before: [...new Set(of.map(({ state }) => state))].join(', '),
+          after,
+        },
+      ]}
+      facts={[['Keys', of.map(({ name }) => name).join(', ')]]}
+      confirm={`${title} ${count}`}
+      isDangerous={danger}
+      typed={action === 'revoke' && isUsed ? count : undefined}
+      run={async () => {
+        const value: Changed[] = [];
+        for (const key of of) {
+          const answer = await patiently(() => requests.changeState(key.id, action));
+          value.push({ key, failure: answer.ok ? undefined : answer.failure });
+        }
+        return { ok: true, value, text: '' };
+      }}
+      done={(all) => <Outcome of={all} what={after} />}
+      {...callbacks}
+    />
+  );
+}
+
+function Outcome({ of, what }: { readonly of: readonly Changed[]; readonly what: string }) {
+  const failed = of.filter(({ failure }) => failure !== undefined);
+  return (
+    <>
+      <p>
+        {countText(of.length - failed.length, 'key')}: now {what}.
+      </p>
+      {failed.map(
+        ({ key, failure }) =>
+          failure !== undefined && (
+            <FailureNote key={key.id} failure={failure} what={`"${key.name}"`} isOf={key.name} />
+          ),
+      )}
+    </>
   );
 }
 

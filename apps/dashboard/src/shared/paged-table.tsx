@@ -1,26 +1,67 @@
-/** A list as a table that grows page by page. */
+/**
+ * A list as a table that grows page by page. Each column is declared once: what it shows, what its
+ * rows are sorted by, and what stands in a file of it.
+ */
 
 import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { Block, ROWS_PER_BLOCK } from './block.js';
+import { csvOf } from './csv.js';
+import { ExpandableRow } from './expandable-row.js';
 import type { Paged } from './pages.js';
-import { Empty, FailureNote, TableFrame, Time } from './parts.js';
+import { Choice, Count, Empty, FailureNote, Money, TableFrame, Time, download } from './parts.js';
+import type { Selection } from './selection.js';
+import { alignedDecimals, parseUsd } from './usd.js';
 
-export interface Column {
+export interface Column<Item> {
   readonly label: string;
-  readonly isNumber?: boolean;
+  /** What the values are; absent: texts. */
+  readonly kind?: 'usd' | 'count' | 'time' | 'number';
+  /** An exact amount, a number, a time or a text. The rows are sorted by it, and files have it. */
+  readonly value: (item: Item) => string | number | null;
+  /** What is shown, if it is not only the value. `shown` is what would be shown otherwise. */
+  readonly cell?: (item: Item, shown: ComponentChildren) => ComponentChildren;
+  /** The gateway's order by this column, which also sorts what is not loaded yet. */
+  readonly order?: Order;
 }
 
-export function PagedTable<Item>(props: {
+interface Order {
+  readonly name: string;
+  readonly isRising?: true;
+}
+
+interface TableProps<Item> {
   readonly list: Paged<Item>;
   readonly what: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly Column<Item>[];
   readonly empty: ComponentChildren;
-  /** One or more `<tr>`. */
-  readonly row: (item: Item) => ComponentChildren;
-}) {
-  const { list, what, columns, empty, row } = props;
+  /** The id of a row, unique in the list. */
+  readonly idOf: (item: Item) => string;
+  /** The attribute that names a row, for tests. */
+  readonly rowName?: `data-${string}`;
+  /** The details that a row opens; `undefined` for a row without. */
+  readonly details?: (item: Item) => (() => ComponentChildren) | undefined;
+  /** What details are called to screen readers, before the id. */
+  readonly detailsOf?: string;
+  /** Buttons at the end of each row. */
+  readonly actions?: ((item: Item) => ComponentChildren) | undefined;
+  /** The rows that can be chosen for an action on several. */
+  readonly selection?: Selection<Item> | undefined;
+  /** The order of the gateway that is in force, and how to ask for another. */
+  readonly order?: { readonly name: string; readonly change: (name: string) => void };
+  /** The name of the file that the shown rows can be saved as, without `.csv`. */
+  readonly file?: string;
+}
+
+/** Lists with more rows are drawn only where one looks, so that thousands stay quick. */
+const MOST_DRAWN = 200;
+
+export function PagedTable<Item>(props: TableProps<Item>) {
+  const { list, what, columns, empty, file } = props;
   const { items, failure, isLoading, hasMore, archivedUntil } = list;
+  const { sorted, sorting, sortBy } = useSorting(items, columns);
   return (
-    <div aria-busy={isLoading}>
+    <div class="paged" aria-busy={isLoading}>
       {failure !== undefined && (
         <FailureNote
           failure={failure}
@@ -35,35 +76,315 @@ export function PagedTable<Item>(props: {
         </p>
       )}
       {items?.length === 0 && <Empty>{empty}</Empty>}
-      {items !== undefined && items.length > 0 && (
-        <TableFrame label={what}>
-          <table>
-            <caption class="hidden">{what}</caption>
-            <thead>
-              <tr>
-                {columns.map(({ label, isNumber }) => (
-                  <th key={label} scope="col" class={isNumber === true ? 'n' : undefined}>
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>{items.map(row)}</tbody>
-          </table>
-        </TableFrame>
+      {sorted !== undefined && sorted.length > 0 && (
+        <Rows {...props} items={sorted} sorting={sorting} sortBy={sortBy} />
       )}
       {archivedUntil !== undefined && (
         <p class="quiet">
           Charges before <Time iso={archivedUntil} /> are in an archive.
         </p>
       )}
-      {items !== undefined && hasMore && failure === undefined && (
-        <p class="row no-print">
-          <button type="button" disabled={isLoading} onClick={list.more}>
-            {isLoading ? 'Loading…' : 'Load more'}
-          </button>
-        </p>
+      {sorted !== undefined && sorted.length > 0 && (hasMore || file !== undefined) && (
+        <div class="row middle no-print">
+          {hasMore && failure === undefined && (
+            <button type="button" disabled={isLoading} onClick={list.more}>
+              {isLoading ? 'Loading…' : 'Load more'}
+            </button>
+          )}
+          {file !== undefined && (
+            <button
+              type="button"
+              class="small"
+              onClick={() => {
+                download(`${file}.csv`, csvOf(columns, sorted), 'text/csv');
+              }}
+            >
+              {hasMore ? 'Save these rows as CSV' : 'Save as CSV'}
+            </button>
+          )}
+          {hasMore && sorting !== undefined && (
+            <span class="quiet">Only the rows that are loaded are sorted.</span>
+          )}
+        </div>
       )}
     </div>
   );
+}
+
+interface Sorting {
+  readonly label: string;
+  readonly isRising: boolean;
+}
+
+/** The order in which the page shows what is loaded; `undefined`: as the gateway sends it. */
+function useSorting<Item>(
+  items: readonly Item[] | undefined,
+  columns: readonly Column<Item>[],
+): {
+  readonly sorted: readonly Item[] | undefined;
+  readonly sorting: Sorting | undefined;
+  readonly sortBy: (label: string) => void;
+} {
+  const [sorting, setSorting] = useState<Sorting>();
+  const column = columns.find(({ label }) => label === sorting?.label);
+  const sorted = useMemo(
+    () =>
+      items === undefined || column === undefined || sorting === undefined
+        ? items
+        : sortedBy(items, column, sorting.isRising),
+    [items, column?.label, sorting],
+  );
+  const sortBy = (label: string) => {
+    const isText = columns.find((each) => each.label === label)?.kind === undefined;
+    // Texts begin with A, and everything else with the most. A third press gives the order back.
+    if (sorting?.label !== label) setSorting({ label, isRising: isText });
+    else setSorting(sorting.isRising === isText ? { label, isRising: !isText } : undefined);
+  };
+  return { sorted, sorting: column === undefined ? undefined : sorting, sortBy };
+}
+
+const texts = new Intl.Collator(undefined, { numeric: true });
+
+/** Rows without a value come last. */
+function sortedBy<Item>(
+  items: readonly Item[],
+  { kind, value }: Column<Item>,
+  isRising: boolean,
+): readonly Item[] {
+  const sign = isRising ? 1 : -1;
+  const keyed = items.map((item) => {
+    const of = value(item);
+    return { item, key: kind === 'usd' && of !== null ? parseUsd(String(of)) : of };
+  });
+  return keyed
+    .sort(({ key: a }, { key: b }) => {
+      if (a === null || b === null) return Number(a === null) - Number(b === null);
+      if (typeof a === 'string' && typeof b === 'string') return sign * texts.compare(a, b);
+      return a < b ? -sign : Number(a > b) * sign;
+    })
+    .map(({ item }) => item);
+}
+
+function Rows<Item>(
+  props: TableProps<Item> & {
+    readonly items: readonly Item[];
+    readonly sorting: Sorting | undefined;
+    readonly sortBy: (label: string) => void;
+  },
+) {
+  const { items, what, columns, idOf, selection, order, sorting, sortBy } = props;
+  const aligned = useMemo(
+    () =>
+      columns.map(({ kind, value }) =>
+        kind === 'usd'
+          ? alignedDecimals(items.flatMap((item) => textOrNothing(value(item))))
+          : undefined,
+      ),
+    [items, columns.map(({ label }) => label).join()],
+  );
+  const sort = (column: Column<Item>) => {
+    if (order === undefined || column.order === undefined) sortBy(column.label);
+    else order.change(order.name === column.order.name ? '' : column.order.name);
+  };
+  const direction = (column: Column<Item>) => {
+    if (sorting !== undefined) return sorting.label === column.label ? sorting.isRising : undefined;
+    if (column.order === undefined || column.order.name !== order?.name) return undefined;
+    return column.order.isRising === true;
+  };
+  const ends = [
+    ...(props.details === undefined ? [] : ['Details']),
+    ...(props.actions === undefined ? [] : ['Actions']),
+  ];
+  const width = columns.length + ends.length + (selection === undefined ? 0 : 1);
+  const isWindowed = items.length > MOST_DRAWN;
+  const blocks = Array.from({ length: Math.ceil(items.length / ROWS_PER_BLOCK) }, (_, index) =>
+    items.slice(index * ROWS_PER_BLOCK, (index + 1) * ROWS_PER_BLOCK),
+  );
+  return (
+    <>
+      <SortChoice columns={columns} direction={direction} sort={sort} />
+      <TableFrame label={what}>
+        <table class="cards" role="table" aria-rowcount={isWindowed ? items.length + 1 : undefined}>
+          <caption class="hidden">{what}</caption>
+          <thead role="rowgroup">
+            <tr role="row">
+              {selection !== undefined && (
+                <th scope="col" role="columnheader">
+                  <input
+                    type="checkbox"
+                    aria-label={`Choose all of ${what}`}
+                    checked={selection.hasAll(items)}
+                    onChange={() => {
+                      selection.toggleAll(items);
+                    }}
+                  />
+                </th>
+              )}
+              {columns.map((column) => (
+                <SortedHeader
+                  key={column.label}
+                  label={column.label}
+                  isNumber={isNumber(column)}
+                  isRising={direction(column)}
+                  sort={() => {
+                    sort(column);
+                  }}
+                />
+              ))}
+              {ends.map((label) => (
+                <th key={label} scope="col" role="columnheader">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {blocks.map((block, index) => (
+            <Block
+              key={index}
+              rows={block.length}
+              columns={width}
+              isDrawn={!isWindowed}
+              first={index * ROWS_PER_BLOCK}
+            >
+              {() =>
+                block.map((item) => (
+                  <Row key={idOf(item)} {...props} of={item} aligned={aligned} width={width} />
+                ))
+              }
+            </Block>
+          ))}
+        </table>
+      </TableFrame>
+    </>
+  );
+}
+
+function textOrNothing(value: string | number | null): readonly string[] {
+  return value === null ? [] : [String(value)];
+}
+
+function isNumber({ kind }: Pick<Column<never>, 'kind'>): boolean {
+  return kind !== undefined && kind !== 'time';
+}
+
+function SortedHeader(props: {
+  readonly label: string;
+  readonly isNumber: boolean;
+  /** `undefined` if the rows are not sorted by it. */
+  readonly isRising: boolean | undefined;
+  readonly sort: () => void;
+}) {
+  const { label, isRising, sort } = props;
+  const sorted = isRising === undefined ? undefined : isRising ? 'ascending' : 'descending';
+  return (
+    <th scope="col" role="columnheader" class={props.isNumber ? 'n' : undefined} aria-sort={sorted}>
+      <button type="button" class="sort" onClick={sort}>
+        {label}
+        <span aria-hidden="true">{isRising === undefined ? '' : isRising ? ' ↑' : ' ↓'}</span>
+      </button>
+    </th>
+  );
+}
+
+/** On a phone, where rows are cards, there is no header to press. */
+function SortChoice<Item>(props: {
+  readonly columns: readonly Column<Item>[];
+  readonly direction: (column: Column<Item>) => boolean | undefined;
+  readonly sort: (column: Column<Item>) => void;
+}) {
+  const { columns, direction, sort } = props;
+  const current = columns.find((column) => direction(column) !== undefined);
+  return (
+    <div class="narrow-only no-print">
+      <Choice
+        label="Sorted by"
+        value={current?.label ?? ''}
+        options={[['', 'the newest'], ...columns.map(({ label }) => [label, label] as const)]}
+        onValue={(label) => {
+          const chosen = columns.find((column) => column.label === label) ?? current;
+          if (chosen !== undefined) sort(chosen);
+        }}
+      />
+    </div>
+  );
+}
+
+/** A card leaves values out that are absent. */
+function classOf<Item>(column: Column<Item>, of: Item): string | undefined {
+  if (column.value(of) === null) return isNumber(column) ? 'n none' : 'none';
+  return isNumber(column) ? 'n' : undefined;
+}
+
+type Aligned = ReturnType<typeof alignedDecimals>;
+
+function Row<Item>(
+  props: TableProps<Item> & {
+    readonly of: Item;
+    readonly aligned: readonly (Aligned | undefined)[];
+    readonly width: number;
+  },
+) {
+  const { of, columns, aligned, width, idOf, rowName, details, actions, selection } = props;
+  const id = idOf(of);
+  const cells = (
+    <>
+      {selection !== undefined && (
+        <td role="cell" class="chooses">
+          {selection.mayChoose(of) && (
+            <input
+              type="checkbox"
+              aria-label={`Choose ${selection.nameOf(of)}`}
+              checked={selection.has(of)}
+              onChange={() => {
+                selection.toggle(of);
+              }}
+            />
+          )}
+        </td>
+      )}
+      {columns.map((column, index) => {
+        const shown = <Shown column={column} of={of} aligned={aligned[index]} />;
+        return (
+          <td key={column.label} role="cell" class={classOf(column, of)} data-label={column.label}>
+            {column.cell === undefined ? shown : column.cell(of, shown)}
+          </td>
+        );
+      })}
+    </>
+  );
+  const end = actions !== undefined && (
+    <td role="cell" class="does">
+      {actions(of)}
+    </td>
+  );
+  const data = rowName === undefined ? {} : { [rowName]: id };
+  return details === undefined ? (
+    <tr role="row" {...data}>
+      {cells}
+      {end}
+    </tr>
+  ) : (
+    <ExpandableRow
+      data={data}
+      what={`${props.detailsOf ?? 'row'} ${id}`}
+      columns={width}
+      details={details(of)}
+      end={end}
+    >
+      {cells}
+    </ExpandableRow>
+  );
+}
+
+function Shown<Item>(props: {
+  readonly column: Column<Item>;
+  readonly of: Item;
+  readonly aligned: Aligned | undefined;
+}) {
+  const { column, of, aligned } = props;
+  const value = column.value(of);
+  if (column.kind === 'time') return <Time iso={value === null ? null : String(value)} />;
+  if (value === null) return <span class="quiet">–</span>;
+  if (column.kind === 'usd') return <Money usd={String(value)} aligned={aligned} />;
+  return column.kind === 'count' ? <Count of={Number(value)} /> : <>{value}</>;
 }

@@ -27,6 +27,11 @@ interface State<Item> {
   readonly archivedUntil: string | undefined;
 }
 
+/** The first page is short, so that it comes at once; who asks for more gets much more. */
+export function pageLimit(cursor: string | undefined): number {
+  return cursor === undefined ? 50 : 500;
+}
+
 function beginning<Item>(of: string): State<Item> {
   return {
     of,

@@ -7,15 +7,21 @@ import type { Failure } from './api.js';
 import type { Resource } from './resource.js';
 import { LAST_DAY, dateText, timeText, waitText } from './times.js';
 import { exactUsd, roundedUsd } from './usd.js';
+import type { alignedDecimals } from './usd.js';
 
 /** Whether amounts show every digit, everywhere on the page. */
 export const showsAllDigits = signal(false);
 
 /** An amount. Its exact value is always in the element's `value` and in its title. */
-export function Money({ usd }: { readonly usd: string }) {
+export function Money(props: {
+  readonly usd: string;
+  /** The decimals of the column that the amount stands in. */
+  readonly aligned?: ReturnType<typeof alignedDecimals> | undefined;
+}) {
+  const { usd, aligned } = props;
   return (
     <data class="money" value={usd} title={`${usd} USD`}>
-      {showsAllDigits.value ? exactUsd(usd) : roundedUsd(usd)}
+      {showsAllDigits.value ? exactUsd(usd, aligned?.exact) : roundedUsd(usd, aligned?.rounded)}
     </data>
   );
 }
@@ -113,15 +119,21 @@ export function FailureNote(props: {
   readonly retry?: () => void;
   /** Older data is still on the screen. */
   readonly isStale?: boolean;
+  /** Which of several it is about, said first. */
+  readonly isOf?: string;
 }) {
-  const { failure, what, isStale = false } = props;
+  const { failure, what, isStale = false, isOf } = props;
   // A refusal is final: the same request would be refused again.
   const retry = failure.kind === 'refused' ? undefined : props.retry;
   const wait = useCountdown(failure, retry);
   return (
     <div class="note bad" role="alert">
       <p>
-        <strong>{TITLES[failure.kind]}.</strong> {textOf(failure, what)}
+        <strong>
+          {isOf !== undefined && `${isOf}: `}
+          {TITLES[failure.kind]}.
+        </strong>{' '}
+        {textOf(failure, what)}
         {wait > 0 && ` Trying again in ${waitText(wait)}.`}
         {isStale && ' The content below was loaded earlier.'}
       </p>
@@ -338,9 +350,10 @@ export function Choice<Value extends string>(props: {
 }
 
 /** A choice of one of a few options, which are all visible. */
+/** @param props.value - Empty: none of the options is chosen. */
 export function Segments<Value extends string>(props: {
   readonly label: string;
-  readonly value: Value;
+  readonly value: Value | '';
   readonly options: Options<Value>;
   readonly onValue: (value: Value) => void;
 }) {

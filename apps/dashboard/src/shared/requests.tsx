@@ -5,22 +5,21 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Answer, Page } from './api.js';
-import { ExpandableRow } from './expandable-row.js';
 import { FilterForm, emptyText, kindText } from './filter-form.js';
+import type { Field } from './filter-form.js';
 import type { Sent } from './gateway-types.js';
 import { PagedTable } from './paged-table.js';
-import { usePages } from './pages.js';
-import { Badge, Choice, Count, Facts, Loaded, Money, Segments, Time, optionOf } from './parts.js';
+import type { Column } from './paged-table.js';
+import { pageLimit, usePages } from './pages.js';
+import { Badge, Choice, Facts, Loaded, Segments, optionOf } from './parts.js';
 import type { Fact } from './parts.js';
 import { RequestPlot } from './request-plot.js';
 import { useResource } from './resource.js';
 import { changeQuery, route, to } from './router.js';
 import { SaveCsv } from './save-csv.js';
-import { DAY_MS, durationText } from './times.js';
+import { DAY_MS, HOUR_MS, durationText, minuteText } from './times.js';
 
 type Recorded = Sent<'recordedRequest'>;
-
-const HOUR_MS = 3_600_000;
 
 const RANGES = [
   ['hour', 'Last hour'],
@@ -47,11 +46,34 @@ const STATUSES = [
 
 interface Selection {
   readonly from: string | undefined;
+  readonly until: string | undefined;
   readonly model: string | undefined;
   readonly key_id: string | undefined;
   readonly outcome: 'failed' | undefined;
   readonly status: '2xx' | '4xx' | '5xx' | undefined;
+  readonly endpoint: Endpoint | undefined;
+  readonly error: string | undefined;
+  readonly client: string | undefined;
+  readonly session: string | undefined;
 }
+
+const ENDPOINTS = [
+  'messages',
+  'count_tokens',
+  'chat.completions',
+  'responses',
+  'input_tokens',
+] as const;
+type Endpoint = (typeof ENDPOINTS)[number];
+
+/** Filters that links of other views set, and that a button here removes. */
+const LINKED = [
+  ['endpoint', 'Endpoint'],
+  ['error', 'Type of error'],
+  ['client', 'Program'],
+  ['session', 'Session'],
+  ['upstream', 'Upstream account'],
+] as const;
 
 interface SumsAsked extends Selection {
   readonly every: '5m' | 'hour' | 'day';
@@ -72,14 +94,10 @@ interface RequestsProps<Shown extends Recorded> {
   /** More filters that take effect at once. */
   readonly controls?: ComponentChildren;
   /** More filters that are typed. */
-  readonly fields: readonly {
-    readonly name: 'account_id' | 'key_id';
-    readonly label: string;
-  }[];
+  readonly fields: readonly Field<'account_id' | 'key_id'>[];
   readonly models: readonly string[];
   /** Columns between the model and the times. */
-  readonly columns: readonly string[];
-  readonly cells: (request: Shown) => readonly ComponentChildren[];
+  readonly columns: readonly Column<Shown>[];
   /** More of what is recorded. */
   readonly facts: (request: Shown) => readonly Fact[];
   readonly charge: (request: Shown) => ComponentChildren;
@@ -92,41 +110,71 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   const outcome = optionOf(OUTCOMES, query['outcome']);
   const status = optionOf(STATUSES, query['status']);
   const id = given(query['id']);
+  const own = ownRangeOf(query);
   const filters = {
     model: given(query['model']),
     key_id: given(query['key_id']),
     outcome: outcome === 'all' ? undefined : outcome,
     status: status === 'all' ? undefined : status,
+    endpoint: ENDPOINTS.find((endpoint) => endpoint === query['endpoint']),
+    error: given(query['error']),
+    client: given(query['client']),
+    session: given(query['session']),
   };
-  const from = () => new Date(Date.now() - LENGTHS_MS[range]).toISOString();
-  const name = JSON.stringify([scope, range, filters]);
+  const from = () => own?.from ?? new Date(Date.now() - LENGTHS_MS[range]).toISOString();
+  const until = own?.until;
+  const name = JSON.stringify([scope, range, own, filters]);
   // Whoever has an id looks for one request, whenever it was.
   const listed = (cursor: string | undefined, limit: number) => ({
     ...filters,
-    from: id === undefined ? from() : undefined,
+    ...(id === undefined ? { from: from(), until } : { from: undefined, until: undefined }),
     id,
     limit,
     cursor,
   });
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
-    readOn((next) => props.list(listed(next, 50), signal), cursor),
+    readOn((next) => props.list(listed(next, pageLimit(cursor)), signal), cursor),
   );
-  const every = STEPS[range];
+  // Programs and sessions are summed by days.
+  const isDaily = (filters.client ?? filters.session) !== undefined;
+  const every = isDaily ? 'day' : own === undefined ? STEPS[range] : stepOf(own);
   const sums = useResource(id === undefined ? name : '', (signal) =>
     id === undefined
-      ? props.sums({ ...filters, from: from(), every }, signal)
+      ? props.sums({ ...filters, from: from(), until, every }, signal)
       : Promise.resolve(undefined),
   );
-  const columns = [
-    { label: 'Time' },
-    { label: 'Status' },
-    { label: 'Model and endpoint' },
-    ...props.columns.map((label) => ({ label })),
-    { label: 'Took', isNumber: true },
-    { label: 'Tokens in', isNumber: true },
-    { label: 'Tokens out', isNumber: true },
-    { label: 'Charge', isNumber: true },
-    { label: 'Details' },
+  const columns: readonly Column<Shown>[] = [
+    { label: 'Time', kind: 'time', value: (request) => request.ended_at },
+    {
+      label: 'Status',
+      value: ({ status }) => status,
+      cell: (request) => <Status of={request} />,
+    },
+    {
+      label: 'Model and endpoint',
+      value: ({ model, endpoint }) => `${model ?? 'no model'} ${endpoint}`,
+      cell: ({ model, endpoint }) => (
+        <>
+          {model ?? <span class="quiet">no model</span>}
+          <span class="when">{endpoint}</span>
+        </>
+      ),
+    },
+    ...props.columns,
+    {
+      label: 'Took',
+      kind: 'number',
+      value: (request) => request.duration_ms,
+      cell: ({ duration_ms: ms, first_byte_ms: firstByte }) => (
+        <>
+          {durationText(ms)}
+          {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
+        </>
+      ),
+    },
+    { label: 'Tokens in', kind: 'count', value: (request) => request.input_tokens },
+    { label: 'Tokens out', kind: 'count', value: (request) => request.output_tokens },
+    { label: 'Charge', kind: 'usd', value: (request) => request.charged_usd },
   ];
   return (
     <section class="card" aria-label="Requests">
@@ -143,10 +191,10 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
           />
           <Segments
             label="How far back"
-            value={range}
+            value={own === undefined ? range : ''}
             options={RANGES}
             onValue={(value) => {
-              changeQuery({ range: value });
+              changeQuery({ range: value, from: '', until: '' });
             }}
           />
         </div>
@@ -179,6 +227,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
           read={(cursor) => props.list({ ...listed(cursor, 1_000), format: 'csv' })}
         />
       </div>
+      <Linked query={query} own={own} />
       {id === undefined ? (
         <Loaded of={sums} what="the number of requests">
           {(value) => <RequestPlot of={value} every={every} />}
@@ -201,27 +250,91 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
                   '': kindText(OUTCOMES, outcome),
                   'the status': filters.status,
                   'the model': filters.model,
-                  'the key': filters.key_id,
                   ...Object.fromEntries(
-                    fields.map((field) => [`the ${field.label.toLowerCase()}`, query[field.name]]),
+                    fields.map(({ name: field, label, words }) => [
+                      `the ${label.toLowerCase()}`,
+                      words?.of(query[field] ?? '') ?? query[field],
+                    ]),
+                  ),
+                  ...Object.fromEntries(
+                    LINKED.map(([name, label]) => [`the ${label.toLowerCase()}`, query[name]]),
                   ),
                   'the id': id,
                 },
                 'No request in this time.',
               )
         }
-        row={(request) => (
-          <Row
-            key={request.id}
-            request={request}
-            columns={columns.length}
-            cells={props.cells}
-            facts={props.facts}
-            charge={props.charge}
-          />
+        idOf={({ id: of }) => of}
+        rowName="data-request"
+        details={(request) => () => (
+          <div class="stack">
+            <Facts facts={[...factsOf(request), ...props.facts(request)]} />
+            {request.charged_usd !== null && props.charge(request)}
+          </div>
         )}
+        detailsOf="request"
       />
     </section>
+  );
+}
+
+interface OwnRange {
+  readonly from: string;
+  readonly until: string;
+}
+
+/** The times of the address, if it has both. */
+function ownRangeOf(query: Readonly<Record<string, string>>): OwnRange | undefined {
+  const [from, until] = [query['from'], query['until']].map((text) => Date.parse(text ?? ''));
+  if (from === undefined || until === undefined || !(from < until)) return undefined;
+  return { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+}
+
+/** Sums by five minutes are kept for two days. */
+function stepOf({ from, until }: OwnRange): '5m' | 'hour' | 'day' {
+  const length = Date.parse(until) - Date.parse(from);
+  const isNew = Date.now() - Date.parse(from) < DAY_MS;
+  return length > 8 * DAY_MS ? 'day' : length <= 2 * HOUR_MS && isNew ? '5m' : 'hour';
+}
+
+/** What a link chose: a time, a session and the like. Each has a button that removes it. */
+function Linked(props: {
+  readonly query: Readonly<Record<string, string>>;
+  readonly own: OwnRange | undefined;
+}) {
+  const { query, own } = props;
+  const filters = LINKED.flatMap(([name, label]) => {
+    const value = query[name] ?? '';
+    return value === '' ? [] : [{ text: `${label}: ${value}`, change: { [name]: '' } }];
+  });
+  const shown = [
+    ...(own === undefined
+      ? []
+      : [
+          {
+            text: `${minuteText(own.from)} to ${minuteText(own.until)}`,
+            change: { from: '', until: '' },
+          },
+        ]),
+    ...filters,
+  ];
+  if (shown.length === 0) return null;
+  return (
+    <p class="row no-print">
+      {shown.map(({ text, change }) => (
+        <button
+          key={text}
+          type="button"
+          class="small"
+          onClick={() => {
+            changeQuery(change);
+          }}
+        >
+          {text} <span aria-hidden="true">×</span>
+          <span class="hidden">, remove this filter</span>
+        </button>
+      ))}
+    </p>
   );
 }
 
@@ -250,64 +363,19 @@ async function readOn<Item>(
   return answer;
 }
 
-function Row<Shown extends Recorded>(
-  props: Pick<RequestsProps<Shown>, 'cells' | 'facts' | 'charge'> & {
-    readonly request: Shown;
-    readonly columns: number;
-  },
-) {
-  const { request, columns, cells, facts, charge } = props;
-  const { error_type: type, error_message: message, first_byte_ms: firstByte } = request;
+function Status({ of }: { readonly of: Recorded }) {
+  const { error_type: type, error_message: message } = of;
   return (
-    <ExpandableRow
-      data={{ 'data-request': request.id }}
-      what={`request ${request.id}`}
-      columns={columns}
-      details={() => (
-        <div class="stack">
-          <Facts facts={[...factsOf(request), ...facts(request)]} />
-          {request.charged_usd !== null && charge(request)}
-        </div>
+    <>
+      <StatusBadge request={of} />
+      {type !== null && (
+        <span class="when wraps">
+          {type}
+          {message !== null && `: ${message}`}
+        </span>
       )}
-    >
-      <td>
-        <Time iso={request.ended_at} />
-      </td>
-      <td>
-        <StatusBadge request={request} />
-        {type !== null && (
-          <span class="when wraps">
-            {type}
-            {message !== null && `: ${message}`}
-          </span>
-        )}
-      </td>
-      <td>
-        {request.model ?? <span class="quiet">no model</span>}
-        <span class="when">{request.endpoint}</span>
-      </td>
-      {cells(request).map((cell, index) => (
-        <td key={index}>{cell}</td>
-      ))}
-      <td class="n">
-        {durationText(request.duration_ms)}
-        {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
-      </td>
-      <td class="n">
-        <Tokens of={request.input_tokens} />
-      </td>
-      <td class="n">
-        <Tokens of={request.output_tokens} />
-      </td>
-      <td class="n">{request.charged_usd === null ? NONE : <Money usd={request.charged_usd} />}</td>
-    </ExpandableRow>
+    </>
   );
-}
-
-const NONE = <span class="quiet">–</span>;
-
-function Tokens({ of }: { readonly of: number | null }) {
-  return of === null ? NONE : <Count of={of} />;
 }
 
 /** A word and the number, so that nobody needs the colour. */

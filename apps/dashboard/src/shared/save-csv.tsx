@@ -1,6 +1,7 @@
 /** A list as a CSV file: all pages of it, as the gateway writes them. */
 
 import { useState } from 'preact/hooks';
+import { patiently } from './api.js';
 import type { Answer, Failure } from './api.js';
 import { FailureNote, download } from './parts.js';
 
@@ -44,22 +45,12 @@ async function readAll(
   let whole = '';
   let cursor: string | undefined;
   do {
-    const page = await read(cursor);
-    if (!page.ok) {
-      if (page.failure.kind !== 'limited') return page.failure;
-      // A long list has more pages than one may read in a minute.
-      await seconds(page.failure.retryAfterSeconds);
-      continue;
-    }
+    // A long list has more pages than one may read in a minute.
+    const page = await patiently(() => read(cursor));
+    if (!page.ok) return page.failure;
     const { text, next } = page;
     whole += cursor === undefined ? text : text.slice(text.indexOf('\n') + 1);
     cursor = next;
   } while (cursor !== undefined);
   return whole;
-}
-
-function seconds(count: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, count * 1_000);
-  });
 }

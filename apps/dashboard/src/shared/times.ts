@@ -2,7 +2,8 @@
 
 import { countText } from './count-text.js';
 
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 const timeFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
@@ -27,6 +28,13 @@ const minuteFormat = new Intl.DateTimeFormat(undefined, {
 /** A time in the viewer's zone, without seconds. */
 export function minuteText(iso: string): string {
   return minuteFormat.format(new Date(iso));
+}
+
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+/** The time of a day, in the viewer's zone. */
+export function clockText(iso: string): string {
+  return clockFormat.format(new Date(iso));
 }
 
 /** How long something took, such as `840 ms` or `2.41 s`. */

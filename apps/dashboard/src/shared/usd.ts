@@ -42,32 +42,52 @@ export function commaProblem(text: string): string | undefined {
 }
 
 const SHOWN_DECIMALS = 4;
+const LEAST_DECIMALS = 2;
 
 /**
  * A rounded amount for people, such as `$1,234.5679`. A small amount keeps its first two digits, so
  * that it never reads as zero: `$0.000012`.
+ *
+ * @param leastDecimals - At least so many decimals are shown, so that a column aligns.
  */
-export function roundedUsd(text: string): string {
+export function roundedUsd(text: string, leastDecimals = LEAST_DECIMALS): string {
   const amount = parseUsd(text);
   const magnitude = amount < 0n ? -amount : amount;
   const firstDigit = DECIMALS - magnitude.toString().length + 1;
   const decimals = Math.min(
     DECIMALS,
-    Math.max(SHOWN_DECIMALS, magnitude === 0n ? 0 : firstDigit + 1),
+    Math.max(SHOWN_DECIMALS, leastDecimals, magnitude === 0n ? 0 : firstDigit + 1),
   );
   const unit = 10n ** BigInt(DECIMALS - decimals);
   const scaled = (magnitude + unit / 2n) / unit;
   const shown = decimalText(scaled * unit, DECIMALS);
   const [whole = '', fraction = ''] = shown.split('.');
-  const cents = fraction.slice(0, decimals).replace(/0+$/, '').padEnd(2, '0');
-  return `${amount < 0n ? '−' : ''}$${grouped(whole)}.${cents}`;
+  const places = fraction.slice(0, decimals).replace(/0+$/, '').padEnd(leastDecimals, '0');
+  return `${amount < 0n ? '−' : ''}$${grouped(whole)}.${places}`;
 }
 
 /** All digits, such as `$1,234.56789`. */
-export function exactUsd(text: string): string {
-  const [whole = '', fraction] = text.replace('-', '').split('.');
-  const digits = grouped(whole) + (fraction === undefined ? '' : `.${fraction}`);
+export function exactUsd(text: string, leastDecimals = 0): string {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  const decimals = fraction.padEnd(leastDecimals, '0');
+  const digits = grouped(whole) + (decimals === '' ? '' : `.${decimals}`);
   return `${text.startsWith('-') ? '−' : ''}$${digits}`;
+}
+
+/** A tiny amount may stand out of its column: with more zeros, all others would be hard to read. */
+const MOST_ALIGNED = 6;
+
+/** The decimals with which a column of amounts aligns at the point. */
+export function alignedDecimals(texts: readonly string[]): {
+  readonly rounded: number;
+  readonly exact: number;
+} {
+  const most = (shown: readonly string[]) =>
+    shown.reduce((count, text) => Math.max(count, (text.split('.')[1] ?? '').length), 0);
+  return {
+    rounded: Math.min(MOST_ALIGNED, most(texts.map((text) => roundedUsd(text)))),
+    exact: most(texts),
+  };
 }
 
 function grouped(whole: string): string {

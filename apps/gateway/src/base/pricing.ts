@@ -1,8 +1,16 @@
-/** How the rates of a charge were chosen, and its fees: as the ledger records it, and as JSON. */
+/**
+ * The price of a model, and how the rates of a charge were chosen, with its fees: as the ledger
+ * records it, and as JSON.
+ */
 
 import type { SettledPricing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import type { ItemizedCharge } from '@gateway/billing';
+import type { ItemizedCharge, ModelPrice, PriceTable } from '@gateway/billing';
+
+/** Responses name a model with the date of its version, which the price table may leave out. */
+export function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
+  return prices.find(model) ?? prices.find(model.replace(/-\d{8}$/, ''));
+}
 
 /** @returns `undefined` for tokens at the usual rates */
 export function settledPricingOf({

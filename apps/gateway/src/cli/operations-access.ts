@@ -8,8 +8,8 @@ import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
-import { createLivePrices } from '../config/live-prices.js';
-import { readPriceTables } from '../config/settings.js';
+import { createLiveCosts, createLivePrices } from '../config/live-prices.js';
+import { readCostTable, readPriceTables } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
@@ -29,6 +29,7 @@ export async function withOperations<Result>(
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const prices = createLivePrices(readPriceTables(config));
+  const costs = { costTable: readCostTable(config) };
   const target = upstreamTarget(config);
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
@@ -47,6 +48,7 @@ export async function withOperations<Result>(
       createLocalCaller({
         store,
         prices,
+        costsAt: createLiveCosts(() => costs),
         upstreamModels:
           target === undefined ? undefined : () => listUpstreamModels(target, config.proxies),
         defaultLimits: config.keyLimits,

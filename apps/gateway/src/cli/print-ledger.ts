@@ -1,7 +1,7 @@
 /** Ledger entries as text for a terminal: a list, and everything about one entry. */
 
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { more, pairs, table, tokensOf } from './print.js';
+import { costColumns, more, pairs, table, tokensOf } from './print.js';
 
 type Entry = OperationOutput<'showEntry'>;
 type Charge = Extract<Entry, { readonly kind: 'charge' }>;
@@ -31,6 +31,7 @@ export function printLedger({
       entry: (entry) => entryLines(entry).join('\n'),
       '>amount (USD)': 'amount_usd',
       '>balance (USD)': 'balance_after_usd',
+      ...costColumns(data),
     },
     { entry: width },
   );
@@ -80,6 +81,8 @@ function chargePairs(charge: Charge): Readonly<Record<string, string>> {
     ),
     'cache write tokens (1 h)': at(of1h, rates.cache_write_1h),
     'written off (USD)': charge.written_off_usd,
+    ...(charge.cost_usd === undefined ? {} : { 'cost (USD)': charge.cost_usd }),
+    ...(charge.margin_usd === undefined ? {} : { 'margin (USD)': charge.margin_usd }),
     'upstream id': charge.upstream_id ?? 'none',
     'upstream account': charge.upstream_account ?? 'none',
     ...(charge.delivered === null

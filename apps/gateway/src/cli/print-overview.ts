@@ -2,7 +2,7 @@
 
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { pairs, table } from './print.js';
+import { costColumns, pairs, table } from './print.js';
 
 export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {
   const sums = [
@@ -19,6 +19,7 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
       '>requests': 'requests',
       '>charged (USD)': 'charged_usd',
       '>written off (USD)': 'written_off_usd',
+      ...costColumns(sums),
     }),
     pairs({
       accounts: String(ledger.accounts),
@@ -49,7 +50,8 @@ export function printBooks({ month, total, data, has_more }: OperationOutput<'sh
     ...account,
     name: account.external_id ?? (account.name || account.account_id),
   }));
-  return table(has_more ? rows : [...rows, { ...total, name: 'in all' }], {
+  const shown = has_more ? rows : [...rows, { ...total, name: 'in all' }];
+  return table(shown, {
     [`${month}, in USD`]: 'name',
     '>opening': 'opening_balance_usd',
     '>paid': 'paid_usd',
@@ -59,6 +61,7 @@ export function printBooks({ month, total, data, has_more }: OperationOutput<'sh
     '>expired': 'expired_usd',
     '>charged': 'charged_usd',
     '>closing': 'closing_balance_usd',
+    ...costColumns(shown),
   });
 }
 

@@ -14,6 +14,11 @@ export function printProviderReconciliation(report: Reconciliation): string {
     compared: `${String(report.compared)} items`,
     'provider (USD)': report.provider_usd,
     'ledger (USD)': report.ledger_usd,
+    'charged (USD)': report.charged_usd,
+    'charged, without the bill (USD)': report.margin_usd,
+    ...(report.days_without_costs === 0
+      ? {}
+      : { 'days compared by charges': String(report.days_without_costs) }),
     'differences (USD)': report.difference_usd,
     'tolerance (USD)': report.tolerance_usd,
     result: report.differences.length === 0 ? 'the same' : verdict,

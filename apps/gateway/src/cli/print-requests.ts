@@ -34,6 +34,8 @@ export function printRequestSums({ data, from, until }: OperationOutput<'sumRequ
         sum.upstream_account,
         sum.status,
         sum.error_type,
+        sum.client,
+        sum.session,
       ]
         .filter((part) => part !== undefined && part !== null)
         .join('  '),

@@ -229,7 +229,27 @@ export function printUsage({ data, from, until }: OperationOutput<'listUsage'>):
     '>requests': 'requests',
     '>tokens in/out/read/write': tokensOf,
     '>charged (USD)': 'charged_usd',
+    ...costColumns(data),
   })}`;
+}
+
+interface Costed {
+  readonly cost_usd?: string;
+  readonly margin_usd?: string;
+  readonly requests_without_cost?: number;
+}
+
+/** Columns of cost and margin, if the cost of a row is known. */
+export function costColumns(rows: readonly object[]): Columns<object> {
+  const of = (row: object): Costed => row;
+  if (rows.every((row) => of(row).cost_usd === undefined)) return {};
+  return {
+    '>cost (USD)': (row) => of(row).cost_usd,
+    '>margin (USD)'(row) {
+      const { cost_usd, margin_usd, requests_without_cost: others = 0 } = of(row);
+      return margin_usd ?? (cost_usd === undefined ? '' : `${String(others)} without a cost`);
+    },
+  };
 }
 
 export function printEvents(events: OperationOutput<'listEvents'>): string {

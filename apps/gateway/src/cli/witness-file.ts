@@ -6,6 +6,8 @@
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import type { Usage } from '@gateway/translator';
+import { readNativeUsage } from '@gateway/translator/native';
 import { unsignedAmountUsd } from '../endpoints/fields.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { lostCharge } from '../operator/operations/recharge.js';
@@ -29,7 +31,6 @@ export interface WitnessLine {
   readonly endedAt?: string;
 }
 
-/** The counts that the ledger has. */
 type Counts = Omit<WitnessedUsage, 'request_id' | 'charge_usd'> & { readonly of1h?: number };
 
 const nativeUsage = z
@@ -48,8 +49,25 @@ const nativeUsage = z
     output_tokens: usage.output_tokens,
     cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
     cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
+    ...wholeOf(usage),
     of1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
   }));
+
+/** The work that a usage object only lists in `iterations` is charged, too. */
+function wholeOf(usage: unknown): Pick<Counts, 'whole'> {
+  const reading = readNativeUsage(usage);
+  if (reading.outcome === 'invalid') return {};
+  const all = [reading.usage, ...(reading.uncounted ?? []).flatMap((part) => part.usage ?? [])];
+  const sumOf = (name: keyof Usage): number => all.reduce((sum, each) => sum + each[name], 0);
+  return {
+    whole: {
+      input_tokens: sumOf('inputTokens'),
+      output_tokens: sumOf('outputTokens'),
+      cache_read_input_tokens: sumOf('cacheReadInputTokens'),
+      cache_creation_input_tokens: sumOf('cacheCreationInputTokens'),
+    },
+  };
+}
 
 const promptDetails = z.looseObject({ cached_tokens: count, cache_write_tokens: count });
 
@@ -104,6 +122,7 @@ const loggedCharge = z.looseObject({
   model: z.string(),
   charge_usd: unsignedAmountUsd,
   written_off_usd: unsignedAmountUsd.default(0n),
+  cost_usd: unsignedAmountUsd.optional(),
   input_tokens: tokens,
   output_tokens: tokens,
   cache_read_input_tokens: tokens,
@@ -182,7 +201,7 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
     ...(upstream_account === undefined ? {} : { upstream_account }),
   };
   return [withoutParts(data, parts), ...parts].map(
-    ({ request_id, model, charge_usd, written_off_usd, pricing, ...counts }) => ({
+    ({ request_id, model, charge_usd, written_off_usd, cost_usd, pricing, ...counts }) => ({
       place,
       usage: {
         request_id,
@@ -196,22 +215,34 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
         ...request,
         model,
         cache_creation_1h_input_tokens: counts.cache_creation_1h_input_tokens,
-        ...(pricing === undefined ? {} : { pricing }),
+        pricing: pricing ?? { terms: {}, fees: [] },
         ...(written_off_usd === 0n ? {} : { written_off_usd: formatUsd(written_off_usd) }),
+        ...(charge_usd + written_off_usd === 0n && hasTokens(counts) ? { is_unbilled: true } : {}),
+        ...(cost_usd === undefined ? {} : { cost_usd: formatUsd(cost_usd) }),
       },
       endedAt: data.time,
     }),
   );
 }
 
-/** The charge of the message alone. */
+function hasTokens(counts: Omit<Counts, 'of1h'>): boolean {
+  return (
+    counts.input_tokens +
+      counts.output_tokens +
+      counts.cache_read_input_tokens +
+      counts.cache_creation_input_tokens >
+    0
+  );
+}
+
+/** The charge of the message alone. A line has no cost if that of one of its parts is unknown. */
 function withoutParts(line: LoggedCharge, parts: readonly LoggedCharge[]): LoggedCharge {
+  const rest = (all: bigint, amountOf: (part: LoggedCharge) => bigint): bigint =>
+    parts.reduce((left, part) => left - amountOf(part), all);
   return {
     ...line,
-    charge_usd: parts.reduce((rest, { charge_usd }) => rest - charge_usd, line.charge_usd),
-    written_off_usd: parts.reduce(
-      (rest, { written_off_usd }) => rest - written_off_usd,
-      line.written_off_usd,
-    ),
+    charge_usd: rest(line.charge_usd, ({ charge_usd }) => charge_usd),
+    written_off_usd: rest(line.written_off_usd, ({ written_off_usd }) => written_off_usd),
+    cost_usd: line.cost_usd && rest(line.cost_usd, ({ cost_usd = 0n }) => cost_usd),
   };
 }

@@ -1,8 +1,10 @@
-/** The price tables in force now, which a reload or a scheduled change replaces. */
+/** The tables of prices and of costs in force, which a reload or a scheduled change replaces. */
 
-import type { PriceTable } from '@gateway/billing';
+import { parsePriceSchedule } from '@gateway/billing';
+import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import { readSchedules } from './price-schedules.js';
 import type { PriceSchedules, PriceTables } from './price-schedules.js';
+import type { Settings } from './settings.js';
 
 /** The usual prices. */
 export interface LivePrices extends PriceTable {
@@ -37,5 +39,21 @@ export function createLivePrices(tables: PriceTables, now: () => number = Date.n
     replace(next) {
       schedules = readSchedules(next);
     },
+  };
+}
+
+/** @returns the table of costs at a time, by the settings in force then */
+export function createLiveCosts(
+  settings: () => Pick<Settings, 'costTable'>,
+): (atMs: number) => PriceTable | undefined {
+  let read: unknown;
+  let schedule: PriceSchedule | undefined;
+  return (atMs) => {
+    const { costTable } = settings();
+    if (costTable !== read) {
+      schedule = costTable === undefined ? undefined : parsePriceSchedule(costTable);
+      read = costTable;
+    }
+    return schedule?.at(atMs);
   };
 }

@@ -2,6 +2,7 @@
 
 import { getAccount } from './account.js';
 import { getBalance } from './balance.js';
+import { getBreakdown } from './breakdown.js';
 import { keyEndpoints } from './keys.js';
 import { createLink } from './links.js';
 import { noticeEndpoints } from './notices.js';
@@ -18,6 +19,7 @@ export const dashboardEndpoints = [
   listUsage,
   sumUsage,
   getUsage,
+  getBreakdown,
   listRequests,
   sumRequests,
   listPrices,

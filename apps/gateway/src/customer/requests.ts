@@ -4,10 +4,9 @@
  */
 
 import { z } from 'zod';
-import type { KeyRecord } from '@gateway/balance-store';
 import { MINUTE_MS } from '../base/times.js';
 import { csvOf } from '../endpoints/csv.js';
-import { MUST_BE_AFTER_FROM, isInOrder, ofKey } from '../endpoints/fields.js';
+import { MUST_BE_AFTER_FROM, isInOrder } from '../endpoints/fields.js';
 import {
   TOO_MANY_REQUEST_SUMS,
   readRequests,
@@ -19,37 +18,12 @@ import {
 } from '../endpoints/requests.js';
 import * as schema from '../endpoints/schemas.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
-import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
-import { needsManage } from './scope.js';
-import { maySeeAccount } from './statement.js';
+import { refusalOfScope, scopeOf, whose } from './whose.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 const ROUTE = { method: 'get', credential: 'link', name: 'requests', limit: POLICY } as const;
-
-/**
- * `account`: the requests of all keys of the account, for a key that may see them. `key_id`: those
- * of one of them.
- */
-const whose = { of: z.enum(['key', 'account']).default('key'), key_id: ofKey } as const;
-
-type Whose = z.output<z.ZodObject<typeof whose>>;
-
-/** @returns `undefined` if the key may not see them */
-async function scopeOf(
-  { of, key_id: asked }: Whose,
-  key: KeyRecord,
-  parts: CustomerParts,
-): Promise<{ readonly accountId: string; readonly keyId?: string } | undefined> {
-  const { accountId } = key;
-  const keyId = asked ?? (of === 'key' ? key.id : undefined);
-  if (keyId !== key.id && !(await maySeeAccount(key, parts))) return undefined;
-  return keyId === undefined ? { accountId } : { accountId, keyId };
-}
-
-/** The field that asks for what the key may not see. */
-const asking = ({ key_id: keyId }: Whose) => needsManage(keyId === undefined ? 'of' : 'key_id');
 
 const listQuery = z
   .strictObject({
@@ -74,7 +48,7 @@ export const listRequests = keyEndpoint(
       const query = listQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const scope = await scopeOf(query.data, key, parts);
-      if (scope === undefined) return { refusal: asking(query.data) };
+      if (scope === undefined) return { refusal: refusalOfScope(query.data) };
       try {
         const { requests, next } = await readRequests(query.data, scope, parts.store);
         const data = requests.map(requestView);
@@ -93,7 +67,7 @@ export const listRequests = keyEndpoint(
 
 const sumQuery = z
   .strictObject({
-    ...requestSumFields(['model', 'key', 'endpoint', 'status', 'error']),
+    ...requestSumFields(['model', 'key', 'endpoint', 'status', 'error', 'client', 'session']),
     ...whose,
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
@@ -112,7 +86,7 @@ export const sumRequests = keyEndpoint(
       const query = sumQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const scope = await scopeOf(query.data, key, parts);
-      if (scope === undefined) return { refusal: asking(query.data) };
+      if (scope === undefined) return { refusal: refusalOfScope(query.data) };
       const asked = sumQueryOf(query.data, scope, parts.now());
       if (asked.from >= asked.until) {
         return { refusal: invalidQuery('from', 'must not be in the future') };

@@ -1,8 +1,8 @@
 /** What operators and holders get when a key was created or rotated, or could not be. */
 
-import type { Actor, BalanceStore, CreationOutcome } from '@gateway/balance-store';
+import type { Actor, BalanceStore, CreatedAccount, CreationOutcome } from '@gateway/balance-store';
 import { OperationError, conflict, externalIdTaken, notFound } from './operation-error.js';
-import { keyView } from './views.js';
+import { accountView, keyView } from './views.js';
 
 export const REVOKED =
   'this key is revoked, which cannot be undone: create another key for its account';
@@ -56,6 +56,16 @@ export function createdOf(
         ? externalIdTaken(accountField, 'account')
         : externalIdTaken('external_id', 'key');
   }
+}
+
+/** Reads the account of a creation again, because a creation does not count its usable keys. */
+export async function createdAccountView(
+  { id }: CreatedAccount,
+  store: Pick<BalanceStore, 'getAccount'>,
+) {
+  const account = await store.getAccount(id);
+  if (account === undefined) throw new Error(`account ${id} was not found after its creation`);
+  return accountView(account);
 }
 
 export function unknownKey() {

@@ -37,11 +37,16 @@ const facts = {
     .optional()
     .register(help, said('only those that succeeded, or failed')),
   error: line.min(1).max(60).optional().register(help, said('only those with this type of error')),
+  client: line
+    .min(1)
+    .max(64)
+    .optional()
+    .register(help, said('only those of this program, such as claude-cli/2.1.8')),
+  session: line.min(1).max(64).optional().register(help, said('only those of this session')),
 } as const;
 
 export const requestFields = {
   ...facts,
-  session: line.min(1).max(64).optional().register(help, said('only those of this session')),
   id: line
     .min(1)
     .max(200)
@@ -76,7 +81,8 @@ type Facts = {
   readonly [Name in keyof typeof facts]?: z.output<(typeof facts)[Name]> | undefined;
 };
 
-function filterOf({ from, until, model, endpoint, status, outcome, error }: Facts): RequestFilter {
+function filterOf(facts: Facts): RequestFilter {
+  const { from, until, model, endpoint, status, outcome, error, client, session } = facts;
   const statusFrom = status === undefined ? undefined : Number(status.charAt(0)) * 100;
   return {
     from,
@@ -84,6 +90,8 @@ function filterOf({ from, until, model, endpoint, status, outcome, error }: Fact
     model,
     endpoint,
     errorType: error,
+    client,
+    sessionId: session,
     statusFrom,
     statusUntil: statusFrom === undefined ? undefined : statusFrom + 100,
     failed: outcome === undefined ? undefined : outcome === 'failed',
@@ -91,7 +99,6 @@ function filterOf({ from, until, model, endpoint, status, outcome, error }: Fact
 }
 
 interface Listing extends Facts {
-  readonly session?: string | undefined;
   readonly id?: string | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -108,11 +115,10 @@ export async function readRequests(
   whose: Pick<RequestFilter, 'accountId' | 'keyId' | 'upstreamAccount'>,
   store: Reader,
 ): Promise<RequestPage> {
-  const { session, id, limit, cursor } = listing;
+  const { id, limit, cursor } = listing;
   const query: RequestQuery = {
     ...filterOf(listing),
     ...whose,
-    sessionId: session,
     limit,
     cursor,
   };
@@ -173,8 +179,8 @@ interface Summing extends Facts {
 const MAX_SUMS = 5_000;
 
 /**
- * The query of sums, the last 24 hours by default. Sums are kept by five minutes and by hour, so
- * the range is widened to whole ones, and the answer states it.
+ * The query of sums, the last 24 hours by default. Sums are kept by five minutes and by hour, those
+ * of programs and sessions by day, so the range is widened to whole ones, and the answer states it.
  */
 export function sumQueryOf(
   summing: Summing,
@@ -182,7 +188,11 @@ export function sumQueryOf(
   now: number,
 ): RequestSumQuery {
   const { by = [], every } = summing;
-  const step = every === '5m' ? REQUEST_PERIOD_MS : HOUR_MS;
+  const isDaily =
+    by.includes('client') ||
+    by.includes('session') ||
+    (summing.client ?? summing.session) !== undefined;
+  const step = isDaily ? DAY_MS : every === '5m' ? REQUEST_PERIOD_MS : HOUR_MS;
   const until = Math.ceil((summing.until?.getTime() ?? now + 1) / step) * step;
   const from = Math.floor((summing.from?.getTime() ?? until - DAY_MS) / step) * step;
   return {
@@ -191,7 +201,7 @@ export function sumQueryOf(
     from: new Date(from),
     until: new Date(until),
     by,
-    everyMs: every === undefined ? undefined : SPANS[every],
+    everyMs: every === undefined ? undefined : isDaily ? DAY_MS : SPANS[every],
     maxSums: MAX_SUMS,
   };
 }
@@ -233,6 +243,8 @@ const MEMBERS = {
   upstream: 'upstream_account',
   status: 'status',
   error: 'error_type',
+  client: 'client',
+  session: 'session',
 } as const satisfies Record<RequestDimension, string>;
 
 function factOf(sum: RequestSum, name: RequestDimension): string | number | null {
@@ -244,6 +256,8 @@ function factOf(sum: RequestSum, name: RequestDimension): string | number | null
     upstream: sum.upstreamAccount,
     status: sum.status,
     error: sum.errorType,
+    client: sum.client,
+    session: sum.sessionId,
   };
   return values[name] ?? null;
 }

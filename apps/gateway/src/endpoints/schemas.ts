@@ -306,9 +306,17 @@ const entryMembers = {
 };
 
 /** Absent where the cost was not recorded. */
-const costFigures = {
+const costMembers = {
   cost_usd: usd.exactOptional().meta({ description: 'what it cost the operator, by COSTS' }),
   margin_usd: usd.exactOptional().meta({ description: 'what was charged, minus the cost' }),
+};
+
+/** Of sums. */
+const costFigures = {
+  ...costMembers,
+  requests_without_cost: count
+    .exactOptional()
+    .meta({ description: 'present if only some have a cost; there is no margin then' }),
 };
 
 export const chargeEntry = z
@@ -317,7 +325,7 @@ export const chargeEntry = z
     kind: z.literal('charge'),
     key_id: text,
     ...chargeDetails,
-    ...costFigures,
+    ...costMembers,
     upstream_account: orNull(text),
     over_cap_usd: usd,
     remarks: orNull(text),
@@ -409,14 +417,7 @@ export const usageSums = listOf(usageSum).extend({
 });
 
 /** Sums as operators see them. */
-export const costedUsageSum = usageSum
-  .extend({
-    ...costFigures,
-    requests_without_cost: count
-      .exactOptional()
-      .meta({ description: 'present if only some have a cost; there is no margin then' }),
-  })
-  .meta({ id: 'CostedUsageSum' });
+export const costedUsageSum = usageSum.extend(costFigures).meta({ id: 'CostedUsageSum' });
 
 export const costedUsageSums = listOf(costedUsageSum).extend(
   usageSums.pick({ from: true, until: true }).shape,
@@ -471,6 +472,8 @@ export const requestSums = listOf(
       upstream_account: orNull(text).exactOptional(),
       status: orNull(z.int()).exactOptional(),
       error_type: orNull(text).exactOptional(),
+      client: orNull(text).exactOptional(),
+      session: orNull(text).exactOptional(),
       requests: count,
       failed: count,
       mean_duration_ms: count,
@@ -483,6 +486,51 @@ export const requestSums = listOf(
     })
     .meta({ id: 'RequestSum' }),
 ).extend({ from: time, until: time.meta({ description: 'not included' }) });
+
+const brokenDownFigures = z.strictObject({
+  charged_usd: usd,
+  charges: count,
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  requests: count.meta({ description: 'recorded requests, failed ones too' }),
+  failed: count,
+  mean_duration_ms: orNull(count),
+  mean_first_byte_ms: orNull(count),
+});
+
+function breakdownOf<Figures extends z.ZodType>(figures: Figures) {
+  return z.strictObject({
+    object: z.literal('breakdown'),
+    by: text,
+    every: z.enum(['hour', 'day']),
+    zone: text,
+    from: time,
+    until: time.meta({ description: 'not included' }),
+    before: z
+      .strictObject({ from: time, until: time })
+      .meta({ description: 'the period that is compared, as long as has passed of the range' }),
+    starts: z.array(time).meta({ description: 'of the spans' }),
+    groups: z.array(
+      z.strictObject({
+        value: orNull(text).meta({ description: 'null: none, or all other groups' }),
+        others: count.meta({ description: 'how many groups it stands for, if it is the rest' }),
+        total: figures,
+        before: figures,
+        spans: z.array(orNull(figures)).meta({ description: 'null: nothing happened' }),
+      }),
+    ),
+    total: figures,
+    total_before: figures,
+  });
+}
+
+export const breakdown = breakdownOf(brokenDownFigures).meta({ id: 'Breakdown' });
+/** With what the charges cost the operator, if that is known of all of them. */
+export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures)).meta({
+  id: 'CostedBreakdown',
+});
 
 const statementTotal = { requests: count, amount_usd: usd };
 
@@ -511,6 +559,7 @@ const bookFigures = z.strictObject({
   charged_usd: usd,
   closing_balance_usd: usd,
   written_off_usd: usd,
+  ...costFigures,
 });
 
 export const books = z
@@ -799,7 +848,7 @@ export const prices = listOf(price).extend({
   are_agreed: z.boolean().meta({ description: 'whether they were agreed with this account only' }),
 });
 
-const spend = { requests: count, charged_usd: usd, written_off_usd: usd };
+const spend = { requests: count, charged_usd: usd, written_off_usd: usd, ...costFigures };
 const spendByModel = z
   .strictObject({ ...spend, by_model: z.array(z.strictObject({ model: text, ...spend })) })
   .meta({ id: 'Spend' });
@@ -1041,7 +1090,14 @@ export const providerReconciliation = z
     is_within_tolerance: z.boolean(),
     compared: count,
     provider_usd: usd,
-    ledger_usd: usd,
+    ledger_usd: usd.meta({
+      description: 'the recorded costs; on days without them, what was charged',
+    }),
+    days_without_costs: count.meta({
+      description: 'on which a charge has no recorded cost: a markup is a difference then',
+    }),
+    charged_usd: usd.meta({ description: 'what customers paid' }),
+    margin_usd: usd.meta({ description: 'what customers paid, minus what the provider bills' }),
     difference_usd: usd,
     differences: z.array(
       z.strictObject({
@@ -1051,12 +1107,14 @@ export const providerReconciliation = z
         items: z.array(
           z.strictObject({
             item: text.meta({
-              description: 'a class of tokens, written_off, or another cost of the provider',
+              description:
+                'a class of tokens, written_off, cost (all costs of a day on which they are ' +
+                'recorded), or another cost of the provider',
             }),
             provider_tokens: orNull(count),
             ledger_tokens: orNull(count),
-            provider_usd: usd,
-            ledger_usd: usd,
+            provider_usd: orNull(usd).meta({ description: 'null: it is a part of cost' }),
+            ledger_usd: orNull(usd),
             difference_usd: orNull(usd),
           }),
         ),

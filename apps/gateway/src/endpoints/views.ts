@@ -303,13 +303,24 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
 
 /** A sum as operators see it: with the cost of its requests, as far as that is recorded. */
 export function costedUsageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
-  const view = usageSumView(sum, by);
-  const { requests, costed, cost } = sum;
-  if (costed === 0) return view;
-  const known = costView(sum.listPrice - sum.writtenOff, cost);
+  return {
+    ...usageSumView(sum, by),
+    ...costFigures({ ...sum, charged: sum.listPrice - sum.writtenOff }),
+  };
+}
+
+/** @returns no figure if no cost is known, and no margin if some are not */
+export function costFigures({
+  charged,
+  cost,
+  requests,
+  costed,
+}: Pick<UsageSum, 'cost' | 'requests' | 'costed'> & { readonly charged: bigint }) {
+  if (costed === 0) return {};
+  const known = costView(charged, cost);
   return costed === requests
-    ? { ...view, ...known }
-    : { ...view, cost_usd: known.cost_usd, requests_without_cost: requests - costed };
+    ? known
+    : { cost_usd: known.cost_usd, requests_without_cost: requests - costed };
 }
 
 function costView(charged: bigint, cost: bigint) {

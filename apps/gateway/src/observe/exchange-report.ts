@@ -25,6 +25,8 @@ export interface Charge {
   readonly charge: bigint;
   /** The part of the price that the balance did not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
+  /** What it cost the operator, with all parts; `undefined` if that of one is not known. */
+  readonly cost: bigint | undefined;
   readonly balance: bigint;
   /** The parts that have a ledger entry of their own. */
   readonly parts: readonly ChargedPart[];
@@ -42,7 +44,10 @@ export type ChargeRemark =
  * Tokens of another model than the request's own, or work that the counts of the message do not
  * include. The amounts are included in those of the {@link Charge}.
  */
-export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage' | 'pricing'> {
+export interface ChargedPart extends Pick<
+  Settlement,
+  'requestId' | 'model' | 'usage' | 'pricing' | 'cost'
+> {
   readonly charge: bigint;
   readonly writtenOff: bigint;
 }

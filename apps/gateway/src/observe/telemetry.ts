@@ -90,10 +90,10 @@ function fieldsOf({
   };
 }
 
-function chargeFieldsOf({ usage, pricing, charge, writtenOff, parts, ...more }: Charge) {
+function chargeFieldsOf({ usage, pricing, charge, writtenOff, cost, parts, ...more }: Charge) {
   const { setAside, remarks } = more;
   return {
-    ...amountFieldsOf({ charge, writtenOff }),
+    ...amountFieldsOf({ charge, writtenOff, cost }),
     parts: parts.length === 0 ? undefined : parts.map(partFieldsOf),
     parts_set_aside: setAside === 0 ? undefined : setAside,
     usage_remarks: remarks.length === 0 ? undefined : remarks.map(({ detail }) => detail),
@@ -116,10 +116,15 @@ function partFieldsOf({ requestId, model, usage, pricing, ...amounts }: ChargedP
   };
 }
 
-function amountFieldsOf({ charge, writtenOff }: Pick<Charge, 'charge' | 'writtenOff'>) {
+function amountFieldsOf({
+  charge,
+  writtenOff,
+  cost,
+}: Pick<ChargedPart, 'charge' | 'writtenOff' | 'cost'>) {
   return {
     charge_usd: formatUsd(charge),
     written_off_usd: writtenOff === 0n ? undefined : formatUsd(writtenOff),
+    cost_usd: cost === undefined ? undefined : formatUsd(cost),
   };
 }
 

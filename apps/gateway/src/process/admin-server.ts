@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
 import { createMemoryLimiter } from '@gateway/rate-limiter';
 import type { Config } from '../config/config.js';
+import { createLiveCosts } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
 import { createReloader } from '../config/reloader.js';
 import type { Reloader } from '../config/reloader.js';
@@ -162,6 +163,7 @@ export class AdminServer {
         config.tracing === undefined ? undefined : async () => openMetricsOf(await readMetrics()),
       store,
       prices,
+      costsAt: createLiveCosts(settings),
       upstreamModels: () => listUpstreamModels(settings().upstream, config.proxies),
       get defaultLimits() {
         return settings().keyLimits;

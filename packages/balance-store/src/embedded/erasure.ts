@@ -1,18 +1,23 @@
 /**
- * Removes erased texts from the ledger's file. What a statement deletes is overwritten at once
- * (`secure_delete`), but a page that SQLite split or joined may still have an old copy of a row in
- * its unused part, and so may pages that versions without `secure_delete` freed. Only rewriting the
- * whole file removes these. Charges would wait meanwhile, so it is done when the ledger is closed,
- * or opened the next time. A mark in the directory remembers it, also if the process is killed.
+ * Removes erased texts from the file of the ledger, or of the record of requests. What a statement
+ * deletes is overwritten at once (`secure_delete`), but a page that SQLite split or joined may still
+ * have an old copy of a row in its unused part, and so may pages that versions without
+ * `secure_delete` freed. Only rewriting the
+ * whole file removes these. Charges would wait meanwhile, so it is done when the file is closed, or
+ * opened the next time: that of requests also when nobody used it for some seconds. A mark in the
+ * directory remembers it, also if the process is killed.
  */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
 import type { Connection } from './sqlite/connection.js';
 import { isUnavailable } from './sqlite/faults.js';
 
-const MARK = 'erased-texts-remain';
+const SUFFIX = 'erased-texts-remain';
+
+/** Its mark has the name that earlier versions gave it. */
+const LEDGER = 'ledger.db';
 
 /** A larger file is rewritten by way of a temporary file instead of memory. */
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
@@ -23,9 +28,9 @@ export function markErasure(file: string): void {
   if (existsSync(mark)) return;
   writeFileSync(
     mark,
-    'Names or notes were erased from this ledger. The file ledger.db may still have copies of them\n' +
+    `Names, notes or requests were erased. The file ${basename(file)} may still have copies of them\n` +
       'in its unused parts, until the gateway has rewritten it: when it stops, or starts again.\n' +
-      'This needs as much free space as three times ledger.db.\n',
+      `This needs as much free space as three times ${basename(file)}.\n`,
     { mode: 0o600 },
   );
   syncToDisk(mark);
@@ -59,5 +64,6 @@ export function rewriteErased(connection: Connection, file: string): void {
 }
 
 function markOf(file: string): string {
-  return join(dirname(file), MARK);
+  const name = basename(file);
+  return join(dirname(file), name === LEDGER ? SUFFIX : `${name}-${SUFFIX}`);
 }

@@ -6,6 +6,7 @@
 
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { rewriteErased } from './erasure.js';
 import { openWriter } from './sqlite/connection.js';
 import type { Connection, WriterOptions } from './sqlite/connection.js';
 import { migrate } from './sqlite/migrate.js';
@@ -21,6 +22,7 @@ export function openRequests(file: string, options: WriterOptions): Connection {
     // A power cut may lose the requests of the last seconds, but cannot damage the file.
     connection.exec('PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096');
     migrate(connection, 'sqlite/requests');
+    if (options.checkpoints) rewriteErased(connection, file);
     return connection;
   } catch (error) {
     connection.close();

@@ -191,8 +191,10 @@ function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
   return {
     head: page('head'),
     accountsAfter: page('accountsAfter'),
+    keysFrom: page('keysFrom'),
     seqOf: page('seqOf'),
     entriesAfter: page('entriesAfter'),
+    chargesAfter: page('chargesAfter'),
     usageAfter: page('usageAfter'),
     usageDayAfter: page('usageDayAfter'),
     sealsAfter: page('sealsAfter'),

@@ -10,77 +10,67 @@ import type { AuditDifference } from '../audit.js';
 import { createCarryDigest, createUsageDigest } from './archive/carry.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import { ARCHIVED, markDetailsOf } from './archive/mark.js';
-import type { AuditSource, UsageFields } from './audit-source.js';
+import type { AuditSource, KeyRange, UsageFields } from './audit-source.js';
 import { MAX_SEQ } from './audit-source.js';
 import { detailsText } from './books/trail.js';
 import { HOUR_MS } from './hours.js';
 
 const CARRIES_PER_PAGE = 1_000;
 
-/**
- * The sums of one run, by key. A run is a range of an account's entries that has only archived
- * charges.
- */
-export interface CarriedRun {
-  readonly accountId: string;
-  readonly from: bigint;
-  readonly to: bigint;
-  readonly rows: readonly CarryRow[];
-}
+/** A range of an account's entries that has only archived charges. */
+export type CarriedRun = Pick<CarryRow, 'accountId' | 'from' | 'to'>;
 
-/** Runs ordered by account and entry number, of accounts above `after` and at most `last`. */
-export async function* readRuns(
+/**
+ * Sums ordered by account, entry number and key, of accounts above `after` and at most `last`.
+ *
+ * @param keys - Only those of these keys.
+ */
+export async function* readCarried(
   source: AuditSource,
   after: string,
   last: string | undefined,
-): AsyncGenerator<CarriedRun, undefined> {
+  keys?: KeyRange,
+): AsyncGenerator<CarryRow, undefined> {
   let position: CarryPosition = { accountId: after, from: MAX_SEQ, keyId: '' };
-  let rows: CarryRow[] = [];
   for (;;) {
-    const page = await source.carriesAfter(position, last, CARRIES_PER_PAGE);
-    for (const row of page) {
-      const [first] = rows;
-      if (first !== undefined && (first.accountId !== row.accountId || first.from !== row.from)) {
-        yield runOf(rows, first);
-        rows = [];
-      }
-      rows.push(row);
-    }
+    const page = await source.carriesAfter(
+      position,
+      { lastAccountId: last, keys },
+      CARRIES_PER_PAGE,
+    );
+    yield* page;
     const end = page.at(-1);
-    if (end === undefined || page.length < CARRIES_PER_PAGE) break;
+    if (end === undefined || page.length < CARRIES_PER_PAGE) return undefined;
     position = end;
   }
-  const [first] = rows;
-  if (first !== undefined) yield runOf(rows, first);
-  return undefined;
 }
 
-function runOf(rows: readonly CarryRow[], { accountId, from, to }: CarryRow): CarriedRun {
-  return { accountId, from, to, rows };
+export function isSameRun(a: CarriedRun | undefined, b: CarriedRun): boolean {
+  return a?.accountId === b.accountId && a.from === b.from;
 }
 
-/** Finds runs. Calls must come in the order of account and entry number. */
-export interface RunCursor {
-  /** The next run that begins at or before this entry. Each run is returned once. */
-  takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined>;
+/** Finds the sums of runs. Calls must come in the order of account and entry number. */
+export interface CarryCursor {
+  /** The next sum whose run begins at or before this entry. Each sum is returned once. */
+  takeBefore(accountId: string, seq: bigint): Promise<CarryRow | undefined>;
   /**
-   * Whether a run carries this entry. Considers only the run that was taken last, and those not
-   * taken yet.
+   * Whether a run carries this entry. Considers only the run of the sum that was taken last, and
+   * those not taken yet.
    */
   carries(accountId: string, seq: bigint): Promise<boolean>;
 }
 
-export function createRunCursor(runs: AsyncGenerator<CarriedRun, undefined>): RunCursor {
-  let next: CarriedRun | undefined;
-  let last: CarriedRun | undefined;
+export function createCarryCursor(carried: AsyncGenerator<CarryRow, undefined>): CarryCursor {
+  let next: CarryRow | undefined;
+  let last: CarryRow | undefined;
   let isStarted = false;
   async function advance(): Promise<void> {
     last = next;
-    const step = await runs.next();
+    const step = await carried.next();
     next = step.done === true ? undefined : step.value;
     isStarted = true;
   }
-  async function takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined> {
+  async function takeBefore(accountId: string, seq: bigint): Promise<CarryRow | undefined> {
     if (!isStarted) await advance();
     const isBefore =
       next !== undefined &&
@@ -131,26 +121,18 @@ export function createArchiveAudit(
      * these may have left the ledger.
      */
     closedHour,
-    addRun({ accountId, from, to, rows }: CarriedRun): void {
-      for (const row of rows) {
-        const of = audited[row.archive - 1];
-        if (of === undefined) {
-          differ(
-            `archive ${String(row.archive)}, to which the sums from entry ${String(from)} on belong`,
-            'none',
-            accountId,
-          );
-        }
-        of?.carries.add(row);
-      }
-      const charges = rows.reduce((sum, row) => sum + BigInt(row.charges), 0n);
-      if (charges !== to - from + 1n) {
-        differ(
-          `${String(to - from + 1n)} charges carried from entry ${String(from)} on`,
-          String(charges),
-          accountId,
-        );
-      }
+    addCarry(row: CarryRow): void {
+      const of = audited[row.archive - 1];
+      of?.carries.add(row);
+      if (of !== undefined) return;
+      const from = `archive ${String(row.archive)}, to which the sums from entry ${String(row.from)}`;
+      differ(`${from} on belong`, 'none', row.accountId);
+    },
+    /** Call it after the sums of a run. @param charges - How many charges they have. */
+    endRun({ accountId, from, to }: CarriedRun, charges: bigint): void {
+      if (charges === to - from + 1n) return;
+      const expected = `${String(to - from + 1n)} charges carried from entry ${String(from)} on`;
+      differ(expected, String(charges), accountId);
     },
     addUsage(sum: UsageFields): void {
       audited.find(({ untilHour }) => sum.hour < untilHour)?.usage.add(sum);

@@ -16,21 +16,22 @@ import type { SealedLedger } from '../generated/tables.js';
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { createArchiveAudit, createRunCursor, readRuns } from './audit-archives.js';
+import type { CarryRow } from './archive/carry-row.js';
+import { createArchiveAudit, createCarryCursor, isSameRun, readCarried } from './audit-archives.js';
 import type { ArchiveAudit, CarriedRun } from './audit-archives.js';
+import { auditKeysOf, createKeyAudit } from './audit-keys.js';
 import { listPriceOf } from './audit-list-price.js';
-import { NO_WINDOWS, addToWindows, compareWindows } from './audit-cap-windows.js';
-import type { WindowFold } from './audit-cap-windows.js';
 import { createLotAudit } from './audit-lots.js';
 import { auditRights } from './audit-rights.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
 import type { AccountTotals, AuditSource, AuditedAccounts, LotTotals } from './audit-source.js';
-import { UsageAudit, openHourOf } from './audit-usage.js';
+import { openHourOf, readSums } from './audit-usage.js';
 import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
-const ACCOUNTS_PER_PAGE = 500;
+/** The keys and their usage in a page take some 5 KB each. */
+const PAGE_LIMITS = { accounts: 500, keys: 5_000 };
 const ENTRIES_PER_PAGE = 1_000;
 
 /** Running totals over the entries of one account. */
@@ -66,13 +67,15 @@ interface Tally {
   differences: AuditDifference[];
 }
 
+/** @param limits - Of the accounts and keys that are held at a time. */
 export async function auditLedger(
   source: AuditSource,
   options: AuditOptions,
+  limits = PAGE_LIMITS,
 ): Promise<AuditReport> {
   for (;;) {
     const archives = await source.archives();
-    const report = await auditOnce(source, archives, options);
+    const report = await auditOnce(source, archives, { ...options, limits });
     if ((await source.archives()).length === archives.length) return report;
   }
 }
@@ -80,7 +83,7 @@ export async function auditLedger(
 async function auditOnce(
   source: AuditSource,
   archives: readonly LedgerArchive[],
-  { anchor, onProgress }: AuditOptions,
+  { anchor, onProgress, limits }: AuditOptions & { readonly limits: typeof PAGE_LIMITS },
 ): Promise<AuditReport> {
   const tally: Tally = {
     accounts: 0,
@@ -109,8 +112,10 @@ async function auditOnce(
   let after = '';
   for (;;) {
     const openHour = openHourOf(Date.now());
-    const page = await source.accountsAfter(after, ACCOUNTS_PER_PAGE, openHour);
-    await auditAccounts(source, { after, page, head, tally, openHour, archives: archiveAudit });
+    const page = await source.accountsAfter(after, limits, openHour);
+    const keysPerPage = limits.keys;
+    const audited = { after, page, head, tally, openHour, keysPerPage, archives: archiveAudit };
+    await auditAccounts(source, audited);
     onProgress?.({ entries: tally.entries });
     const last = page.accounts.at(-1);
     if (last === undefined) break;
@@ -147,6 +152,7 @@ interface Page {
   readonly head: SealHead | undefined;
   readonly tally: Tally;
   readonly openHour: number;
+  readonly keysPerPage: number;
   readonly archives: ArchiveAudit;
 }
 
@@ -154,49 +160,50 @@ interface Page {
  * Audits all entries whose account id is greater than `after` and at most the last id of the page.
  */
 async function auditAccounts(source: AuditSource, audited: Page): Promise<void> {
-  const { after, page, head, tally, openHour, archives } = audited;
-  const { accounts, keys } = page;
+  const { after, page, head, tally, openHour, keysPerPage, archives } = audited;
+  const { accounts } = page;
   const last = accounts.at(-1)?.id;
   const complain = (found: AuditDifference) => {
     report(tally, found);
   };
   const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, complain);
-  const usage = new UsageAudit(
-    source,
-    { after, last, openHour, open: page.usage, archives },
-    complain,
-  );
-  const runs = createRunCursor(readRuns(source, after, last));
+  const keys =
+    page.keys === undefined
+      ? undefined
+      : createKeyAudit(
+          source,
+          { ...page, keys: page.keys, after, last, openHour, archives },
+          complain,
+        );
+  const carried = createCarryCursor(readCarried(source, after, last));
   const folds = new Map<string, Fold>(accounts.map(({ id }) => [id, emptyFold()]));
-  const spentByKey = new Map<string, KeyFold>();
   const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
 
   /** Adds the sums of the archived charges whose place is before entry `seq` of this account. */
-  async function addRunsBefore(accountId: string, seq: bigint): Promise<void> {
-    let run = await runs.takeBefore(accountId, seq);
-    for (; run !== undefined; run = await runs.takeBefore(accountId, seq)) {
-      archives.addRun(run);
-      const fold = folds.get(run.accountId);
-      if (fold === undefined) strangers.set(run.accountId, `carried ${String(run.from)}`);
-      else auditRun(run, fold, tally);
-      for (const row of run.rows) {
-        const { charged, writtenOff, firstAt, lastAt } = row;
-        addToKey(spentByKey, row, {
-          delta: -charged,
-          writtenOff,
-          firstMs: firstAt.getTime(),
-          lastMs: lastAt.getTime(),
-        });
+  async function addCarriedBefore(accountId: string, seq: bigint): Promise<void> {
+    let run: RunFold | undefined;
+    for (;;) {
+      const row = await carried.takeBefore(accountId, seq);
+      if (run !== undefined && (row === undefined || !isSameRun(run, row))) {
+        archives.endRun(run, run.charges);
+        endRun(run, tally);
       }
+      if (row === undefined) return;
+      archives.addCarry(row);
+      keys?.addCarry(row);
+      const fold = folds.get(row.accountId);
+      if (fold === undefined) strangers.set(row.accountId, `carried ${String(row.from)}`);
+      if (run === undefined || !isSameRun(run, row)) run = beginRun(row, fold, tally);
+      addToRun(row, run, tally);
     }
   }
 
   for await (const entry of readEntries(source, after, last)) {
     const isSealed = await seals.compare(entry);
-    await addRunsBefore(entry.accountId, entry.seq);
+    await addCarriedBefore(entry.accountId, entry.seq);
     // The sums of an archive include this charge already, but it is not deleted yet.
-    if (entry.charge !== undefined && (await runs.carries(entry.accountId, entry.seq))) continue;
+    if (entry.charge !== undefined && (await carried.carries(entry.accountId, entry.seq))) continue;
     if (isSealed) tally.sealed += 1;
     const fold = folds.get(entry.accountId);
     if (fold === undefined) {
@@ -205,14 +212,10 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       fold.later = entry.seq;
     } else {
       auditEntry(entry, fold, tally);
-      if (entry.charge !== undefined) {
-        const { delta, writtenOff, createdAtMs: ms } = entry;
-        addToKey(spentByKey, entry.charge, { delta, writtenOff, firstMs: ms, lastMs: ms });
-        await usage.add(entry.charge.fields, entry.writtenOff);
-      }
+      if (entry.charge !== undefined) await keys?.addCharge(entry.charge.fields);
     }
   }
-  await addRunsBefore(last ?? AFTER_ALL_IDS, MAX_SEQ);
+  await addCarriedBefore(last ?? AFTER_ALL_IDS, MAX_SEQ);
   if (last === undefined) {
     for await (const row of readTrail(source)) {
       tally.trail += 1;
@@ -221,7 +224,6 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
     }
   }
   await seals.finish();
-  await usage.finish();
   const lots = new Map<string, LotTotals[]>(accounts.map(({ id }) => [id, []]));
   for (const lot of page.lots) lots.get(lot.accountId)?.push(lot);
   for (const account of accounts) {
@@ -229,15 +231,15 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
     auditAccount(account, fold, tally);
     fold.lots.compare(account, lots.get(account.id) ?? [], complain);
   }
-  for (const key of keys) {
-    tally.keys += 1;
-    const { spent, writtenOff, windows } = spentByKey.get(key.id) ?? emptyKeyFold();
-    compareWindows(key, windows, complain);
-    const expected = `spent ${String(spent)}, written off ${String(writtenOff)}`;
-    const found = `spent ${String(key.spent)}, written off ${String(key.writtenOff)}`;
-    if (expected === found) continue;
-    const { accountId, id: keyId } = key;
-    complain({ check: 'key_totals', accountId, keyId, entryId: undefined, expected, found });
+  if (keys !== undefined) {
+    await keys.finish();
+    tally.keys += page.keys?.length ?? 0;
+  } else if (last !== undefined) {
+    const { closedHour } = archives;
+    const archived = { lastAccountId: last, hour: Math.min(closedHour, openHour) };
+    for await (const sum of readSums(source, after, archived)) archives.addUsage(sum);
+    const of = { after, accountId: last };
+    tally.keys += await auditKeysOf(source, of, { keysPerPage, closedHour }, complain);
   }
   await checkLaterEntries(source, folds, complain);
   for (const [accountId, entryId] of strangers) {
@@ -275,38 +277,6 @@ async function checkLaterEntries(
       });
     }
   }
-}
-
-interface KeyFold {
-  spent: bigint;
-  writtenOff: bigint;
-  windows: WindowFold;
-}
-
-/** A charge of a key, or the sum of several. */
-interface KeyCharge {
-  readonly delta: bigint;
-  readonly writtenOff: bigint;
-  /** When the first and the last of them were settled. */
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
-function emptyKeyFold(): KeyFold {
-  return { spent: 0n, writtenOff: 0n, windows: NO_WINDOWS };
-}
-
-function addToKey(
-  spentByKey: Map<string, KeyFold>,
-  { keyId }: { readonly keyId: string },
-  { delta, writtenOff, ...times }: KeyCharge,
-): void {
-  const fold = spentByKey.get(keyId) ?? emptyKeyFold();
-  spentByKey.set(keyId, fold);
-  const before = fold.spent + fold.writtenOff;
-  fold.spent -= delta;
-  fold.writtenOff += writtenOff;
-  fold.windows = addToWindows(fold.windows, times, [before, fold.spent + fold.writtenOff]);
 }
 
 interface AuditedEntry {
@@ -433,32 +403,66 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
   }
 }
 
-/** Adds the sums of a run, with the same effect as adding its charges. */
-function auditRun({ accountId, from, to, rows }: CarriedRun, fold: Fold, tally: Tally): void {
-  const complain = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
-    if (expected === found) return;
-    report(tally, {
-      check,
-      accountId,
-      keyId: undefined,
-      entryId: undefined,
-      expected: `${expected.toString()}, carried from entry ${from.toString()} on`,
-      found: found.toString(),
-    });
-  };
-  complain('sequence', fold.seq + 1n, from);
-  fold.seq = to;
-  for (const { charges, charged, writtenOff, overCap } of rows) {
-    fold.balance -= charged;
-    fold.spent += charged;
-    fold.writtenOff += writtenOff;
-    fold.uncovered += writtenOff - overCap;
-    fold.lots.spend(charged);
-    tally.archived += charges;
-    tally.charged += charged;
-    tally.writtenOff += writtenOff;
+/** The sums of a run, while they are added to the account with the same effect as its charges. */
+interface RunFold extends CarriedRun {
+  /** `undefined` if there is no such account. */
+  readonly fold: Fold | undefined;
+  charges: bigint;
+  /** The balances after the run that its sums state; one in a sound ledger. */
+  readonly balances: Set<bigint>;
+}
+
+function beginRun(
+  { accountId, from, to }: CarryRow,
+  fold: Fold | undefined,
+  tally: Tally,
+): RunFold {
+  if (fold !== undefined) {
+    complainOfRun(tally, { accountId, from }, 'sequence', fold.seq + 1n, from);
+    fold.seq = to;
   }
-  for (const { balanceAfter } of rows) complain('running_balance', fold.balance, balanceAfter);
+  return { accountId, from, to, fold, charges: 0n, balances: new Set() };
+}
+
+function addToRun(row: CarryRow, run: RunFold, tally: Tally): void {
+  const { charges, charged, writtenOff, overCap, balanceAfter } = row;
+  run.charges += BigInt(charges);
+  if (run.balances.size < MAX_DIFFERENCES) run.balances.add(balanceAfter);
+  const { fold } = run;
+  if (fold === undefined) return;
+  fold.balance -= charged;
+  fold.spent += charged;
+  fold.writtenOff += writtenOff;
+  fold.uncovered += writtenOff - overCap;
+  fold.lots.spend(charged);
+  tally.archived += charges;
+  tally.charged += charged;
+  tally.writtenOff += writtenOff;
+}
+
+function endRun(run: RunFold, tally: Tally): void {
+  if (run.fold === undefined) return;
+  for (const balance of run.balances) {
+    complainOfRun(tally, run, 'running_balance', run.fold.balance, balance);
+  }
+}
+
+function complainOfRun(
+  tally: Tally,
+  { accountId, from }: Pick<CarriedRun, 'accountId' | 'from'>,
+  check: AuditDifference['check'],
+  expected: bigint,
+  found: bigint,
+): void {
+  if (expected === found) return;
+  report(tally, {
+    check,
+    accountId,
+    keyId: undefined,
+    entryId: undefined,
+    expected: `${expected.toString()}, carried from entry ${from.toString()} on`,
+    found: found.toString(),
+  });
 }
 
 function auditAccount(account: AccountTotals, fold: Fold, tally: Tally): void {

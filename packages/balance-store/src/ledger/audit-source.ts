@@ -14,9 +14,23 @@ export interface AuditSource {
   /**
    * Accounts in the order of their ids, with their keys, their lots, and their hourly totals of
    * usage from `fromHour` on. All are read in one state of the ledger, because charges continue
-   * meanwhile.
+   * meanwhile. At most so many accounts as have at most so many keys together. One account that has
+   * more comes alone, without its keys.
    */
-  accountsAfter(accountId: string, limit: number, fromHour: number): Promise<AuditedAccounts>;
+  accountsAfter(
+    accountId: string,
+    limits: { readonly accounts: number; readonly keys: number },
+    fromHour: number,
+  ): Promise<AuditedAccounts>;
+  /**
+   * Keys of one account in the order of their ids, from this id on, with their hourly totals of
+   * usage from `fromHour` on. All are read in one state of the ledger.
+   */
+  keysFrom(
+    position: { readonly accountId: string; readonly keyId: string },
+    limit: number,
+    fromHour: number,
+  ): Promise<AuditedKeys>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
   seqOf(accountId: string): Promise<bigint | undefined>;
   /** Ordered by account and number, beginning after `position`. */
@@ -25,13 +39,23 @@ export interface AuditSource {
     lastAccountId: string | undefined,
     limit: number,
   ): Promise<readonly SealedLedger[]>;
+  /** Charges of some keys of an account, in the order of their numbers, beginning after `position`. */
+  chargesAfter(
+    position: LedgerPosition,
+    keys: KeyRange,
+    limit: number,
+  ): Promise<readonly SealedLedger[]>;
   /**
    * Hourly totals of usage before an hour, ordered by primary key, beginning after `position`. At
    * most `limit`. Returns an empty list only after the last total.
    */
   usageAfter(
     position: UsagePosition,
-    until: { readonly lastAccountId: string; readonly hour: number },
+    until: {
+      readonly lastAccountId: string;
+      readonly hour: number;
+      readonly keys?: KeyRange | undefined;
+    },
     limit: number,
   ): Promise<readonly UsageFields[]>;
   /** The first day after this one that has rolled-up hours or daily totals. */
@@ -60,7 +84,10 @@ export interface AuditSource {
   /** Ordered by account, number and key, beginning after `position`. */
   carriesAfter(
     position: CarryPosition,
-    lastAccountId: string | undefined,
+    until: {
+      readonly lastAccountId: string | undefined;
+      readonly keys?: KeyRange | undefined;
+    },
     limit: number,
   ): Promise<readonly CarryRow[]>;
   /** The number of the block that seals this entry. */
@@ -86,9 +113,47 @@ export interface LedgerPosition {
 
 export interface AuditedAccounts {
   readonly accounts: readonly AccountTotals[];
-  readonly keys: readonly KeyTotals[];
   readonly lots: readonly LotTotals[];
+  /** `undefined` if the only account has too many. */
+  readonly keys: readonly KeyTotals[] | undefined;
   readonly usage: readonly UsageFields[];
+}
+
+/** The keys with the ids from `from` on and before `before`. */
+export interface KeyRange {
+  readonly from: string;
+  readonly before: string;
+}
+
+export interface AuditedKeys {
+  /** How many entries the row of their account counts. */
+  readonly seq: bigint;
+  readonly keys: readonly KeyTotals[];
+  /** The id of the next key; `undefined` if there is none. */
+  readonly next: string | undefined;
+  /** Those of all ids before the next one. */
+  readonly usage: readonly UsageFields[];
+}
+
+/**
+ * Cuts a page of accounts so that it has whole accounts only.
+ *
+ * @param keys - In the order of accounts, one more than the limit if there are.
+ */
+export function pageOfAccounts<Account extends { readonly id: string }>(
+  accounts: readonly Account[],
+  keys: readonly { readonly accountId: string }[],
+  limit: number,
+): { readonly accounts: readonly Account[]; readonly hasKeys: boolean } {
+  const cut = keys[limit]?.accountId;
+  if (cut === undefined) return { accounts, hasKeys: true };
+  const whole = accounts.slice(
+    0,
+    accounts.findIndex(({ id }) => id === cut),
+  );
+  return whole.length > 0
+    ? { accounts: whole, hasKeys: true }
+    : { accounts: accounts.slice(0, 1), hasKeys: false };
 }
 
 export const ACCOUNT_TOTALS = [

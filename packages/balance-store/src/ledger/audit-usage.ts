@@ -8,7 +8,7 @@ import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
 import { feesOf } from './audit-list-price.js';
 import { figuresOf } from './audit-source.js';
-import type { AuditSource, UsageFields, UsagePosition } from './audit-source.js';
+import type { AuditSource, KeyRange, UsageFields, UsagePosition } from './audit-source.js';
 import { COUNT_COLUMNS, RATE_COLUMNS } from './charge-columns.js';
 import { HOUR_MS } from './hours.js';
 
@@ -34,6 +34,8 @@ interface Residue {
 export interface AuditedRange {
   readonly after: string;
   readonly last: string | undefined;
+  /** Only totals of these keys. */
+  readonly range?: KeyRange | undefined;
   readonly openHour: number;
   /** The totals of `openHour` and later. */
   readonly open: readonly UsageFields[];
@@ -57,12 +59,15 @@ export class UsageAudit {
 
   constructor(
     source: AuditSource,
-    { after, last, openHour, open, archives }: AuditedRange,
+    { after, last, range, openHour, open, archives }: AuditedRange,
     complain: (found: AuditDifference) => void,
   ) {
     this.#archives = archives;
     this.#complain = complain;
-    this.#sums = last === undefined ? undefined : readSums(source, after, last, openHour);
+    this.#sums =
+      last === undefined
+        ? undefined
+        : readSums(source, after, { lastAccountId: last, hour: openHour, keys: range });
     for (const sum of open) this.#subtract(sum);
   }
 
@@ -207,17 +212,17 @@ export function storedDifference(figures: readonly bigint[]): string {
   return `a stored sum that differs from it: ${parts.join(', ')}`;
 }
 
-async function* readSums(
+/** Totals of the accounts after `after`, in the order of their primary key. */
+export async function* readSums(
   source: AuditSource,
   after: string,
-  lastAccountId: string,
-  hour: number,
+  until: Parameters<AuditSource['usageAfter']>[1],
 ): AsyncGenerator<UsageFields, undefined> {
   const none = { keyId: '', model: '', endpoint: '', upstreamAccount: '', ratesId: '' };
   // No stored hour is this high, so reading begins after all totals of the account `after`.
   let position: UsagePosition = { ...none, accountId: after, hour: 2 ** 31 - 1 };
   for (;;) {
-    const page = await source.usageAfter(position, { lastAccountId, hour }, SUMS_PER_PAGE);
+    const page = await source.usageAfter(position, until, SUMS_PER_PAGE);
     yield* page;
     const end = page.at(-1);
     if (end === undefined) return undefined;

@@ -9,15 +9,17 @@ import type { Metadata } from '../metadata.js';
 import { CAP_PERIODS } from '../key.js';
 import type { NewKey } from '../key.js';
 import { countsOf } from '../ledger-entry.js';
+import type { SettledUsage } from '../ledger-entry.js';
 import type { Settlement } from '../store.js';
+import { DETAIL_MEMBERS } from './charge-details.js';
 import { pricingTextOf } from './pricing-text.js';
 import { rateTextsOf } from './rate-texts.js';
+import { columnOf } from './tables.js';
 
 /** Covers every recorded field but the cost, which may change until a replay. In hexadecimal. */
 export function settlementHash(settlement: Settlement): string {
   const { usage, rates } = settlement;
-  const pricing = pricingTextOf(settlement.pricing);
-  return hashOf([
+  const contents: unknown[] = [
     'charge',
     settlement.keyId,
     settlement.amount.toString(),
@@ -27,13 +29,23 @@ export function settlementHash(settlement: Settlement): string {
     settlement.endpoint,
     settlement.streamed,
     settlement.upstreamId ?? null,
-    ...(settlement.remarks === undefined ? [] : [settlement.remarks]),
-    ...(settlement.upstreamAccount === undefined
-      ? []
-      : [{ upstreamAccount: settlement.upstreamAccount }]),
-    ...(pricing === null ? [] : [{ pricing }]),
-  ]);
+  ];
+  if (settlement.remarks !== undefined) contents.push(settlement.remarks);
+  // What charges got later is left out if it is absent, so that earlier hashes stay the same.
+  for (const member of HASHED_LATER) {
+    const value = member === 'pricing' ? pricingTextOf(settlement.pricing) : settlement[member];
+    if (value !== undefined && value !== null) contents.push({ [member]: value });
+  }
+  return hashOf(contents);
 }
+
+const HASHED_LATER = [
+  'upstreamAccount',
+  ...DETAIL_MEMBERS.filter(
+    (member): member is Exclude<typeof member, 'cost' | keyof SettledUsage> =>
+      columnOf('Ledger', member).isAdded === true && member !== 'cost',
+  ),
+] as const;
 
 /**
  * In hexadecimal. Callers leave out the operator and the note, so that another operator may replay

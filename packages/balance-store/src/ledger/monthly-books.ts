@@ -16,9 +16,9 @@ export interface BookReads {
 }
 
 /** The sum of the entries that are not charges and are equal in everything else. */
-export interface EntrySum extends Omit<BookSum, 'amount' | 'writtenOff'> {
-  readonly amount: bigint;
-}
+export type EntrySum = Omit<BookSum, keyof typeof NO_CHARGES>;
+
+const NO_CHARGES = { writtenOff: 0n, requests: 0, cost: 0n, costed: 0 } as const;
 
 /**
  * Selects sums of entries, of each account in a range or of the whole ledger.
@@ -53,12 +53,13 @@ export async function readBookPage(
         accounts: range,
       };
       for (const sum of usageSumsOf(await read.usage(usageSourceOf(query), query), query)) {
-        const { accountId = '', listPrice, writtenOff } = sum;
+        const { accountId = '', listPrice, writtenOff, requests, cost, costed } = sum;
         const of = { accountId, isBefore, kind: 'charge', source: null, reason: null } as const;
-        charges.push({ ...of, amount: writtenOff - listPrice, writtenOff });
+        const amount = writtenOff - listPrice;
+        charges.push({ ...of, amount, writtenOff, requests, cost, costed });
       }
     }
-    const entries = (await read.entries(range)).map((sum) => ({ ...sum, writtenOff: 0n }));
+    const entries = (await read.entries(range)).map((sum) => ({ ...sum, ...NO_CHARGES }));
     return [...entries, ...charges];
   };
   return {

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { ADDED_LEDGER } from '../generated/tables.js';
 import type { AuditDifference, SealHead } from '../audit.js';
-import { createRunCursor, readRuns } from './audit-archives.js';
+import { createCarryCursor, readCarried } from './audit-archives.js';
 import { MAX_SEQ } from './audit-source.js';
 import type { AuditSource, BlockFields } from './audit-source.js';
 import { sealedField } from './sealed-field.js';
@@ -62,7 +62,7 @@ export function createSealCheck(
   report: Report,
 ): SealCheck {
   const seals = readSealedEntries(source, range, report);
-  const archived = createRunCursor(readRuns(source, range.after, range.last));
+  const archived = createCarryCursor(readCarried(source, range.after, range.last));
   let next: SealedEntry | undefined;
   let isStarted = false;
 

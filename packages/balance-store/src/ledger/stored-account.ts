@@ -1,6 +1,6 @@
-/** Turns an account's row, with the number of its usable keys, into an {@link AccountRecord}. */
+/** Turns an account's row, with or without the number of its usable keys, into its record. */
 
-import type { AccountRecord, AccountStatus } from '../account.js';
+import type { AccountStatus } from '../account.js';
 import type { Metadata } from '../metadata.js';
 import { allowanceDueAt } from './allowance.js';
 import { membersWithout } from './tables.js';
@@ -9,11 +9,9 @@ import type { Row } from './tables.js';
 /** `allowanceStart` is in the record as `allowanceDueAt`. */
 export const ACCOUNT_MEMBERS = membersWithout('Account', ['allotted', 'seq']);
 
-export interface StoredAccount extends Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> {
-  readonly usableKeys: number;
-}
+type StoredAccount = Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
 
-export function accountRecordOf(row: StoredAccount): AccountRecord {
+export function accountRecordOf<Stored extends StoredAccount>(row: Stored) {
   const { allowanceStart: _, ...shown } = row;
   return {
     ...shown,

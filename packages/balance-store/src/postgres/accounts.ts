@@ -1,7 +1,7 @@
 /** Reads accounts: their rows, their lots, and their balances at a given time. */
 
 import type { Pool } from 'pg';
-import type { AccountRecord, CreditSource } from '../account.js';
+import type { AccountRecord, CreatedAccount, CreditSource } from '../account.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
@@ -114,15 +114,20 @@ function historyOf(pool: Pool, accountId: string): Parameters<typeof balanceBefo
   };
 }
 
-/** Its caller adds a condition. */
-const SELECT_ACCOUNT =
-  `SELECT ${select('Account', ACCOUNT_MEMBERS)}, (SELECT count(*)::int FROM api_key ` +
+const MEMBERS = select('Account', ACCOUNT_MEMBERS);
+const USABLE_KEYS =
+  '(SELECT count(*)::int FROM api_key ' +
   "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
   'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account';
+/** Its caller adds a condition. */
+const SELECT_ACCOUNT = `SELECT ${MEMBERS}, ${USABLE_KEYS}`;
 
-type AccountRow = Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]> & {
+type CreatedRow = Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]>;
+type AccountRow = CreatedRow & UsableKeys;
+
+interface UsableKeys {
   readonly usableKeys: number;
-};
+}
 
 const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
 
@@ -130,13 +135,18 @@ function recordOf(row: AccountRow): AccountRecord {
   return accountRecordOf(readAccount(row));
 }
 
-/** Reads an account in a transaction. */
+/** Reads an account in a transaction, without counting its keys. */
 export async function accountRecord(
   { rows }: TransactionQueries,
   id: string,
-): Promise<AccountRecord | undefined> {
-  const [row] = await rows<AccountRow>(`${SELECT_ACCOUNT} WHERE id = $1`, [id]);
-  return row === undefined ? undefined : recordOf(row);
+): Promise<CreatedAccount | undefined> {
+  const [row] = await rows<CreatedRow>(`SELECT ${MEMBERS} FROM account WHERE id = $1`, [id]);
+  return row === undefined ? undefined : accountRecordOf(readAccount(row));
+}
+
+export async function countUsableKeys({ rows }: TransactionQueries, id: string): Promise<number> {
+  const [row] = await rows<UsableKeys>(`SELECT ${USABLE_KEYS} WHERE id = $1`, [id]);
+  return row?.usableKeys ?? 0;
 }
 
 const ACCOUNTS = sourceOf({ select: SELECT_ACCOUNT, from: 'account' });

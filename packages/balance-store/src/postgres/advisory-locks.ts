@@ -16,4 +16,6 @@ export const ADVISORY_LOCKS = {
   probe: 72_707_373,
   /** Held while an archive is made. */
   archive: 72_707_379,
+  /** Held while sums of an archive are written, or it is recorded. */
+  archiveRecord: 72_707_380,
 } as const;

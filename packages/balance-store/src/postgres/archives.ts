@@ -6,6 +6,7 @@
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
 import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
+import type { AuditSource } from '../ledger/audit-source.js';
 import type { SeqRange } from '../ledger/ledger-database.js';
 import {
   archiveColumnsOf,
@@ -38,19 +39,33 @@ export async function listArchives(pool: Pool): Promise<readonly LedgerArchive[]
 const CARRY_MEMBERS = membersWithout('LedgerCarry', []);
 const readCarry = readerOf('LedgerCarry', CARRY_MEMBERS);
 
-/** Carried sums ordered by account, entry number and key, beginning after the given position. */
+/**
+ * Carried sums ordered by account, entry number and key, beginning after the given position. Only
+ * those that count: see `recordArchive`.
+ */
 export async function listCarries(
   pool: Pool,
   { accountId, from, keyId }: CarryPosition,
-  lastAccountId: string | undefined,
+  { lastAccountId, keys }: Parameters<AuditSource['carriesAfter']>[1],
   limit: number,
 ): Promise<readonly CarryRow[]> {
   const rows = await queryRows<Row<'LedgerCarry', PostgresValues>>(pool, {
     text:
       `SELECT ${select('LedgerCarry', CARRY_MEMBERS)} FROM ledger_carry ` +
-      'WHERE (account_id, from_seq, key_id) > ($1, $2::int8, $3) ' +
-      'AND ($4::text IS NULL OR account_id <= $4) ORDER BY account_id, from_seq, key_id LIMIT $5',
-    values: [accountId, from.toString(), keyId, lastAccountId ?? null, limit],
+      'WHERE archive_id <= (SELECT max(id) FROM ledger_archive) ' +
+      'AND (account_id, from_seq, key_id) > ($1, $2::int8, $3) ' +
+      'AND ($4::text IS NULL OR account_id <= $4) ' +
+      'AND ($6::text IS NULL OR (key_id >= $6 AND key_id < $7)) ' +
+      'ORDER BY account_id, from_seq, key_id LIMIT $5',
+    values: [
+      accountId,
+      from.toString(),
+      keyId,
+      lastAccountId ?? null,
+      limit,
+      keys?.from ?? null,
+      keys?.before ?? null,
+    ],
     timeoutMs,
   });
   return rows.map((row) => carryOf(readCarry(row)));

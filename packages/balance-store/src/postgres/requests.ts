@@ -7,12 +7,18 @@ import type { StoredBatch } from '../ledger/requests/batch.js';
 import { factsOf, listRequests } from '../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../ledger/requests/list.js';
 import { COARSE_MINUTES } from '../ledger/requests/pending-sums.js';
-import { blockWithout, endOfBlocks, oldSums, tagsOf } from '../ledger/requests/prune.js';
+import {
+  blockWithout,
+  endOfBlocks,
+  firstLabelledDay,
+  oldSums,
+  tagsOf,
+} from '../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../ledger/requests/prune.js';
-import { seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
+import { figuresOf, seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
 import type { SumRow } from '../ledger/requests/sums.js';
 import { matching } from '../ledger/search.js';
-import { columnOf, membersWithout } from '../ledger/tables.js';
+import { membersWithout } from '../ledger/tables.js';
 import type { Model, Row } from '../ledger/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import {
@@ -67,19 +73,24 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
   };
 }
 
-const ADD_TO_SUM = membersWithout('RequestSum', ['minutes', 'period', 'series'])
-  .map((member) => columnOf('RequestSum', member).name)
-  .map((name) => `${name} = request_sum.${name} + excluded.${name}`)
-  .join(', ');
+function adding(model: 'RequestSum' | 'RequestLabel', table: string): string {
+  const figures = figuresOf(model).map((name) => `${name} = ${table}.${name} + excluded.${name}`);
+  return `DO UPDATE SET ${figures.join(', ')}`;
+}
 
-async function recordBatch(pool: Pool, { series, sums, block }: StoredBatch): Promise<void> {
+async function recordBatch(
+  pool: Pool,
+  { series, sums, labels, block }: StoredBatch,
+): Promise<void> {
   await queryRows(pool, {
     name: 'record_requests',
     text:
       `WITH series AS (${insertOf('RequestSeries', '$1')} ON CONFLICT (id) DO UPDATE ` +
       'SET last_at = greatest(request_series.last_at, excluded.last_at)), ' +
       `sums AS (${insertOf('RequestSum', '$2')} ON CONFLICT (minutes, period, series) ` +
-      `DO UPDATE SET ${ADD_TO_SUM}), ` +
+      `${adding('RequestSum', 'request_sum')}), ` +
+      `labels AS (${insertOf('RequestLabel', '$7')} ON CONFLICT (day, series, label) ` +
+      `${adding('RequestLabel', 'request_label')}), ` +
       'block AS (INSERT INTO request_block (ended_at, ids, requests) SELECT $3, $4, $5 ' +
       'WHERE $5::text IS NOT NULL RETURNING seq) ' +
       'INSERT INTO request_tag (tag, block) SELECT tag, seq FROM unnest($6::int8[]) tag, block',
@@ -90,6 +101,7 @@ async function recordBatch(pool: Pool, { series, sums, block }: StoredBatch): Pr
       block === undefined ? null : Buffer.from(block.ids),
       block?.requests ?? null,
       (block?.tags ?? []).map(String),
+      JSON.stringify(labels.map((row) => textsOf('RequestLabel', row))),
     ],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
@@ -195,6 +207,7 @@ async function deleteBlocks(
   for (const { minutes, period } of oldSums(pruning)) {
     await rows('DELETE FROM request_sum WHERE minutes = $1 AND period < $2', [minutes, period]);
   }
+  await rows('DELETE FROM request_label WHERE day < $1', [firstLabelledDay(end)]);
   await rows('DELETE FROM request_series WHERE last_at < $1', [pruning.before]);
   return { isDone: old.length < BLOCKS_PER_PRUNING };
 }
@@ -240,4 +253,5 @@ async function erase({ rows }: TransactionQueries, accountId: string): Promise<v
     ]);
   }
   await rows('DELETE FROM request_sum WHERE series = ANY($1::int8[])', [ids]);
+  await rows('DELETE FROM request_label WHERE series = ANY($1::int8[])', [ids]);
 }

@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg';
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord } from '../account.js';
+import type { CreatedAccount } from '../account.js';
 import type { LedgerArchive } from '../archive.js';
 import type { DocumentWrite, StoredDocument } from '../document.js';
 import type { NewEvent } from '../event.js';
@@ -32,7 +32,7 @@ import type { AllowanceMonth } from '../ledger/allowance.js';
 import type { HashRenewal } from '../ledger/pepper.js';
 import type { Row } from '../ledger/tables.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
-import { accountRecord, lotsOf } from './accounts.js';
+import { accountRecord, countUsableKeys, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
 import { bytesOf, keyRecord } from './keys.js';
@@ -104,16 +104,17 @@ class PostgresTransaction implements LedgerTransaction {
     return unitsFromNumeric(row?.held ?? '0');
   }
 
-  async countUsableKeys(accountId: string): Promise<number> {
-    return (await this.accountRecord(accountId))?.usableKeys ?? 0;
+  countUsableKeys(accountId: string): Promise<number> {
+    return countUsableKeys(this.#queries, accountId);
   }
 
-  async countKeys(accountId: string): Promise<number> {
-    const [row] = await this.#queries.rows<{ count: number }>(
-      "SELECT count(*)::int4 AS count FROM api_key WHERE account_id = $1 AND state <> 'revoked'",
-      [accountId],
+  async hasKeys(accountId: string, count: number): Promise<boolean> {
+    // In the order of the index of keys that live, so that it is used: revoked ones are not read.
+    const rows = await this.#queries.rows(
+      "SELECT FROM api_key WHERE account_id = $1 AND state <> 'revoked' ORDER BY id LIMIT $2",
+      [accountId, count],
     );
-    return row?.count ?? 0;
+    return rows.length >= count;
   }
 
   async findEntry(id: string): Promise<KnownEntry | undefined> {
@@ -204,7 +205,7 @@ class PostgresTransaction implements LedgerTransaction {
     return updateRow(this.#queries, 'Account', accountId, change);
   }
 
-  accountRecord(accountId: string): Promise<AccountRecord | undefined> {
+  accountRecord(accountId: string): Promise<CreatedAccount | undefined> {
     return accountRecord(this.#queries, accountId);
   }
 
@@ -327,6 +328,7 @@ class PostgresTransaction implements LedgerTransaction {
   }
 
   async lastArchive(): Promise<number> {
+    await this.#run('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.archiveRecord]);
     const [row] = await this.#queries.rows<{ last: number }>(
       'SELECT coalesce(max(id), 0) AS last FROM ledger_archive',
     );
@@ -339,6 +341,24 @@ class PostgresTransaction implements LedgerTransaction {
 
   insertCarries(carries: readonly CarryRow[]): Promise<void> {
     return insertCarries(this.#queries, carries);
+  }
+
+  async chargesCarriedFor(archive: number): Promise<number> {
+    const [row] = await this.#queries.rows<{ charges: string }>(
+      'SELECT coalesce(sum(charges), 0)::text AS charges FROM ledger_carry WHERE archive_id = $1',
+      [archive],
+    );
+    return Number(row?.charges);
+  }
+
+  async deleteUnrecordedCarries(limit: number): Promise<number> {
+    const rows = await this.#queries.rows(
+      'DELETE FROM ledger_carry WHERE (account_id, from_seq, key_id) IN ' +
+        '(SELECT account_id, from_seq, key_id FROM ledger_carry WHERE archive_id > ' +
+        '(SELECT coalesce(max(id), 0) FROM ledger_archive) LIMIT $1) RETURNING 1',
+      [limit],
+    );
+    return rows.length;
   }
 
   async appendTrail(entry: TrailRow): Promise<void> {

@@ -281,6 +281,28 @@ export function archiveContract(part: ContractPart): void {
       }
     });
 
+    // F241: an archive is interrupted after its sums were written, before it is recorded: they count
+    // for nothing, no charge may be deleted because of them, and the next archive replaces them.
+    it('has sums that count for nothing until it is recorded', async () => {
+      const { store, literal, tamper } = subject();
+      const { accountId, keyIds, until, file, charges } = await oldAccount();
+      const next = (await store.listArchives()).length + 1;
+      const time = literal.time(until);
+      const amounts = `'0.00000000000001', '0.00000000000000', '0.00000000000000'`;
+      await tamper(
+        'INSERT INTO ledger_carry (account_id, from_seq, to_seq, key_id, archive_id, charges, charged, ' +
+          'written_off, over_cap, first_at, last_at, balance_after) VALUES ' +
+          `('${accountId}', 2, 4, '${keyIds[0] ?? ''}', ${String(next)}, 3, ${amounts}, ` +
+          `${time}, ${time}, '0.00000000000000')`,
+      );
+      assert.deepEqual((await store.audit()).differences, []);
+      const remove = `DELETE FROM ledger WHERE account_id = '${accountId}' AND seq = 2`;
+      await assert.rejects(tamper(remove), /refused/);
+      const { archive: made } = await archive(file, until);
+      assert.deepEqual([made.number, made.charges], [next, charges.length]);
+      assert.deepEqual((await store.audit()).differences, []);
+    });
+
     // F120: carried sums, sums of usage or the mark of an archive changed: the audit names the
     // archive.
     it('makes the audit report a difference when rows that it left in the ledger were changed', async () => {

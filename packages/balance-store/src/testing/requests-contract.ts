@@ -220,6 +220,103 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       assert.equal((await listAll({ accountId, limit: 10 })).length, 3);
     });
 
+    // F275: a month is summed from days, with hours at both ends: a request is left out or counted
+    // twice where they meet.
+    it('sums days and hours to the same figures', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const day = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 5 * 86_400_000;
+      const hours = [-1, 0, 23, 24, 47, 48, 72, 73];
+      for (const hour of hours) {
+        await record(store, newRequest({ accountId, endedAt: day + hour * 3_600_000 }));
+      }
+      const requests = async (from: number, until: number, everyMs?: number) => {
+        const found = await store.sumRequests({
+          accountId,
+          by: [],
+          from: new Date(day + from * 3_600_000),
+          until: new Date(day + until * 3_600_000),
+          everyMs,
+          maxSums: 200,
+        });
+        return found.map(({ start, requests: count }) => [
+          ...(start === undefined ? [] : [(start.getTime() - day) / 3_600_000]),
+          count,
+        ]);
+      };
+      for (const [from, until] of [
+        [-1, 74],
+        [0, 72],
+        [1, 73],
+        [0, 24],
+        [23, 49],
+        [24, 25],
+      ] as const) {
+        const expected = hours.filter((hour) => hour >= from && hour < until).length;
+        assert.deepEqual(await requests(from, until), [[expected]]);
+      }
+      assert.deepEqual(await requests(0, 72, 86_400_000), [
+        [0, 2],
+        [24, 2],
+        [48, 1],
+      ]);
+      assert.deepEqual(await requests(23, 48, 3_600_000), [
+        [23, 1],
+        [24, 1],
+        [47, 1],
+      ]);
+    });
+
+    it('sums programs and sessions by day, without those of requests that are only counted', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const day = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 3 * 86_400_000;
+      const at = (hour: number, changes: Partial<RequestRecord>) =>
+        newRequest({ accountId, endedAt: day + hour * 3_600_000, ...changes });
+      const [one, other] = [randomUUID(), randomUUID()];
+      await record(
+        store,
+        at(1, { client: 'a/1', sessionId: one }),
+        at(2, { client: 'a/1', sessionId: one, model: 'claude-haiku-5' }),
+        at(30, { client: 'a/1', sessionId: other }),
+        at(3, { client: 'b/2', sessionId: undefined }),
+      );
+      await store.recordRequests({
+        kept: [],
+        counted: [at(4, { client: 'c/3', sessionId: other, count: 7 })],
+      });
+      const query = {
+        accountId,
+        from: new Date(day),
+        until: new Date(day + 2 * 86_400_000),
+        maxSums: 20,
+      };
+      const sessions = await store.sumRequests({ ...query, by: ['session'] });
+      assert.deepEqual(
+        new Map(sessions.map(({ sessionId, requests }) => [sessionId, requests])),
+        new Map([
+          [one, 2],
+          [other, 1],
+          [undefined, 8],
+        ]),
+      );
+      const clients = await store.sumRequests({ ...query, by: ['client', 'model'], client: 'a/1' });
+      assert.deepEqual(
+        new Map(clients.map(({ model, requests, charge }) => [model, [requests, charge]])),
+        new Map([
+          ['claude-opus-5', [2, 24_690n]],
+          ['claude-haiku-5', [1, 12_345n]],
+        ]),
+      );
+      const [ofSession] = await store.sumRequests({ ...query, by: [], sessionId: other });
+      assert.equal(ofSession?.requests, 1);
+      assert.equal((await listAll({ accountId, client: 'a/1', limit: 2 })).length, 3);
+      await assert.rejects(
+        store.sumRequests({ ...query, by: ['client'], until: new Date(day + 3_600_000) }),
+        RangeError,
+      );
+    });
+
     it('forgets an erased account, and nothing of others', async () => {
       const { store } = subject();
       const { accountId } = await newAccount(0n);
@@ -238,6 +335,12 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       const period = Math.floor(erased.endedAt / REQUEST_PERIOD_MS) * REQUEST_PERIOD_MS;
       const sums = { by: [], from: new Date(period), until: new Date(period + 7_200_000) } as const;
       assert.deepEqual(await store.sumRequests({ ...sums, accountId, maxSums: 5 }), []);
+      const day = Math.floor(erased.endedAt / 86_400_000) * 86_400_000;
+      const days = { from: new Date(day), until: new Date(day + 172_800_000) };
+      assert.deepEqual(
+        await store.sumRequests({ ...days, accountId, by: ['session'], maxSums: 5 }),
+        [],
+      );
     });
 
     it('deletes requests that are too old or too many', async () => {

@@ -10,7 +10,7 @@ import {
 } from '@gateway/billing';
 import type { AttemptEnd, ItemizedCharge, ModelPrice, PriceTable, Rates } from '@gateway/billing';
 import type { ModelRun, Usage, UsageReading } from '@gateway/translator';
-import { settledPricingOf } from '../../base/pricing.js';
+import { findPrice, settledPricingOf } from '../../base/pricing.js';
 
 type ReadUsage = Extract<UsageReading, { readonly outcome: 'read' }>;
 type Circumstances = NonNullable<ReadUsage['circumstances']>;
@@ -29,11 +29,6 @@ export interface UsageToPrice {
   readonly serverToolUse: Readonly<Record<string, number>>;
 }
 
-/** Responses name a model with the date of its version, which the price table may leave out. */
-export function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
-  return prices.find(model) ?? prices.find(model.replace(/-\d{8}$/, ''));
-}
-
 /**
  * Prices one model's part of a response. If its model runs are in different bands of prompt length,
  * there is a charge for each band.
@@ -46,8 +41,11 @@ export function priceUsage(
   if (isUnbilled(end, usage, prices)) {
     return [{ usage, amount: 0n, rates: UNBILLED_RATES, pricing: undefined }];
   }
-  const own = (runs ?? []).filter(({ model }) => model === undefined || isOf(price, model, prices));
-  const [first, ...others] = dividedByBand(usage, own, { price, circumstances });
+  const isOwn = ({ model }: ModelRun): boolean =>
+    model === undefined || findPrice(prices, model)?.id === price.id;
+  const [first, ...others] = hasBands(price)
+    ? dividedByBand(usage, (runs ?? []).filter(isOwn), { price, circumstances })
+    : [wholeOf(usage)];
   const itemized = (part: BandUsage, used: UsageToPrice['serverToolUse']): PricedUsage =>
     pricedOf(
       part.usage,
@@ -73,10 +71,6 @@ export function costOf(
   );
 }
 
-function isOf(price: ModelPrice, model: string, prices: PriceTable): boolean {
-  return findPrice(prices, model)?.id === price.id;
-}
-
 function pricedOf(usage: Usage, charge: ItemizedCharge): PricedUsage {
   const { total: amount, rates } = charge;
   return { usage, amount, rates, pricing: settledPricingOf(charge) };
@@ -89,6 +83,14 @@ interface BandUsage {
   readonly promptTokens: number;
 }
 
+function hasBands({ variants }: ModelPrice): boolean {
+  return variants.some(({ abovePromptTokens }) => abovePromptTokens !== undefined);
+}
+
+function wholeOf(usage: Usage): BandUsage {
+  return { usage, promptTokens: promptTokensOf(usage) };
+}
+
 /** The sums of the runs of each band; the usage as a whole if the runs do not add up to it. */
 function dividedByBand(
   usage: Usage,
@@ -96,10 +98,6 @@ function dividedByBand(
   of: { readonly price: ModelPrice; readonly circumstances: Circumstances },
 ): readonly [BandUsage, ...BandUsage[]] {
   const { price, circumstances } = of;
-  const whole: readonly [BandUsage] = [{ usage, promptTokens: promptTokensOf(usage) }];
-  if (!price.variants.some(({ abovePromptTokens }) => abovePromptTokens !== undefined)) {
-    return whole;
-  }
   const bands = new Map<number | undefined, BandUsage>();
   for (const run of runs) {
     const promptTokens = promptTokensOf(run.usage);
@@ -111,12 +109,12 @@ function dividedByBand(
     });
   }
   const [first, ...others] = bands.values();
-  if (first === undefined) return whole;
+  if (first === undefined) return [wholeOf(usage)];
   const total = others.reduce((sum, band) => added(sum, band.usage), first.usage);
   const isWhole = (Object.keys(usage) as (keyof Usage)[]).every(
     (count) => count === 'thinkingTokens' || total[count] === usage[count],
   );
-  return isWhole ? [first, ...others] : whole;
+  return isWhole ? [first, ...others] : [wholeOf(usage)];
 }
 
 function added(one: Usage, other: Usage): Usage {

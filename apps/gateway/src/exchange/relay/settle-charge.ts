@@ -5,6 +5,7 @@ import type { Settlement, SettleOutcome } from '@gateway/balance-store';
 import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading } from '@gateway/translator';
+import { findPrice } from '../../base/pricing.js';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat } from '../../http/response-format.js';
 import { deliveryRemark } from '../../ledger/delivery.js';
@@ -17,7 +18,7 @@ import type {
 } from '../../observe/exchange-report.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';
 import type { ExchangeParts } from '../exchange-parts.js';
-import { costOf, findPrice, priceUsage } from './price-usage.js';
+import { costOf, priceUsage } from './price-usage.js';
 import type { PricedUsage, UsageToPrice } from './price-usage.js';
 
 export type SettledResponse =
@@ -84,6 +85,7 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
   let [charge, writtenOff, balance] = [0n, 0n, 0n];
+  let cost: bigint | undefined = 0n;
   const parts: ChargedPart[] = [];
   let setAside = unpriced.length;
   for (const [index, { settlement, outcome }] of settled.entries()) {
@@ -102,6 +104,7 @@ export async function settleCharge(
     if (index > 0) parts.push({ ...settlement, ...charged });
     charge += charged.charge;
     writtenOff += charged.writtenOff;
+    cost = sumOfCosts(cost, settlement.cost);
     balance = outcome.balance;
   }
   const { usage, pricing } = message;
@@ -111,11 +114,16 @@ export async function settleCharge(
     pricing,
     charge,
     writtenOff,
+    cost,
     balance,
     parts,
     remarks,
     setAside,
   };
+}
+
+function sumOfCosts(one: bigint | undefined, other: bigint | undefined): bigint | undefined {
+  return one === undefined || other === undefined ? undefined : one + other;
 }
 
 interface Charges {

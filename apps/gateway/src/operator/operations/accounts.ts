@@ -25,7 +25,7 @@ import {
   signedAmountUsd,
   withExternalId,
 } from '../../endpoints/fields.js';
-import { createdOf } from '../../endpoints/key-outcomes.js';
+import { createdAccountView, createdOf } from '../../endpoints/key-outcomes.js';
 import { OperationError, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
@@ -77,7 +77,7 @@ export const accountOperations = {
         by,
       });
       return {
-        ...accountView(createdOf(created, 'external_id').account),
+        ...(await createdAccountView(createdOf(created, 'external_id').account, store)),
         first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
       };

@@ -14,6 +14,7 @@ import { formatUsd } from '@gateway/billing';
 import { after, month, wholeNumber } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
 import * as schema from '../../endpoints/schemas.js';
+import { costFigures } from '../../endpoints/views.js';
 import { operation } from './operation.js';
 
 /** Writing this many takes a part of a second of the event loop. */
@@ -39,7 +40,7 @@ export const booksOperations = {
   }),
 } as const;
 
-/** In units of 10^-14 USD. Everything but `writtenOff` changes the balance. */
+/** In units of 10^-14 USD. */
 const NOTHING = {
   paid: 0n,
   promotional: 0n,
@@ -51,8 +52,6 @@ const NOTHING = {
   transfer: 0n,
   expired: 0n,
   charged: 0n,
-  /** The parts of charges that the balance or a cap did not cover. */
-  writtenOff: 0n,
 };
 type Movements = typeof NOTHING;
 type Movement = keyof Movements;
@@ -61,20 +60,34 @@ interface Books {
   /** The balance before the first entry of the month. */
   opening: bigint;
   readonly movements: Movements;
+  readonly charges: Charges;
 }
+
+/** Of the charges of the month. Does not change the balance. */
+const NO_CHARGES = {
+  /** The parts that the balance or a cap did not cover. */
+  writtenOff: 0n,
+  requests: 0,
+  cost: 0n,
+  costed: 0,
+};
+type Charges = typeof NO_CHARGES;
 
 /** @returns the books of all accounts that have a balance or a movement, by account */
 function booksOf(sums: readonly BookSum[]): ReadonlyMap<string, Books> {
   const books = new Map<string, Books>();
   for (const sum of sums) {
-    const { accountId, amount, writtenOff } = sum;
-    const of = books.get(accountId) ?? { opening: 0n, movements: { ...NOTHING } };
+    const { accountId, amount } = sum;
+    const of = books.get(accountId) ?? emptyBooks();
     books.set(accountId, of);
     if (sum.isBefore) {
       of.opening += amount;
     } else {
       of.movements[movementOf(sum)] += amount;
-      of.movements.writtenOff += writtenOff;
+      of.charges.writtenOff += sum.writtenOff;
+      of.charges.requests += sum.requests;
+      of.charges.cost += sum.cost;
+      of.charges.costed += sum.costed;
     }
   }
   const ofMonth = new Set(sums.filter(({ isBefore }) => !isBefore).map((sum) => sum.accountId));
@@ -94,7 +107,11 @@ function movementOf({ kind, source, reason }: BookSum): Movement {
   }
 }
 
-function changeOf({ writtenOff: _borne, ...movements }: Movements): bigint {
+function emptyBooks(): Books {
+  return { opening: 0n, movements: { ...NOTHING }, charges: { ...NO_CHARGES } };
+}
+
+function changeOf(movements: Movements): bigint {
   return Object.values(movements).reduce((sum, amount) => sum + amount, 0n);
 }
 
@@ -107,7 +124,7 @@ function booksView(month: Month, { accounts, sums, totals, next }: BookPage) {
     from: month.from.toISOString(),
     until: month.until.toISOString(),
     /** Of the whole ledger, on every page. */
-    total: figuresOf(total ?? { opening: 0n, movements: NOTHING }),
+    total: figuresOf(total ?? emptyBooks()),
     data: accounts.flatMap(({ id, name, externalId }) => {
       const of = books.get(id);
       if (of === undefined) return [];
@@ -119,7 +136,7 @@ function booksView(month: Month, { accounts, sums, totals, next }: BookPage) {
 }
 
 /** Negative amounts are money that left the balance. */
-function figuresOf({ opening, movements }: Books) {
+function figuresOf({ opening, movements, charges }: Books) {
   return {
     opening_balance_usd: formatUsd(opening),
     paid_usd: formatUsd(movements.paid),
@@ -135,6 +152,7 @@ function figuresOf({ opening, movements }: Books) {
     expired_usd: formatUsd(movements.expired),
     charged_usd: formatUsd(movements.charged),
     closing_balance_usd: formatUsd(opening + changeOf(movements)),
-    written_off_usd: formatUsd(movements.writtenOff),
+    written_off_usd: formatUsd(charges.writtenOff),
+    ...costFigures({ ...charges, charged: -movements.charged }),
   };
 }

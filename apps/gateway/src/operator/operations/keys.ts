@@ -30,7 +30,13 @@ import {
   withExternalId,
   wholeNumber,
 } from '../../endpoints/fields.js';
-import { REVOKED, createdOf, rotated, unknownKey } from '../../endpoints/key-outcomes.js';
+import {
+  REVOKED,
+  createdAccountView,
+  createdOf,
+  rotated,
+  unknownKey,
+} from '../../endpoints/key-outcomes.js';
 import {
   OperationError,
   conflict,
@@ -53,7 +59,12 @@ import type { OperationContext } from './operation.js';
 const oneKey = z.strictObject({ key_id: keyId });
 
 /** Fields for the account that is created with a key. */
-const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_usd'] as const;
+const OF_NEW_ACCOUNT = [
+  'account_name',
+  'account_external_id',
+  'account_metadata',
+  'low_balance_usd',
+] as const;
 
 export const keyOperations = {
   createKey: operation({
@@ -72,6 +83,9 @@ export const keyOperations = {
         account_id: accountId
           .optional()
           .register(help, { says: 'an existing account; default: a new one' }),
+        account_name: name
+          .optional()
+          .register(help, { says: 'the name of the new account; default: that of the key' }),
         account_external_id: externalId
           .optional()
           .register(help, { says: 'your own id for the new account' }),
@@ -99,7 +113,7 @@ export const keyOperations = {
         account:
           input.account_id === undefined
             ? {
-                name: input.name,
+                name: input.account_name ?? input.name,
                 externalId: input.account_external_id,
                 metadata: input.account_metadata,
                 lowBalance: input.low_balance_usd ?? lowBalance,
@@ -120,7 +134,7 @@ export const keyOperations = {
       if (key === undefined) throw new Error('the key was not created');
       return {
         ...keyView(key),
-        account: accountView(account),
+        account: await createdAccountView(account, store),
         first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
         api_key: created.outcome === 'created' ? (created.credential ?? null) : null,

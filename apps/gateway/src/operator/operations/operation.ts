@@ -23,6 +23,8 @@ export interface OperationContext {
   readonly prices: PriceTable &
     Pick<PriceSchedule, 'at' | 'nextChange'> &
     Pick<PriceSchedules, 'of'>;
+  /** What requests cost the operator at a time; `undefined` if that is not configured. */
+  readonly costsAt: (atMs: number) => PriceTable | undefined;
   /** `undefined` in the command line if no upstream is configured. */
   readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
   readonly overdraft: Settlement['overdraft'];

@@ -4,10 +4,10 @@
  */
 
 import { z } from 'zod';
-import type { BalanceStore, LedgerEntry, SettledUsage } from '@gateway/balance-store';
-import { formatUsd, itemizeCharge, usageProblem } from '@gateway/billing';
-import type { PricedAttempt } from '@gateway/billing';
-import { settledPricingOf } from '../../base/pricing.js';
+import type { BalanceStore, LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
+import { UNBILLED_RATES, formatUsd, itemizeCharge, usageProblem } from '@gateway/billing';
+import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
+import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
 import type { OperationContext } from './operation.js';
@@ -39,10 +39,18 @@ export const lostCharge = z.strictObject({
   streamed: z.boolean().default(false),
   /** The upstream account that answered, if there are several. */
   upstream_account: line.min(1).max(100).optional(),
-  /** As the gateway's log has it. Absent: tokens at the usual rates, without fees. */
+  /**
+   * As the gateway's log has it. Absent, as in usage that clients recorded: the counts decide the
+   * band of the prompt, and there are no fees.
+   */
   pricing: z
     .object({
       terms: z.object({
+        /** Absent: the usual rates. Several runs of a message may be one charge of this band. */
+        above_prompt_tokens: z
+          .string()
+          .regex(/^\d{1,10}$/)
+          .optional(),
         speed: line.max(40).optional(),
         service_tier: line.max(40).optional(),
         inference_geo: line.max(40).optional(),
@@ -53,6 +61,10 @@ export const lostCharge = z.strictObject({
   /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
+  /** Whether the log says that it cost nothing, as a refusal may. */
+  is_unbilled: z.boolean().default(false),
+  /** What it cost the operator, as the log has it. Absent: by the costs of its time. */
+  cost_usd: unsignedAmountUsd.optional(),
 });
 export type LostChargeInput = z.input<typeof lostCharge>;
 type LostCharge = z.output<typeof lostCharge>;
@@ -128,7 +140,7 @@ function bookUnlessArchived(
 
 async function book(
   lost: LostCharge,
-  { store, prices, overdraft, by }: OperationContext,
+  { store, prices, costsAt, overdraft, by }: OperationContext,
 ): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
   const usage = usageOf(lost);
   const problem = usageProblem(usage);
@@ -141,11 +153,11 @@ async function book(
   }
   const reading = prices.of(key.prices);
   if ('problem' in reading) return { problem: `key_id: ${reading.problem}` };
-  const table = reading.schedule.at(lost.at?.getTime() ?? Date.now());
-  const price = table.find(lost.model);
+  const at = lost.at?.getTime() ?? Date.now();
+  const table = reading.schedule.at(at);
+  const price = findPrice(table, lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
-  const charge = itemizeCharge(attemptOf(lost, usage), price, table.fees);
-  const amount = charge.total;
+  const { amount, rates, pricing } = pricedRecord(lost, usage, { price, table });
   const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
   if (recorded !== amount) {
     return {
@@ -163,8 +175,9 @@ async function book(
       overdraft,
       model: price.id,
       usage,
-      rates: charge.rates,
-      pricing: settledPricingOf(charge),
+      rates,
+      pricing,
+      cost: lost.cost_usd ?? costOfRecord(lost, usage, costsAt(at)),
       endpoint: lost.endpoint,
       streamed: lost.streamed,
       upstreamId: undefined,
@@ -204,10 +217,33 @@ function usageOf(lost: LostCharge): SettledUsage {
   };
 }
 
+function pricedRecord(
+  lost: LostCharge,
+  usage: SettledUsage,
+  { price, table }: { readonly price: ModelPrice; readonly table: PriceTable },
+): Pick<Settlement, 'amount' | 'rates' | 'pricing'> {
+  if (lost.is_unbilled) return { amount: 0n, rates: UNBILLED_RATES, pricing: undefined };
+  const charge = itemizeCharge(attemptOf(lost, usage), price, table.fees);
+  return { amount: charge.total, rates: charge.rates, pricing: settledPricingOf(charge) };
+}
+
+/** `undefined` if it is not known: the record does not say why it cost the customer nothing. */
+function costOfRecord(
+  lost: LostCharge,
+  usage: SettledUsage,
+  table: PriceTable | undefined,
+): bigint | undefined {
+  const price = table && findPrice(table, lost.model);
+  if (table === undefined || price === undefined || lost.is_unbilled) return undefined;
+  return pricedRecord(lost, usage, { price, table }).amount;
+}
+
 function attemptOf({ pricing }: LostCharge, usage: SettledUsage): PricedAttempt {
-  const { speed, service_tier, inference_geo } = pricing?.terms ?? {};
+  const { above_prompt_tokens: above = '-1', ...terms } = pricing?.terms ?? {};
+  const { speed, service_tier, inference_geo } = terms;
   return {
     usage,
+    ...(pricing === undefined ? {} : { promptTokens: Number(above) + 1 }),
     circumstances: { speed, serviceTier: service_tier, inferenceGeo: inference_geo },
     serverToolUse: Object.fromEntries(
       (pricing?.fees ?? []).map(({ what, units }) => [what, units]),

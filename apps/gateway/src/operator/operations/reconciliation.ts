@@ -46,7 +46,7 @@ export const reconciliationOperations = {
     async run({ from, until, tolerance_usd: tolerance, upstream }, context) {
       const reports = reportsOf(upstream, context);
       const { accounts } = reports;
-      const { store, prices } = context;
+      const { store, prices, costsAt } = context;
       const range = { from, until };
       const [usage, costs] = await reachingProvider(() =>
         Promise.all([reports.readUsage(range), reports.readCosts(range)]),
@@ -60,14 +60,16 @@ export const reconciliationOperations = {
       ] as const;
       const sums = await store.readUsage({ by, byRates: true, ...range });
       const ledger = sums.filter((sum) => isOfAccounts(sum.upstreamAccount));
-      const priceOf = (model: string, onDay: string) =>
-        prices.at(new Date(onDay).getTime() + DAY_MS - 1).find(model);
       const comparison = compareUsage({
         usage,
         costs,
         ledger,
         nameOf: (model) => prices.find(model)?.id ?? model,
-        ratesOf: (model, onDay) => priceOf(model, onDay)?.rates,
+        ratesOf(model, onDay, isAtCost) {
+          const end = new Date(onDay).getTime() + DAY_MS - 1;
+          const table = (isAtCost ? costsAt(end) : undefined) ?? prices.at(end);
+          return table.find(model)?.rates;
+        },
       });
       const differences = [];
       for (const model of comparison.models) {
@@ -91,6 +93,9 @@ export const reconciliationOperations = {
         compared: comparison.compared,
         provider_usd: formatUsd(comparison.providerCost),
         ledger_usd: formatUsd(comparison.ledgerCost),
+        days_without_costs: comparison.daysWithoutCosts,
+        charged_usd: formatUsd(comparison.charged),
+        margin_usd: formatUsd(comparison.charged - comparison.providerCost),
         difference_usd: formatUsd(worth),
         differences,
       };
@@ -126,27 +131,27 @@ async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Re
 }
 
 function differenceView(
-  { day: onDay, model, differences }: ComparedModel,
+  { day: onDay, model, differences, isAtCost }: ComparedModel,
   explanation: Awaited<ReturnType<typeof explainDifference>>,
 ) {
   return {
     day: onDay,
     model,
     difference_usd: formatUsd(sumOf(differences.map(({ worth }) => worth))),
-    items: differences.map(itemView),
+    items: differences.map((item) => itemView(item, isAtCost)),
     ...explanation,
   };
 }
 
-function itemView(compared: ComparedItem) {
+function itemView(compared: ComparedItem, isAtCost: boolean) {
   const { item, worth } = compared;
   const isTokens = (TOKEN_CLASSES as readonly string[]).includes(item);
   return {
     item,
     provider_tokens: isTokens ? Number(compared.providerTokens) : null,
     ledger_tokens: isTokens ? Number(compared.ledgerTokens) : null,
-    provider_usd: formatUsd(compared.providerCost),
-    ledger_usd: formatUsd(compared.ledgerCost),
+    provider_usd: isTokens && isAtCost ? null : formatUsd(compared.providerCost),
+    ledger_usd: isTokens && isAtCost ? null : formatUsd(compared.ledgerCost),
     difference_usd: worth === undefined ? null : formatUsd(worth),
   };
 }

@@ -3,6 +3,14 @@
 import { z } from 'zod';
 import { REQUEST_DIMENSIONS } from '@gateway/balance-store';
 import { MUST_BE_AFTER_FROM, help, isInOrder, ofAccount, ofKey } from '../../endpoints/fields.js';
+import {
+  BreakdownError,
+  OPERATOR_GROUPS,
+  breakdownFields,
+  breakdownView,
+  costedFiguresView,
+  readBreakdown,
+} from '../../endpoints/breakdown.js';
 import { OperationError } from '../../endpoints/operation-error.js';
 import {
   TOO_MANY_REQUEST_SUMS,
@@ -73,6 +81,31 @@ export const requestOperations = {
         throw error;
       });
       return requestSumsView(sums, asked);
+    },
+  }),
+
+  breakDown: operation({
+    method: 'get',
+    path: '/admin/breakdown',
+    summary: 'Spend, cost, tokens, requests, errors and latency, by one dimension and by time',
+    right: 'read',
+    input: z
+      .strictObject({
+        ...breakdownFields(OPERATOR_GROUPS),
+        account_id: ofAccount,
+        key_id: ofKey,
+      })
+      .refine(isInOrder, MUST_BE_AFTER_FROM),
+    output: schema.costedBreakdown,
+    async run(input, { store, now }) {
+      const scope = { accountId: input.account_id, keyId: input.key_id };
+      try {
+        const found = await readBreakdown(input, scope, { store, now: now() });
+        return breakdownView(found, costedFiguresView);
+      } catch (error) {
+        if (error instanceof BreakdownError) refuse(`${error.member}: ${error.message}`);
+        throw error;
+      }
     },
   }),
 };

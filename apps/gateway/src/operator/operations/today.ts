@@ -5,6 +5,7 @@ import type { LedgerSummary, UsageSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS } from '../../base/times.js';
 import * as schema from '../../endpoints/schemas.js';
+import { costFigures } from '../../endpoints/views.js';
 import type { TrafficToday } from '../../observe/traffic-today.js';
 import type { LiveGateway } from './live.js';
 import { operation } from './operation.js';
@@ -64,11 +65,19 @@ function spendView(sums: readonly UsageSum[]) {
 
 function totalsOf(sums: readonly UsageSum[]) {
   const total = (amountOf: (sum: UsageSum) => bigint) =>
-    formatUsd(sums.reduce((amount, sum) => amount + amountOf(sum), 0n));
+    sums.reduce((amount, sum) => amount + amountOf(sum), 0n);
+  const requests = sums.reduce((count, sum) => count + sum.requests, 0);
+  const charged = total(({ listPrice, writtenOff }) => listPrice - writtenOff);
   return {
-    requests: sums.reduce((requests, sum) => requests + sum.requests, 0),
-    charged_usd: total(({ listPrice, writtenOff }) => listPrice - writtenOff),
-    written_off_usd: total(({ writtenOff }) => writtenOff),
+    requests,
+    charged_usd: formatUsd(charged),
+    written_off_usd: formatUsd(total(({ writtenOff }) => writtenOff)),
+    ...costFigures({
+      charged,
+      requests,
+      cost: total(({ cost }) => cost),
+      costed: sums.reduce((count, sum) => count + sum.costed, 0),
+    }),
   };
 }
 

@@ -6,15 +6,17 @@ import type { ReportedCost, ReportedUsage, TokenClass } from '../provider-report
 
 /** The figures of both sides for one item. Amounts are in units of 10^-14 USD. */
 export interface ComparedItem {
-  /** A {@link TokenClass}, {@link WRITTEN_OFF}, or the provider's word for another cost. */
+  /** A {@link TokenClass}, {@link WRITTEN_OFF}, {@link COST}, or the provider's word for a cost. */
   readonly item: string;
   readonly providerTokens: bigint;
   readonly ledgerTokens: bigint;
+  /** Nothing for tokens of a day that has the item {@link COST}. */
   readonly providerCost: bigint;
   readonly ledgerCost: bigint;
   /**
    * The worth of the difference: the difference of the costs or that of the tokens at their price,
-   * whichever is larger. `undefined` if only the tokens differ, and their model has no price.
+   * whichever is larger. `undefined` if only the tokens differ, and their model has no price. For
+   * {@link COST}, what the worths of the day's tokens leave unexplained.
    */
   readonly worth: bigint | undefined;
 }
@@ -25,14 +27,20 @@ export interface ComparedModel {
   readonly model: string | null;
   /** The items that differ. */
   readonly differences: readonly ComparedItem[];
+  /** Whether the costs of this day are compared in one figure, {@link COST}. */
+  readonly isAtCost: boolean;
 }
 
 export interface UsageComparison {
   /** How many combinations of day, model and item were compared. */
   readonly compared: number;
   readonly providerCost: bigint;
-  /** The charged amounts, without the amounts that were written off. */
+  /** The recorded costs of the days that have them, and what was charged on the others. */
   readonly ledgerCost: bigint;
+  /** What customers paid: the charges without the amounts that were written off. */
+  readonly charged: bigint;
+  /** How many days have charges without a recorded cost. */
+  readonly daysWithoutCosts: number;
   /** By day and model. */
   readonly models: readonly ComparedModel[];
 }
@@ -46,10 +54,11 @@ export const WRITTEN_OFF = 'written_off';
 const SEARCHES = 'web_search';
 
 /**
- * If all charges have a cost, the bill is compared with the costs, day by day: what customers pay
- * is another matter. Costs of tokens and of searches are one figure then.
+ * If all charges of a day have a cost, the bill is compared with these costs: what customers pay is
+ * another matter. The cost of a charge has no parts, so those of tokens and of searches are one
+ * figure then, of the whole day.
  */
-const COST = 'cost';
+export const COST = 'cost';
 
 export interface ComparedSources {
   readonly usage: readonly ReportedUsage[];
@@ -58,8 +67,11 @@ export interface ComparedSources {
   readonly ledger: readonly UsageSum[];
   /** The name that the ledger has for a model, given that name or an alias. */
   readonly nameOf: (model: string) => string;
-  /** The rates at the end of a day, at which a difference in tokens is valued. */
-  readonly ratesOf: (model: string, day: string) => SettledRates | undefined;
+  /**
+   * The rates at the end of a day, at which a difference in tokens is valued: those of costs if
+   * these are compared.
+   */
+  readonly ratesOf: (model: string, day: string, isAtCost: boolean) => SettledRates | undefined;
 }
 
 type Figure = 'providerTokens' | 'ledgerTokens' | 'providerCost' | 'ledgerCost';
@@ -86,21 +98,33 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
   for (const { day, model, tokens } of usage) {
     for (const item of TOKEN_CLASSES) add(day, model, item, { providerTokens: tokens[item] });
   }
-  const hasCosts = ledger.length > 0 && ledger.every((sum) => sum.costed === sum.requests);
+  const dayOf = ({ start }: UsageSum): string => start?.toISOString().slice(0, 10) ?? '';
+  const days = new Set(ledger.map(dayOf));
+  const daysWithoutCosts = new Set(
+    ledger.filter(({ costed, requests }) => costed < requests).map(dayOf),
+  );
+  const isAtCost = (day: string): boolean => days.has(day) && !daysWithoutCosts.has(day);
   for (const { day, model, item, amount } of costs) {
-    const place = hasCosts ? ([day, null, COST] as const) : ([day, model, item] as const);
+    const place = isAtCost(day) ? ([day, null, COST] as const) : ([day, model, item] as const);
     add(...place, { providerCost: amount });
   }
-  for (const { start, model = '', rates, usage: sums, cost, fees, writtenOff } of ledger) {
-    const day = start?.toISOString().slice(0, 10) ?? '';
+  let charged = 0n;
+  for (const sum of ledger) {
+    const { model = '', rates, usage: sums, listPrice, cost, fees, writtenOff } = sum;
+    const day = dayOf(sum);
+    charged += listPrice - writtenOff;
     const isUnbilled = rates !== undefined && Object.values(rates).every((rate) => rate === 0n);
     for (const [item, tokens] of Object.entries(classesOf(sums))) {
       const price = rates === undefined ? 0n : RATE_OF[item as TokenClass](rates);
-      if (isUnbilled) add(day, model, item, { unbilledTokens: tokens });
-      else
-        add(day, model, item, { ledgerTokens: tokens, ledgerCost: hasCosts ? 0n : tokens * price });
+      const ledgerCost = isAtCost(day) ? 0n : tokens * price;
+      add(
+        day,
+        model,
+        item,
+        isUnbilled ? { unbilledTokens: tokens } : { ledgerTokens: tokens, ledgerCost },
+      );
     }
-    if (hasCosts) {
+    if (isAtCost(day)) {
       add(day, null, COST, { ledgerCost: cost });
       continue;
     }
@@ -122,12 +146,41 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
       const isSame =
         tokens.includes(shown.providerTokens) && shown.providerCost === shown.ledgerCost;
       if (isSame) continue;
-      const rates = model === null ? undefined : ratesOf(model, day);
+      const rates = model === null ? undefined : ratesOf(model, day, isAtCost(day));
       differences.push({ item, ...shown, worth: worthOf(item, shown, rates) });
     }
-    if (differences.length > 0) result.push({ day, model, differences });
+    if (differences.length > 0) {
+      result.push({ day, model, differences, isAtCost: isAtCost(day) });
+    }
   }
-  return { compared, providerCost, ledgerCost, models: result.sort(byDayAndModel) };
+  return {
+    compared,
+    providerCost,
+    ledgerCost,
+    charged,
+    daysWithoutCosts: daysWithoutCosts.size,
+    models: withUnexplainedCosts(result).sort(byDayAndModel),
+  };
+}
+
+/** So that the worths of a day add up to that of its tokens or its costs, whichever is larger. */
+function withUnexplainedCosts(models: readonly ComparedModel[]): ComparedModel[] {
+  const explained = new Map<string, bigint>();
+  for (const { day, model, differences } of models) {
+    if (model === null) continue;
+    const worth = differences.reduce((sum, item) => sum + (item.worth ?? 0n), 0n);
+    explained.set(day, (explained.get(day) ?? 0n) + worth);
+  }
+  const unexplained = (day: string, worth = 0n): bigint => {
+    const rest = worth - (explained.get(day) ?? 0n);
+    return rest > 0n ? rest : 0n;
+  };
+  return models.map((model) => ({
+    ...model,
+    differences: model.differences.map((of) =>
+      of.item === COST ? { ...of, worth: unexplained(model.day, of.worth) } : of,
+    ),
+  }));
 }
 
 function nothing(): Sums {

@@ -1,6 +1,6 @@
 /** Reads accounts: their rows, their lots, and their balances at a given time. */
 
-import type { AccountFilter, AccountRecord, CreditSource } from '../../account.js';
+import type { AccountFilter, AccountRecord, CreatedAccount, CreditSource } from '../../account.js';
 import type { AccountState, Lot } from '../../ledger/books/transaction.js';
 import { ACCOUNT_MEMBERS, accountRecordOf } from '../../ledger/stored-account.js';
 import { membersWithout } from '../../ledger/tables.js';
@@ -16,22 +16,44 @@ import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 import { sumUsage } from './usage.js';
 
-type AccountRow = Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
+type CreatedRow = Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
+type AccountRow = CreatedRow & UsableKeys;
+
+interface UsableKeys {
   readonly usableKeys: number;
-};
+}
 
 const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
 
-/** Its first parameter is the current time, so that expired keys are not counted as usable. */
-const SELECT_ACCOUNT =
-  `SELECT ${select('Account', ACCOUNT_MEMBERS)}, ` +
+const MEMBERS = select('Account', ACCOUNT_MEMBERS);
+/** Its parameter is the current time, so that expired keys are not counted as usable. */
+const USABLE_KEYS =
   '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
   `AND ${NOT_REVOKED} AND state = 'active' AND account.state = 'active' ` +
   'AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account';
+const SELECT_ACCOUNT = `SELECT ${MEMBERS}, ${USABLE_KEYS}`;
 
 export function getAccount(connection: Connection, accountId: string): AccountRecord | undefined {
   const row = connection.get<AccountRow>(`${SELECT_ACCOUNT} WHERE id = ?`, Date.now(), accountId);
   return row === undefined ? undefined : recordOf(row);
+}
+
+/** Does not count the account's keys. */
+export function getCreatedAccount(
+  connection: Connection,
+  accountId: string,
+): CreatedAccount | undefined {
+  const row = connection.get<CreatedRow>(`SELECT ${MEMBERS} FROM account WHERE id = ?`, accountId);
+  return row === undefined ? undefined : accountRecordOf(readAccount(row));
+}
+
+export function countUsableKeys(connection: Connection, accountId: string): number {
+  const row = connection.get<UsableKeys>(
+    `SELECT ${USABLE_KEYS} WHERE id = ?`,
+    Date.now(),
+    accountId,
+  );
+  return row?.usableKeys ?? 0;
 }
 
 const ACCOUNTS: ListSource = {

@@ -2,6 +2,7 @@
 
 import type { LedgerArchive } from '../../archive.js';
 import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';
+import type { AuditSource } from '../../ledger/audit-source.js';
 import type { SeqRange } from '../../ledger/ledger-database.js';
 import {
   archiveColumnsOf,
@@ -27,30 +28,34 @@ export function listArchives(connection: Connection): readonly LedgerArchive[] {
 }
 
 const CARRY_MEMBERS = membersWithout('LedgerCarry', []);
-const SELECT_CARRIES = `SELECT ${select('LedgerCarry', CARRY_MEMBERS)} FROM ledger_carry`;
+/** Only those that count: see `recordArchive`. */
+const SELECT_CARRIES =
+  `SELECT ${select('LedgerCarry', CARRY_MEMBERS)} FROM ledger_carry ` +
+  'WHERE archive_id <= (SELECT max(id) FROM ledger_archive)';
 const readCarry = readerOf('LedgerCarry', CARRY_MEMBERS);
 
 /** Carried sums ordered by account, entry number and key, beginning after the given position. */
 export function listCarries(
   connection: Connection,
   { accountId, from, keyId }: CarryPosition,
-  lastAccountId: string | undefined,
+  { lastAccountId, keys }: Parameters<AuditSource['carriesAfter']>[1],
   limit: number,
 ): readonly CarryRow[] {
-  const values = [accountId, from, keyId];
-  const after = `${SELECT_CARRIES} WHERE (account_id, from_seq, key_id) > (?, ?, ?)`;
-  const order = 'ORDER BY account_id, from_seq, key_id LIMIT ?';
-  const rows =
-    lastAccountId === undefined
-      ? connection.all<SqliteRow<'LedgerCarry'>>(`${after} ${order}`, ...values, limit)
-      : connection.all<SqliteRow<'LedgerCarry'>>(
-          `${after} AND account_id <= ? ${order}`,
-          ...values,
-          lastAccountId,
-          limit,
-        );
+  const rows = connection.all<SqliteRow<'LedgerCarry'>>(
+    `${SELECT_CARRIES} AND (account_id, from_seq, key_id) > (?, ?, ?)` +
+      (lastAccountId === undefined ? '' : ' AND account_id <= ?') +
+      (keys === undefined ? '' : ` AND ${IN_KEYS}`) +
+      ' ORDER BY account_id, from_seq, key_id LIMIT ?',
+    ...[accountId, from, keyId],
+    ...(lastAccountId === undefined ? [] : [lastAccountId]),
+    ...(keys === undefined ? [] : [keys.from, keys.before]),
+    limit,
+  );
   return rows.map((row) => carryOf(readCarry(row)));
 }
+
+/** Its parameters are the members of a `KeyRange`. */
+export const IN_KEYS = '(key_id >= ? AND key_id < ?)';
 
 export function insertArchive(connection: Connection, archive: LedgerArchive): void {
   insertRow(connection, 'LedgerArchive', archiveColumnsOf(archive));

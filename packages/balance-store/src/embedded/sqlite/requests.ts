@@ -10,13 +10,18 @@ import type { StoredBatch, StoredBlock } from '../../ledger/requests/batch.js';
 import { factsOf, listRequests as listFrom } from '../../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../../ledger/requests/list.js';
 import { COARSE_MINUTES } from '../../ledger/requests/pending-sums.js';
-import { blockWithout, endOfBlocks, oldSums, tagsOf } from '../../ledger/requests/prune.js';
+import {
+  blockWithout,
+  endOfBlocks,
+  firstLabelledDay,
+  oldSums,
+  tagsOf,
+} from '../../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../../ledger/requests/prune.js';
-import { seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
+import { figuresOf, seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
 import type { SumRow } from '../../ledger/requests/sums.js';
 import { matching } from '../../ledger/search.js';
 import { membersWithout } from '../../ledger/tables.js';
-import type { Row } from '../../ledger/tables.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
 import { insertRow, select } from './tables.js';
@@ -33,7 +38,7 @@ export interface SentBatch extends Omit<StoredBatch, 'block'> {
 export function recordRequests(
   connection: Connection,
   requests: string | undefined,
-  { series, sums, block }: SentBatch,
+  { series, sums, labels, block }: SentBatch,
 ): void {
   connection.write(() => {
     for (const row of series) {
@@ -44,25 +49,22 @@ export function recordRequests(
         'ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)',
       );
     }
-    for (const row of sums) addToSum(connection, row);
+    for (const row of sums) insertRow(connection, 'RequestSum', row, ADD_TO_SUM);
+    for (const row of labels) insertRow(connection, 'RequestLabel', row, ADD_TO_LABEL);
     if (block !== undefined && requests !== undefined) {
       insertBlock(connection, { ...block, requests });
     }
   });
 }
 
-const COUNTS = membersWithout('RequestSum', ['minutes', 'period', 'series', 'charge']);
-const ADD_COUNTS = COUNTS.map((member) => select('RequestSum', [member]).replace(/ AS .*/, ''))
-  .map((name) => `${name} = ${name} + excluded.${name}`)
-  .join(', ');
+const ADD_TO_SUM = adding('RequestSum');
+const ADD_TO_LABEL = adding('RequestLabel');
 
-function addToSum(connection: Connection, row: Row<'RequestSum'>): void {
-  insertRow(
-    connection,
-    'RequestSum',
-    row,
-    `ON CONFLICT DO UPDATE SET ${ADD_COUNTS}, charge = add_usd(charge, excluded.charge)`,
-  );
+/** Adds the figures of a row to those that are stored. */
+function adding(model: 'RequestSum' | 'RequestLabel'): string {
+  const counts = figuresOf(model).filter((name) => name !== 'charge');
+  const added = counts.map((name) => `${name} = ${name} + excluded.${name}`);
+  return `ON CONFLICT DO UPDATE SET ${added.join(', ')}, charge = add_usd(charge, excluded.charge)`;
 }
 
 function insertBlock(connection: Connection, { tags, ...block }: StoredBlock): void {
@@ -117,6 +119,7 @@ export function pruneRequests(
     for (const { minutes, period } of oldSums(pruning)) {
       connection.run('DELETE FROM request_sum WHERE minutes = ? AND period < ?', minutes, period);
     }
+    connection.run('DELETE FROM request_label WHERE day < ?', firstLabelledDay(new Date(end)));
     connection.run('DELETE FROM request_series WHERE last_at < ?', before);
     return { isDone: blocks.length < BLOCKS_PER_PRUNING };
   });
@@ -159,10 +162,12 @@ export function eraseRequests(connection: Connection, accountId: string): void {
       );
       tagBlock(connection, BigInt(seq), rest.tags);
     }
-    connection.run(
-      'DELETE FROM request_sum WHERE series IN (SELECT value FROM json_each(?))',
-      series,
-    );
+    for (const table of ['request_sum', 'request_label']) {
+      connection.run(
+        `DELETE FROM ${table} WHERE series IN (SELECT value FROM json_each(?))`,
+        series,
+      );
+    }
     connection.run('DELETE FROM request_series WHERE account_id = ?', accountId);
   });
 }

@@ -4,7 +4,7 @@
  */
 
 import type { SQLInputValue } from 'node:sqlite';
-import type { AccountRecord } from '../../account.js';
+import type { CreatedAccount } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
@@ -30,7 +30,7 @@ import type {
 } from '../../ledger/books/transaction.js';
 import type { AllowanceMonth } from '../../ledger/allowance.js';
 import type { HashRenewal } from '../../ledger/pepper.js';
-import { getAccount, lotsOf } from './accounts.js';
+import { countUsableKeys, getCreatedAccount, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
@@ -77,15 +77,16 @@ export class SqliteTransaction implements LedgerTransaction {
   }
 
   countUsableKeys(accountId: string): Promise<number> {
-    return Promise.resolve(getAccount(this.#connection, accountId)?.usableKeys ?? 0);
+    return Promise.resolve(countUsableKeys(this.#connection, accountId));
   }
 
-  countKeys(accountId: string): Promise<number> {
-    const row = this.#connection.get<{ readonly count: number }>(
-      "SELECT count(*) AS count FROM api_key WHERE account_id = ? AND state <> 'revoked'",
+  hasKeys(accountId: string, count: number): Promise<boolean> {
+    const rows = this.#connection.all<object>(
+      `SELECT 1 FROM api_key WHERE account_id = ? AND ${NOT_REVOKED} LIMIT ?`,
       accountId,
+      count,
     );
-    return Promise.resolve(row?.count ?? 0);
+    return Promise.resolve(rows.length >= count);
   }
 
   findEntry(id: string): Promise<KnownEntry | undefined> {
@@ -183,8 +184,8 @@ export class SqliteTransaction implements LedgerTransaction {
     return DONE;
   }
 
-  accountRecord(accountId: string): Promise<AccountRecord | undefined> {
-    return Promise.resolve(getAccount(this.#connection, accountId));
+  accountRecord(accountId: string): Promise<CreatedAccount | undefined> {
+    return Promise.resolve(getCreatedAccount(this.#connection, accountId));
   }
 
   insertKey(key: NewKeyRow): Promise<void> {
@@ -286,6 +287,25 @@ export class SqliteTransaction implements LedgerTransaction {
   insertCarries(carries: readonly CarryRow[]): Promise<void> {
     insertCarries(this.#connection, carries);
     return DONE;
+  }
+
+  chargesCarriedFor(archive: number): Promise<number> {
+    const row = this.#connection.get<{ readonly charges: number | null }>(
+      'SELECT sum(charges) AS charges FROM ledger_carry WHERE archive_id = ?',
+      archive,
+    );
+    return Promise.resolve(row?.charges ?? 0);
+  }
+
+  deleteUnrecordedCarries(limit: number): Promise<number> {
+    return Promise.resolve(
+      this.#connection.run(
+        'DELETE FROM ledger_carry WHERE (account_id, from_seq, key_id) IN ' +
+          '(SELECT account_id, from_seq, key_id FROM ledger_carry WHERE archive_id > ' +
+          '(SELECT coalesce(max(id), 0) FROM ledger_archive) LIMIT ?)',
+        limit,
+      ),
+    );
   }
 
   appendTrail(entry: TrailRow): Promise<void> {

@@ -56,6 +56,9 @@ if (role === 'write' && checkpoints) {
 const commits = createCommitReports(
   indexDescriptor === undefined ? undefined : markReader(indexDescriptor),
 );
+function beforeErasure(): void {
+  markErasure(file);
+}
 function afterErasure(): void {
   if (checkpoints) emptyLog(connection);
 }
@@ -63,7 +66,7 @@ function afterErasure(): void {
 function createOperations() {
   if (role === 'read' || role === 'background') return createReadOperations(connection);
   if (role === 'requests') {
-    return createRequestOperations(connection, { assertInPlace, afterErasure });
+    return createRequestOperations(connection, { assertInPlace, beforeErasure, afterErasure });
   }
   return createWriteOperations(connection, {
     commits,
@@ -71,9 +74,7 @@ function createOperations() {
     assertNotMoved() {
       assertNotMoved(dirname(file));
     },
-    beforeErasure() {
-      markErasure(file);
-    },
+    beforeErasure,
     afterErasure,
   });
 }
@@ -101,7 +102,7 @@ async function answer({ id, operation, args, reportsProgress }: Request): Promis
 
 port.on('message', (message: Request | typeof STOP) => {
   if (message === STOP) {
-    if (role === 'write' && checkpoints) rewriteErased(connection, file);
+    if ((role === 'write' || role === 'requests') && checkpoints) rewriteErased(connection, file);
     connection.close();
     port.close();
     return;

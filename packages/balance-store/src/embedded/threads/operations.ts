@@ -150,7 +150,11 @@ export function createWriteOperations(
 /** The record of requests, on a connection to its own file. */
 export function createRequestOperations(
   connection: Connection,
-  { assertInPlace, afterErasure }: Pick<WriteParts, 'assertInPlace' | 'afterErasure'>,
+  {
+    assertInPlace,
+    beforeErasure,
+    afterErasure,
+  }: Pick<WriteParts, 'assertInPlace' | 'beforeErasure' | 'afterErasure'>,
 ) {
   const guarded: Connection = {
     ...connection,
@@ -165,6 +169,7 @@ export function createRequestOperations(
     sumRequests: on(connection, sumRequests),
     pruneRequests: on(guarded, pruneRequests),
     eraseRequests(accountId: string): void {
+      beforeErasure();
       eraseRequests(guarded, accountId);
       afterErasure();
     },

@@ -1,13 +1,14 @@
 /**
  * Makes an archive. Charges are deleted only after the file was read again and the sums and the
- * mark are in the ledger. So a crash can leave a file without a mark: the same command then checks
- * the file and uses it. Or it can leave a mark and charges that are not deleted yet: the same
- * command then deletes them.
+ * mark are in the ledger. So a crash can leave a file, and sums, without a mark: the same command
+ * then checks the file and uses it, and writes the sums again. Or it can leave a mark and charges
+ * that are not deleted yet: the same command then deletes them.
  */
 
 import { DAY_MS } from '../hours.js';
 import { existsSync } from 'node:fs';
 import type {
+  ArchiveFileSummary,
   ArchiveOptions,
   ArchiveProgress,
   ArchiveReport,
@@ -17,12 +18,15 @@ import { LedgerArchiveError } from '../../errors.js';
 import type { LedgerDatabase } from '../ledger-database.js';
 import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
 import { deleteCarriedCharges } from './delete-charges.js';
-import { planArchive, usageDigestOf } from './plan.js';
+import { createCarryDigest } from './carry.js';
+import type { CarryRow } from './carry-row.js';
+import { planArchive, readCarries, usageDigestOf } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
-import type { VerifiedFile } from './verify-file.js';
 import { writeArchiveFile } from './write-file.js';
 
 const MIN_AGE_DAYS = 3;
+/** A small number, because charges of the embedded ledger wait during each step. */
+const CARRIES_PER_STEP = 1_000;
 
 export async function archiveLedger(
   database: Pick<LedgerDatabase, 'archives' | 'audit' | 'book'>,
@@ -120,6 +124,7 @@ async function makeArchive(
     );
   }
   const usageDigest = await usageDigestOf(source, { after: last?.until, until });
+  await writeCarries(database, { number, until }, plan.carryDigest);
   progress('mark', 0);
   const { charges, charged, writtenOff, lastBlock } = plan;
   const archive = await database.book(
@@ -136,7 +141,6 @@ async function makeArchive(
       usageDigest,
       fileDigest: written.digest,
     },
-    plan.carries,
     by,
   );
   if (archive === undefined) {
@@ -146,14 +150,45 @@ async function makeArchive(
   return archive;
 }
 
+/**
+ * Writes the sums, in many small transactions. They count only once the archive is recorded. Those
+ * that an interrupted call has left are deleted first.
+ */
+async function writeCarries(
+  { archives: { source }, book }: Pick<LedgerDatabase, 'archives' | 'book'>,
+  range: { readonly number: number; readonly until: Date },
+  expected: string,
+): Promise<void> {
+  while ((await book('deleteUnrecordedCarries', CARRIES_PER_STEP)) === CARRIES_PER_STEP);
+  const digest = createCarryDigest();
+  const write = async (rows: readonly CarryRow[]) => {
+    if (await book('writeCarries', range.number, rows)) return;
+    throw new LedgerArchiveError('another archive was made meanwhile: nothing was deleted');
+  };
+  let step: CarryRow[] = [];
+  for await (const row of readCarries(source, range)) {
+    digest.add(row);
+    step.push(row);
+    if (step.length < CARRIES_PER_STEP) continue;
+    await write(step);
+    step = [];
+  }
+  await write(step);
+  if (digest.hex() !== expected) {
+    throw new LedgerArchiveError('the ledger changed meanwhile: nothing was deleted');
+  }
+}
+
 async function verified(
   file: string,
   charges: number,
   onProgress: ArchiveOptions['onProgress'],
-): Promise<VerifiedFile> {
+): Promise<ArchiveFileSummary> {
   onProgress?.({ stage: 'verify', done: 0, total: charges });
-  return verifyArchiveFile(file, (done) => {
-    onProgress?.({ stage: 'verify', done, total: charges });
+  return verifyArchiveFile(file, {
+    onProgress(done) {
+      onProgress?.({ stage: 'verify', done, total: charges });
+    },
   });
 }
 

@@ -8,7 +8,7 @@ import { numericFromUnits } from '../../numeric.js';
 import type { UsageFields } from '../audit-source.js';
 import { sealedField } from '../sealed-field.js';
 import { compareBytes } from '../text-order.js';
-import type { CarryRow } from './carry-row.js';
+import type { CarryPosition, CarryRow } from './carry-row.js';
 
 /** The fields of a charge that the sums need. */
 export interface CarriedCharge {
@@ -39,14 +39,84 @@ interface Run {
   readonly keys: Map<string, KeySum>;
 }
 
-/** Sums charges. Those of one account must come in the order of their numbers. */
-export function createCarrySums(archive: number) {
+/** So many rows are kept, and at most twice as many are held. 50,000 take about 20 MB. */
+const ROWS_KEPT = 50_000;
+
+/**
+ * The sums of charges, in the order of account, number and key. There may be millions of keys, so
+ * only the first rows are kept: the charges must then be read again for the {@link CarrySums.rest}.
+ */
+export interface CarrySums {
+  /** Charges of one account must come in the order of their numbers. */
+  add(charge: CarriedCharge): void;
+  /** The number of rows that are held. */
+  size(): number;
+  rows(): Generator<CarryRow>;
+  /** Sums for the rows after the kept ones, still without charges; `undefined` if all are kept. */
+  rest(): CarrySums | undefined;
+}
+
+interface CarryLimits {
+  /** Only rows after this position. */
+  readonly after?: CarryPosition | undefined;
+  /** {@link ROWS_KEPT} when absent. */
+  readonly rowsKept?: number | undefined;
+}
+
+export function createCarrySums(
+  archive: number,
+  { after, rowsKept = ROWS_KEPT }: CarryLimits = {},
+): CarrySums {
   const runs = new Map<string, Run[]>();
+  let size = 0;
+  /** The first row that was left out. */
+  let end: CarryPosition | undefined;
+
+  function runsOf(accountId: string): Run[] | undefined {
+    const known = runs.get(accountId);
+    if (known !== undefined) return known;
+    if (after !== undefined && compareBytes(accountId, after.accountId) < 0) return undefined;
+    if (end !== undefined && compareBytes(accountId, end.accountId) > 0) return undefined;
+    const ofAccount: Run[] = [];
+    runs.set(accountId, ofAccount);
+    return ofAccount;
+  }
+
+  function isKept(position: CarryPosition): boolean {
+    if (after !== undefined && comparePositions(position, after) <= 0) return false;
+    return end === undefined || comparePositions(position, end) < 0;
+  }
+
+  function* inOrder(): Generator<readonly [Run, string, KeySum]> {
+    for (const accountId of [...runs.keys()].sort(compareBytes)) {
+      for (const run of runs.get(accountId) ?? []) {
+        for (const keyId of [...run.keys.keys()].sort(compareBytes)) {
+          const sum = run.keys.get(keyId);
+          if (sum !== undefined) yield [run, keyId, sum];
+        }
+      }
+    }
+  }
+
+  function leaveOutLast(): void {
+    let count = 0;
+    for (const [run, keyId] of inOrder()) {
+      count += 1;
+      if (count <= rowsKept) continue;
+      const { accountId, from } = run;
+      end ??= { accountId, from, keyId };
+      run.keys.delete(keyId);
+      // The runs of the last account stay, because its next charges continue them.
+      if (accountId !== end.accountId) runs.delete(accountId);
+    }
+    size = rowsKept;
+  }
+
   return {
-    add(charge: CarriedCharge): void {
+    add(charge) {
       const { accountId, seq, keyId, delta, writtenOff, overCap, createdAtMs } = charge;
-      const ofAccount = runs.get(accountId) ?? [];
-      if (ofAccount.length === 0) runs.set(accountId, ofAccount);
+      const ofAccount = runsOf(accountId);
+      if (ofAccount === undefined) return;
       let run = ofAccount.at(-1);
       if (run?.to !== seq - 1n) {
         run = { accountId, from: seq, to: seq, balanceAfter: 0n, keys: new Map() };
@@ -55,48 +125,67 @@ export function createCarrySums(archive: number) {
       run.to = seq;
       run.balanceAfter = charge.balanceAfter;
       const sum = run.keys.get(keyId);
-      if (sum === undefined) {
-        run.keys.set(keyId, {
-          charges: 1,
-          charged: -delta,
-          writtenOff,
-          overCap,
-          firstAtMs: createdAtMs,
-          lastAtMs: createdAtMs,
-        });
+      if (sum !== undefined) {
+        sum.charges += 1;
+        sum.charged -= delta;
+        sum.writtenOff += writtenOff;
+        sum.overCap += overCap;
+        sum.firstAtMs = Math.min(sum.firstAtMs, createdAtMs);
+        sum.lastAtMs = Math.max(sum.lastAtMs, createdAtMs);
         return;
       }
-      sum.charges += 1;
-      sum.charged -= delta;
-      sum.writtenOff += writtenOff;
-      sum.overCap += overCap;
-      sum.firstAtMs = Math.min(sum.firstAtMs, createdAtMs);
-      sum.lastAtMs = Math.max(sum.lastAtMs, createdAtMs);
+      if (!isKept({ accountId, from: run.from, keyId })) return;
+      run.keys.set(keyId, {
+        charges: 1,
+        charged: -delta,
+        writtenOff,
+        overCap,
+        firstAtMs: createdAtMs,
+        lastAtMs: createdAtMs,
+      });
+      size += 1;
+      if (size > 2 * rowsKept) {
+        end = undefined;
+        leaveOutLast();
+      }
     },
-    accounts: () => runs.size,
-    /** In the order of account, number and key. */
-    rows(): readonly CarryRow[] {
-      return [...runs.values()]
-        .sort(([a], [b]) => compareBytes(a?.accountId ?? '', b?.accountId ?? ''))
-        .flatMap((ofAccount) => ofAccount.flatMap((run) => rowsOf(run, archive)));
+    size: () => size,
+    *rows() {
+      for (const [run, keyId, { firstAtMs, lastAtMs, ...sums }] of inOrder()) {
+        const { accountId, from, to, balanceAfter } = run;
+        const times = { firstAt: new Date(firstAtMs), lastAt: new Date(lastAtMs) };
+        yield { accountId, from, to, keyId, archive, ...sums, ...times, balanceAfter };
+      }
+    },
+    rest() {
+      if (end === undefined) return undefined;
+      let last: CarryPosition | undefined;
+      for (const [{ accountId, from }, keyId] of inOrder()) last = { accountId, from, keyId };
+      return createCarrySums(archive, { after: last, rowsKept });
     },
   };
 }
 
-function rowsOf({ accountId, from, to, balanceAfter, keys }: Run, archive: number): CarryRow[] {
-  return [...keys]
-    .sort(([a], [b]) => compareBytes(a, b))
-    .map(([keyId, { firstAtMs, lastAtMs, ...sums }]) => ({
-      accountId,
-      from,
-      to,
-      keyId,
-      archive,
-      ...sums,
-      firstAt: new Date(firstAtMs),
-      lastAt: new Date(lastAtMs),
-      balanceAfter,
-    }));
+/**
+ * All rows of sums, in order.
+ *
+ * @param readAgain - Adds the charges again, at least those of the accounts from the last row on.
+ */
+export async function* allRowsOf(
+  sums: CarrySums,
+  readAgain: (rest: CarrySums) => Promise<void>,
+): AsyncGenerator<CarryRow> {
+  for (let next: CarrySums | undefined = sums; next !== undefined;) {
+    yield* next.rows();
+    next = next.rest();
+    if (next !== undefined) await readAgain(next);
+  }
+}
+
+export function comparePositions(a: CarryPosition, b: CarryPosition): number {
+  if (a.accountId !== b.accountId) return compareBytes(a.accountId, b.accountId);
+  if (a.from !== b.from) return a.from < b.from ? -1 : 1;
+  return a.keyId === b.keyId ? 0 : compareBytes(a.keyId, b.keyId);
 }
 
 /** Computes a SHA-256 digest of rows that are added one after the other. */
@@ -150,10 +239,4 @@ function digestOver<Row>(fieldsOf: (row: Row) => readonly string[]): RowsDigest<
     },
     hex: () => hash.digest('hex'),
   };
-}
-
-export function carryDigestOf(rows: readonly CarryRow[]): string {
-  const digest = createCarryDigest();
-  for (const row of rows) digest.add(row);
-  return digest.hex();
 }

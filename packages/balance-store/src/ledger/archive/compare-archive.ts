@@ -1,22 +1,29 @@
 /** Compares the file of an archive with the ledger. */
 
-import type { ArchiveComparison } from '../../archive.js';
+import type { ArchiveComparison, ArchiveFileSummary } from '../../archive.js';
 import { numericFromUnits } from '../../numeric.js';
+import { readCarried } from '../audit-archives.js';
 import type { AuditSource } from '../audit-source.js';
-import type { CarryRow } from './carry-row.js';
+import { MAX_DIFFERENCES } from '../audit-usage-days.js';
+import { comparePositions } from './carry.js';
+import type { CarryPosition, CarryRow } from './carry-row.js';
 import type { ArchivePlan } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
-import type { VerifiedFile } from './verify-file.js';
 
 type Difference = ArchiveComparison['differences'][number];
 
-export function differencesFromPlan(file: VerifiedFile, plan: ArchivePlan): readonly Difference[] {
-  const sums = ({ charges, charged, writtenOff }: VerifiedFile | ArchivePlan) =>
+export function differencesFromPlan(
+  file: ArchiveFileSummary,
+  plan: ArchivePlan,
+): readonly Difference[] {
+  const sums = ({ charges, charged, writtenOff }: ArchiveFileSummary | ArchivePlan) =>
     `${String(charges)} charges of ${numericFromUnits(charged)} USD, ` +
     `${numericFromUnits(writtenOff)} USD written off`;
+  const digest = ({ carryDigest }: ArchiveFileSummary | ArchivePlan) =>
+    `sums by key with the digest ${carryDigest}`;
   return [
     ...differing(sums(plan), sums(file)),
-    ...differencesOfCarries(plan.carries, file.carries),
+    ...differing(digest(plan), digest(file)),
     ...differing(`last block ${String(plan.lastBlock)}`, `last block ${String(file.lastBlock)}`),
   ];
 }
@@ -26,7 +33,7 @@ export function differencesFromPlan(file: VerifiedFile, plan: ArchivePlan): read
  * it.
  */
 export async function differencesFromChain(
-  { ledger, lastBlock, lastHash }: VerifiedFile,
+  { ledger, lastBlock, lastHash }: ArchiveFileSummary,
   source: AuditSource,
 ): Promise<readonly Difference[]> {
   return [
@@ -52,29 +59,57 @@ function differing(expected: string, found: string): readonly Difference[] {
   return expected === found ? [] : [{ expected, found }];
 }
 
-function differencesOfCarries(
-  ledger: readonly CarryRow[],
-  file: readonly CarryRow[],
-): readonly Difference[] {
-  const nameOf = (row: CarryRow) =>
-    `from entry ${String(row.from)} of ${row.accountId} on, of key ${row.keyId}`;
-  const textOf = (row: CarryRow) =>
+/**
+ * Compares sums that come one after the other with those that the ledger carries for an archive.
+ * Both are in the order of account, number and key.
+ */
+function createCarryComparison(source: AuditSource) {
+  const differences: Difference[] = [];
+  let carries: AsyncGenerator<CarryRow, undefined> | undefined;
+  let next: CarryRow | undefined;
+  const differ = (row: CarryRow, expected: string, found: string) => {
+    const name = `from entry ${String(row.from)} of ${row.accountId} on, of key ${row.keyId}`;
+    if (differences.length === MAX_DIFFERENCES) return;
+    differences.push(...differing(`${name}: ${expected}`, `${name}: ${found}`));
+  };
+  async function advance(): Promise<void> {
+    const step = await carries?.next();
+    next = step?.value;
+  }
+  async function carriedBefore(position: CarryPosition | undefined): Promise<void> {
+    while (next !== undefined) {
+      if (position !== undefined && comparePositions(next, position) >= 0) return;
+      differ(next, sumsText(next), NOTHING);
+      await advance();
+    }
+  }
+  return {
+    async add(row: CarryRow): Promise<void> {
+      if (carries === undefined) {
+        carries = carriesOf(source, row.archive);
+        await advance();
+      }
+      await carriedBefore(row);
+      const isSame = next !== undefined && comparePositions(next, row) === 0;
+      differ(row, next !== undefined && isSame ? sumsText(next) : NOTHING, sumsText(row));
+      if (isSame) await advance();
+    },
+    async finish(): Promise<readonly Difference[]> {
+      await carriedBefore(undefined);
+      return differences;
+    },
+  };
+}
+
+const NOTHING = 'nothing';
+
+function sumsText(row: CarryRow): string {
+  return (
     `${String(row.charges)} charges of ${numericFromUnits(row.charged)} USD, ` +
     `${numericFromUnits(row.writtenOff)} USD written off (${numericFromUnits(row.overCap)} USD over caps), ` +
     `up to entry ${String(row.to)}, from ${row.firstAt.toISOString()} until ` +
-    `${row.lastAt.toISOString()}, balance ${numericFromUnits(row.balanceAfter)} USD`;
-  const found = new Map(file.map((row) => [nameOf(row), textOf(row)]));
-  const differences: Difference[] = [];
-  for (const row of ledger) {
-    const name = nameOf(row);
-    const text = found.get(name) ?? 'nothing';
-    found.delete(name);
-    differences.push(...differing(`${name}: ${textOf(row)}`, `${name}: ${text}`));
-  }
-  for (const [name, text] of found) {
-    differences.push({ expected: `${name}: nothing`, found: `${name}: ${text}` });
-  }
-  return differences;
+    `${row.lastAt.toISOString()}, balance ${numericFromUnits(row.balanceAfter)} USD`
+  );
 }
 
 /** @throws {LedgerArchiveError} when the file is not sound by itself. */
@@ -83,30 +118,25 @@ export async function compareArchive(
   file: string,
   onProgress?: (charges: number) => void,
 ): Promise<ArchiveComparison> {
-  const { carries, ...summary } = await verifyArchiveFile(file, onProgress);
+  const carries = createCarryComparison(source);
+  const summary = await verifyArchiveFile(file, { onProgress, onCarry: carries.add });
   const archive = (await source.archives())[summary.number - 1];
-  const differences = [...(await differencesFromChain({ ...summary, carries }, source))];
+  const differences = [...(await differencesFromChain(summary, source))];
   if (archive === undefined) {
     differences.push({ expected: 'no such archive', found: `archive ${String(summary.number)}` });
   } else {
     differences.push(
       ...differing(`the digest ${archive.fileDigest}`, `the digest ${summary.digest}`),
-      ...differencesOfCarries(await carriesOf(source, archive.number), carries),
+      ...(await carries.finish()),
     );
   }
   return { file: summary, differences };
 }
 
-const CARRIES_PER_PAGE = 1_000;
-
-async function carriesOf(source: AuditSource, number: number): Promise<readonly CarryRow[]> {
-  const carries: CarryRow[] = [];
-  let position = { accountId: '', from: 0n, keyId: '' };
-  for (;;) {
-    const page = await source.carriesAfter(position, undefined, CARRIES_PER_PAGE);
-    carries.push(...page.filter(({ archive }) => archive === number));
-    const end = page.at(-1);
-    if (end === undefined || page.length < CARRIES_PER_PAGE) return carries;
-    position = end;
-  }
+async function* carriesOf(
+  source: AuditSource,
+  number: number,
+): AsyncGenerator<CarryRow, undefined> {
+  for await (const row of readCarried(source, '', undefined)) if (row.archive === number) yield row;
+  return undefined;
 }

@@ -6,7 +6,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerArchive } from '../../archive.js';
-import { readRuns } from '../audit-archives.js';
+import { isSameRun, readCarried } from '../audit-archives.js';
+import type { CarriedRun } from '../audit-archives.js';
 import type { ArchiveTables, SeqRange } from '../ledger-database.js';
 
 const CHARGES_PER_STEP = 2_000;
@@ -38,8 +39,10 @@ async function* readRangesOf(
   source: ArchiveTables['source'],
   number: number,
 ): AsyncGenerator<SeqRange> {
-  for await (const { accountId, from, to, rows } of readRuns(source, '', undefined)) {
-    if (rows[0]?.archive === number) yield { accountId, from, to };
+  let last: CarriedRun | undefined;
+  for await (const row of readCarried(source, '', undefined)) {
+    if (row.archive === number && !isSameRun(last, row)) yield row;
+    last = row;
   }
 }
 

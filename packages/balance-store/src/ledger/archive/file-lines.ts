@@ -52,11 +52,12 @@ export function chargeLineOf(charge: SealedLedger): ChargeLine {
 }
 
 /** @returns `undefined` if the line is not that of a charge */
-export function chargeOfLine({ charge }: ChargeLine): SealedLedger | undefined {
+export function chargeOfLine({ charge }: Partial<ChargeLine>): SealedLedger | undefined {
   const columns = Object.keys(SEALED_LEDGER).length;
   const fewest = columns - Object.keys(ADDED_LEDGER).length;
+  if (!Array.isArray(charge)) return undefined;
   const { length } = charge;
-  if (!Array.isArray(charge) || length > columns || length < fewest) return undefined;
+  if (length > columns || length < fewest) return undefined;
   const missing: null[] = Array.from({ length: columns - length }, () => null);
   return charge.concat(missing) as SealedLedger;
 }

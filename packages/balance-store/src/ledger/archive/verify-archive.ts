@@ -12,6 +12,5 @@ export async function verifyArchive(
   file: string,
   onProgress?: (charges: number) => void,
 ): Promise<ArchiveFileSummary> {
-  const { carries: _, ...summary } = await verifyArchiveFile(file, onProgress);
-  return summary;
+  return verifyArchiveFile(file, { onProgress });
 }

@@ -8,6 +8,7 @@ import { SEALED_LEDGER } from '../../generated/tables.js';
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type { ArchiveFileSummary } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { numericFromUnits } from '../../numeric.js';
@@ -15,51 +16,80 @@ import { listPriceOf } from '../audit-list-price.js';
 import type { BlockFields } from '../audit-source.js';
 import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seal-chain.js';
 import { carriedChargeOf } from './archived-charge.js';
-import { carryDigestOf, createCarrySums } from './carry.js';
+import { allRowsOf, createCarryDigest, createCarrySums } from './carry.js';
+import type { CarrySums } from './carry.js';
 import type { CarryRow } from './carry-row.js';
 import { FORMAT, FORMAT_VERSION, blockOfLine, chargeOfLine } from './file-lines.js';
 import type { BlockLine, ChargeLine, EndLine, HeaderLine } from './file-lines.js';
 
-export interface VerifiedFile extends ArchiveFileSummary {
-  readonly carries: readonly CarryRow[];
+/** What only the sums of all charges have. */
+interface CarryFigures {
+  readonly accounts: number;
+  readonly carryDigest: string;
 }
 
 const CHARGES_PER_PROGRESS = 10_000;
 
-/** @throws {LedgerArchiveError} names the first line that is wrong. */
+export interface Verification {
+  /** Called with the number of charges so far. */
+  readonly onProgress?: ((charges: number) => void) | undefined;
+  /** Called with all sums, in the order of account, number and key, before the file is known to be sound. */
+  readonly onCarry?: ((carry: CarryRow) => Promise<void>) | undefined;
+  readonly rowsKept?: number | undefined;
+}
+
+/**
+ * Reads the file once, and again for each part of the sums that does not fit into memory.
+ *
+ * @throws {LedgerArchiveError} names the first line that is wrong.
+ */
 export async function verifyArchiveFile(
   file: string,
-  onProgress?: (charges: number) => void,
-): Promise<VerifiedFile> {
-  const reader = new FileReader();
+  { onProgress, onCarry, rowsKept }: Verification = {},
+): Promise<ArchiveFileSummary> {
   let number = 0;
   const handle = await open(file).catch((error: unknown) => {
     throw problem(`${file} cannot be read (${messageOf(error)})`);
   });
   try {
-    const chunks = handle.createReadStream({ autoClose: false, encoding: 'utf8' });
-    for await (const text of linesOf(chunks)) {
+    const reader = new FileReader(rowsKept);
+    for await (const text of linesOf(handle)) {
       number += 1;
       reader.read(text);
       if (reader.charges % CHARGES_PER_PROGRESS === 0) onProgress?.(reader.charges);
     }
+    if (!reader.isAtEnd) throw problem('the file is cut off: its last line is missing');
+    const digest = createCarryDigest();
+    let accounts = 0;
+    let lastAccount: string | undefined;
+    const carries = allRowsOf(reader.sums, async (rest) => {
+      for await (const text of linesOf(handle)) {
+        const charge = chargeOfLine(JSON.parse(text) as Partial<ChargeLine>);
+        if (charge !== undefined) rest.add(carriedChargeOf(charge));
+      }
+    });
+    for await (const carry of carries) {
+      digest.add(carry);
+      if (carry.accountId !== lastAccount) accounts += 1;
+      lastAccount = carry.accountId;
+      await onCarry?.(carry);
+    }
+    return reader.verified({ accounts, carryDigest: digest.hex() });
   } catch (error) {
     throw problem(`${file}:${String(number)}: ${messageOf(error)}`);
   } finally {
     await handle.close();
   }
-  const found = reader.verified;
-  if (found === undefined) throw problem(`${file} is cut off: its last line is missing`);
-  return found;
 }
 
 /**
  * Splits a text only at line feeds. Node's `readline` may also split at U+2028 and U+2029, which
  * JSON texts may contain.
  */
-async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+async function* linesOf(handle: FileHandle): AsyncGenerator<string> {
+  const chunks = handle.createReadStream({ autoClose: false, encoding: 'utf8', start: 0 });
   let rest = '';
-  for await (const chunk of chunks) {
+  for await (const chunk of chunks as AsyncIterable<string>) {
     const lines = `${rest}${chunk}`.split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
@@ -71,35 +101,45 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
 class FileReader {
   readonly #hash: Hash = createHash('sha256');
   #header: HeaderLine | undefined;
+  readonly #rowsKept: number | undefined;
   #sums = createCarrySums(0);
   #block: BlockFields | undefined;
   #firstBlock: bigint | undefined;
   #lastCharge: { readonly accountId: string; readonly seq: bigint } | undefined;
   readonly #totals = { charges: 0, charged: 0n, writtenOff: 0n };
-  #verified: VerifiedFile | undefined;
+  #end: { readonly line: EndLine['end']; readonly digest: string } | undefined;
+
+  constructor(rowsKept: number | undefined) {
+    this.#rowsKept = rowsKept;
+  }
 
   get charges(): number {
     return this.#totals.charges;
   }
 
-  /** `undefined` until the last line was read. */
-  get verified(): VerifiedFile | undefined {
-    return this.#verified;
+  get sums(): CarrySums {
+    return this.#sums;
+  }
+
+  /** Whether the last line was read. */
+  get isAtEnd(): boolean {
+    return this.#end !== undefined;
   }
 
   read(text: string): void {
-    if (this.#verified !== undefined) throw problem('nothing may follow the last line');
+    if (this.isAtEnd) throw problem('nothing may follow the last line');
     const line = JSON.parse(text) as Partial<HeaderLine & BlockLine & ChargeLine & EndLine>;
     if (this.#header === undefined) {
       if (line.format !== FORMAT || line.version !== FORMAT_VERSION) {
         throw problem(`is not the header of a ${FORMAT} of version ${String(FORMAT_VERSION)}`);
       }
       this.#header = line as HeaderLine;
-      this.#sums = createCarrySums(this.#header.number);
+      this.#sums = createCarrySums(this.#header.number, { rowsKept: this.#rowsKept });
     } else if (line.charge !== undefined) this.#addCharge(line as ChargeLine, this.#header.until);
     else if (line.block !== undefined) this.#addBlock(line as BlockLine);
-    else if (line.end !== undefined) this.#addEnd(line as EndLine, this.#header);
-    else throw problem('is neither a block nor a charge nor the end');
+    else if (line.end !== undefined) {
+      this.#end = { line: line.end, digest: this.#hash.copy().digest('hex') };
+    } else throw problem('is neither a block nor a charge nor the end');
     this.#hash.update(`${text}\n`);
   }
 
@@ -148,15 +188,18 @@ class FileReader {
     this.#totals.writtenOff += writtenOff;
   }
 
-  #addEnd({ end }: EndLine, { ledger, number, after, until }: HeaderLine): void {
-    const carries = this.#sums.rows();
+  /** @throws {LedgerArchiveError} unless the last line says the same. */
+  verified({ accounts, carryDigest }: CarryFigures): ArchiveFileSummary {
+    if (this.#end === undefined || this.#header === undefined) throw problem('has no end');
+    const { line: end, digest } = this.#end;
+    const { ledger, number, after, until } = this.#header;
     const found: EndLine['end'] = {
-      accounts: this.#sums.accounts(),
+      accounts,
       charges: this.#totals.charges,
       charged_usd: numericFromUnits(this.#totals.charged),
       written_off_usd: numericFromUnits(this.#totals.writtenOff),
-      carry_digest: carryDigestOf(carries),
-      digest: this.#hash.copy().digest('hex'),
+      carry_digest: carryDigest,
+      digest,
     };
     for (const name of Object.keys(found) as (keyof typeof found)[]) {
       if (end[name] !== found[name]) {
@@ -168,19 +211,18 @@ class FileReader {
     if (this.#block === undefined || this.#firstBlock === undefined) {
       throw problem('the file has no block');
     }
-    this.#verified = {
+    return {
       number,
       ledger,
       after: after === null ? undefined : new Date(after),
       until: new Date(until),
-      accounts: found.accounts,
+      accounts,
       ...this.#totals,
       firstBlock: this.#firstBlock,
       lastBlock: this.#block.block,
       lastHash: Buffer.from(this.#block.hash).toString('hex'),
-      carryDigest: found.carry_digest,
-      digest: found.digest,
-      carries,
+      carryDigest,
+      digest,
     };
   }
 }

@@ -4,7 +4,6 @@ import { numericFromUnits } from '../../numeric.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER as AT } from '../../generated/tables.js';
 import type { AuditSource } from '../audit-source.js';
-import { carryDigestOf } from './carry.js';
 import { FORMAT, FORMAT_VERSION, blockLineOf, chargeLineOf } from './file-lines.js';
 import type { EndLine, HeaderLine } from './file-lines.js';
 import { createArchiveFile } from './file-writer.js';
@@ -74,7 +73,7 @@ async function writeLines(
       charges: plan.charges,
       charged_usd: numericFromUnits(plan.charged),
       written_off_usd: numericFromUnits(plan.writtenOff),
-      carry_digest: carryDigestOf(plan.carries),
+      carry_digest: plan.carryDigest,
       digest: writer.digest(),
     },
   } satisfies EndLine);

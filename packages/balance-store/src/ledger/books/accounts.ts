@@ -9,6 +9,7 @@ import type {
   AccountRecord,
   AccountStatus,
   Actor,
+  CreatedAccount,
   Creation,
   NewAccount,
 } from '../../account.js';
@@ -35,7 +36,7 @@ export interface PreparedCreation {
 }
 
 interface Created {
-  readonly account: AccountRecord;
+  readonly account: CreatedAccount;
   readonly key: KeyRecord | undefined;
 }
 
@@ -67,7 +68,7 @@ export async function create(
   if (before !== undefined) return before;
   // After the look-up above, so that repeating the creation of the last key is a replay.
   if (key !== undefined && maxKeys !== undefined) {
-    if ((await transaction.countKeys(accountId)) >= maxKeys) return { outcome: 'too_many_keys' };
+    if (await transaction.hasKeys(accountId, maxKeys)) return { outcome: 'too_many_keys' };
   }
   const taken = await takenExternalId(transaction, creation);
   if (taken !== undefined) {
@@ -195,6 +196,15 @@ async function recordsOf(
   };
 }
 
+async function wholeRecord(
+  transaction: LedgerTransaction,
+  accountId: string,
+): Promise<AccountRecord | undefined> {
+  const account = await transaction.accountRecord(accountId);
+  if (account === undefined) return undefined;
+  return { ...account, usableKeys: await transaction.countUsableKeys(accountId) };
+}
+
 /**
  * Locks the key's account, because changes of one account must not overlap.
  *
@@ -243,7 +253,7 @@ export async function updateAccount(
     },
     personal: beforeAndAfter(before, { name, externalId, metadata }),
   });
-  return transaction.accountRecord(accountId);
+  return wholeRecord(transaction, accountId);
 }
 
 export async function setAccountState(
@@ -254,7 +264,8 @@ export async function setAccountState(
 ): Promise<AccountRecord | undefined> {
   await transaction.lockAccounts([accountId]);
   const before = await transaction.accountRecord(accountId);
-  if (before === undefined || before.state === state) return before;
+  if (before === undefined) return undefined;
+  if (before.state === state) return wholeRecord(transaction, accountId);
   await transaction.updateAccount(accountId, { state });
   const { event, action } = ACCOUNT_CHANGES[state];
   await transaction.insertEvent({
@@ -270,7 +281,7 @@ export async function setAccountState(
     at: await transaction.now(),
     details: { state: { before: before.state, after: state } },
   });
-  return transaction.accountRecord(accountId);
+  return wholeRecord(transaction, accountId);
 }
 
 const ACCOUNT_CHANGES = {
@@ -490,7 +501,7 @@ export async function eraseAccount(
     at: await transaction.now(),
     details: {},
   });
-  return transaction.accountRecord(accountId);
+  return wholeRecord(transaction, accountId);
 }
 
 /** The columns about a person, without their contents. */

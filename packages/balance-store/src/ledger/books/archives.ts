@@ -1,4 +1,7 @@
-/** Records an archive. From then on, the archive's sums take the place of its charges. */
+/**
+ * Writes the sums of an archive, and then records it. From then on, the sums take the place of its
+ * charges.
+ */
 
 import type { Actor } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
@@ -7,22 +10,43 @@ import { ARCHIVED, markDetailsOf } from '../archive/mark.js';
 import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';
 
-const ROWS_PER_STATEMENT = 1_000;
+/**
+ * Writes sums for an archive that is not recorded yet.
+ *
+ * @returns whether it wrote them; false if the archive is recorded, or not the next one
+ */
+export async function writeCarries(
+  transaction: LedgerTransaction,
+  number: number,
+  carries: readonly CarryRow[],
+): Promise<boolean> {
+  if ((await transaction.lastArchive()) !== number - 1) return false;
+  if (carries.length > 0) await transaction.insertCarries(carries);
+  return true;
+}
 
-/** @returns `undefined` if the archive's number does not follow that of the last archive */
+/** @returns how many sums it deleted, of archives that were never recorded; at most `limit` */
+export function deleteUnrecordedCarries(
+  transaction: LedgerTransaction,
+  limit: number,
+): Promise<number> {
+  return transaction.deleteUnrecordedCarries(limit);
+}
+
+/**
+ * @returns `undefined` if the archive's number does not follow that of the last archive, or its
+ * sums are not all written
+ */
 export async function recordArchive(
   transaction: LedgerTransaction,
   archive: Omit<LedgerArchive, 'createdAt'>,
-  carries: readonly CarryRow[],
   by: Actor,
 ): Promise<LedgerArchive | undefined> {
   if ((await transaction.lastArchive()) !== archive.number - 1) return undefined;
+  if ((await transaction.chargesCarriedFor(archive.number)) !== archive.charges) return undefined;
   const at = await transaction.now();
   const recorded = { ...archive, createdAt: at };
   await transaction.insertArchive(recorded);
-  for (let start = 0; start < carries.length; start += ROWS_PER_STATEMENT) {
-    await transaction.insertCarries(carries.slice(start, start + ROWS_PER_STATEMENT));
-  }
   await recordChange(transaction, {
     action: ARCHIVED,
     accountId: null,

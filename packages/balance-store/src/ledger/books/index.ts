@@ -19,7 +19,7 @@ import {
   updateAccount,
   updateKey,
 } from './accounts.js';
-import { recordArchive } from './archives.js';
+import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
 import { adjust, topUp, transfer } from './bookings.js';
 import {
   announceExpiringKeys,
@@ -46,6 +46,8 @@ export const books = {
   renewAllowances,
   expireCredits,
   announceExpiringKeys,
+  writeCarries,
+  deleteUnrecordedCarries,
   recordArchive,
   async recordEvent(
     transaction: LedgerTransaction,

@@ -3,7 +3,7 @@
  * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
-import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type { AdjustmentReason, CreatedAccount, CreditSource } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
@@ -30,8 +30,8 @@ export interface LedgerTransaction {
   heldBy(accountId: string): Promise<bigint>;
   /** How many keys of the account may make requests if its balance allows it. */
   countUsableKeys(accountId: string): Promise<number>;
-  /** How many keys of the account are not revoked. */
-  countKeys(accountId: string): Promise<number>;
+  /** Whether at least so many keys of the account are not revoked. */
+  hasKeys(accountId: string, count: number): Promise<boolean>;
 
   findEntry(id: string): Promise<KnownEntry | undefined>;
   insertEntry(entry: BookedEntry): Promise<void>;
@@ -53,7 +53,7 @@ export interface LedgerTransaction {
   isExternalIdTaken(of: 'account' | 'api_key', externalId: string, id: string): Promise<boolean>;
   insertAccount(account: NewAccountRow): Promise<void>;
   updateAccount(accountId: string, change: AccountRowChange): Promise<void>;
-  accountRecord(accountId: string): Promise<AccountRecord | undefined>;
+  accountRecord(accountId: string): Promise<CreatedAccount | undefined>;
   insertKey(key: NewKeyRow): Promise<void>;
   updateKey(keyId: string, change: KeyRowChange): Promise<void>;
   keyRecord(keyId: string): Promise<KeyRecord | undefined>;
@@ -84,10 +84,14 @@ export interface LedgerTransaction {
    * @returns whether it was written; false if the document no longer has the version that was read.
    */
   writeDocument(write: DocumentWrite): Promise<boolean>;
-  /** The number of the last archive; 0 if there is none. */
+  /** The number of the last archive; 0 if there is none. No other is recorded meanwhile. */
   lastArchive(): Promise<number>;
   insertArchive(archive: LedgerArchive): Promise<void>;
   insertCarries(carries: readonly CarryRow[]): Promise<void>;
+  /** How many charges the sums with this archive's number have in all. */
+  chargesCarriedFor(archive: number): Promise<number>;
+  /** Deletes at most `limit` sums whose archive is not recorded. @returns how many */
+  deleteUnrecordedCarries(limit: number): Promise<number>;
   /** Must be called last, because it locks the trail until the transaction ends. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;

@@ -1,15 +1,16 @@
 /** Encodes the requests that are recorded together as one block, with its tags and its sums. */
 
-import { hash } from 'node:crypto';
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
 import type { Row } from '../tables.js';
 import type { PendingSums } from './pending-sums.js';
+import { seriesOf, sessionTag } from './tags.js';
 
 /** The rows of one batch, in the form in which they are stored. */
 export interface StoredBatch {
   readonly series: readonly Row<'RequestSeries'>[];
   /** Empty in most batches: see `pending-sums.ts`. */
   readonly sums: readonly Row<'RequestSum'>[];
+  readonly labels: readonly Row<'RequestLabel'>[];
   /** `undefined` if all requests are only counted. */
   readonly block: StoredBlock | undefined;
 }
@@ -82,6 +83,7 @@ export const PLACE = {
   endedAt: 2,
   upstreamRequestId: 13,
   traceId: 14,
+  client: 15,
   sessionId: 16,
 } as const;
 
@@ -136,36 +138,6 @@ export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
     sessionId: sessionId ?? undefined,
     count,
   };
-}
-
-/**
- * Made from the facts, so that several processes need not agree on numbers. With 100,000 series,
- * two have one id with a probability of 2 in 100,000.
- */
-function seriesOf(facts: RequestFacts): number {
-  const { accountId, keyId, model, endpoint, status, errorType, upstreamAccount } = facts;
-  return tagOf(
-    `${accountId ?? ''}\n${keyId ?? ''}\n${model ?? ''}\n${endpoint}\n${String(status)}\n` +
-      `${errorType ?? ''}\n${upstreamAccount ?? ''}`,
-  );
-}
-
-export function sessionTag(sessionId: string): number {
-  return tagOf(`session\n${sessionId}`);
-}
-
-const MAX_KNOWN_TAGS = 10_000;
-const knownTags = new Map<string, number>();
-
-/** 48 bits of a hash, which a JavaScript number holds. */
-function tagOf(text: string): number {
-  let tag = knownTags.get(text);
-  if (tag === undefined) {
-    if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
-    tag = Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16);
-    knownTags.set(text, tag);
-  }
-  return tag;
 }
 
 /** FNV-1a. Only narrows a search: what has the same hash is compared afterwards. */

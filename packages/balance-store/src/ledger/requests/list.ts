@@ -11,8 +11,9 @@ import type {
   RequestRecord,
 } from '../../request-record.js';
 import type { Row } from '../tables.js';
-import { PLACE, hashOfId, readBlock, recordOf, sessionTag } from './batch.js';
+import { PLACE, hashOfId, readBlock, recordOf } from './batch.js';
 import type { BlockRow } from './batch.js';
+import { sessionTag } from './tags.js';
 
 export type FoundBlock = Pick<Row<'RequestBlock'>, 'seq' | 'requests'>;
 
@@ -131,11 +132,12 @@ class Page {
   }
 
   #fits(row: BlockRow): boolean {
-    const { from, until, sessionId, id } = this.#query;
+    const { from, until, sessionId, client, id } = this.#query;
     if (this.#matching?.has(row[PLACE.series]) === false) return false;
     if (from !== undefined && row[PLACE.endedAt] < from.getTime()) return false;
     if (until !== undefined && row[PLACE.endedAt] >= until.getTime()) return false;
     if (sessionId !== undefined && row[PLACE.sessionId] !== sessionId) return false;
+    if (client !== undefined && row[PLACE.client] !== client) return false;
     return id === undefined || IDS.some((place) => row[place] === id);
   }
 

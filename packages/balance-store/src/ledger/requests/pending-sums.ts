@@ -5,13 +5,15 @@
 
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
 import type { RequestRecord } from '../../request-record.js';
-import { HOUR_MS } from '../hours.js';
+import { DAY_MS, HOUR_MS } from '../hours.js';
 import type { Row } from '../tables.js';
+import { labelTag } from './tags.js';
 
 const MINUTE_MS = 60_000;
-/** The lengths of the periods. Sums of the shorter ones are deleted after two days. */
+/** The lengths of the periods. Sums of the shortest ones are deleted after two days. */
 export const FINE_MINUTES = REQUEST_PERIOD_MS / MINUTE_MS;
 export const COARSE_MINUTES = HOUR_MS / MINUTE_MS;
+export const DAY_MINUTES = DAY_MS / MINUTE_MS;
 export const FINE_SUMS_MS = 48 * HOUR_MS;
 
 const WRITE_EVERY_MS = 30_000;
@@ -20,11 +22,18 @@ const MAX_PENDING = 5_000;
 /** How many series are remembered as written. */
 const MAX_KNOWN = 50_000;
 
-interface Sum extends Record<Exclude<Figure, 'charge'>, number> {
+interface Figures extends Record<Exclude<Figure, 'charge'>, number> {
+  charge: bigint;
+}
+
+interface Sum extends Figures {
   readonly period: number;
   readonly request: RequestRecord;
   lastAt: number;
-  charge: bigint;
+}
+
+interface LabelSum extends Figures {
+  readonly row: Omit<Row<'RequestLabel'>, Figure>;
 }
 
 type Figure = Exclude<keyof Row<'RequestSum'>, 'minutes' | 'period' | 'series'>;
@@ -33,12 +42,14 @@ export interface TakenSums {
   /** New series, and those of the sums. */
   readonly series: readonly Row<'RequestSeries'>[];
   readonly sums: readonly Row<'RequestSum'>[];
+  readonly labels: readonly Row<'RequestLabel'>[];
 }
 
 export class PendingSums {
   readonly #now: () => number;
   /** By period, then by series. */
   readonly #sums = new Map<number, Map<number, Sum>>();
+  readonly #labels = new Map<string, LabelSum>();
   readonly #known = new Set<number>();
   #added: Row<'RequestSeries'>[] = [];
   #count = 0;
@@ -60,22 +71,28 @@ export class PendingSums {
       this.#added.push(seriesRow(series, request, request.endedAt));
     }
     const sum = this.#sumOf(series, request);
-    const { count, tokens, charge, firstByteMs, endedAt } = request;
-    sum.lastAt = Math.max(sum.lastAt, endedAt);
-    sum.requests += count;
-    if (how === 'kept') sum.kept += 1;
-    sum.durationMs += request.durationMs * count;
-    if (firstByteMs !== undefined) {
-      sum.firstByteMs += firstByteMs * count;
-      sum.firstBytes += count;
+    sum.lastAt = Math.max(sum.lastAt, request.endedAt);
+    addTo(sum, request, how);
+    addTo(this.#labelSumOf(series, request, how), request, how);
+  }
+
+  /**
+   * The programs and sessions of requests that are only counted are left out, so that a flood that
+   * names a new session with each request adds no rows.
+   */
+  #labelSumOf(series: number, request: RequestRecord, how: 'kept' | 'counted'): LabelSum {
+    const day = Math.floor(request.endedAt / DAY_MS);
+    const client = (how === 'kept' ? request.client : undefined) ?? null;
+    const sessionId = (how === 'kept' ? request.sessionId : undefined) ?? null;
+    const name = `${String(day)} ${String(series)} ${client ?? ''} ${sessionId ?? ''}`;
+    let sum = this.#labels.get(name);
+    if (sum === undefined) {
+      const label = BigInt(labelTag(client, sessionId));
+      sum = { row: { day, series: BigInt(series), label, client, sessionId }, ...NOTHING };
+      this.#labels.set(name, sum);
+      this.#count += 1;
     }
-    if (tokens !== undefined) {
-      sum.inputTokens += tokens.input;
-      sum.outputTokens += tokens.output;
-      sum.cacheReadTokens += tokens.cacheRead;
-      sum.cacheWriteTokens += tokens.cacheWrite;
-    }
-    if (charge !== undefined) sum.charge += charge;
+    return sum;
   }
 
   #sumOf(series: number, request: RequestRecord): Sum {
@@ -97,7 +114,7 @@ export class PendingSums {
     if (isDue) return this.takeAll();
     const series = this.#added;
     this.#added = [];
-    return { series: sortedById(series), sums: [] };
+    return { series: sortedById(series), sums: [], labels: [] };
   }
 
   takeAll(): TakenSums {
@@ -108,15 +125,44 @@ export class PendingSums {
         const row = seriesRow(id, sum.request, sum.lastAt);
         const known = series.get(row.id);
         if (known === undefined || known.lastAt < row.lastAt) series.set(row.id, row);
-        for (const minutes of [FINE_MINUTES, COARSE_MINUTES]) addRow(sums, minutes, row.id, sum);
+        for (const minutes of [FINE_MINUTES, COARSE_MINUTES, DAY_MINUTES]) {
+          addRow(sums, minutes, row.id, sum);
+        }
       }
     }
+    const labels = [...this.#labels.values()].map(({ row, ...figures }) => ({
+      ...row,
+      ...rowOf(figures, LABEL_FIGURES),
+    }));
     this.#added = [];
     this.#sums.clear();
+    this.#labels.clear();
     this.#count = 0;
     this.#writtenAt = this.#now();
-    return { series: sortedById([...series.values()]), sums: [...sums.values()].sort(inOrder) };
+    return {
+      series: sortedById([...series.values()]),
+      sums: [...sums.values()].sort(inOrder),
+      labels: labels.sort(inOrderOfLabels),
+    };
   }
+}
+
+function addTo(sum: Figures, request: RequestRecord, how: 'kept' | 'counted'): void {
+  const { count, tokens, charge, firstByteMs } = request;
+  sum.requests += count;
+  if (how === 'kept') sum.kept += 1;
+  sum.durationMs += request.durationMs * count;
+  if (firstByteMs !== undefined) {
+    sum.firstByteMs += firstByteMs * count;
+    sum.firstBytes += count;
+  }
+  if (tokens !== undefined) {
+    sum.inputTokens += tokens.input;
+    sum.outputTokens += tokens.output;
+    sum.cacheReadTokens += tokens.cacheRead;
+    sum.cacheWriteTokens += tokens.cacheWrite;
+  }
+  if (charge !== undefined) sum.charge += charge;
 }
 
 const NOTHING = {
@@ -132,6 +178,18 @@ const NOTHING = {
   charge: 0n,
 } as const;
 const FIGURES = Object.keys(NOTHING) as Figure[];
+type LabelFigure = Exclude<Figure, 'kept'>;
+const LABEL_FIGURES = FIGURES.filter((figure): figure is LabelFigure => figure !== 'kept');
+
+/** @param before - The figures that the row has already. */
+function rowOf<Name extends Figure>(
+  figures: Figures,
+  names: readonly Name[],
+  before?: Readonly<Record<Name, bigint>>,
+): Record<Name, bigint> {
+  const entries = names.map((name) => [name, (before?.[name] ?? 0n) + BigInt(figures[name])]);
+  return Object.fromEntries(entries) as Record<Name, bigint>;
+}
 
 function addRow(
   rows: Map<string, Row<'RequestSum'>>,
@@ -141,14 +199,7 @@ function addRow(
 ): void {
   const period = Math.floor((sum.period * FINE_MINUTES) / minutes);
   const name = `${String(minutes)} ${String(period)} ${String(series)}`;
-  const before = rows.get(name);
-  const figures = FIGURES.map((figure) => [figure, (before?.[figure] ?? 0n) + BigInt(sum[figure])]);
-  rows.set(name, {
-    minutes,
-    period,
-    series,
-    ...(Object.fromEntries(figures) as Record<Figure, bigint>),
-  });
+  rows.set(name, { minutes, period, series, ...rowOf(sum, FIGURES, rows.get(name)) });
 }
 
 function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'RequestSeries'> {
@@ -172,4 +223,11 @@ function sortedById(rows: readonly Row<'RequestSeries'>[]): readonly Row<'Reques
 
 function inOrder(a: Row<'RequestSum'>, b: Row<'RequestSum'>): number {
   return a.minutes - b.minutes || a.period - b.period || (a.series < b.series ? -1 : 1);
+}
+
+function inOrderOfLabels(a: Row<'RequestLabel'>, b: Row<'RequestLabel'>): number {
+  return (
+    a.day - b.day ||
+    (a.series === b.series ? (a.label < b.label ? -1 : 1) : a.series < b.series ? -1 : 1)
+  );
 }

@@ -1,8 +1,8 @@
 /** Which recorded requests are too old, and what remains of a block when an account is erased. */
 
-import { HOUR_MS } from '../hours.js';
+import { DAY_MS, HOUR_MS } from '../hours.js';
 import type { RequestPruning } from '../../request-record.js';
-import { COARSE_MINUTES, FINE_MINUTES, FINE_SUMS_MS } from './pending-sums.js';
+import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES, FINE_SUMS_MS } from './pending-sums.js';
 import { PLACE, blockOf, readBlock } from './batch.js';
 import type { StoredBlock } from './batch.js';
 
@@ -54,5 +54,11 @@ export function oldSums({ before }: RequestPruning): readonly {
   return [
     { minutes: FINE_MINUTES, period: Math.floor(fine / (FINE_MINUTES * 60_000)) },
     { minutes: COARSE_MINUTES, period: Math.floor(before.getTime() / HOUR_MS) },
+    { minutes: DAY_MINUTES, period: Math.floor(before.getTime() / DAY_MS) },
   ];
+}
+
+/** The sums of programs and sessions of earlier days are deleted with their last blocks. */
+export function firstLabelledDay(endOfBlocks: Date): number {
+  return Math.floor(endOfBlocks.getTime() / DAY_MS);
 }

@@ -1,6 +1,6 @@
 /** The query of sums of requests, the same for both databases except for how amounts are added. */
 
-import { HOUR_MS } from '../hours.js';
+import { DAY_MS } from '../hours.js';
 import type {
   RequestDimension,
   RequestFilter,
@@ -9,7 +9,8 @@ import type {
 } from '../../request-record.js';
 import { matching } from '../search.js';
 import type { Condition, Value } from '../search.js';
-import { COARSE_MINUTES, FINE_MINUTES } from './pending-sums.js';
+import { columnsOf } from '../tables.js';
+import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES } from './pending-sums.js';
 
 const COLUMNS = {
   account: ['account_id', 'accountId'],
@@ -19,6 +20,8 @@ const COLUMNS = {
   upstream: ['upstream_account', 'upstreamAccount'],
   status: ['status', 'status'],
   error: ['error_type', 'errorType'],
+  client: ['client', 'client'],
+  session: ['session_id', 'sessionId'],
 } as const satisfies Record<RequestDimension, readonly [column: string, member: string]>;
 
 /** Conditions on the columns of a series. */
@@ -61,18 +64,13 @@ export function sumsQuery(
     sumOfCharge,
   }: { readonly sumOf: (value: string) => string; readonly sumOfCharge: string },
 ): { readonly text: string; readonly values: readonly Value[] } {
-  const { by, everyMs, from, until, maxSums } = query;
-  const periodMs = periodOf(query);
-  const periods = (everyMs ?? 0) / periodMs;
+  const { by, everyMs, maxSums } = query;
+  const periods = (everyMs ?? 0) / (periodOf(query) * MINUTE_MS);
   const start = `period / ${String(periods)} * ${String(periods)}`;
   const dimensions = by.map((name) => COLUMNS[name][0]);
   const groups = [...(everyMs === undefined ? [] : [start]), ...dimensions];
-  const { where, values } = matching(
-    ['minutes = ?', periodMs / MINUTE_MS],
-    ['period >= ?', from.getTime() / periodMs],
-    ['period < ?', until.getTime() / periodMs],
-    ...seriesConditions(query),
-  );
+  const source = isLabelled(query) ? labelledSource(query) : sourceOf(query);
+  const { where, values } = matching(...seriesConditions(query));
   const counts = COUNTS.map((name) => `${sumOf(name)} AS ${name}`);
   const selected = [
     ...(everyMs === undefined ? [] : [`${start} AS period`]),
@@ -85,18 +83,96 @@ export function sumsQuery(
     groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
   return {
     text:
-      `SELECT ${selected.join(', ')} FROM request_sum JOIN request_series ON id = series ` +
+      `SELECT ${selected.join(', ')} FROM (${source.text}) sums JOIN request_series ON id = series ` +
       `${where} ${grouped} LIMIT ?`,
-    values: [...values, maxSums + 1],
+    values: [...source.values, ...values, maxSums + 1],
   };
 }
 
 const MINUTE_MS = 60_000;
+const LENGTHS = [DAY_MINUTES, COARSE_MINUTES, FINE_MINUTES] as const;
 
-/** Sums of whole hours answer the query if it only asks for whole hours. */
-function periodOf({ from, until, everyMs = HOUR_MS }: RequestSumQuery): number {
-  const isCoarse = [from.getTime(), until.getTime(), everyMs].every((ms) => ms % HOUR_MS === 0);
-  return (isCoarse ? COARSE_MINUTES : FINE_MINUTES) * MINUTE_MS;
+interface Source {
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/** @returns whether only the sums by program and session answer the query */
+export function isLabelled({ by, client, sessionId }: RequestSumQuery): boolean {
+  return by.includes('client') || by.includes('session') || (client ?? sessionId) !== undefined;
+}
+
+function labelledSource({ from, until, client, sessionId }: RequestSumQuery): Source {
+  const { where, values } = matching(
+    ['day >= ?', from.getTime() / DAY_MS],
+    ['day < ?', until.getTime() / DAY_MS],
+    ['client = ?', client],
+    ['session_id = ?', sessionId],
+  );
+  return {
+    text: `SELECT day AS period, series, client, session_id, ${FIGURES} FROM request_label ${where}`,
+    values,
+  };
+}
+
+const FIGURES = [...COUNTS, 'charge'].join(', ');
+
+/** The columns of a table of sums that are added up. */
+export function figuresOf(model: 'RequestSum' | 'RequestLabel'): readonly string[] {
+  const figures: readonly string[] = [...COUNTS, 'charge', 'kept'];
+  const names = Object.values(columnsOf(model)).map(({ name }) => name);
+  return names.filter((name) => figures.includes(name));
+}
+
+/**
+ * Spans are summed from the longest periods of which each has several whole ones. A whole range
+ * without spans is summed from its days, and the hours before and after them.
+ */
+function sourceOf(query: RequestSumQuery): Source {
+  const { everyMs, from, until } = query;
+  const range = { from: from.getTime(), until: until.getTime() };
+  const parts =
+    everyMs === undefined ? partsOf(range, LENGTHS) : [{ ...range, minutes: periodOf(query) }];
+  const sources = parts.map(({ minutes, ...part }) => {
+    const { where, values } = matching(
+      ['minutes = ?', minutes],
+      ['period >= ?', part.from / (minutes * MINUTE_MS)],
+      ['period < ?', part.until / (minutes * MINUTE_MS)],
+    );
+    return { text: `SELECT period, series, ${FIGURES} FROM request_sum ${where}`, values };
+  });
+  return {
+    text: sources.map(({ text }) => text).join(' UNION ALL '),
+    values: sources.flatMap(({ values }) => values),
+  };
+}
+
+interface Range {
+  readonly from: number;
+  readonly until: number;
+}
+
+function partsOf(
+  range: Range,
+  [minutes, ...shorter]: readonly number[],
+): readonly (Range & { readonly minutes: number })[] {
+  if (minutes === undefined || range.from >= range.until) return [];
+  const ms = minutes * MINUTE_MS;
+  const from = Math.ceil(range.from / ms) * ms;
+  const until = Math.floor(range.until / ms) * ms;
+  if (from >= until) return partsOf(range, shorter);
+  return [
+    { from, until, minutes },
+    ...partsOf({ from: range.from, until: from }, shorter),
+    ...partsOf({ from: until, until: range.until }, shorter),
+  ];
+}
+
+/** The longest period of which the range and each span have whole ones. */
+function periodOf({ from, until, everyMs = DAY_MS }: RequestSumQuery): number {
+  const times = [from.getTime(), until.getTime(), everyMs];
+  const fits = (minutes: number) => times.every((ms) => ms % (minutes * MINUTE_MS) === 0);
+  return LENGTHS.find(fits) ?? FINE_MINUTES;
 }
 
 export type SumRow = Readonly<Record<string, string | number | null>>;
@@ -116,7 +192,7 @@ export function sumsOf(
       return {
         ...(everyMs === undefined
           ? {}
-          : { start: new Date(Number(row['period']) * periodOf(query)) }),
+          : { start: new Date(Number(row['period']) * periodOf(query) * MINUTE_MS) }),
         ...Object.fromEntries(
           by.map((name) => [COLUMNS[name][1], row[COLUMNS[name][0]] ?? undefined]),
         ),

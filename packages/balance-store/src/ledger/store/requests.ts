@@ -1,11 +1,13 @@
 /** The record of requests: see `request-record.ts`. */
 
+import { DAY_MS } from '../hours.js';
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
 import type { BalanceStore } from '../../store.js';
 import { assertTime } from '../argument-checks.js';
 import type { RequestTables } from '../ledger-database.js';
 import { encodeBatch } from '../requests/batch.js';
 import { PendingSums } from '../requests/pending-sums.js';
+import { isLabelled } from '../requests/sums.js';
 
 /** Sums are written at the latest after this time. */
 const WRITE_SUMS_MS = 30_000;
@@ -46,9 +48,10 @@ export function createRequestRecord(requests: RequestTables): Pick<
       return requests.list(query);
     },
     async sumRequests(query) {
-      assertPeriod('from', query.from.getTime());
-      assertPeriod('until', query.until.getTime());
-      if (query.everyMs !== undefined) assertPeriod('everyMs', query.everyMs);
+      const periodMs = isLabelled(query) ? DAY_MS : REQUEST_PERIOD_MS;
+      assertPeriod('from', query.from.getTime(), periodMs);
+      assertPeriod('until', query.until.getTime(), periodMs);
+      if (query.everyMs !== undefined) assertPeriod('everyMs', query.everyMs, periodMs);
       await writeSums();
       return requests.sums(query);
     },
@@ -67,7 +70,8 @@ export function createRequestRecord(requests: RequestTables): Pick<
   };
 }
 
-function assertPeriod(name: string, value: number): void {
-  if (Number.isInteger(value / REQUEST_PERIOD_MS) && value >= 0) return;
-  throw new RangeError(`${name}: must be a whole number of periods of five minutes`);
+function assertPeriod(name: string, value: number, periodMs: number): void {
+  if (Number.isInteger(value / periodMs) && value >= 0) return;
+  const period = periodMs === DAY_MS ? 'days' : 'periods of five minutes';
+  throw new RangeError(`${name}: must be a whole number of ${period}`);
 }

@@ -13,8 +13,7 @@ export function archiveReaders(
   return {
     archives: () => listArchives(pool),
 
-    carriesAfter: (position, lastAccountId, limit) =>
-      listCarries(pool, position, lastAccountId, limit),
+    carriesAfter: (position, until, limit) => listCarries(pool, position, until, limit),
 
     async hasCarriedCharges(archive) {
       const rows = await queryRows(pool, {

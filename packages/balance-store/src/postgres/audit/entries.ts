@@ -13,12 +13,21 @@ const timeoutMs = LONG_TIMEOUT_MS;
 
 export function entryReaders(
   pool: Pool,
-): Pick<AuditSource, 'entriesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
+): Pick<AuditSource, 'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
   return {
     entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
       queryArrays<SealedLedger>(pool, {
         text: READ_ENTRIES,
         values: [accountId, seq.toString(), lastAccountId ?? null, limit],
+        timeoutMs,
+      }),
+
+    chargesAfter: ({ accountId, seq }, { from, before }, limit) =>
+      queryArrays<SealedLedger>(pool, {
+        text:
+          `${SELECT_ENTRIES} WHERE account_id = $1 AND ledger.seq > $2::int8 ` +
+          "AND kind = 'charge' AND key_id >= $3 AND key_id < $4 ORDER BY ledger.seq LIMIT $5",
+        values: [accountId, seq.toString(), from, before, limit],
         timeoutMs,
       }),
 

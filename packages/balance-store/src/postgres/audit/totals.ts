@@ -1,11 +1,19 @@
 /** Reads accounts, with their keys and lots, and totals of usage, for an audit. */
 
 import type { Pool, QueryResultRow } from 'pg';
-import { ACCOUNT_TOTALS, KEY_TOTALS, LOT_TOTALS, keyTotalsOf } from '../../ledger/audit-source.js';
+import {
+  ACCOUNT_TOTALS,
+  AFTER_ALL_IDS,
+  KEY_TOTALS,
+  LOT_TOTALS,
+  keyTotalsOf,
+  pageOfAccounts,
+} from '../../ledger/audit-source.js';
 import type {
   AccountTotals,
   AuditSource,
   AuditedAccounts,
+  AuditedKeys,
   LotTotals,
   UsageDay,
   UsageFields,
@@ -26,11 +34,16 @@ const timeoutMs = LONG_TIMEOUT_MS;
 
 export function totalReaders(
   pool: Pool,
-): Pick<AuditSource, 'accountsAfter' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
+): Pick<AuditSource, 'accountsAfter' | 'keysFrom' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
   return {
-    accountsAfter: (accountId, limit, fromHour) =>
+    accountsAfter: (accountId, limits, fromHour) =>
       inTransaction(pool, 'snapshot', (queries) =>
-        readAccounts(queries, { accountId, limit, fromHour }),
+        readAccounts(queries, { accountId, limits, fromHour }),
+      ),
+
+    keysFrom: (position, limit, fromHour) =>
+      inTransaction(pool, 'snapshot', (queries) =>
+        readKeys(queries, { ...position, limit, fromHour }),
       ),
 
     async seqOf(accountId) {
@@ -42,12 +55,14 @@ export function totalReaders(
       return row === undefined ? undefined : BigInt(row.seq);
     },
 
-    async usageAfter(position, { lastAccountId, hour }, limit) {
+    async usageAfter(position, { lastAccountId, hour, keys }, limit) {
       const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = position;
       const rows = await queryRows<UsageRow>(pool, {
         text:
           `${SELECT_USAGE} WHERE (${USAGE_ORDER}) > ($1, $2, $3, $4, $5, $6, $7) ` +
-          `AND account_id <= $8 AND hour < $9 ORDER BY ${USAGE_ORDER} LIMIT $10`,
+          'AND account_id <= $8 AND hour < $9 ' +
+          'AND ($11::text IS NULL OR (key_id >= $11 AND key_id < $12)) ' +
+          `ORDER BY ${USAGE_ORDER} LIMIT $10`,
         values: [
           accountId,
           position.hour,
@@ -59,6 +74,8 @@ export function totalReaders(
           lastAccountId,
           hour,
           limit + 1,
+          keys?.from ?? null,
+          keys?.before ?? null,
         ],
         timeoutMs,
       });
@@ -121,36 +138,84 @@ const readTotals = readerOf('Account', ACCOUNT_TOTALS);
 const readKey = readerOf('ApiKey', KEY_TOTALS);
 const readLot = readerOf('CreditLot', LOT_TOTALS);
 
-type Page = readonly [after: string, last: string];
+const SELECT_KEYS = `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key`;
+type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_TOTALS)[number]>;
 
 async function readAccounts(
   { rows }: TransactionQueries,
-  page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
+  {
+    accountId,
+    limits,
+    fromHour,
+  }: {
+    readonly accountId: string;
+    readonly limits: { readonly accounts: number; readonly keys: number };
+    readonly fromHour: number;
+  },
 ): Promise<AuditedAccounts> {
-  const accounts = await rows<Pick<Row<'Account', PostgresValues>, keyof AccountTotals>>(
+  const found = await rows<Pick<Row<'Account', PostgresValues>, keyof AccountTotals>>(
     `SELECT ${select('Account', ACCOUNT_TOTALS)} FROM account ` +
       'WHERE id > $1 ORDER BY account.id LIMIT $2',
-    [page.accountId, page.limit],
+    [accountId, limits.accounts],
   );
-  const range: Page = [page.accountId, accounts.at(-1)?.id ?? page.accountId];
-  const keys = await rows<Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_TOTALS)[number]>>(
-    `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key ` +
-      'WHERE account_id > $1 AND account_id <= $2',
-    range,
+  const keys = await rows<KeyRow>(
+    `${SELECT_KEYS} WHERE account_id > $1 AND account_id <= $2 ` +
+      'ORDER BY account_id, api_key.id LIMIT $3',
+    [accountId, found.at(-1)?.id ?? accountId, limits.keys + 1],
   );
+  const { accounts, hasKeys } = pageOfAccounts(found, keys, limits.keys);
+  const last = accounts.at(-1)?.id ?? accountId;
   const lots = await rows<Pick<Row<'CreditLot', PostgresValues>, keyof LotTotals>>(
     `SELECT ${select('CreditLot', LOT_TOTALS)} FROM credit_lot ` +
       'WHERE account_id > $1 AND account_id <= $2 ORDER BY expires_at NULLS LAST, entry_id',
-    range,
+    [accountId, last],
   );
-  const usage = await rows<UsageRow>(
-    `${SELECT_USAGE} WHERE account_id > $1 AND account_id <= $2 AND hour >= $3`,
-    [...range, page.fromHour],
-  );
+  const usage = hasKeys
+    ? await rows<UsageRow>(
+        `${SELECT_USAGE} WHERE account_id > $1 AND account_id <= $2 AND hour >= $3`,
+        [accountId, last, fromHour],
+      )
+    : [];
   return {
     accounts: accounts.map(readTotals),
-    keys: keys.map((row) => keyTotalsOf(readKey(row))),
     lots: lots.map(readLot),
+    keys: hasKeys
+      ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
+      : undefined,
+    usage: usage.map(usageOf),
+  };
+}
+
+async function readKeys(
+  { rows }: TransactionQueries,
+  {
+    accountId,
+    keyId,
+    limit,
+    fromHour,
+  }: {
+    readonly accountId: string;
+    readonly keyId: string;
+    readonly limit: number;
+    readonly fromHour: number;
+  },
+): Promise<AuditedKeys> {
+  const [account] = await rows<{ seq: string }>('SELECT seq::text FROM account WHERE id = $1', [
+    accountId,
+  ]);
+  const read = await rows<KeyRow>(
+    `${SELECT_KEYS} WHERE account_id = $1 AND id >= $2 ORDER BY api_key.id LIMIT $3`,
+    [accountId, keyId, limit + 1],
+  );
+  const next = read[limit]?.id;
+  const usage = await rows<UsageRow>(
+    `${SELECT_USAGE} WHERE account_id = $1 AND hour >= $2 AND key_id >= $3 AND key_id < $4`,
+    [accountId, fromHour, keyId, next ?? AFTER_ALL_IDS],
+  );
+  return {
+    seq: BigInt(account?.seq ?? 0),
+    keys: read.slice(0, limit).map((row) => keyTotalsOf(readKey(row))),
+    next,
     usage: usage.map(usageOf),
   };
 }

@@ -16,9 +16,9 @@ export function archiveReaders(
       return listArchives(connection);
     },
 
-    async carriesAfter(position, lastAccountId, limit) {
+    async carriesAfter(position, until, limit) {
       await setImmediate();
-      return listCarries(connection, position, lastAccountId, limit);
+      return listCarries(connection, position, until, limit);
     },
 
     async hasCarriedCharges(archive) {

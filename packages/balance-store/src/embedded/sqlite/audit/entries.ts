@@ -6,6 +6,7 @@ import { TRAIL_PER_PAGE, replayRights, rightsStatements } from '../../../ledger/
 import type { OwnerRow, RightsChange } from '../../../ledger/audit-rights.js';
 import { AFTER_ALL_IDS } from '../../../ledger/audit-source.js';
 import type { AuditSource } from '../../../ledger/audit-source.js';
+import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { SELECT_ENTRIES } from '../entries.js';
 import type { EntryRow } from '../entries.js';
@@ -15,7 +16,7 @@ import { pageReader } from './page.js';
 
 export function entryReaders(
   connection: Connection,
-): Pick<AuditSource, 'entriesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
+): Pick<AuditSource, 'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
   const page = pageReader(connection);
   return {
     async entriesAfter({ accountId, seq }, lastAccountId, limit) {
@@ -29,6 +30,11 @@ export function entryReaders(
               lastAccountId,
               limit,
             );
+      return rows.map(sealedLedgerOf);
+    },
+
+    async chargesAfter({ accountId, seq }, { from, before }, limit) {
+      const rows = await page<EntryRow>(CHARGES_AFTER, accountId, seq, from, before, limit);
       return rows.map(sealedLedgerOf);
     },
 
@@ -78,6 +84,9 @@ export function entryReaders(
 }
 
 const ENTRIES_AFTER = `${SELECT_ENTRIES} WHERE (account_id, seq) > (?, ?)`;
+const CHARGES_AFTER =
+  `${SELECT_ENTRIES} WHERE account_id = ? AND seq > ? AND kind = 'charge' AND ${IN_KEYS} ` +
+  'ORDER BY seq LIMIT ?';
 const ENTRY_ORDER = 'ORDER BY account_id, seq LIMIT ?';
 
 const RIGHTS = rightsStatements({

@@ -5,12 +5,15 @@ import {
   ACCOUNT_TOTALS,
   KEY_TOTALS,
   LOT_TOTALS,
+  AFTER_ALL_IDS,
   keyTotalsOf,
+  pageOfAccounts,
 } from '../../../ledger/audit-source.js';
 import type {
   AccountTotals,
   AuditSource,
   AuditedAccounts,
+  AuditedKeys,
   LotTotals,
   UsageDay,
   UsageFields,
@@ -20,6 +23,7 @@ import { dayDifferenceOf, differencesOfDay } from '../../../ledger/audit-usage-d
 import type { DayDifferenceRow } from '../../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../../ledger/usage-source.js';
+import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { ZERO, unitsOf } from '../money.js';
 import { readerOf, select } from '../tables.js';
@@ -28,12 +32,17 @@ import { pageReader } from './page.js';
 
 export function totalReaders(
   connection: Connection,
-): Pick<AuditSource, 'accountsAfter' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
+): Pick<AuditSource, 'accountsAfter' | 'keysFrom' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
   const page = pageReader(connection);
   return {
-    async accountsAfter(accountId, limit, fromHour) {
+    async accountsAfter(accountId, limits, fromHour) {
       await setImmediate();
-      return connection.read(() => readAccounts(connection, { accountId, limit, fromHour }));
+      return connection.read(() => readAccounts(connection, { accountId, limits, fromHour }));
+    },
+
+    async keysFrom(position, limit, fromHour) {
+      await setImmediate();
+      return connection.read(() => readKeys(connection, { ...position, limit, fromHour }));
     },
 
     async seqOf(accountId) {
@@ -44,11 +53,12 @@ export function totalReaders(
       return row === undefined ? undefined : BigInt(row.seq);
     },
 
-    async usageAfter(position, { lastAccountId, hour }, limit) {
+    async usageAfter(position, { lastAccountId, hour, keys }, limit) {
       const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = position;
       const rows = await page<UsageRow>(
         `${SELECT_USAGE} WHERE (${USAGE_ORDER}) > (?, ?, ?, ?, ?, ?, ?) ` +
-          `AND account_id <= ? AND hour < ? ORDER BY ${USAGE_ORDER} LIMIT ?`,
+          `AND account_id <= ? AND hour < ? ${keys === undefined ? '' : `AND ${IN_KEYS} `}` +
+          `ORDER BY ${USAGE_ORDER} LIMIT ?`,
         accountId,
         position.hour,
         keyId,
@@ -58,6 +68,7 @@ export function totalReaders(
         ratesId,
         lastAccountId,
         hour,
+        ...(keys === undefined ? [] : [keys.from, keys.before]),
         limit + 1,
       );
       return wholeSums(rows.map(usageOf), limit);
@@ -128,6 +139,18 @@ export function usageOf(row: UsageRow): UsageFields {
   };
 }
 
+type AccountsPage = {
+  readonly accountId: string;
+  readonly limits: { readonly accounts: number; readonly keys: number };
+  readonly fromHour: number;
+};
+type KeysPage = {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly limit: number;
+  readonly fromHour: number;
+};
+
 function readUsageDay(connection: Connection, after: number): UsageDay | undefined {
   const [{ day } = { day: null }] = connection.all<{ readonly day: number | null }>(
     NEXT_USAGE_DAY,
@@ -143,36 +166,78 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
   return { day, differences: rows.map(dayDifferenceOf) };
 }
 
+const SELECT_KEYS = `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key`;
+type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_TOTALS)[number]>;
+
 function readAccounts(
   connection: Connection,
-  page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
+  { accountId, limits, fromHour }: AccountsPage,
 ): AuditedAccounts {
-  const accounts = connection.all<Pick<SqliteRow<'Account'>, keyof AccountTotals>>(
+  const found = connection.all<Pick<SqliteRow<'Account'>, keyof AccountTotals>>(
     `SELECT ${select('Account', ACCOUNT_TOTALS)} FROM account WHERE id > ? ORDER BY id LIMIT ?`,
-    page.accountId,
-    page.limit,
+    accountId,
+    limits.accounts,
   );
-  const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
-  const keys = connection.all<Pick<SqliteRow<'ApiKey'>, (typeof KEY_TOTALS)[number]>>(
-    `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key ` +
-      'WHERE account_id > ? AND account_id <= ?',
-    ...range,
+  const keys = connection.all<KeyRow>(
+    `${SELECT_KEYS} WHERE account_id > ? AND account_id <= ? ORDER BY account_id LIMIT ?`,
+    accountId,
+    found.at(-1)?.id ?? accountId,
+    limits.keys + 1,
   );
+  const { accounts, hasKeys } = pageOfAccounts(found, keys, limits.keys);
+  const last = accounts.at(-1)?.id ?? accountId;
   const lots = connection.all<Pick<SqliteRow<'CreditLot'>, keyof LotTotals>>(
     `SELECT ${select('CreditLot', LOT_TOTALS)} FROM credit_lot ` +
       'WHERE account_id > ? AND account_id <= ? ' +
       'ORDER BY expires_at IS NULL, expires_at, entry_id',
-    ...range,
+    accountId,
+    last,
   );
-  const usage = connection.all<UsageRow>(
-    `${SELECT_USAGE} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
-    ...range,
-    page.fromHour,
-  );
+  const usage = hasKeys
+    ? connection.all<UsageRow>(
+        `${SELECT_USAGE} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
+        accountId,
+        last,
+        fromHour,
+      )
+    : [];
   return {
     accounts: accounts.map(readTotals),
-    keys: keys.map((row) => keyTotalsOf(readKey(row))),
     lots: lots.map(readLot),
+    keys: hasKeys
+      ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
+      : undefined,
+    usage: usage.map(usageOf),
+  };
+}
+
+function readKeys(
+  connection: Connection,
+  { accountId, keyId, limit, fromHour }: KeysPage,
+): AuditedKeys {
+  const account = connection.get<{ readonly seq: number }>(
+    'SELECT seq FROM account WHERE id = ?',
+    accountId,
+  );
+  // The index of accounts has no key's id: its keys would be sorted for each page.
+  const rows = connection.all<KeyRow>(
+    `${SELECT_KEYS} WHERE +account_id = ? AND id >= ? ORDER BY id LIMIT ?`,
+    accountId,
+    keyId,
+    limit + 1,
+  );
+  const next = rows[limit]?.id;
+  const usage = connection.all<UsageRow>(
+    `${SELECT_USAGE} WHERE account_id = ? AND hour >= ? AND ${IN_KEYS}`,
+    accountId,
+    fromHour,
+    keyId,
+    next ?? AFTER_ALL_IDS,
+  );
+  return {
+    seq: BigInt(account?.seq ?? 0),
+    keys: rows.slice(0, limit).map((row) => keyTotalsOf(readKey(row))),
+    next,
     usage: usage.map(usageOf),
   };
 }

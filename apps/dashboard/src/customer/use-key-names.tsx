@@ -1,6 +1,7 @@
 /** The names of the keys of the account, by their ids, as far as the key may know them. */
 
 import type { Sent } from '../shared/gateway-types.js';
+import { Id } from '../shared/ids.js';
 import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
 
@@ -20,4 +21,13 @@ export function useKeyNames(
   );
   const others = (list.value?.data ?? []).map(({ id, name }) => [id, name] as const);
   return new Map([[key.id, key.name], ...others]);
+}
+
+/** A key in a list: its name, with the id as a detail. */
+export function KeyName(props: {
+  readonly id: string | null;
+  readonly names: ReadonlyMap<string, string>;
+}) {
+  const { id, names } = props;
+  return id === null ? null : <span title={id}>{names.get(id) ?? <Id of={id} />}</span>;
 }

@@ -1,0 +1,151 @@
+/** Costs and margins on the console's pages, with prices above what the provider bills. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import type { Browser } from 'playwright-core';
+import { unitsPerToken } from '../../gateway/test/support/billed-prices.js';
+import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
+import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import {
+  LOOKS,
+  axeFindings,
+  consoleCookie,
+  loaded,
+  openBrowser,
+  openConsole,
+  openPart,
+  overflow,
+  valuesOf,
+} from './support/browser.js';
+import type { Look } from './support/browser.js';
+import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
+
+const DAY_MS = 86_400_000;
+const dayText = (offset: number) =>
+  new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
+/** From yesterday to tomorrow, because midnight may pass during the tests. */
+const BILL = `bill?from=${dayText(-1)}&until=${dayText(1)}`;
+const RANGE = { from: `${dayText(-29)}T00:00:00Z`, until: `${dayText(2)}T00:00:00Z` };
+const BY = ['Model', 'Day', 'Account', 'Key', 'Upstream account'] as const;
+
+let browser: Browser;
+let folder: string;
+let provider: UpstreamSimulator;
+let gateway: TestGateway;
+let consoleUrl: string;
+let cookie: string;
+let accountId: string;
+beforeAll(async () => {
+  browser = await openBrowser();
+  folder = mkdtempSync(join(tmpdir(), 'gateway-margin-'));
+  const PRICES = join(folder, 'prices.json');
+  writeFileSync(PRICES, JSON.stringify({ extends: 'specification', factor: '1.25' }));
+  provider = await startUpstreamSimulator({ allowScriptText: true, unitsPerToken });
+  gateway = await startPages({
+    PRICES,
+    COSTS: 'specification',
+    UPSTREAM_URL: provider.url,
+    ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-browser-tests',
+    ANTHROPIC_ADMIN_URL: provider.url,
+  });
+  const [one, other] = [await gateway.createKey(), await gateway.createKey()];
+  await sendTraffic(gateway, [one.apiKey, other.apiKey], { count: 12, seed: 7 });
+  accountId = (await gateway.call('showKey', { key_id: one.id })).account_id;
+  consoleUrl = `${gateway.adminUrl}/console/`;
+  cookie = await consoleCookie(consoleUrl, READ_TOKEN);
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway.stop();
+  await provider.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const open = (look?: Look) => openConsole(browser, consoleUrl, cookie, look);
+const CARD = 'section[aria-label="Margin"]';
+
+describe('the margin', () => {
+  it('is shown for all accounts and for one, in all and by each dimension', async () => {
+    const { page, context, problems } = await open();
+    for (const [part, of] of [
+      ['today', {}],
+      [`accounts/${accountId}`, { account_id: accountId }],
+    ] as const) {
+      await openPart(page, part);
+      await page.locator(`${CARD} dl`).waitFor();
+      const sumsBy = async (by: string) =>
+        (await gateway.call('listUsage', { ...RANGE, ...of, by, sort: 'charged', top: 100 })).data;
+      const [all] = await sumsBy(part === 'today' ? 'upstream' : 'account');
+      expect(await valuesOf(page, `${CARD} dl data`)).toEqual([
+        all?.charged_usd,
+        all?.cost_usd,
+        all?.margin_usd,
+      ]);
+      for (const label of BY.filter((name) => part === 'today' || name !== 'Account')) {
+        await page.locator(CARD).getByText(label, { exact: true }).first().click();
+        await page.locator(CARD).getByRole('columnheader', { name: label }).waitFor();
+        await loaded(page);
+        const sums = await sumsBy((label.split(' ')[0] ?? '').toLowerCase());
+        expect(sums.length).toBeGreaterThan(0);
+        expect(await valuesOf(page, `${CARD} tbody data`)).toEqual(
+          sums.flatMap(({ requests, charged_usd, cost_usd, margin_usd }) => [
+            String(requests),
+            charged_usd,
+            cost_usd,
+            margin_usd,
+          ]),
+        );
+      }
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  // F252
+  it("is no difference from the provider's bill, which is compared with the costs", async () => {
+    const { page, context, problems } = await open();
+    await openPart(page, BILL);
+    await page.getByText('the same', { exact: true }).waitFor();
+    const { total } = await gateway.call('showBooks', { month: dayText(0).slice(0, 7) });
+    const { cost_usd: cost, margin_usd: margin } = total;
+    const charged = total.charged_usd.slice(1);
+    const figures = await valuesOf(page, 'dl.grid data');
+    expect(figures).toEqual([cost, cost, '0', '0', charged, margin]);
+    const foreign = userMessage('From elsewhere', { model: 'claude-opus-4-8' });
+    await postMessages({ url: provider.url }, 'another', foreign).then((answer) => answer.text());
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('different', { exact: true }).waitFor();
+    const { differences } = await gateway.call('reconcileProvider', {
+      from: dayText(-1),
+      until: dayText(2),
+      tolerance_usd: '0',
+    });
+    expect(differences.map(({ model }) => model)).toEqual([null, 'claude-opus-4-8']);
+    const rows = await page.locator('tr[data-difference]').allInnerTexts();
+    expect(rows[0]).toContain('all models');
+    expect(rows[1]).toContain('in all costs');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
+    const watched = await open(look);
+    const { page, context } = watched;
+    for (const part of ['today', BILL]) {
+      await openPart(page, part);
+      await page
+        .locator(part === 'today' ? `${CARD} dl` : 'tr[data-difference]')
+        .first()
+        .waitFor();
+      expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({
+        findings: [],
+        overflow: 0,
+      });
+    }
+    await context.close();
+  });
+});

@@ -1,0 +1,50 @@
+/** `GET /v1/dashboard/breakdown`: what keys of an account used, by one dimension and by time. */
+
+import { z } from 'zod';
+import { MINUTE_MS } from '../base/times.js';
+import {
+  BreakdownError,
+  HOLDER_GROUPS,
+  breakdownFields,
+  breakdownView,
+  readBreakdown,
+} from '../endpoints/breakdown.js';
+import { MUST_BE_AFTER_FROM, isInOrder } from '../endpoints/fields.js';
+import * as schema from '../endpoints/schemas.js';
+import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
+import { keyEndpoint } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
+import { refusalOfScope, scopeOf, whose } from './whose.js';
+
+const breakdownQuery = z
+  .strictObject({ ...breakdownFields(HOLDER_GROUPS), ...whose })
+  .refine(isInOrder, MUST_BE_AFTER_FROM);
+
+export const getBreakdown = keyEndpoint(
+  {
+    method: 'get',
+    path: '/v1/dashboard/breakdown',
+    id: 'getBreakdown',
+    summary: 'Spend, tokens, requests, errors and latency, by one dimension and by time',
+    credential: 'link',
+    query: breakdownQuery,
+    result: schema.breakdown,
+    name: 'usage',
+    limit: { limit: 120, windowMs: MINUTE_MS },
+  },
+  (parts) =>
+    async (key, req): Promise<ReadAnswer> => {
+      const query = breakdownQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const scope = await scopeOf(query.data, key, parts);
+      if (scope === undefined) return { refusal: refusalOfScope(query.data) };
+      try {
+        const { store } = parts;
+        const found = await readBreakdown(query.data, scope, { store, now: parts.now() });
+        return { json: breakdownView(found) };
+      } catch (error) {
+        if (!(error instanceof BreakdownError)) throw error;
+        return { refusal: invalidQuery(error.member, error.message) };
+      }
+    },
+);

@@ -1,0 +1,497 @@
+/**
+ * Spend, tokens, requests, errors and latency by one dimension and by time, beside the period
+ * before. Money and tokens are the ledger's sums of charges; failed requests and times are those of
+ * the record of requests, and so are all figures of programs, sessions and errors, which the ledger
+ * does not know.
+ */
+
+import { z } from 'zod';
+import type {
+  BalanceStore,
+  RequestDimension,
+  RequestSum,
+  RequestSumQuery,
+  UsageDimension,
+  UsageQuery,
+  UsageSum,
+} from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { DAY_MS, HOUR_MS } from '../base/times.js';
+import { help, hour, rangeOf, wholeNumber } from './fields.js';
+import { line } from './storable.js';
+import { daysIn, isWholeHours, isZone } from './zones.js';
+
+export const HOLDER_GROUPS = ['model', 'key', 'endpoint', 'client', 'session', 'error'] as const;
+export const OPERATOR_GROUPS = [...HOLDER_GROUPS, 'account', 'upstream'] as const;
+type Group = (typeof OPERATOR_GROUPS)[number];
+
+const range = rangeOf(hour);
+const said = (says: string) => ({ says });
+
+/** @param groups - What the reader may group by. */
+export function breakdownFields<Groups extends readonly [Group, ...Group[]]>(groups: Groups) {
+  return {
+    by: z
+      .enum(groups)
+      .default('model')
+      .register(help, said(`what to group by: one of ${groups.join(', ')}`)),
+    from: range.from,
+    until: range.until,
+    every: z
+      .enum(['hour', 'day'])
+      .default('day')
+      .register(help, said('how long the spans are: hour or day')),
+    zone: z
+      .string()
+      .max(64)
+      .refine(isZone, 'must be a time zone, such as Europe/Rome')
+      .default('UTC')
+      .register(help, said('the time zone of the days, such as Europe/Rome')),
+    model: line.min(1).max(200).optional().register(help, said('only those of this model')),
+    sort: z
+      .enum(['charged', 'tokens', 'charges', 'requests', 'failed'])
+      .default('charged')
+      .register(help, said('the figure by which the groups are ordered')),
+    top: wholeNumber
+      .min(1)
+      .max(100)
+      .default(20)
+      .register(help, said('how many groups; all others are one')),
+  } as const;
+}
+
+export interface BreakdownQuery {
+  readonly by: Group;
+  readonly from: Date;
+  readonly until: Date;
+  readonly every: 'hour' | 'day';
+  readonly zone: string;
+  readonly model?: string | undefined;
+  readonly sort: 'charged' | 'tokens' | 'charges' | 'requests' | 'failed';
+  readonly top: number;
+}
+
+/** A member of the query that is refused, and why. */
+export class BreakdownError extends Error {
+  readonly member: string;
+
+  constructor(member: string, message: string) {
+    super(message);
+    this.member = member;
+  }
+}
+
+interface Scope {
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+}
+
+type Store = Pick<BalanceStore, 'readUsage' | 'sumRequests'>;
+
+/** Sums by hour and group are read before they are added up by day. Reading more takes seconds. */
+const MAX_SUMS = 50_000;
+const MAX_SPANS = 800;
+
+/**
+ * @throws {BreakdownError} The sums that the query asks for do not exist, or are too many.
+ */
+export async function readBreakdown(
+  query: BreakdownQuery,
+  scope: Scope,
+  { store, now }: { readonly store: Store; readonly now: number },
+) {
+  const { by, from, until, every } = query;
+  const spans = spansOf(query);
+  const before = periodBefore(query, now);
+  const asked = { ...scope, model: query.model, by };
+  const inLedger = LEDGER_GROUPS[by] !== undefined;
+  const groups = new Map<string, Sums>();
+  const add = (sums: readonly Sum[], to: (group: Sums, start: number) => Figures | undefined) => {
+    for (const sum of sums) {
+      const name = sum.group ?? '';
+      let group = groups.get(name);
+      if (group === undefined) groups.set(name, (group = newSums(sum.group, spans.starts.length)));
+      const figures = to(group, sum.start);
+      if (figures !== undefined) addTo(figures, sum.figures);
+    }
+  };
+  const spanOf = ({ spans: kept }: Sums, start: number): Figures | undefined => {
+    const index = spans.indexOf(start);
+    return index === undefined ? undefined : (kept[index] ??= newFigures());
+  };
+  const reads = [
+    readRecorded(asked, { from, until, everyMs: spans.everyMs, inLedger }, store),
+    readRecorded(asked, { ...before, everyMs: undefined, inLedger }, store),
+    ...(inLedger
+      ? [
+          readCharged(asked, { from, until, everyMs: spans.everyMs }, store),
+          readCharged(asked, { ...before, everyMs: undefined }, store),
+        ]
+      : []),
+  ];
+  const [recorded, recordedBefore, charged, chargedBefore] = await Promise.all(reads).catch(
+    (error: unknown) => {
+      if (error instanceof RangeError) throw new BreakdownError('from', TOO_MANY);
+      throw error;
+    },
+  );
+  add(recorded ?? [], spanOf);
+  add(charged ?? [], spanOf);
+  for (const group of groups.values()) {
+    for (const span of group.spans) if (span !== undefined) addTo(group.total, span);
+  }
+  add(recordedBefore ?? [], ({ before: sum }) => sum);
+  add(chargedBefore ?? [], ({ before: sum }) => sum);
+  const sorted = [...groups.values()].sort((a, b) => {
+    const [one, other] = [rankOf(a.total, query), rankOf(b.total, query)];
+    return one < other ? 1 : one > other ? -1 : 0;
+  });
+  const shown = sorted.slice(0, query.top);
+  const others = sorted.slice(query.top);
+  return {
+    by,
+    every,
+    zone: query.zone,
+    from,
+    until,
+    before,
+    starts: spans.starts,
+    groups: others.length === 0 ? shown : [...shown, mergedOf(others)],
+    total: totalOf(sorted.map(({ total }) => total)),
+    totalBefore: totalOf(sorted.map((group) => group.before)),
+  };
+}
+
+const TOO_MANY = `covers more than ${String(MAX_SUMS)} sums: ask for fewer days, or for days in UTC`;
+
+/** The dimension of the ledger's sums, if they know it. */
+const LEDGER_GROUPS: Readonly<Partial<Record<Group, UsageDimension>>> = {
+  model: 'model',
+  key: 'key',
+  endpoint: 'endpoint',
+  account: 'account',
+  upstream: 'upstream',
+};
+
+interface Figures {
+  charged: bigint;
+  /** What the charges cost the operator, of `costed` of them. */
+  cost: bigint;
+  costed: number;
+  charges: number;
+  input: bigint;
+  output: bigint;
+  cacheRead: bigint;
+  cacheWrite: bigint;
+  /** Recorded requests, failed ones too. */
+  requests: number;
+  failed: number;
+  durationMs: number;
+  firstByteMs: number;
+  firstBytes: number;
+}
+
+interface Sums {
+  readonly group: string | undefined;
+  /** How many groups it stands for, if it is all the rest. */
+  readonly others: number;
+  readonly total: Figures;
+  readonly before: Figures;
+  readonly spans: (Figures | undefined)[];
+}
+
+interface Sum {
+  readonly group: string | undefined;
+  /** Milliseconds since the epoch; 0 without spans. */
+  readonly start: number;
+  readonly figures: Partial<Figures>;
+}
+
+function newFigures(): Figures {
+  return {
+    charged: 0n,
+    cost: 0n,
+    costed: 0,
+    charges: 0,
+    input: 0n,
+    output: 0n,
+    cacheRead: 0n,
+    cacheWrite: 0n,
+    requests: 0,
+    failed: 0,
+    durationMs: 0,
+    firstByteMs: 0,
+    firstBytes: 0,
+  };
+}
+
+function newSums(group: string | undefined, spans: number, others = 0): Sums {
+  return {
+    group,
+    others,
+    total: newFigures(),
+    before: newFigures(),
+    spans: Array.from({ length: spans }, () => undefined),
+  };
+}
+
+function addTo(sum: Figures, more: Partial<Figures>): void {
+  const into = sum as unknown as Record<string, bigint | number>;
+  for (const [name, value] of Object.entries(more)) {
+    // Both are of one type: they are the same member.
+    into[name] = ((into[name] ?? 0) as number) + (value as number);
+  }
+}
+
+function totalOf(all: readonly Figures[]): Figures {
+  const sum = newFigures();
+  for (const figures of all) addTo(sum, figures);
+  return sum;
+}
+
+function mergedOf(groups: readonly Sums[]): Sums {
+  const merged = newSums(undefined, groups[0]?.spans.length ?? 0, groups.length);
+  for (const { total, before, spans } of groups) {
+    addTo(merged.total, total);
+    addTo(merged.before, before);
+    for (const [index, span] of spans.entries()) {
+      if (span !== undefined) addTo((merged.spans[index] ??= newFigures()), span);
+    }
+  }
+  return merged;
+}
+
+function rankOf(figures: Figures, { sort }: BreakdownQuery): bigint {
+  const { input, output, cacheRead, cacheWrite } = figures;
+  return sort === 'tokens' ? input + output + cacheRead + cacheWrite : BigInt(figures[sort]);
+}
+
+interface Spans {
+  readonly starts: readonly Date[];
+  /** How the databases sum: days in UTC, or else hours. */
+  readonly everyMs: number;
+  readonly indexOf: (start: number) => number | undefined;
+}
+
+function spansOf({ by, from, until, every, zone }: BreakdownQuery): Spans {
+  const range = { from: from.getTime(), until: until.getTime() };
+  const isUtc = zone === 'UTC';
+  const isWhole = range.from % DAY_MS === 0 && range.until % DAY_MS === 0;
+  if (!RECORDED_BY_HOUR.has(by) && !(isUtc && every === 'day' && isWhole)) {
+    throw new BreakdownError('by', `${by} is summed by whole days in UTC only`);
+  }
+  if (!isWholeHours(zone, range)) {
+    throw new BreakdownError('zone', 'must be whole hours from UTC, because sums are kept by hour');
+  }
+  const length = every === 'hour' ? HOUR_MS : DAY_MS;
+  if ((range.until - range.from) / length > MAX_SPANS) {
+    throw new BreakdownError('from', `covers more than ${String(MAX_SPANS)} ${every}s`);
+  }
+  if (every === 'hour' || isUtc) {
+    const first = Math.floor(range.from / length) * length;
+    const count = Math.ceil((range.until - first) / length);
+    return {
+      starts: Array.from({ length: count }, (_, index) => new Date(first + index * length)),
+      everyMs: isWhole ? length : HOUR_MS,
+      indexOf: (start) => Math.floor((start - first) / length),
+    };
+  }
+  const days = daysIn(zone, range);
+  return {
+    starts: days.starts.map((start) => new Date(start)),
+    everyMs: HOUR_MS,
+    indexOf: days.indexOf,
+  };
+}
+
+const RECORDED_BY_HOUR: ReadonlySet<Group> = new Set([
+  'model',
+  'key',
+  'endpoint',
+  'account',
+  'upstream',
+  'error',
+]);
+
+/**
+ * As long a time before as has passed of the range, so that an unfinished day is compared with the
+ * same part of the earlier one.
+ */
+function periodBefore(
+  { by, from, until }: BreakdownQuery,
+  now: number,
+): { readonly from: Date; readonly until: Date } {
+  const length = until.getTime() - from.getTime();
+  const unit = RECORDED_BY_HOUR.has(by) ? HOUR_MS : DAY_MS;
+  const passed = Math.ceil((now - from.getTime()) / unit) * unit;
+  const end = Math.min(length, Math.max(unit, passed));
+  const start = from.getTime() - length;
+  return { from: new Date(start), until: new Date(start + end) };
+}
+
+interface Asked extends Scope {
+  readonly by: Group;
+  readonly model: string | undefined;
+}
+
+interface Reading {
+  readonly from: Date;
+  readonly until: Date;
+  readonly everyMs: number | undefined;
+}
+
+async function readCharged(
+  { by, model, accountId, keyId }: Asked,
+  { from, until, everyMs }: Reading,
+  store: Store,
+): Promise<readonly Sum[]> {
+  const dimension = LEDGER_GROUPS[by];
+  const span: readonly UsageDimension[] =
+    everyMs === undefined ? [] : [everyMs === DAY_MS ? 'day' : 'hour'];
+  const query: UsageQuery = {
+    by: [...span, ...(dimension === undefined ? [] : [dimension])],
+    from,
+    until,
+    accountId,
+    keyId,
+    model,
+    maxSums: MAX_SUMS,
+  };
+  const sums = await store.readUsage(query);
+  return sums.map((sum) => ({
+    group: groupOfUsage(sum, by),
+    start: sum.start?.getTime() ?? 0,
+    figures: {
+      charged: sum.listPrice - sum.writtenOff,
+      cost: sum.cost,
+      costed: sum.costed,
+      charges: sum.requests,
+      input: sum.usage.inputTokens,
+      output: sum.usage.outputTokens,
+      cacheRead: sum.usage.cacheReadInputTokens,
+      cacheWrite: sum.usage.cacheCreationInputTokens,
+    },
+  }));
+}
+
+function groupOfUsage(sum: UsageSum, by: Group): string | undefined {
+  switch (by) {
+    case 'account':
+      return sum.accountId;
+    case 'key':
+      return sum.keyId;
+    case 'endpoint':
+      return sum.endpoint;
+    case 'upstream':
+      return sum.upstreamAccount === '' ? undefined : sum.upstreamAccount;
+    default:
+      return sum.model;
+  }
+}
+
+/** @param reading.inLedger - The ledger has the money and the tokens. */
+async function readRecorded(
+  { by, model, accountId, keyId }: Asked,
+  { inLedger, ...reading }: Reading & { readonly inLedger: boolean },
+  store: Store,
+): Promise<readonly Sum[]> {
+  const dimension: RequestDimension = by;
+  const query: RequestSumQuery = {
+    ...reading,
+    by: [dimension],
+    accountId,
+    keyId,
+    model,
+    ...(by === 'error' ? { failed: true } : {}),
+    maxSums: MAX_SUMS,
+  };
+  const sums = await store.sumRequests(query);
+  return sums.map((sum) => ({
+    group: groupOfRequests(sum, by),
+    start: sum.start?.getTime() ?? 0,
+    figures: {
+      requests: sum.requests,
+      failed: sum.failed,
+      durationMs: sum.durationMs,
+      firstByteMs: sum.firstByteMs,
+      firstBytes: sum.firstBytes,
+      ...(inLedger
+        ? {}
+        : {
+            charged: sum.charge,
+            charges: sum.requests - sum.failed,
+            input: BigInt(sum.tokens.input),
+            output: BigInt(sum.tokens.output),
+            cacheRead: BigInt(sum.tokens.cacheRead),
+            cacheWrite: BigInt(sum.tokens.cacheWrite),
+          }),
+    },
+  }));
+}
+
+function groupOfRequests(sum: RequestSum, by: Group): string | undefined {
+  const values = {
+    account: sum.accountId,
+    key: sum.keyId,
+    model: sum.model,
+    endpoint: sum.endpoint,
+    upstream: sum.upstreamAccount,
+    error: sum.errorType,
+    client: sum.client,
+    session: sum.sessionId,
+  };
+  return values[by];
+}
+
+type Breakdown = Awaited<ReturnType<typeof readBreakdown>>;
+type View = (figures: Figures) => ReturnType<typeof figuresView>;
+
+/** @param view - `figuresView`, or `costedFiguresView` for operators. */
+export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
+  const { by, every, zone, from, until, before, starts, groups, total, totalBefore } = breakdown;
+  return {
+    object: 'breakdown' as const,
+    by,
+    every,
+    zone,
+    from: from.toISOString(),
+    until: until.toISOString(),
+    before: { from: before.from.toISOString(), until: before.until.toISOString() },
+    starts: starts.map((start) => start.toISOString()),
+    groups: groups.map((group) => ({
+      value: group.group ?? null,
+      others: group.others,
+      total: view(group.total),
+      before: view(group.before),
+      spans: group.spans.map((span) => (span === undefined ? null : view(span))),
+    })),
+    total: view(total),
+    total_before: view(totalBefore),
+  };
+}
+
+export function figuresView(figures: Figures) {
+  const { requests, firstBytes } = figures;
+  return {
+    charged_usd: formatUsd(figures.charged),
+    charges: figures.charges,
+    input_tokens: Number(figures.input),
+    output_tokens: Number(figures.output),
+    cache_read_input_tokens: Number(figures.cacheRead),
+    cache_creation_input_tokens: Number(figures.cacheWrite),
+    requests,
+    failed: figures.failed,
+    mean_duration_ms: requests === 0 ? null : Math.round(figures.durationMs / requests),
+    mean_first_byte_ms: firstBytes === 0 ? null : Math.round(figures.firstByteMs / firstBytes),
+  };
+}
+
+/** With the cost of the charges, if each of them has one. */
+export function costedFiguresView(figures: Figures) {
+  const { charged, cost, costed, charges } = figures;
+  const isKnown = costed > 0 && costed === charges;
+  return {
+    ...figuresView(figures),
+    ...(isKnown ? { cost_usd: formatUsd(cost), margin_usd: formatUsd(charged - cost) } : {}),
+  };
+}

@@ -1,0 +1,73 @@
+/** Days in a time zone, for sums that are kept by whole hours. */
+
+import { DAY_MS, HOUR_MS } from '../base/times.js';
+
+interface Range {
+  /** Milliseconds since the epoch, as is `until`, which is not included. */
+  readonly from: number;
+  readonly until: number;
+}
+
+export function isZone(zone: string): boolean {
+  try {
+    formatOf(zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the days of the zone begin at whole hours of UTC throughout the range. */
+export function isWholeHours(zone: string, { from, until }: Range): boolean {
+  for (let time = from; time < until; time += DAY_MS) {
+    if (offsetOf(zone, time) % HOUR_MS !== 0) return false;
+  }
+  return true;
+}
+
+/** The days that the range touches. A day of a change to summer time has 23 or 25 hours. */
+export function daysIn(
+  zone: string,
+  { from, until }: Range,
+): { readonly starts: readonly number[]; readonly indexOf: (hour: number) => number | undefined } {
+  const starts: number[] = [];
+  const indexes = new Map<number, number>();
+  let day: number | undefined;
+  for (let hour = from; hour < until; hour += HOUR_MS) {
+    const its = Math.floor((hour + offsetOf(zone, hour)) / DAY_MS);
+    if (its !== day) starts.push(hour);
+    day = its;
+    indexes.set(hour, starts.length - 1);
+  }
+  return { starts, indexOf: (hour) => indexes.get(hour) };
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+}
+
+const MAX_FORMATS = 100;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** How far the zone is ahead of UTC. */
+function offsetOf(zone: string, time: number): number {
+  let format = formats.get(zone);
+  if (format === undefined) {
+    if (formats.size >= MAX_FORMATS) formats.clear();
+    formats.set(zone, (format = formatOf(zone)));
+  }
+  const parts = Object.fromEntries(
+    format.formatToParts(time).map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(time / 1_000) * 1_000;
+}

@@ -1,0 +1,177 @@
+/**
+ * Charges at the provider's list that are written a second time, from the gateway's log, into a
+ * ledger that lost them: each is the same again, with its band, its fees and its cost.
+ */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { BalanceStore, ChargeEntry } from '@gateway/balance-store';
+import { backUpEmbeddedLedger, openEmbeddedStore } from '@gateway/balance-store/embedded';
+import { sampleLimits } from '@gateway/balance-store/testing';
+import { parsePriceSchedule, parseUsd, wholePriceTable } from '@gateway/billing';
+import type { PriceSchedule } from '@gateway/billing';
+import { readNativeUsage } from '@gateway/translator/native';
+import { pino } from 'pino';
+import { rechargeFromFiles } from '../src/cli/witness-commands.js';
+import { createLivePrices } from '../src/config/live-prices.js';
+import { settleCharge } from '../src/exchange/relay/settle-charge.js';
+import type { ExchangeReport } from '../src/observe/exchange-report.js';
+import { createTelemetry } from '../src/observe/telemetry.js';
+import { createLocalCaller } from '../src/operator/operations/callers.js';
+import type { OperationContext } from '../src/operator/operations/operation.js';
+import { RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
+import type { Reply } from './support/list-vectors.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-recharge-'));
+const pepper = 'pepper of the tests';
+const tableOf = (factor: string) => wholePriceTable({ extends: 'list', factor });
+const schedule = (factor: string) => parsePriceSchedule(tableOf(factor));
+const PRICE_TABLE = tableOf('1.25');
+const PRICES = parsePriceSchedule(PRICE_TABLE);
+const COSTS = schedule('0.8');
+const HAIKU = 'claude-haiku-4-5';
+
+/** The ledger that has the charges, and one that was restored from before them. */
+let original: BalanceStore;
+let restored: BalanceStore;
+let keyId: string;
+beforeAll(async () => {
+  const [from, to] = ['original', 'restored'].map((name) => join(folder, name));
+  original = await openEmbeddedStore({ dataDir: from!, pepper });
+  const { record } = await original.createKey({
+    name: 'key',
+    limits: sampleLimits,
+    expiresAt: null,
+  });
+  keyId = record.id;
+  const amount = parseUsd('1000');
+  await original.topUp({ topUpId: 'first', to: { keyId }, amount, by: { name: 'tests' } });
+  mkdirSync(to!);
+  await backUpEmbeddedLedger({ dataDir: from!, to: join(to!, 'ledger.db') });
+  restored = await openEmbeddedStore({ dataDir: to!, pepper });
+});
+afterAll(async () => {
+  await original.close();
+  await restored.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Charges a response as a request does. @returns the line of the log */
+async function charged(
+  requestId: string,
+  of: Reply,
+  costs: PriceSchedule | undefined,
+): Promise<string> {
+  const prices = PRICES.at(Date.now());
+  const reply = scripted(of);
+  const { model } = requestOf(of) as { model: string };
+  const emptyRefusal = 'stopDetails' in reply ? of.attempts.at(-1)!.end?.category : undefined;
+  const settled = await settleCharge(
+    {
+      usage: readNativeUsage(reply.usage),
+      messageId: 'msg_1',
+      model: of.attempts.at(-1)!.model,
+      emptyRefusal,
+      streamed: true,
+    },
+    {
+      requestId,
+      keyId,
+      price: prices.find(model)!,
+      prices,
+      isModelOpen: of.name.includes('fallback'),
+      unknownMembers: [],
+      call: { account: 'main' },
+      format: { dialect: 'messages' },
+    },
+    { store: original, overdraft: 'bounded', costs: costs?.at(Date.now()) },
+  );
+  if (settled.outcome === 'lost') throw new Error(settled.loss);
+  let line = '';
+  const telemetry = createTelemetry(
+    pino({ level: 'info' }),
+    { observe: () => undefined },
+    (text) => {
+      line = text;
+    },
+  );
+  const report = { charged: settled, streamed: true, clientLeft: false, loss: undefined };
+  telemetry.requestFinished({
+    requestId,
+    keyId,
+    model,
+    account: 'main',
+    endpoint: 'messages',
+    status: 200,
+    durationMs: 1_000,
+    report: report as unknown as ExchangeReport,
+  });
+  return line;
+}
+
+function recharge(lines: readonly string[], costs: PriceSchedule | undefined, keys: string[] = []) {
+  const file = join(folder, 'gateway.log');
+  writeFileSync(file, lines.join(''));
+  const context = {
+    store: restored,
+    prices: createLivePrices({ priceTable: PRICE_TABLE, customerTables: {} }),
+    costsAt: (atMs: number) => costs?.at(atMs),
+    overdraft: 'bounded',
+    by: { name: 'tests' },
+  } as unknown as OperationContext;
+  return rechargeFromFiles([file], keys, createLocalCaller(context));
+}
+
+const chargesIn = async (store: BalanceStore): Promise<readonly ChargeEntry[]> =>
+  (await store.listEntries({ kind: 'charge', limit: 1_000 })).entries.flatMap((entry) =>
+    entry.kind === 'charge' ? [entry] : [],
+  );
+/** What a booking from the log repeats. */
+const essenceOf = (entry: ChargeEntry) => {
+  const { id, model, usage, delta, rates, pricing, cost, writtenOff } = entry;
+  const { endpoint, streamed, upstreamAccount } = entry;
+  const money = { delta, rates, pricing, cost, writtenOff };
+  return { id, model, usage, ...money, endpoint, streamed, upstreamAccount };
+};
+const byId = (one: { readonly id: string }, other: { readonly id: string }) =>
+  one.id < other.id ? -1 : 1;
+
+// F251: the ledger lost charges with bands, fees, free refusals and runs of several bands, and they
+// are booked from the log: each is the same to the last digit, with its cost.
+it('are the same charges, at the same rates and with the same costs', async () => {
+  const all = [...vectors, ...RUNS];
+  const lines: string[] = [];
+  for (const [index, vector] of all.entries()) {
+    lines.push(await charged(`req_${String(index)}`, vector, COSTS));
+  }
+  // The costs of today are others.
+  expect(await recharge(lines, schedule('3'))).toMatchObject({ refused: [] });
+  const [had, has] = [await chargesIn(original), await chargesIn(restored)];
+  expect(has.map(essenceOf).sort(byId)).toEqual(had.map(essenceOf).sort(byId));
+  expect(had.length).toBeGreaterThan(all.length);
+  expect(had.every(({ cost }) => cost !== undefined)).toBe(true);
+  expect(had.some(({ delta, usage }) => delta === 0n && usage.inputTokens > 0)).toBe(true);
+  expect(await recharge(lines, COSTS)).toMatchObject({ booked: 0, already_charged: had.length });
+  expect((await restored.audit()).isSound).toBe(true);
+});
+
+// F251
+it('have the costs of their time if the record has none', async () => {
+  const line = await charged('req_without', { name: '', attempts: [attemptOf(1_000)] }, undefined);
+  const usage = { request_id: 'req_usage', key_id: keyId, model: `${HAIKU}-20251001` };
+  const more = JSON.stringify({ ...usage, usage: attemptOf(2_000).usage });
+  expect(await recharge([line, more], COSTS, [keyId])).toMatchObject({ booked: 2, refused: [] });
+  const entries = await chargesIn(restored);
+  // 1.00 USD per million tokens by the list: 1.25 of it is charged, and 0.8 of it is the cost.
+  expect(entries.slice(0, 2).map(({ id, delta, cost }) => [id, delta, cost])).toEqual([
+    ['req_usage', -parseUsd('0.0025'), parseUsd('0.0016')],
+    ['req_without', -parseUsd('0.00125'), parseUsd('0.0008')],
+  ]);
+});
+
+const attemptOf = (input_tokens: number) => ({
+  model: HAIKU,
+  usage: { input_tokens, output_tokens: 0 },
+});

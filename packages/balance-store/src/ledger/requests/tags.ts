@@ -1,0 +1,38 @@
+/** Numbers that stand for texts: series, sessions, and programs with sessions. */
+
+import { hash } from 'node:crypto';
+import type { RequestFacts } from '../../request-record.js';
+
+/**
+ * Made from the facts, so that several processes need not agree on numbers. With 100,000 series,
+ * two have one id with a probability of 2 in 100,000.
+ */
+export function seriesOf(facts: RequestFacts): number {
+  const { accountId, keyId, model, endpoint, status, errorType, upstreamAccount } = facts;
+  return tagOf(
+    `${accountId ?? ''}\n${keyId ?? ''}\n${model ?? ''}\n${endpoint}\n${String(status)}\n` +
+      `${errorType ?? ''}\n${upstreamAccount ?? ''}`,
+  );
+}
+
+export function sessionTag(sessionId: string): number {
+  return tagOf(`session\n${sessionId}`);
+}
+
+export function labelTag(client: string | null, sessionId: string | null): number {
+  return tagOf(`label\n${client ?? ''}\n${sessionId ?? ''}`);
+}
+
+const MAX_KNOWN_TAGS = 10_000;
+const knownTags = new Map<string, number>();
+
+/** 48 bits of a hash, which a JavaScript number holds. */
+function tagOf(text: string): number {
+  let tag = knownTags.get(text);
+  if (tag === undefined) {
+    if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
+    tag = Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16);
+    knownTags.set(text, tag);
+  }
+  return tag;
+}
