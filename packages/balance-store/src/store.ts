@@ -364,13 +364,20 @@ export interface BalanceStore {
   /** Moves money between two accounts: two entries in one transaction. */
   transfer(transfer: Transfer): Promise<TransferOutcome>;
   /**
-   * Takes back the unused part of credits that have expired, and writes the event `key.expiring`
-   * for keys that expire within `keysWithinMs`. Call it about once a minute from every replica.
+   * Gives an active account the allowance of this month, and takes back what is left of the last
+   * one. Changes nothing if the account has had it, or has no allowance. `expire` does the same for
+   * all accounts, within a minute; this is for a request that comes before.
+   */
+  renewAllowance(accountId: string): Promise<void>;
+  /**
+   * Renews allowances, takes back the unused part of credits that have expired, and writes the
+   * event `key.expiring` for keys that expire within `keysWithinMs`. Call it about once a minute
+   * from every replica.
    *
    * Money that is held for requests in flight is left until a later call. Also marks holds that
    * have expired as orphaned, so that they no longer hold money.
    *
-   * @returns how many expiry entries and `key.expiring` events it wrote.
+   * @returns how many entries and `key.expiring` events it wrote.
    */
   expire(options: { readonly keysWithinMs: number }): Promise<number>;
 
