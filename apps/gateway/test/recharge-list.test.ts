@@ -116,7 +116,7 @@ function recharge(lines: readonly string[], costs: PriceSchedule | undefined, ke
   writeFileSync(file, lines.join(''));
   const context = {
     store: restored,
-    prices: createLivePrices({ priceTable: PRICE_TABLE }),
+    prices: createLivePrices({ priceTable: PRICE_TABLE, customerTables: {} }),
     costsAt: (atMs: number) => costs?.at(atMs),
     overdraft: 'bounded',
     by: { name: 'tests' },

@@ -6,22 +6,26 @@ import type { Failure } from '../shared/api.js';
 import { Freshness } from '../shared/freshness.js';
 import { Badge, DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { route } from '../shared/router.js';
+import { Search } from '../shared/search.js';
 import { Tabs } from '../shared/tabs.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';
 import { Dispute } from './dispute.js';
 import { Events } from './events.js';
+import { Home } from './home.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { PaymentPages } from './payments.js';
 import { Prices } from './prices.js';
 import { ProviderBill } from './provider-bill.js';
 import { OperatorRequests } from './requests.js';
+import { find } from './search.js';
 import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
 import { Trail } from './trail.js';
+import { UsageCard } from './usage-card.js';
 
 /** A session ends after half an hour without a request, so the page must not make them for ever. */
 const IDLE_MS = 10 * 60_000;
@@ -99,7 +103,9 @@ interface Tab {
 }
 
 const TABS: readonly Tab[] = [
+  { path: 'home', label: 'Home', content: () => <Home /> },
   { path: 'today', label: 'Today', content: () => <Today /> },
+  { path: 'usage', label: 'Usage', content: () => <UsageCard /> },
   {
     path: 'accounts',
     label: 'Accounts',
@@ -118,12 +124,18 @@ const TABS: readonly Tab[] = [
 ];
 
 function SignedIn() {
-  const [first = 'today', ...rest] = route.value.path;
+  const [first = 'home', ...rest] = route.value.path;
   const current = TABS.find(({ path }) => path === first) ?? TABS[0];
   return (
     <>
       <h1 class="hidden">Operator's console</h1>
-      <Tabs label="Parts of the console" tabs={TABS} current={current} page="Console" />
+      <Tabs
+        label="Parts of the console"
+        tabs={TABS}
+        current={current}
+        page="Console"
+        end={<Search what="accounts, keys, requests, payments" tabs={TABS} find={find} />}
+      />
       {current?.content(rest)}
     </>
   );

@@ -6,16 +6,19 @@ import type { Sent } from '../shared/gateway-types.js';
 import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
+import { Search } from '../shared/search.js';
 import { Statement } from '../shared/statement.js';
 import { Tabs } from '../shared/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
+import { Home } from './home.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { CustomerRequests } from './requests.js';
+import { findFor } from './search.js';
 import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
@@ -65,9 +68,19 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   {
+    path: 'home',
+    label: 'Home',
+    content: (overview) => (
+      <div class="stack">
+        <Home overview={overview} />
+        <Usage overview={overview} />
+      </div>
+    ),
+  },
+  {
     path: 'usage',
     label: 'Usage',
-    content: ({ may_see_account: seesAccount }) => <Usage seesAccount={seesAccount} />,
+    content: (overview) => <Usage overview={overview} />,
   },
   {
     path: 'requests',
@@ -115,7 +128,7 @@ function SignedIn() {
     call('GET /v1/dashboard/account', { signal }),
   );
   const gateway = useResource('gateway', describeGateway);
-  const [first = 'usage'] = route.value.path;
+  const [first = 'home'] = route.value.path;
   const payments = usePayments();
   const known = payments.value?.limits === undefined ? undefined : payments.value;
   // What the key may see decides which parts there are, and what they show first.
@@ -141,7 +154,13 @@ function SignedIn() {
       <h1 class="hidden">Usage and balance</h1>
       {gateway.value?.simulated === true && <SimulatorNote />}
       <StandingCard overview={overview} payments={payments} topUpUrl={gateway.value?.top_up_url} />
-      <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
+      <Tabs
+        label="Parts of this page"
+        tabs={tabs}
+        current={current}
+        page="Usage and balance"
+        end={<Search what="keys, requests, payments, models" tabs={tabs} find={findFor(value)} />}
+      />
       {current?.content(value)}
     </>
   );
