@@ -18,8 +18,13 @@ export type {
   PriceTable,
   PriceTableJson,
 } from './price-table.js';
-export { itemizeCharge, promptTokensOf } from './itemized-charge.js';
-export type { ChargePart, ItemizedCharge, PricedAttempt } from './itemized-charge.js';
+export { chargeOfAttempt, itemizeCharge, promptTokensOf } from './itemized-charge.js';
+export type {
+  AttemptCharge,
+  ChargePart,
+  ItemizedCharge,
+  PricedAttempt,
+} from './itemized-charge.js';
 export type { ChargedFee, Fees, ServerToolUse } from './fees.js';
 export { highestRates, variantFor } from './variants.js';
 export type { Circumstances, PriceVariant, Selector } from './variants.js';

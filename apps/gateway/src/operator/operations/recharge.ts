@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import type { BalanceStore, LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
-import { UNBILLED_RATES, formatUsd, itemizeCharge, usageProblem } from '@gateway/billing';
+import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gateway/billing';
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
@@ -223,7 +223,7 @@ function pricedRecord(
   { price, table }: { readonly price: ModelPrice; readonly table: PriceTable },
 ): Pick<Settlement, 'amount' | 'rates' | 'pricing'> {
   if (lost.is_unbilled) return { amount: 0n, rates: UNBILLED_RATES, pricing: undefined };
-  const charge = itemizeCharge(attemptOf(lost, usage), price, table.fees);
+  const charge = chargeOfAttempt(attemptOf(lost, usage), price, table.fees);
   return { amount: charge.total, rates: charge.rates, pricing: settledPricingOf(charge) };
 }
 
