@@ -175,6 +175,7 @@ export function StackedBars(props: PlotProps) {
                 type="button"
                 class="legend-item"
                 aria-pressed={!hidden.has(name)}
+                aria-label={`${name} in the plot`}
                 title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
                 onClick={() => {
                   setHidden((before) => {

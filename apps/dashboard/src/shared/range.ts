@@ -94,7 +94,7 @@ function addDays(start: number, days: number, zone: string): number {
 }
 
 /** How texts and the axis speak of the spans of a range. */
-export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>): Unit {
+export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>, spans: number): Unit {
   const place = zone === 'UTC' ? 'in UTC' : `in your time zone, ${zone}`;
   const format = (options: Intl.DateTimeFormatOptions) => {
     const text = new Intl.DateTimeFormat(undefined, { ...options, timeZone: zone });
@@ -118,7 +118,7 @@ export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>): Unit {
       hour: '2-digit',
       minute: '2-digit',
     }),
-    tick: format({ weekday: 'short', hour: '2-digit', minute: '2-digit' }),
+    tick: format({ hour: 'numeric', ...(spans > 26 ? { weekday: 'short' } : {}) }),
   };
 }
 
