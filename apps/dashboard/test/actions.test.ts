@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
+  axeFindings,
   consoleCookie,
   loaded,
   openBrowser,
@@ -249,6 +250,73 @@ describe('a table', () => {
     expect(await page.locator('tr[data-entry="entry-70acct_1"]').count()).toBe(0);
     expect(problems).toEqual([]);
     await context.close();
+  });
+});
+
+describe('the search', () => {
+  it('finds accounts, keys, requests and parts of the console by keyboard alone', async () => {
+    const { page, context, problems } = await open();
+    const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
+    const search = async (text: string, found: RegExp) => {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(text);
+      await page.getByRole('option', { name: found, selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await loaded(page);
+      return page.evaluate(() => location.hash);
+    };
+    expect(await search('blue', /Account Blue team/)).toBe(`#/accounts/${accountId}`);
+    expect(await search('lead', /Key lead gw_\S+ of Blue team/)).toBe(`#/accounts/${accountId}`);
+    const id = data[0]?.id ?? '';
+    expect(await search(id, /Request req_\w+ 200/)).toBe(`#/requests?id=${id}`);
+    expect(await page.locator('tr[data-request]').count()).toBe(1);
+    expect(await search('trai', /Part Trail/)).toBe('#/trail');
+    // `/` is a character in a field, and opens the search elsewhere.
+    await page.getByLabel('Account').fill('');
+    await page.keyboard.type('/');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('heading', { name: 'Trail' }).click();
+    await page.keyboard.press('/');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    expect(await axeFindings({ page, context, problems })).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  // F289: a credential in the search: the console asks for it in a body, as ever; the customer's
+  // page sends it nowhere. No address has it.
+  it('sends a pasted credential nowhere but to the endpoint that finds it', async () => {
+    const { data } = await gateway.call('listKeys', { account_id: accountId });
+    const { hint } = data.find(({ name }) => name === 'lead') ?? { hint: '' };
+    const operator = await open();
+    const customer = await openPage(browser, `${gateway.url}/dashboard/`);
+    await signIn(customer.page, lead);
+    await loaded(customer.page);
+    for (const [{ page, context, problems }, expected] of [
+      [operator, ['/admin/keys/find']],
+      [customer, []],
+    ] as const) {
+      const sent: string[] = [];
+      page.on('request', (request) => {
+        const isSent = request.url().includes(lead) || request.postData()?.includes(lead) === true;
+        if (isSent) sent.push(new URL(request.url()).pathname);
+        expect(request.url()).not.toContain(lead);
+      });
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(lead);
+      await page.getByRole('option', { name: `Key lead ${hint}` }).waitFor();
+      expect(sent).toEqual(expected);
+      // That of another provider, and the token of a link, are no names either.
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      await page.getByRole('combobox').fill('sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
+      await page.getByText('Nothing found.').waitFor();
+      expect(asked.filter((url) => url.includes('sk-ant'))).toEqual([]);
+      expect(await page.evaluate(() => location.href)).not.toContain(lead);
+      expect(problems).toEqual([]);
+      await context.close();
+    }
   });
 });
 

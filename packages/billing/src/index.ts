@@ -26,7 +26,7 @@ export type { Circumstances, PriceVariant, Selector } from './variants.js';
 export { isUnbilled } from './unbilled.js';
 export type { AttemptEnd, UnbilledRules } from './unbilled.js';
 export { NAMED_TABLES, parsePriceSchedule, wholePriceTable } from './extended-table.js';
-export type { ExtendedTableJson, NamedTable } from './extended-table.js';
+export type { BaseTables, ExtendedTableJson, NamedTable } from './extended-table.js';
 export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
 export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';
 export { listPriceTable, listPriceTableJson } from './list-price-table.js';

@@ -236,7 +236,11 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
   const [low, setLow] = useState(account.low_balance_usd ?? '');
+  const [prices, setPrices] = useState(account.prices ?? '');
   const lowUsd = low.trim() === '' ? null : positive(low);
+  const ownPrices = given(prices) ?? null;
+  const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
+  const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
   const changes = [
     ...(name.trim() === account.name
       ? []
@@ -259,15 +263,35 @@ export function EditAccount({ account, ...callbacks }: Props) {
             after: lowUsd ?? 'none',
           },
         ]),
+    ...(ownPrices === account.prices
+      ? []
+      : [
+          {
+            what: 'Prices, from the next request on',
+            before: account.prices ?? 'as for others',
+            after: ownPrices ?? 'as for others',
+          },
+        ]),
+    ...(allowanceUsd === account.allowance_usd
+      ? []
+      : [
+          {
+            what: 'Allowance of each month',
+            before: account.allowance_usd ?? 'none',
+            after: allowanceUsd ?? 'none',
+          },
+        ]),
   ];
   const problem =
     name.trim() === ''
       ? 'Name: must not be empty.'
       : lowUsd === undefined
         ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
-        : changes.length === 0
-          ? 'Nothing is changed yet.'
-          : undefined;
+        : allowanceUsd === undefined
+          ? (commaProblem(allowance) ?? 'Allowance: an amount such as 5, or empty.')
+          : changes.length === 0
+            ? 'Nothing is changed yet.'
+            : undefined;
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -282,6 +306,19 @@ export function EditAccount({ account, ...callbacks }: Props) {
             onValue={setLow}
             hint="A notification is sent when the balance falls to this amount. Empty: none."
           />
+          <TextField
+            label="Prices"
+            value={prices}
+            onValue={setPrices}
+            hint="A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. Empty: as for others."
+          />
+          <TextField
+            label="Allowance of each month, USD"
+            inputMode="decimal"
+            value={allowance}
+            onValue={setAllowance}
+            hint="Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none."
+          />
         </>
       }
       problem={problem}
@@ -294,6 +331,8 @@ export function EditAccount({ account, ...callbacks }: Props) {
             name: name.trim(),
             external_id: externalId.trim() === '' ? null : externalId.trim(),
             low_balance_usd: lowUsd,
+            prices: ownPrices,
+            allowance_usd: allowanceUsd,
           },
         })
       }

@@ -166,6 +166,10 @@ function Head(props: {
         <Figure name="Low-balance notice at">
           {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
         </Figure>
+        <Figure name="Prices">{account.prices ?? 'as for others'}</Figure>
+        <Figure name="Allowance of each month">
+          {account.allowance_usd === null ? 'none' : <Money usd={account.allowance_usd} />}
+        </Figure>
         <Figure name="Usable keys">
           <Count of={account.usable_keys} />
         </Figure>

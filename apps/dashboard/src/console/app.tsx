@@ -6,6 +6,7 @@ import type { Failure } from '../shared/api.js';
 import { Freshness } from '../shared/freshness.js';
 import { Badge, DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { route } from '../shared/router.js';
+import { Search } from '../shared/search.js';
 import { Tabs } from '../shared/tabs.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
@@ -19,6 +20,7 @@ import { PaymentPages } from './payments.js';
 import { Prices } from './prices.js';
 import { ProviderBill } from './provider-bill.js';
 import { OperatorRequests } from './requests.js';
+import { find } from './search.js';
 import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
@@ -127,7 +129,13 @@ function SignedIn() {
   return (
     <>
       <h1 class="hidden">Operator's console</h1>
-      <Tabs label="Parts of the console" tabs={TABS} current={current} page="Console" />
+      <Tabs
+        label="Parts of the console"
+        tabs={TABS}
+        current={current}
+        page="Console"
+        end={<Search what="accounts, keys, requests, payments" tabs={TABS} find={find} />}
+      />
       {current?.content(rest)}
     </>
   );

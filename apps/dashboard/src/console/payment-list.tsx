@@ -5,7 +5,7 @@
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
-import type { Answer } from '../shared/api.js';
+import type { Answer, Page } from '../shared/api.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
@@ -13,6 +13,7 @@ import { pageLimit, usePages } from '../shared/pages.js';
 import { Empty, Loaded, Money } from '../shared/parts.js';
 import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { useResource } from '../shared/resource.js';
+import { route } from '../shared/router.js';
 import { AccountLink, nameOrId } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
 import { call, may } from './session.js';
@@ -47,14 +48,17 @@ export function PaymentList(props: {
   readonly changed?: () => void;
 }) {
   const { accountId, changed } = props;
-  const query = { account_id: accountId };
-  const list = usePages(JSON.stringify(query), (cursor, signal) =>
-    call('GET /admin/payments', {
-      query: { ...query, limit: pageLimit(cursor), cursor },
-      signal,
-    }),
-  );
+  const { payment_id: id = '' } = route.value.query;
   const isOfOne = changed !== undefined;
+  const isFound = id !== '' && !isOfOne;
+  const list = usePages(`payments of ${accountId ?? ''} ${isFound ? id : ''}`, (cursor, signal) =>
+    isFound
+      ? readOne(id, signal)
+      : call('GET /admin/payments', {
+          query: { account_id: accountId, limit: pageLimit(cursor), cursor },
+          signal,
+        }),
+  );
   if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <PagedTable
@@ -62,7 +66,7 @@ export function PaymentList(props: {
       what="the payments"
       columns={isOfOne ? COLUMNS.filter(({ label }) => label !== 'Account') : COLUMNS}
       empty="No payment yet."
-      idOf={({ id }) => id}
+      idOf={(payment) => payment.id}
       rowName="data-payment"
       details={(payment) => () => (
         <Details
@@ -77,6 +81,17 @@ export function PaymentList(props: {
       file="payments"
     />
   );
+}
+
+/** The payment that the search found, as a list. */
+async function readOne(id: string, signal: AbortSignal): Promise<Answer<Page<Payment>>> {
+  const answer = await call('GET /admin/payments/:payment_id', {
+    path: { payment_id: id },
+    signal,
+  });
+  return answer.ok
+    ? { ...answer, value: { data: [answer.value], has_more: false, next_cursor: null } }
+    : answer;
 }
 
 export function NotConfigured() {

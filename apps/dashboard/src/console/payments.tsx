@@ -37,9 +37,15 @@ export function PaymentPages({ part = 'list' }: { readonly part: string | undefi
 }
 
 function AllPayments() {
-  const { account_id = '' } = route.value.query;
+  const { account_id = '', payment_id = '' } = route.value.query;
   return (
     <>
+      {payment_id !== '' && (
+        <p>
+          Only the payment <span class="id">{payment_id}</span>.{' '}
+          <a href={to(['payments', 'list'])}>Show all payments</a>
+        </p>
+      )}
       <FilterForm fields={[namedField('account_id', 'Account')]} button="Filter" />
       <PaymentList accountId={account_id === '' ? undefined : account_id} />
     </>

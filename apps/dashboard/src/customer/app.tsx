@@ -6,6 +6,7 @@ import type { Sent } from '../shared/gateway-types.js';
 import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
+import { Search } from '../shared/search.js';
 import { Statement } from '../shared/statement.js';
 import { Tabs } from '../shared/tabs.js';
 import { CheckUsage } from './check.js';
@@ -17,6 +18,7 @@ import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { CustomerRequests } from './requests.js';
+import { findFor } from './search.js';
 import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
@@ -152,7 +154,13 @@ function SignedIn() {
       <h1 class="hidden">Usage and balance</h1>
       {gateway.value?.simulated === true && <SimulatorNote />}
       <StandingCard overview={overview} payments={payments} topUpUrl={gateway.value?.top_up_url} />
-      <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
+      <Tabs
+        label="Parts of this page"
+        tabs={tabs}
+        current={current}
+        page="Usage and balance"
+        end={<Search what="keys, requests, payments, models" tabs={tabs} find={findFor(value)} />}
+      />
       {current?.content(value)}
     </>
   );

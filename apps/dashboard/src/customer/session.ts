@@ -9,6 +9,7 @@ import { send } from '../shared/api.js';
 import type { Answer, Call } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
 import type { ClientCalls } from '../shared/gateway-types.js';
+import { isHintOf } from '../shared/key-parts.js';
 import { forgetPaying } from './paying.js';
 import { keep, readKept } from './tab-storage.js';
 
@@ -79,11 +80,10 @@ export function keepForTab(isKept: boolean): void {
   isKeptForTab.value = keep(STORED, isKept ? credential.peek() : undefined);
 }
 
-/** Whether a hint, such as `gw_Ab3d…9xYz`, is that of the key with which the person signed in. */
+/** Whether a hint is that of the key with which the person signed in. */
 export function isOwnHint(hint: string): boolean {
-  const [start = '', end = ''] = hint.split('…');
   const key = keyForSettings();
-  return key !== undefined && key.startsWith(start) && key.endsWith(end);
+  return key !== undefined && isHintOf(hint, key);
 }
 
 /** Goes on with the new credential of the same key. */

@@ -48,6 +48,12 @@ const TONES = {
   revoked: 'plain',
 } as const;
 
+/** Whether a hint, such as `gw_Ab3d…9xYz`, is that of a credential. */
+export function isHintOf(hint: string, credential: string): boolean {
+  const [start = '', end = ''] = hint.split('…');
+  return credential.startsWith(start) && credential.endsWith(end);
+}
+
 /** Whether an action can change the state of the key. Only operators resume what they suspended. */
 export function mayChange(
   { state, operator_bounds: bounds }: KeyFacts,

@@ -1,5 +1,6 @@
 /** The parts of a page as links, of which one is open. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { to } from './router.js';
 
@@ -14,8 +15,10 @@ export function Tabs(props: {
   readonly tabs: readonly Tab[];
   readonly current: Tab | undefined;
   readonly page: string;
+  /** Content after the links, which stays while they scroll. */
+  readonly end?: ComponentChildren;
 }) {
-  const { label, tabs, current, page } = props;
+  const { label, tabs, current, page, end } = props;
   useEffect(() => {
     document.title = `${current?.label ?? ''} · ${page}`;
   }, [current?.label, page]);
@@ -29,16 +32,19 @@ export function Tabs(props: {
     strip.current.scrollLeft += open.left - left - (width - open.width) / 2;
   }, [current?.path]);
   return (
-    <nav ref={strip} class="tabs" aria-label={label}>
-      {tabs.map((tab) => (
-        <a
-          key={tab.path}
-          href={to([tab.path])}
-          aria-current={tab.path === current?.path ? 'page' : undefined}
-        >
-          {tab.label}
-        </a>
-      ))}
-    </nav>
+    <div class="tabs">
+      <nav ref={strip} aria-label={label}>
+        {tabs.map((tab) => (
+          <a
+            key={tab.path}
+            href={to([tab.path])}
+            aria-current={tab.path === current?.path ? 'page' : undefined}
+          >
+            {tab.label}
+          </a>
+        ))}
+      </nav>
+      {end}
+    </div>
   );
 }

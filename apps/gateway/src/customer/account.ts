@@ -3,6 +3,8 @@
  * is what the customer's page shows first.
  */
 
+import { isAllowance } from '@gateway/balance-store';
+import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
@@ -60,6 +62,7 @@ export const getAccount = keyEndpoint(
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },
+        allowance: allowanceView(account, unspent),
         expiring: unspent.lots.flatMap(({ expiresAt, remaining }) =>
           expiresAt === null
             ? []
@@ -75,3 +78,17 @@ export const getAccount = keyEndpoint(
     };
   },
 );
+
+function allowanceView({ allowance, allowanceDueAt: dueAt }: AccountRecord, of: UnspentCredit) {
+  if (allowance === null || dueAt === null) return null;
+  const left = of.lots
+    .filter(
+      ({ entryId, expiresAt }) => isAllowance(entryId) && expiresAt?.getTime() === dueAt.getTime(),
+    )
+    .reduce((sum, { remaining }) => sum + remaining, 0n);
+  return {
+    amount_usd: formatUsd(allowance),
+    left_usd: formatUsd(left),
+    renews_at: dueAt.toISOString(),
+  };
+}

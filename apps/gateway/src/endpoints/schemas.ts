@@ -119,6 +119,12 @@ export const account = z
     }),
     balance_usd: usd,
     low_balance_usd: orNull(usd),
+    prices: orNull(text).meta({
+      description: 'its own prices: a factor, or the name of a table of CUSTOMER_PRICES',
+    }),
+    allowance_usd: orNull(usd).meta({
+      description: 'promotional credit of each month (UTC), which expires at its end',
+    }),
     notice_shares: z
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
@@ -169,6 +175,9 @@ export const accountOverview = z
       is_active: z.boolean(),
       expires_at: orNull(time),
       last_charged_at: orNull(time),
+    }),
+    allowance: orNull(z.strictObject({ amount_usd: usd, left_usd: usd, renews_at: time })).meta({
+      description: 'credit of each month, which is used first and is not carried over',
     }),
     expiring: z.array(z.strictObject({ remaining_usd: usd, expires_at: time })).meta({
       description: 'the unspent part of each credit that expires, the next one first',
@@ -834,6 +843,10 @@ export const price = z
     max_output_tokens: count,
   })
   .meta({ id: 'Price' });
+
+export const prices = listOf(price).extend({
+  are_agreed: z.boolean().meta({ description: 'whether they were agreed with this account only' }),
+});
 
 const spend = { requests: count, charged_usd: usd, written_off_usd: usd, ...costFigures };
 const spendByModel = z

@@ -1,0 +1,115 @@
+/** What the search of the console finds: accounts, keys, requests and payments. */
+
+import type { Sent } from '../shared/gateway-types.js';
+import { to } from '../shared/router.js';
+import { isSecret, reading, together } from '../shared/search.js';
+import type { Found, SearchAnswer } from '../shared/search.js';
+import { learn, nameOf } from './names.js';
+import { call } from './session.js';
+
+/** Of each kind. */
+const MOST = 6;
+/** Payments that are searched by the provider's id, the newest. */
+const MOST_PAYMENTS = 500;
+
+export async function find(text: string, signal: AbortSignal): Promise<SearchAnswer> {
+  if (isSecret(text)) return findCredential(text, signal);
+  const named = { limit: MOST, name: text };
+  const external = { limit: MOST, external_id: text };
+  const isId = /^[\w.:-]{6,128}$/.test(text);
+  return together([
+    reading(call('GET /admin/accounts', { query: named, signal }), ofList(ofAccount)),
+    reading(call('GET /admin/accounts', { query: external, signal }), ofList(ofAccount)),
+    reading(call('GET /admin/keys', { query: named, signal }), ofList(ofKey)),
+    reading(call('GET /admin/keys', { query: external, signal }), ofList(ofKey)),
+    ...(isId ? byId(text, signal) : []),
+  ]);
+}
+
+function byId(id: string, signal: AbortSignal) {
+  const prefix = id.slice(0, id.indexOf('_'));
+  switch (prefix) {
+    case 'acct':
+      return [
+        reading(
+          call('GET /admin/accounts/:account_id', { path: { account_id: id }, signal }),
+          (account) => [ofAccount(account)],
+        ),
+      ];
+    case 'key':
+      return [
+        reading(call('GET /admin/keys/:key_id', { path: { key_id: id }, signal }), (key) => [
+          ofKey(key),
+        ]),
+      ];
+    default:
+      return [
+        reading(
+          call('GET /admin/requests', { query: { id, limit: MOST }, signal }),
+          ofList(ofRecorded),
+        ),
+        reading(
+          call('GET /admin/requests/:request_id', { path: { request_id: id }, signal }),
+          (request) => [ofRequest(request)],
+        ),
+        reading(
+          call('GET /admin/payments/:payment_id', { path: { payment_id: id }, signal }),
+          (payment) => [ofPayment(payment)],
+        ),
+        reading(call('GET /admin/payments', { query: { limit: MOST_PAYMENTS }, signal }), (list) =>
+          list.data.filter(({ reference }) => reference === id).map(ofPayment),
+        ),
+      ];
+  }
+}
+
+/** The gateway is asked in a body, as ever, so that the credential is in no address and no log. */
+async function findCredential(credential: string, signal: AbortSignal): Promise<SearchAnswer> {
+  if (!credential.startsWith('gw_')) return [];
+  return together([
+    reading(call('POST /admin/keys/find', { body: { api_key: credential }, signal }), (key) => [
+      ofKey(key),
+    ]),
+  ]);
+}
+
+function ofList<Item>(found: (item: Item) => Found) {
+  return ({ data }: { readonly data: readonly Item[] }) => data.map(found);
+}
+
+function ofAccount(account: Pick<Sent<'account'>, 'id' | 'name' | 'external_id'>): Found {
+  learn([account]);
+  const { id, name, external_id: about } = account;
+  return { kind: 'Account', name, about: about ?? undefined, href: to(['accounts', id]) };
+}
+
+function ofKey(key: Sent<'key'>): Found {
+  const account = nameOf(key.account_id);
+  const about = [key.hint, account === undefined ? '' : `of ${account}`].join(' ').trim();
+  return { kind: 'Key', name: key.name, about, href: to(['accounts', key.account_id]) };
+}
+
+function ofRecorded({ id, status, model }: Sent<'operatorRecordedRequest'>): Found {
+  const about = [String(status), model].filter(Boolean).join(' ');
+  return { kind: 'Request', name: id, about, href: to(['requests'], { id }) };
+}
+
+/** A charge is in the ledger for longer than its request is in the record. */
+function ofRequest({ request_id: id, key }: Sent<'request'>): Found {
+  return {
+    kind: 'Charge',
+    name: id,
+    about: `key ${key.name}`,
+    href: to(['dispute'], { request_id: id }),
+  };
+}
+
+function ofPayment(payment: Pick<Sent<'payment'>, 'id' | 'amount_usd' | 'state'>): Found {
+  const { id, amount_usd: usd, state } = payment;
+  return {
+    kind: 'Payment',
+    name: id,
+    about: `${usd} USD, ${state}`,
+    href: to(['payments', 'list'], { payment_id: id }),
+  };
+}
