@@ -72,6 +72,7 @@ describe('the console', () => {
   it('shows the sums and the report of the audit, to the last digit', async () => {
     const { page, context, problems } = await open();
     const audit = await gateway.call('auditLedger', {});
+    await openPart(page, 'usage');
     expect((await valuesOf(page, '.figures tfoot data'))[0]).toBe(audit.charged_usd);
     await openPart(page, 'audit');
     await page.getByRole('button', { name: 'Audit now' }).click();
@@ -324,7 +325,7 @@ describe('the console', () => {
     });
     await openPart(page, `ledger?account_id=${accountId}`);
     await page.getByRole('columnheader', { name: 'Balance after' }).waitFor();
-    await openPart(page, 'today');
+    await openPart(page, 'usage');
     const sums = await saved();
     expect(sums[0]).toContain('charged_usd');
     expect(sums.length).toBeGreaterThan(1);
@@ -635,6 +636,8 @@ describe('the console', () => {
       });
     };
     for (const part of [
+      'home',
+      'usage',
       'today',
       'accounts',
       `accounts/${accountId}`,

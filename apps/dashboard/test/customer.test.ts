@@ -1069,7 +1069,7 @@ describe('the customer’s page', () => {
     };
     await check('sign-in');
     await signIn(page, key);
-    const parts = ['usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys'];
+    const parts = ['home', 'usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys'];
     for (const part of ['notices', ...parts]) {
       await openPart(page, part);
       await check(part);

@@ -60,6 +60,12 @@ export function lastMonths(count: number, nowMs: number): readonly string[] {
   );
 }
 
+/** 00:00 UTC of the first day of a month, so many months before that of `nowMs`. */
+export function monthStart(nowMs: number, back: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back);
+}
+
 export function monthText(month: string): string {
   const format = new Intl.DateTimeFormat(undefined, {
     month: 'long',

@@ -6,16 +6,13 @@
 import { isAllowance } from '@gateway/balance-store';
 import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { DAY_MS, MINUTE_MS } from '../base/times.js';
+import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import { keyEndpoint } from './key-route.js';
-import { lastsUntil } from './runway.js';
+import { PACE_DAYS, lastsUntil, paceDays, paceOf } from './runway.js';
 import { maySeeAccount, someKeysOf } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
-
-/** The pace is that of these days, of which today is the last. */
-const PACE_DAYS = 7;
 
 export const getAccount = keyEndpoint(
   {
@@ -32,15 +29,12 @@ export const getAccount = keyEndpoint(
     const { store } = parts;
     const { id, accountId } = asking;
     const now = parts.now();
-    const today = Math.floor(now / DAY_MS) * DAY_MS;
-    const from = today - (PACE_DAYS - 1) * DAY_MS;
-    const until = new Date(today + DAY_MS);
     const some = someKeysOf(accountId, store);
     const [key, account, unspent, sums, keys, seesAccount] = await Promise.all([
       store.getKey(id),
       store.getAccount(accountId),
       store.readUnspent(accountId),
-      store.readUsage({ by: ['key'], from: new Date(from), until, accountId }),
+      store.readUsage({ by: ['key'], ...paceDays(now), accountId }),
       some,
       maySeeAccount(asking, parts, () => some),
     ]);
@@ -50,9 +44,7 @@ export const getAccount = keyEndpoint(
     const spentOf = (some: typeof sums) =>
       some.reduce((sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff, 0n);
     const spent = spentOf(sums);
-    // A new account has spent all of it in less time. Less than a day says nothing of a pace.
-    const paceFrom = Math.min(Math.max(from, account.createdAt.getTime()), now - DAY_MS);
-    const end = lastsUntil(unspent, { spent, from: paceFrom, until: now });
+    const end = lastsUntil(unspent, paceOf(account.createdAt, spent, now));
     return {
       json: {
         object: 'account_overview',

@@ -911,6 +911,63 @@ export const today = z
   })
   .meta({ id: 'Today' });
 
+const spendOfTime = z.strictObject({
+  from: time,
+  until: time.meta({ description: 'not included' }),
+  requests: count,
+  charged_usd: usd,
+  written_off_usd: usd,
+  ...costFigures,
+});
+const namedAccount = { account_id: text, name: text };
+
+export const home = z
+  .strictObject({
+    object: z.literal('home'),
+    version: text,
+    spend: z
+      .strictObject({
+        today: spendOfTime,
+        yesterday: spendOfTime,
+        this_month: spendOfTime,
+        last_month_so_far: spendOfTime,
+        last_month: spendOfTime,
+      })
+      .meta({ description: 'days and months in UTC' }),
+    last_hour: z.strictObject({
+      from: time,
+      requests: count,
+      failed: count,
+      upstreams: z
+        .array(
+          z.strictObject({
+            upstream_account: orNull(text),
+            requests: count,
+            failed: count.meta({ description: 'with a status of 500 or above' }),
+            mean_first_byte_ms: orNull(count),
+          }),
+        )
+        .meta({ description: 'each account that was asked in the last day' }),
+    }),
+    running_out: z
+      .array(z.strictObject({ ...namedAccount, balance_usd: usd, lasts_until: time }))
+      .meta({ description: 'within three days, of those that spend most; the first one first' }),
+    unusual: z.array(
+      z.strictObject({
+        ...namedAccount,
+        reason: z.enum(['spend', 'failures']),
+        charged_usd: usd.meta({ description: 'in the last 24 hours' }),
+        usual_usd: usd.meta({ description: 'of a day, in the 7 days before' }),
+        failed: count.meta({ description: 'in the last hour' }),
+        requests: count.meta({ description: 'in the last hour' }),
+      }),
+    ),
+    new_accounts: z
+      .array(z.strictObject({ ...namedAccount, created_at: time, balance_usd: usd }))
+      .meta({ description: 'of the last 7 days, the newest first, at most 10' }),
+  })
+  .meta({ id: 'Home' });
+
 export const request = z
   .strictObject({
     object: z.literal('request'),
