@@ -39,7 +39,7 @@ interface Run {
   readonly keys: Map<string, KeySum>;
 }
 
-/** So many rows are kept, and at most twice as many are held. 50,000 take about 20 MB. */
+/** So many rows are kept, and at most twice as many are held: some 40 MB. */
 const ROWS_KEPT = 50_000;
 
 /**

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { LedgerArchiveError } from '../../errors.js';
 import { syncToDisk } from '../sync-to-disk.js';
 
-const BUFFER_CHARACTERS = 1024 * 1024;
+const BUFFER_CHARACTERS = 128 * 1024;
 
 export interface ArchiveFileWriter {
   /** Writes an object as one line. */

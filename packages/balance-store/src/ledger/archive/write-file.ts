@@ -10,7 +10,7 @@ import { createArchiveFile } from './file-writer.js';
 import type { ArchiveFileWriter } from './file-writer.js';
 import type { ArchivePlan } from './plan.js';
 
-const BLOCKS_PER_PAGE = 20;
+const BLOCKS_PER_PAGE = 2;
 
 interface ArchiveWriting {
   readonly source: AuditSource;
