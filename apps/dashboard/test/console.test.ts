@@ -185,12 +185,18 @@ describe('the console', () => {
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Low-balance notice').fill('4');
+    await page.getByLabel('Prices', { exact: true }).fill('0.9');
+    await page.getByLabel('Allowance of each month').fill('2.5');
+    await page.getByLabel('Notices at').fill('90, 50 %');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Change the account' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
     expect(await gateway.call('showAccount', { account_id: accountId })).toMatchObject({
       name: MARKUP,
       low_balance_usd: '4',
+      prices: '0.9',
+      allowance_usd: '2.5',
+      notice_shares: [50, 90],
     });
     expect(problems).toEqual([]);
     await context.close();

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
@@ -240,6 +241,8 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const lowUsd = low.trim() === '' ? null : positive(low);
   const ownPrices = given(prices) ?? null;
   const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
+  const [notices, setNotices] = useState(account.notice_shares.join(', '));
+  const shares = readShares(notices);
   const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
   const changes = [
     ...(name.trim() === account.name
@@ -281,6 +284,15 @@ export function EditAccount({ account, ...callbacks }: Props) {
             after: allowanceUsd ?? 'none',
           },
         ]),
+    ...(shares?.join() === account.notice_shares.join()
+      ? []
+      : [
+          {
+            what: 'Notices at',
+            before: percents(account.notice_shares),
+            after: percents(shares ?? []),
+          },
+        ]),
   ];
   const problem =
     name.trim() === ''
@@ -289,9 +301,11 @@ export function EditAccount({ account, ...callbacks }: Props) {
         ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
         : allowanceUsd === undefined
           ? (commaProblem(allowance) ?? 'Allowance: an amount such as 5, or empty.')
-          : changes.length === 0
-            ? 'Nothing is changed yet.'
-            : undefined;
+          : shares === undefined
+            ? `Notices: ${SHARES_RULE}`
+            : changes.length === 0
+              ? 'Nothing is changed yet.'
+              : undefined;
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -305,6 +319,12 @@ export function EditAccount({ account, ...callbacks }: Props) {
             value={low}
             onValue={setLow}
             hint="A notification is sent when the balance falls to this amount. Empty: none."
+          />
+          <TextField
+            label="Notices at, percent used"
+            value={notices}
+            onValue={setNotices}
+            hint="Events are written when these shares of the balance, or of a key’s cap, are used. The customer can change them."
           />
           <TextField
             label="Prices"
@@ -333,6 +353,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
             low_balance_usd: lowUsd,
             prices: ownPrices,
             allowance_usd: allowanceUsd,
+            notice_shares: shares ?? [],
           },
         })
       }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { withQuery } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { percents } from '../shared/notice-shares.js';
 import {
   Badge,
   Count,
@@ -167,6 +168,7 @@ function Head(props: {
           {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
         </Figure>
         <Figure name="Prices">{account.prices ?? 'as for others'}</Figure>
+        <Figure name="Notices at">{percents(account.notice_shares)}</Figure>
         <Figure name="Allowance of each month">
           {account.allowance_usd === null ? 'none' : <Money usd={account.allowance_usd} />}
         </Figure>

@@ -24,7 +24,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
     call('GET /admin/usage', { query: { ...range, by: 'model' }, signal }),
   );
   return (
-    <>
+    <div class="stack">
       <BreakdownCard
         scope={accountId ?? ''}
         read={(asked, signal) =>
@@ -52,6 +52,6 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
       />
       {sums.value !== undefined && <Margin of={range} sums={sums.value.data} />}
-    </>
+    </div>
   );
 }

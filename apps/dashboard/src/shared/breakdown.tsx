@@ -5,7 +5,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Answer } from './api.js';
-import { colorOf } from './colors.js';
+import { colorOf, nextColor } from './colors.js';
 import { FilterForm } from './filter-form.js';
 import type { Sent } from './gateway-types.js';
 import { Choice, Count, Empty, Loaded, Money, Segments, TableFrame, optionOf } from './parts.js';
@@ -31,7 +31,7 @@ interface BreakdownAsked<By extends Dimension> {
   readonly zone: string;
   readonly model: string | undefined;
   readonly key_id: string | undefined;
-  readonly sort: 'charged' | 'tokens' | 'charges' | 'failed' | 'requests';
+  readonly sort: (typeof SORTS)[Measure];
 }
 
 type Dimension =
@@ -61,10 +61,11 @@ const MEASURES = [
 ] as const;
 type Measure = (typeof MEASURES)[number][0];
 
+/** Which groups are shown if there are many. The first three need no other reading. */
 const SORTS = {
   spend: 'charged',
-  tokens: 'tokens',
-  requests: 'charges',
+  tokens: 'charged',
+  requests: 'charged',
   errors: 'failed',
   latency: 'requests',
 } as const;
@@ -275,7 +276,7 @@ function Found(props: Shown) {
   const isMoney = measure === 'spend';
   const isTime = measure === 'latency';
   const series = chosen === 'class' ? classesOf(of) : isTime ? [latencyOf(of)] : seriesOf(props);
-  const unit = unitOf({ every: of.every, zone: of.zone });
+  const unit = unitOf(of, of.starts.length);
   const plot = {
     title: `${TITLES[measure]} per ${unit.one}${isTime ? '' : ` by ${labelOf(chosen)}`}`,
     spans: of.starts,
@@ -297,7 +298,7 @@ function Found(props: Shown) {
           : counts.format(value),
     tick: (value: bigint) =>
       isMoney
-        ? `$${counts.format(Number(formatUsd(value)))}`
+        ? roundedUsd(formatUsd(value)).replace(/\.00$/, '')
         : isTime
           ? durationText(Number(value)).replace(/\.0+(?= )/, '')
           : short.format(value),
@@ -448,9 +449,10 @@ function seriesOf(props: Shown): readonly Series[] {
     .filter(({ values }) => values.some((value) => value > 0n));
   const isMany = all.length > MAX_SERIES;
   const own = isMany ? all.slice(0, MAX_SERIES - 1) : all;
+  const colors = colorsOf(props);
   const series = own.map(({ group, values }) => ({
     name: groupName(props, group),
-    color: group.others > 0 ? 'others' : colorOf(group.value ?? ''),
+    color: colors.get(group) ?? 'others',
     values,
   }));
   if (!isMany) return series;
@@ -466,6 +468,23 @@ function seriesOf(props: Shown): readonly Series[] {
       ),
     },
   ];
+}
+
+/**
+ * A model has its own colour everywhere. Of accounts, keys and the like there are more than
+ * colours, so that a group takes the next one if another group of the plot has it.
+ */
+function colorsOf({ of, by }: Pick<Shown, 'of' | 'by'>): ReadonlyMap<Group, string> {
+  const colors = new Map<Group, string>();
+  const taken = new Set<string>();
+  for (const group of of.groups.slice(0, MAX_SERIES)) {
+    if (group.others > 0) continue;
+    let color = colorOf(group.value ?? '');
+    while (by !== 'model' && taken.has(color)) color = nextColor(color);
+    taken.add(color);
+    colors.set(group, color);
+  }
+  return colors;
 }
 
 function groupName({ by, nameOf }: Pick<Shown, 'by' | 'nameOf'>, group: Group): string {
@@ -496,6 +515,7 @@ function Groups(props: Shown) {
   const { of, by, measure } = props;
   const isTime = measure === 'latency';
   const total = valueOf(of.total, measure);
+  const colors = colorsOf(props);
   const groups = of.groups.filter(
     (group) => valueOf(group.total, measure) > 0n || valueOf(group.before, measure) > 0n,
   );
@@ -514,25 +534,24 @@ function Groups(props: Shown) {
               {TITLES[measure]}
             </th>
             {!isTime && (
-              <th scope="col" class="n">
+              <th scope="col" class="n wide-only">
                 Share
               </th>
             )}
             <th scope="col" class="n">
-              Against before
+              Change
             </th>
             {hasMargin && (
               <th scope="col" class="n">
                 Margin
               </th>
             )}
-            <th scope="col" class="n">
+            <th scope="col" class="n wide-only">
               Failed
             </th>
-            <th scope="col" class="n">
+            <th scope="col" class="n wide-only">
               Mean time
             </th>
-            <th scope="col">Look at</th>
           </tr>
         </thead>
         <tbody>
@@ -544,27 +563,13 @@ function Groups(props: Shown) {
             return (
               <tr key={group.value ?? name} data-group={group.value ?? name}>
                 <th scope="row">
-                  <i class={`swatch ${group.others > 0 ? 'others' : colorOf(group.value ?? '')}`} />
+                  <i class={`swatch ${colors.get(group) ?? 'others'}`} />
                   {name}
-                </th>
-                <td class="n">
-                  <Value of={value} measure={measure} />
-                </td>
-                {!isTime && <td class="n">{shareText(value, total)}</td>}
-                <td class="n">
-                  <Change from={valueOf(group.before, measure)} to={value} />
-                </td>
-                {hasMargin && (
-                  <td class="n">{margin === undefined ? '–' : <Money usd={margin} />}</td>
-                )}
-                <td class="n">
-                  {requests === 0 ? '–' : `${counts.format(failed)} of ${counts.format(requests)}`}
-                </td>
-                <td class="n">{ms === null ? '–' : durationText(ms)}</td>
-                <td>
                   {group.value !== null && (
-                    <span class="row">
-                      <a href={requestsOf(props, of, group)}>Requests</a>
+                    <span class="row links">
+                      <a href={requestsOf(props, of, group)}>
+                        Requests<span class="hidden"> of {name}</span>
+                      </a>
                       {narrower !== undefined && props.dimensions.includes(narrower) && (
                         <a
                           href={to(route.value.path, {
@@ -574,11 +579,26 @@ function Groups(props: Shown) {
                           })}
                         >
                           By {narrower}
+                          <span class="hidden">, only {name}</span>
                         </a>
                       )}
                     </span>
                   )}
+                </th>
+                <td class="n">
+                  <Value of={value} measure={measure} />
                 </td>
+                {!isTime && <td class="n wide-only">{shareText(value, total)}</td>}
+                <td class="n">
+                  <Change from={valueOf(group.before, measure)} to={value} />
+                </td>
+                {hasMargin && (
+                  <td class="n">{margin === undefined ? '–' : <Money usd={margin} />}</td>
+                )}
+                <td class="n wide-only">
+                  {requests === 0 ? '–' : `${counts.format(failed)} of ${counts.format(requests)}`}
+                </td>
+                <td class="n wide-only">{ms === null ? '–' : durationText(ms)}</td>
               </tr>
             );
           })}

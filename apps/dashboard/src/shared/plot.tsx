@@ -7,6 +7,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { TableFrame, capitalized } from './parts.js';
+import { scaleOf } from './scale.js';
 
 export interface Series {
   readonly name: string;
@@ -175,6 +176,7 @@ export function StackedBars(props: PlotProps) {
                 type="button"
                 class="legend-item"
                 aria-pressed={!hidden.has(name)}
+                aria-label={`${name} in the plot`}
                 title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
                 onClick={() => {
                   setHidden((before) => {
@@ -273,19 +275,6 @@ const PRECISION = 100n;
 
 function heightOf(sum: bigint, top: bigint): number {
   return Number((sum * BigInt(HEIGHT) * PRECISION) / top) / Number(PRECISION);
-}
-
-/** How many steps the axis of values has at most. */
-const MAX_STEPS = 5n;
-
-/** Round values: steps of 1, 2 or 5 times a power of ten, up to the first that is high enough. */
-export function scaleOf(highest: bigint): { readonly step: bigint; readonly top: bigint } {
-  if (highest <= 0n) return { step: 1n, top: 0n };
-  const steps = (step: bigint) => (highest + step - 1n) / step;
-  for (let power = 10n ** BigInt(Math.max(0, highest.toString().length - 2)); ; power *= 10n) {
-    const step = [1n, 2n, 5n].map((factor) => factor * power).find((s) => steps(s) <= MAX_STEPS);
-    if (step !== undefined) return { step, top: steps(step) * step };
-  }
 }
 
 function totalOf(series: readonly Series[], day: number): bigint {

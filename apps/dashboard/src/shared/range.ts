@@ -5,7 +5,7 @@
 
 import type { Unit } from './plot.js';
 import type { Route } from './router.js';
-import { DAY_MS, HOUR_MS } from './times.js';
+import { DAY_MS, HOUR_MS, utcDay } from './times.js';
 
 export const RANGES = [
   ['24h', '24 hours'],
@@ -77,7 +77,8 @@ function ownDays(query: Route['query'], zone: string) {
 }
 
 function dayStart(day: string, zone: string): number | undefined {
-  if (!DAY.test(day)) return undefined;
+  // JavaScript takes 31 November for 1 December.
+  if (!DAY.test(day) || utcDay(Date.parse(day) || 0) !== day) return undefined;
   const ms = Date.parse(zone === 'UTC' ? `${day}T00:00:00Z` : `${day}T00:00:00`);
   return Number.isNaN(ms) ? undefined : ms;
 }
@@ -94,7 +95,7 @@ function addDays(start: number, days: number, zone: string): number {
 }
 
 /** How texts and the axis speak of the spans of a range. */
-export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>): Unit {
+export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>, spans: number): Unit {
   const place = zone === 'UTC' ? 'in UTC' : `in your time zone, ${zone}`;
   const format = (options: Intl.DateTimeFormatOptions) => {
     const text = new Intl.DateTimeFormat(undefined, { ...options, timeZone: zone });
@@ -118,7 +119,7 @@ export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>): Unit {
       hour: '2-digit',
       minute: '2-digit',
     }),
-    tick: format({ weekday: 'short', hour: '2-digit', minute: '2-digit' }),
+    tick: format({ hour: 'numeric', ...(spans > 26 ? { weekday: 'short' } : {}) }),
   };
 }
 

@@ -19,6 +19,7 @@ import {
   month,
   name,
   note,
+  noticeShares,
   pageSize,
   partOfName,
   reference,
@@ -150,6 +151,11 @@ export const accountOperations = {
         .nullable()
         .optional()
         .register(help, { says: 'free credit of each month, from the next one on, or none' }),
+      notice_shares: noticeShares
+        .optional()
+        .register(help, {
+          says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
+        }),
     }),
     output: schema.account,
     async run(input, context) {
@@ -163,6 +169,7 @@ export const accountOperations = {
         ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
         ...(prices === undefined ? {} : { prices }),
         ...(input.allowance_usd === undefined ? {} : { allowance: input.allowance_usd }),
+        ...(input.notice_shares === undefined ? {} : { noticeShares: input.notice_shares }),
       };
       return accountView(
         await found(
