@@ -72,7 +72,7 @@ const reported = () =>
 describe("the provider's bill", () => {
   it('equals the ledger after traffic through the gateway, for the days that were chosen', async () => {
     const { page, context, problems } = await open();
-    await page.getByRole('link', { name: "compare it with the provider's bill" }).click();
+    await openPart(page, 'bill');
     await page.getByLabel('First day').waitFor();
     expect(await page.getByText('were compared').count()).toBe(0);
     await page.getByLabel('First day').fill(RANGE.from);

@@ -111,12 +111,16 @@ async function charged(
   return line;
 }
 
-function recharge(lines: readonly string[], costs: PriceSchedule | undefined, keys: string[] = []) {
+function recharge(
+  lines: readonly string[],
+  costs: PriceSchedule | undefined,
+  { keys = [], priceTable = PRICE_TABLE }: { keys?: string[]; priceTable?: unknown } = {},
+) {
   const file = join(folder, 'gateway.log');
   writeFileSync(file, lines.join(''));
   const context = {
     store: restored,
-    prices: createLivePrices({ priceTable: PRICE_TABLE, customerTables: {} }),
+    prices: createLivePrices({ priceTable, customerTables: {} }),
     costsAt: (atMs: number) => costs?.at(atMs),
     overdraft: 'bounded',
     by: { name: 'tests' },
@@ -162,13 +166,28 @@ it('have the costs of their time if the record has none', async () => {
   const line = await charged('req_without', { name: '', attempts: [attemptOf(1_000)] }, undefined);
   const usage = { request_id: 'req_usage', key_id: keyId, model: `${HAIKU}-20251001` };
   const more = JSON.stringify({ ...usage, usage: attemptOf(2_000).usage });
-  expect(await recharge([line, more], COSTS, [keyId])).toMatchObject({ booked: 2, refused: [] });
+  expect(await recharge([line, more], COSTS, { keys: [keyId] })).toMatchObject({
+    booked: 2,
+    refused: [],
+  });
   const entries = await chargesIn(restored);
   // 1.00 USD per million tokens by the list: 1.25 of it is charged, and 0.8 of it is the cost.
   expect(entries.slice(0, 2).map(({ id, delta, cost }) => [id, delta, cost])).toEqual([
     ['req_usage', -parseUsd('0.0025'), parseUsd('0.0016')],
     ['req_without', -parseUsd('0.00125'), parseUsd('0.0008')],
   ]);
+});
+
+// F251
+it('have the cost of the band of their prompt if they were sold without bands', async () => {
+  const line = await charged('req_long', { name: '', attempts: [attemptOf(0)] }, undefined);
+  // 0.50 USD per million tokens: by the specification always, by the list for long prompts only.
+  const more = { model: 'claude-haiku-5-5', input_tokens: 150_000, charge_usd: '0.075' };
+  const sold = JSON.stringify({ ...JSON.parse(line), ...more });
+  const priceTable = wholePriceTable({ extends: 'specification' });
+  expect(await recharge([sold], COSTS, { priceTable })).toMatchObject({ booked: 1, refused: [] });
+  const [entry] = await chargesIn(restored);
+  expect([entry?.delta, entry?.cost]).toEqual([-parseUsd('0.075'), parseUsd('0.06')]);
 });
 
 const attemptOf = (input_tokens: number) => ({

@@ -68,6 +68,7 @@ async function start(env: Env): Promise<Gateway> {
     ADMIN_TOKEN,
     UPSTREAM_URL: upstream.url,
     UPSTREAM_API_KEY: 'upstream-key',
+    COSTS: 'list',
     ...env,
   });
   const call = createRemoteCaller({ url: started.adminUrl, token: ADMIN_TOKEN });
@@ -238,6 +239,8 @@ async function expectCharged(
   const charged = new Map(data.map((entry) => [entry.id, 'usage' in entry && entry.usage]));
   expect(charged.size).toBe(seen.length);
   for (const [requestId, usage] of seen) expect(charged.get(requestId)).toMatchObject(usage);
+  // A worker sends the cost of a charge to the process that keeps the ledger.
+  expect(data.filter((entry) => !('cost_usd' in entry))).toEqual([]);
   expect(await call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
 }
 

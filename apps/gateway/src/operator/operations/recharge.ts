@@ -235,7 +235,11 @@ function costOfRecord(
 ): bigint | undefined {
   const price = table && findPrice(table, lost.model);
   if (table === undefined || price === undefined || lost.is_unbilled) return undefined;
-  return pricedRecord(lost, usage, { price, table }).amount;
+  const attempt = attemptOf(lost, usage);
+  // Without a band in the record, the table of prices may have none where that of costs has some.
+  const isBandKnown = lost.pricing?.terms.above_prompt_tokens !== undefined;
+  const of = isBandKnown ? attempt : { ...attempt, promptTokens: undefined };
+  return chargeOfAttempt(of, price, table.fees).total;
 }
 
 function attemptOf({ pricing }: LostCharge, usage: SettledUsage): PricedAttempt {
