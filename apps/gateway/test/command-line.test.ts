@@ -162,11 +162,10 @@ it('gateway keys list names the account of each key', async () => {
 
 it('an account gets prices, an allowance and notices, and loses them by "none"', async () => {
   const account = await gateway.call('createAccount', { name: 'terms' });
-  const terms = (...[prices, allowance, shares]: readonly string[]) => [
-    ...['--prices', prices!, '--allowance', allowance!, '--notice-shares', shares!],
-  ];
-  const set = (...values: readonly string[]) =>
-    printed('accounts', 'update', account.id, ...terms(...values));
+  const set = (prices: string, allowance: string, shares: string) => {
+    const terms = ['--prices', prices, '--allowance', allowance, '--notice-shares', shares];
+    return printed('accounts', 'update', account.id, ...terms);
+  };
   expect(await set('0.9', '2.5', '80,50')).toMatch(
     /^prices +0\.9\nallowance of each month \(USD\) +2\.5\nnotices at \(%\) +50, 80$/m,
   );

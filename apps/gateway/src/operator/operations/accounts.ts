@@ -151,11 +151,9 @@ export const accountOperations = {
         .nullable()
         .optional()
         .register(help, { says: 'free credit of each month, from the next one on, or none' }),
-      notice_shares: noticeShares
-        .optional()
-        .register(help, {
-          says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
-        }),
+      notice_shares: noticeShares.optional().register(help, {
+        says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
+      }),
     }),
     output: schema.account,
     async run(input, context) {
