@@ -6,6 +6,7 @@
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
+import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import { lastsUntil } from './runway.js';
 import { maySeeAccount, someKeysOf } from './statement.js';
@@ -54,7 +55,7 @@ export const getAccount = keyEndpoint(
     return {
       json: {
         object: 'account_overview',
-        operator: parts.operator ?? null,
+        operator: parts.operator === undefined ? null : knownAs(parts.operator),
         account_name: account.name,
         balance_usd: formatUsd(account.balance),
         is_shared: keys.some((other) => other.id !== id),
@@ -83,3 +84,7 @@ export const getAccount = keyEndpoint(
     };
   },
 );
+
+function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
+  return { name, contact };
+}
