@@ -11,6 +11,7 @@ const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
 module.exports = class {
+  /** @type {typeof globalThis | null} */
   global = globalThis;
   moduleMocker = new ModuleMocker(globalThis);
 
@@ -49,21 +50,19 @@ module.exports = class {
   }
 };
 
+/** @param {object} object */
 function restoreProperties(object) {
-  const before = new Map(
-    Reflect.ownKeys(object).map((name) => [name, Object.getOwnPropertyDescriptor(object, name)]),
-  );
+  const before = Object.getOwnPropertyDescriptors(object);
   return () => {
     for (const name of Reflect.ownKeys(object)) {
+      if (!Object.hasOwn(before, name)) Reflect.deleteProperty(object, name);
+    }
+    for (const name of Reflect.ownKeys(before)) {
+      const then = /** @type {Record<string | symbol, PropertyDescriptor>} */ (before)[name];
       const now = Object.getOwnPropertyDescriptor(object, name);
-      const then = before.get(name);
-      if (!then) Reflect.deleteProperty(object, name);
-      else if (then.value !== now.value || then.get !== now.get) {
+      if (then && (then.value !== now?.value || then.get !== now?.get)) {
         Object.defineProperty(object, name, then);
       }
-    }
-    for (const [name, descriptor] of before) {
-      if (!Object.hasOwn(object, name)) Object.defineProperty(object, name, descriptor);
     }
   };
 }
@@ -74,7 +73,8 @@ function restoreListeners() {
     for (const event of process.eventNames()) {
       const known = before.get(event) ?? [];
       for (const listener of process.rawListeners(event)) {
-        if (!known.includes(listener)) process.removeListener(event, listener);
+        if (!known.includes(listener))
+          process.removeListener(event, /** @type {() => void} */ (listener));
       }
     }
   };

@@ -6,26 +6,37 @@
 const { compileFunction } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
-/** By file name: the source, and the function that runs it. */
+/**
+ * By file name: the source, and the function that runs it.
+ *
+ * @type {Map<string, { source: string, run: Function }>}
+ */
 const compiled = new Map();
-/** The runtime of the test file that runs now. */
+/**
+ * Runs the modules of the present test file.
+ *
+ * @type {any}
+ */
 let current;
 
 module.exports = {
   __esModule: true,
   default: class extends Runtime {
+    /** @param {ConstructorParameters<typeof Runtime>} args */
     constructor(...args) {
       super(...args);
-      current = this;
-      this.esmLoader.getContext = () => undefined;
-      const parameters = this.executor.injectedModuleParameters;
-      this.executor.compile = (source, filename) => {
+      // These members are private to Jest.
+      const { esmLoader, executor } = /** @type {any} */ (this);
+      current = executor;
+      esmLoader.getContext = () => undefined;
+      const parameters = executor.injectedModuleParameters;
+      executor.compile = (/** @type {string} */ source, /** @type {string} */ filename) => {
         const known = compiled.get(filename);
         if (known?.source === source) return known.run;
         const run = compileFunction(source, parameters, {
           filename,
           importModuleDynamically: (specifier, _function, attributes, phase) =>
-            current.executor.dynamicImport(specifier, filename, undefined, attributes, phase),
+            current.dynamicImport(specifier, filename, undefined, attributes, phase),
         });
         compiled.set(filename, { source, run });
         return run;

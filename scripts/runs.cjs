@@ -53,6 +53,7 @@ const RUNS = {
   'apps/gateway/test/ranges.test.ts': { ranges: [3, 10] },
   'apps/gateway/test/account-pool.test.ts': { sequences: [100, 500] },
   // The long form is the specification's check of one day's traffic.
+  'apps/gateway/test/month.test.ts': { requests: [240, 12_000] },
   'apps/gateway/test/exactness.test.ts': { requests: [1_845, 25_845] },
 };
 

@@ -72,7 +72,8 @@ describe('the console', () => {
   it('shows the sums and the report of the audit, to the last digit', async () => {
     const { page, context, problems } = await open();
     const audit = await gateway.call('auditLedger', {});
-    expect((await valuesOf(page, '.figures tfoot data')).at(-1)).toBe(audit.charged_usd);
+    await openPart(page, 'usage');
+    expect((await valuesOf(page, '.figures tfoot data'))[0]).toBe(audit.charged_usd);
     await openPart(page, 'audit');
     await page.getByRole('button', { name: 'Audit now' }).click();
     await page.getByText('sound', { exact: true }).waitFor();
@@ -184,12 +185,18 @@ describe('the console', () => {
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Low-balance notice').fill('4');
+    await page.getByLabel('Prices', { exact: true }).fill('0.9');
+    await page.getByLabel('Allowance of each month').fill('2.5');
+    await page.getByLabel('Notices at').fill('90, 50 %');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Change the account' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
     expect(await gateway.call('showAccount', { account_id: accountId })).toMatchObject({
       name: MARKUP,
       low_balance_usd: '4',
+      prices: '0.9',
+      allowance_usd: '2.5',
+      notice_shares: [50, 90],
     });
     expect(problems).toEqual([]);
     await context.close();
@@ -316,7 +323,7 @@ describe('the console', () => {
     });
     await openPart(page, `ledger?account_id=${accountId}`);
     await page.getByRole('columnheader', { name: 'Balance after' }).waitFor();
-    await openPart(page, 'today');
+    await openPart(page, 'usage');
     const sums = await saved();
     expect(sums[0]).toContain('charged_usd');
     expect(sums.length).toBeGreaterThan(1);
@@ -627,6 +634,8 @@ describe('the console', () => {
       });
     };
     for (const part of [
+      'home',
+      'usage',
       'today',
       'accounts',
       `accounts/${accountId}`,

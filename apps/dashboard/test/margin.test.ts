@@ -72,20 +72,20 @@ describe('the margin', () => {
   it('is shown for all accounts and for one, in all and by each dimension', async () => {
     const { page, context, problems } = await open();
     for (const [part, of] of [
-      ['today', {}],
+      ['usage', {}],
       [`accounts/${accountId}`, { account_id: accountId }],
     ] as const) {
       await openPart(page, part);
       await page.locator(`${CARD} dl`).waitFor();
       const sumsBy = async (by: string) =>
         (await gateway.call('listUsage', { ...RANGE, ...of, by, sort: 'charged', top: 100 })).data;
-      const [all] = await sumsBy(part === 'today' ? 'upstream' : 'account');
+      const [all] = await sumsBy(part === 'usage' ? 'upstream' : 'account');
       expect(await valuesOf(page, `${CARD} dl data`)).toEqual([
         all?.charged_usd,
         all?.cost_usd,
         all?.margin_usd,
       ]);
-      for (const label of BY.filter((name) => part === 'today' || name !== 'Account')) {
+      for (const label of BY.filter((name) => part === 'usage' || name !== 'Account')) {
         await page.locator(CARD).getByText(label, { exact: true }).first().click();
         await page.locator(CARD).getByRole('columnheader', { name: label }).waitFor();
         await loaded(page);
@@ -135,10 +135,10 @@ describe('the margin', () => {
   it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
     const watched = await open(look);
     const { page, context } = watched;
-    for (const part of ['today', BILL]) {
+    for (const part of ['usage', BILL]) {
       await openPart(page, part);
       await page
-        .locator(part === 'today' ? `${CARD} dl` : 'tr[data-difference]')
+        .locator(part === 'usage' ? `${CARD} dl` : 'tr[data-difference]')
         .first()
         .waitFor();
       expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({

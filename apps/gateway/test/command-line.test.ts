@@ -160,6 +160,24 @@ it('gateway keys list names the account of each key', async () => {
   }
 });
 
+it('an account gets prices, an allowance and notices, and loses them by "none"', async () => {
+  const account = await gateway.call('createAccount', { name: 'terms' });
+  const terms = (...[prices, allowance, shares]: readonly string[]) => [
+    ...['--prices', prices!, '--allowance', allowance!, '--notice-shares', shares!],
+  ];
+  const set = (...values: readonly string[]) =>
+    printed('accounts', 'update', account.id, ...terms(...values));
+  expect(await set('0.9', '2.5', '80,50')).toMatch(
+    /^prices +0\.9\nallowance of each month \(USD\) +2\.5\nnotices at \(%\) +50, 80$/m,
+  );
+  await set('none', 'none', 'none');
+  expect(await gateway.call('showAccount', { account_id: account.id })).toMatchObject({
+    prices: null,
+    allowance_usd: null,
+    notice_shares: [],
+  });
+});
+
 describe('entries of the ledger', () => {
   it('are listed with their ids, reasons, references and notes, at most 120 columns wide', async () => {
     const { account } = await gateway.call('createKey', { name: 'noted', balance_usd: '1.5' });

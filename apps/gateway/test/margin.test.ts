@@ -16,8 +16,9 @@ import { openApiDocument } from '../src/openapi/document.js';
 import { gatewayCommand } from './support/gateway-process.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
-import { ALL_MODELS, requestOf, scripted, vectors } from './support/list-vectors.js';
+import { ALL_MODELS, RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
 
+type ReceivedUsage = { readonly output_tokens: number; readonly iterations?: unknown };
 type Sums = readonly Readonly<Record<string, unknown>>[];
 
 const HOUR_MS = 3_600_000;
@@ -31,6 +32,12 @@ const RANGE = {
 const KEYS = ['first', 'second', 'third'] as const;
 const OPUS = 'claude-opus-5-5';
 const HAIKU = defaultPriceTableJson.models.find(({ id }) => id === 'claude-haiku-4-5')!;
+
+/**
+ * By the list's rates of Haiku 5.5: 200,003 x 0.50 + 20 x 2.50; 120,001 x 0.10 + 20 x 0.50; and
+ * 60,000 x 0.10 + 10 x 0.50 + 100,001 x 0.50 + 10 x 2.50, in 10^-6 USD.
+ */
+const COST_OF_RUNS = ['0.1000515', '0.0120101', '0.0560305'];
 
 const sumOf = (rows: readonly object[], name: string) =>
   formatUsd(rows.reduce((sum, row) => sum + parseUsd((row as Record<string, string>)[name]!), 0n));
@@ -59,6 +66,8 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
   /** Of each key: what its requests cost by the list, computed by hand. */
   const costs = new Map<string, bigint>();
   const keys: { readonly id: string; readonly apiKey: string }[] = [];
+  /** As a client records them. */
+  const received: { request_id: string; usage: ReceivedUsage; charge_usd: string }[] = [];
 
   beforeAll(async () => {
     gateway = await startTestGateway({
@@ -78,13 +87,19 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
       const of = name === 'third' ? { balance_usd: '500' } : { account_id };
       keys.push(await createKey({ name, ...of }));
     }
-    for (const [index, vector] of vectors.entries()) {
+    for (const [index, vector] of [...vectors, ...RUNS].entries()) {
       const { id, apiKey } = keys[index % keys.length]!;
       gateway.simulator.script(scripted(vector));
       const response = await postMessages(gateway, apiKey, requestOf(vector));
       expect([vector.name, response.status]).toEqual([vector.name, 200]);
-      await response.text();
-      costs.set(id, (costs.get(id) ?? 0n) + parseUsd(vector.total));
+      const { usage } = (await response.json()) as { usage: ReceivedUsage };
+      received.push({
+        request_id: response.headers.get('x-gateway-request-id')!,
+        usage,
+        charge_usd: response.headers.get('x-gateway-charge-usd')!,
+      });
+      const total = 'total' in vector ? String(vector.total) : COST_OF_RUNS[index - vectors.length];
+      costs.set(id, (costs.get(id) ?? 0n) + parseUsd(total!));
     }
   });
   afterAll(() => gateway.stop());
@@ -178,6 +193,39 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
       } else {
         expect(costed.length).toBeGreaterThan(1);
       }
+    }
+  });
+
+  // F255: a client recorded the usage of responses with several charges, for bands, fallbacks or
+  // compactions: the audit adds up the charges, finds no difference, and finds each that there is.
+  it('is no reason for `ledger audit --witness` to report a difference', async () => {
+    const env = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: 'token-of-the-tests-of-the-margin' };
+    const file = join(folder, 'witness.jsonl');
+    const audit = async (lines: readonly object[]) => {
+      writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+      const { code, out } = await gatewayCommand(
+        ['ledger', 'audit', '--witness', file, '--json'],
+        env,
+      );
+      return {
+        code,
+        ...(JSON.parse(out) as { witness: { differences: { request_id: string }[] } }),
+      };
+    };
+    expect(await audit(received)).toMatchObject({
+      code: 0,
+      is_sound: true,
+      witness: { compared: vectors.length + RUNS.length, differences: [] },
+    });
+    const dearer = received.map((line) => ({ ...line, charge_usd: `${line.charge_usd}1` }));
+    const longer = received.map(({ request_id, usage: { iterations: _, ...usage } }) => ({
+      request_id,
+      usage: { ...usage, output_tokens: usage.output_tokens + 1 },
+    }));
+    for (const wrong of [dearer, longer]) {
+      const { code, witness } = await audit(wrong);
+      const found = witness.differences.map(({ request_id }) => request_id);
+      expect([code, found]).toEqual([1, received.map(({ request_id }) => request_id)]);
     }
   });
 

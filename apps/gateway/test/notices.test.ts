@@ -68,6 +68,19 @@ describe.each(['embedded', 'PostgreSQL'] as const)('notices on the %s ledger', (
     });
   });
 
+  it('are set by operators, too, and the customer sees it', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
+    const account_id = await accountOf(id);
+    const set = (notice_shares: number[]) =>
+      gateway.call('updateAccount', { account_id, notice_shares });
+    expect((await set([80, 20])).notice_shares).toEqual([20, 80]);
+    expect((await notices(apiKey)).json.shares).toEqual([20, 80]);
+    await ask(apiKey);
+    expect(await sharesOf(account_id, 'balance.share')).toEqual(['20']);
+    await expect(set([101])).rejects.toThrow('notice_shares');
+    expect((await set([])).notice_shares).toEqual([]);
+  });
+
   it('are written once per share of a cap, for the key whose cap it is', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '100', cap_month_usd: '1' });
     const accountId = await accountOf(id);

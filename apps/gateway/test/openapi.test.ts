@@ -252,6 +252,11 @@ describe('what the gateway answers', () => {
     });
     const month = new Date().toISOString().slice(0, 7);
     const range = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' };
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+    const week = {
+      from: new Date(today - 6 * 86_400_000).toISOString(),
+      until: new Date(today + 86_400_000).toISOString(),
+    };
     await call('listKeys', {});
     await call('showKey', { key_id });
     await call('findKey', { api_key: key.api_key ?? '' });
@@ -271,12 +276,15 @@ describe('what the gateway answers', () => {
     await call('listUsage', { ...range, by: 'day' });
     await call('listRequests', { limit: 1 });
     await call('sumRequests', { by: 'key,status,error,upstream', every: 'hour' });
+    await call('sumRequests', { by: 'client,session' });
+    await call('breakDown', { ...week, by: 'upstream', top: 1 });
     await call('auditLedger', {});
     const job = await call('startAudit', {});
     await call('showAudit', { audit_id: job.id });
     await call('listAudits', {});
     await call('showRequest', { request_id });
     await call('showToday', {});
+    await call('showHome', {});
     await call('compareWitness', {
       usages: [
         {
@@ -416,6 +424,10 @@ describe('what the gateway answers', () => {
     await call('sumUsage', '/v1/dashboard/usage/summary?by=day,model,key');
     await call('listRequests', '/v1/dashboard/requests?limit=1');
     await call('sumRequests', '/v1/dashboard/requests/summary?by=model&every=day');
+    await call(
+      'getBreakdown',
+      `/v1/dashboard/breakdown?by=key&from=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z`,
+    );
     await call('getUsage', `/v1/dashboard/usage/${requestId}`);
     await call('listPrices', '/v1/dashboard/prices');
     const month = new Date().toISOString().slice(0, 7);

@@ -9,8 +9,11 @@ import type {
   PreparationJob,
   PreparationRules,
 } from '../src/exchange/preparation/prepare-request.js';
-import { createRequestPreparer } from '../src/exchange/preparation/preparer.js';
-import type { RequestPreparer } from '../src/exchange/preparation/preparer.js';
+import {
+  createPreparationThread,
+  createRequestPreparer,
+} from '../src/exchange/preparation/preparer.js';
+import type { PreparationThread, RequestPreparer } from '../src/exchange/preparation/preparer.js';
 import { MODEL } from './support/gateway.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
@@ -23,7 +26,7 @@ const RULES: PreparationRules = {
   chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
 };
 
-const open: RequestPreparer[] = [];
+const open: PreparationThread[] = [];
 /**
  * `npm test` builds the worker thread before it tests. If this suite is run alone, it needs `npm
  * run build` first.
@@ -32,12 +35,12 @@ function openPreparer({
   rules = RULES,
   ...options
 }: { readonly rules?: PreparationRules; readonly heapMegabytes?: number } = {}): RequestPreparer {
-  const preparer = createRequestPreparer(rules, { maxBodyBytes: 32 * MEBIBYTE, ...options });
-  open.push(preparer);
-  return preparer;
+  const thread = createPreparationThread({ maxBodyBytes: 32 * MEBIBYTE, ...options });
+  open.push(thread);
+  return createRequestPreparer(rules, thread);
 }
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((preparer) => preparer.close()));
+  await Promise.all(open.splice(0).map((thread) => thread.close()));
 });
 
 function jobOf(format: PreparationJob['format'], body: unknown): PreparationJob {
@@ -185,13 +188,32 @@ describe('the preparer, when its worker thread runs out of memory for a body', (
 });
 
 // F71
-it('a worker thread that cannot start makes each request fail, and none waits forever', async () => {
+it('rules that the worker thread cannot use make each request fail, and none waits forever', async () => {
   // An object's prototype is not copied to the thread, so the models are not iterable there.
   const models = Object.create({ [Symbol.iterator]: () => RULES.models.values() }) as ModelPrice[];
   const preparer = openPreparer({ rules: { ...RULES, models } });
   const job = () => jobOf('chat.completions', manyMessages(2_000));
   for (const keyId of ['a', 'a', 'b']) {
     await expect(preparer.prepare(job(), keyOf(keyId))).rejects.toThrow(/not iterable/);
+  }
+});
+
+// F262: two customers have other prices for a model, and large bodies: each is prepared by its own.
+it('one worker thread prepares for several price tables, each by its own', async () => {
+  const thread = createPreparationThread({ maxBodyBytes: 32 * MEBIBYTE });
+  open.push(thread);
+  const preparers = [
+    RULES,
+    { ...RULES, models: RULES.models.filter(({ id }) => id !== MODEL) },
+  ].map((rules) => createRequestPreparer(rules, thread));
+  for (const outcomes of [
+    ['prepared', 'refused'],
+    ['prepared', 'refused'],
+  ]) {
+    const prepared = preparers.map(async (preparer, index) =>
+      preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), keyOf(`key ${index}`)),
+    );
+    expect((await Promise.all(prepared)).map(({ outcome }) => outcome)).toEqual(outcomes);
   }
 });
 

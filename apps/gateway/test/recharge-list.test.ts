@@ -21,8 +21,8 @@ import type { ExchangeReport } from '../src/observe/exchange-report.js';
 import { createTelemetry } from '../src/observe/telemetry.js';
 import { createLocalCaller } from '../src/operator/operations/callers.js';
 import type { OperationContext } from '../src/operator/operations/operation.js';
-import { requestOf, scripted, vectors } from './support/list-vectors.js';
-import type { Vector } from './support/list-vectors.js';
+import { RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
+import type { Reply } from './support/list-vectors.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-recharge-'));
 const pepper = 'pepper of the tests';
@@ -32,18 +32,6 @@ const PRICE_TABLE = tableOf('1.25');
 const PRICES = parsePriceSchedule(PRICE_TABLE);
 const COSTS = schedule('0.8');
 const HAIKU = 'claude-haiku-4-5';
-const HAIKU_BANDS = 'claude-haiku-5-5';
-
-/** A message of two model runs, with prompts of these lengths. */
-const runsOf = (first: number, second: number): Pick<Vector, 'attempts' | 'name'> => ({
-  name: 'runs',
-  attempts: [first, second].map((input_tokens) => ({
-    model: HAIKU_BANDS,
-    usage: { input_tokens, output_tokens: 10 },
-  })),
-});
-/** The second has both runs in the lower band, the third has one in each. */
-const RUNS = [runsOf(100_001, 100_002), runsOf(60_000, 60_001), runsOf(60_000, 100_001)];
 
 /** The ledger that has the charges, and one that was restored from before them. */
 let original: BalanceStore;
@@ -73,11 +61,11 @@ afterAll(async () => {
 /** Charges a response as a request does. @returns the line of the log */
 async function charged(
   requestId: string,
-  of: Pick<Vector, 'attempts' | 'name'>,
+  of: Reply,
   costs: PriceSchedule | undefined,
 ): Promise<string> {
   const prices = PRICES.at(Date.now());
-  const reply = of.name === 'runs' ? { usage: usageOfRuns(of) } : scripted(of);
+  const reply = scripted(of);
   const { model } = requestOf(of) as { model: string };
   const emptyRefusal = 'stopDetails' in reply ? of.attempts.at(-1)!.end?.category : undefined;
   const settled = await settleCharge(
@@ -123,23 +111,12 @@ async function charged(
   return line;
 }
 
-/** The counts of the message are the sums of its runs. */
-function usageOfRuns({ attempts }: Pick<Vector, 'attempts'>) {
-  const sumOf = (count: string) => attempts.reduce((sum, { usage }) => sum + usage[count]!, 0);
-  const iterations = attempts.map(({ model, usage }) => ({ type: 'message', model, ...usage }));
-  return {
-    input_tokens: sumOf('input_tokens'),
-    output_tokens: sumOf('output_tokens'),
-    iterations,
-  };
-}
-
 function recharge(lines: readonly string[], costs: PriceSchedule | undefined, keys: string[] = []) {
   const file = join(folder, 'gateway.log');
   writeFileSync(file, lines.join(''));
   const context = {
     store: restored,
-    prices: createLivePrices({ priceTable: PRICE_TABLE }),
+    prices: createLivePrices({ priceTable: PRICE_TABLE, customerTables: {} }),
     costsAt: (atMs: number) => costs?.at(atMs),
     overdraft: 'bounded',
     by: { name: 'tests' },

@@ -201,6 +201,32 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(metrics).toMatch(/gateway_settings_reloads_total\{outcome="refused".*\} 1\n/);
   });
 
+  it('prices of single customers are in force in all processes after a reload', async () => {
+    const setup = await start(workers);
+    const file = join(setup.folder, 'customers.json');
+    const table = (factor: string) => {
+      writeFileSync(file, JSON.stringify({ partners: { extends: 'prices', factor } }));
+    };
+    table('0.5');
+    setup.configure({ CUSTOMER_PRICES: file });
+    expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+    const call = createRemoteCaller({ url: setup.gateway.adminUrl, token: TOKEN });
+    const key = await call('createKey', { name: 'partner', balance_usd: '1' });
+    await call('updateAccount', { account_id: key.account_id, prices: 'partners' });
+    const partner = { ...setup, apiKey: key.api_key ?? '' };
+    expect(await ratesSeen(partner)).toEqual(new Set(['1.5']));
+    table('0.25');
+    expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+    expect(await ratesSeen(partner)).toEqual(new Set(['0.75']));
+    table('0.0000001');
+    const { code, out } = await cli(setup, ['reload']);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/CUSTOMER_PRICES: partners.factor: has/),
+    ]);
+    expect(await ratesSeen(partner)).toEqual(new Set(['0.75']));
+  });
+
   it('requests that begin after a reload use the new upstream and its key', async () => {
     const setup = await start(workers);
     const next = await startUpstreamSimulator({ apiKey: 'second-upstream-key' });

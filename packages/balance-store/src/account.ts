@@ -18,6 +18,18 @@ export interface AccountRecord {
   /** The event `balance.low` is written when the balance falls to this amount or below. */
   readonly lowBalance: bigint | null;
   /**
+   * What the account pays, in words that only the caller understands: a factor, or the name of a
+   * price table. `null`: what others pay.
+   */
+  readonly prices: string | null;
+  /**
+   * A promotional credit of each calendar month (UTC), which expires at its end. While the account
+   * is suspended it gets none.
+   */
+  readonly allowance: bigint | null;
+  /** When it can have the next one; `null` without an allowance. */
+  readonly allowanceDueAt: Date | null;
+  /**
    * In percent, ascending. An event is written when this share of the balance or of a key's cap is
    * used: `balance.share` or `cap.share`.
    */
@@ -49,6 +61,8 @@ export interface NewAccount {
   readonly externalId?: string | undefined;
   readonly metadata?: Metadata | undefined;
   readonly lowBalance?: bigint | undefined;
+  readonly prices?: string | undefined;
+  readonly allowance?: bigint | undefined;
 }
 
 export interface AccountChange {
@@ -56,6 +70,9 @@ export interface AccountChange {
   readonly externalId?: string | null;
   readonly metadata?: Metadata;
   readonly lowBalance?: bigint | null;
+  readonly prices?: string | null;
+  /** From the next month on, if the account has had one in this month. */
+  readonly allowance?: bigint | null;
   /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
   readonly noticeShares?: readonly number[];
 }

@@ -56,6 +56,7 @@ export { EVENT_TYPES } from './event.js';
 export type { EventState, EventType, NewEvent, StoredEvent } from './event.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export { CAP_PERIODS } from './key.js';
+export { isAllowance } from './ledger/allowance.js';
 export { renewalOf } from './ledger/cap-windows.js';
 export type {
   CapPeriod,
@@ -73,6 +74,7 @@ export type {
   RotationOutcome,
 } from './key.js';
 export type {
+  ChargeDetails,
   ChargeEntry,
   EntryFilter,
   EntryPage,

@@ -65,6 +65,10 @@ export interface KeyRecord {
   readonly caps: KeyCaps;
   /** What this key used in the current window of each period, even if the period has no cap. */
   readonly used: Readonly<Record<CapPeriod, bigint>>;
+  /** The prices of its account: see `AccountRecord`. */
+  readonly prices: string | null;
+  /** When its account can have the next allowance: see `AccountRecord`. */
+  readonly allowanceDueAt: Date | null;
   /** The balance of its account, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
   /**

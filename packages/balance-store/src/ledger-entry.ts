@@ -54,6 +54,29 @@ export interface SettledFee {
   readonly perUnit: bigint;
 }
 
+/** What is recorded of a charge besides amounts. */
+export interface ChargeDetails {
+  readonly model: string;
+  readonly usage: SettledUsage;
+  readonly rates: SettledRates;
+  /** Its fees belong to the amount. Absent if that is tokens at the usual rates. */
+  readonly pricing?: SettledPricing | undefined;
+  /**
+   * What the request cost the operator, in units of 10^-14 USD, if that is known. A replay with
+   * another cost changes nothing and is no conflict.
+   */
+  readonly cost?: bigint | undefined;
+  /** The format of the request: `messages`, `chat.completions` or `responses`. */
+  readonly endpoint: string;
+  readonly streamed: boolean;
+  /** The upstream's own id of the message, if it sent one. */
+  readonly upstreamId: string | undefined;
+  /** Which of several upstream accounts answered, by its name. */
+  readonly upstreamAccount?: string | undefined;
+  /** Oddities of the usage object, for the operator. At most 500 characters are kept. */
+  readonly remarks?: string | undefined;
+}
+
 interface EntryCommon {
   /**
    * For a charge, the request id. For the other entries, the caller's id as part of `topup:<id>`,
@@ -79,31 +102,18 @@ interface Booked extends EntryCommon {
   readonly note: { readonly text: string } | 'erased' | undefined;
 }
 
-export type ChargeEntry = EntryCommon & {
-  readonly kind: 'charge';
-  readonly keyId: string;
-  /** In units of 10^-14 USD. Tokens times rates, and fees, are `-delta + writtenOff`. */
-  readonly writtenOff: bigint;
-  /**
-   * The part of `writtenOff` that the balance would have covered, but a cap of the key forbade.
-   * Entries since migration 20261125100000 have 0 here: caps no longer reduce charges.
-   */
-  readonly overCap: bigint;
-  readonly model: string;
-  readonly usage: SettledUsage;
-  readonly rates: SettledRates;
-  /** Absent if the charge is tokens at the usual rates. */
-  readonly pricing: SettledPricing | undefined;
-  /** What the request cost the operator, in units of 10^-14 USD, if that is recorded. */
-  readonly cost: bigint | undefined;
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  readonly upstreamId: string | undefined;
-  /** Which of several upstream accounts answered, by its name. */
-  readonly upstreamAccount: string | undefined;
-  /** Oddities of the usage object, for the operator. */
-  readonly remarks: string | undefined;
-};
+export type ChargeEntry = EntryCommon &
+  ChargeDetails & {
+    readonly kind: 'charge';
+    readonly keyId: string;
+    /** In units of 10^-14 USD. Tokens times rates, and fees, are `-delta + writtenOff`. */
+    readonly writtenOff: bigint;
+    /**
+     * The part of `writtenOff` that the balance would have covered, but a cap of the key forbade.
+     * Entries since migration 20261125100000 have 0 here: caps no longer reduce charges.
+     */
+    readonly overCap: bigint;
+  };
 
 export type LedgerEntry =
   | ChargeEntry

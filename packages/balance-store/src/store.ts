@@ -34,14 +34,7 @@ import type {
   PresentedKey,
   RotationOutcome,
 } from './key.js';
-import type {
-  EntryFilter,
-  EntryPage,
-  LedgerEntry,
-  SettledPricing,
-  SettledRates,
-  SettledUsage,
-} from './ledger-entry.js';
+import type { ChargeDetails, EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 import type {
@@ -55,7 +48,7 @@ import type {
 import type { TrailEntry, TrailFilter } from './trail.js';
 import type { UsageQuery, UsageSum } from './usage.js';
 
-export interface Settlement {
+export interface Settlement extends ChargeDetails {
   /**
    * Made by the gateway before the first attempt, and the same on every retry. Never used for
    * another request.
@@ -70,25 +63,6 @@ export interface Settlement {
    * charge.
    */
   readonly overdraft: 'bounded' | 'none';
-  readonly model: string;
-  readonly usage: SettledUsage;
-  readonly rates: SettledRates;
-  /** Fees belong to `amount`. Absent if it is tokens at the usual rates. */
-  readonly pricing?: SettledPricing | undefined;
-  /**
-   * What the request cost the operator, in units of 10^-14 USD. A replay with another cost changes
-   * nothing and is no conflict.
-   */
-  readonly cost?: bigint | undefined;
-  /** The format of the request: `messages`, `chat.completions` or `responses`. */
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  /** The upstream's own id of the message, if it sent one. */
-  readonly upstreamId: string | undefined;
-  /** Which of several upstream accounts answered, by its name. */
-  readonly upstreamAccount?: string | undefined;
-  /** Oddities of the usage object, for the operator. At most 500 characters are kept. */
-  readonly remarks?: string | undefined;
 }
 
 export interface BalanceAfter {
@@ -390,13 +364,20 @@ export interface BalanceStore {
   /** Moves money between two accounts: two entries in one transaction. */
   transfer(transfer: Transfer): Promise<TransferOutcome>;
   /**
-   * Takes back the unused part of credits that have expired, and writes the event `key.expiring`
-   * for keys that expire within `keysWithinMs`. Call it about once a minute from every replica.
+   * Gives an active account the allowance of this month, and takes back what is left of the last
+   * one. Changes nothing if the account has had it, or has no allowance. `expire` does the same for
+   * all accounts, within a minute; this is for a request that comes before.
+   */
+  renewAllowance(accountId: string): Promise<void>;
+  /**
+   * Renews allowances, takes back the unused part of credits that have expired, and writes the
+   * event `key.expiring` for keys that expire within `keysWithinMs`. Call it about once a minute
+   * from every replica.
    *
    * Money that is held for requests in flight is left until a later call. Also marks holds that
    * have expired as orphaned, so that they no longer hold money.
    *
-   * @returns how many expiry entries and `key.expiring` events it wrote.
+   * @returns how many entries and `key.expiring` events it wrote.
    */
   expire(options: { readonly keysWithinMs: number }): Promise<number>;
 

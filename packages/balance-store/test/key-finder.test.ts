@@ -19,6 +19,8 @@ const RECORD: KeyRecord = {
   limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
   caps: { day: null, week: null, month: null, total: null },
   used: { day: 0n, week: 0n, month: 0n, total: 0n },
+  prices: null,
+  allowanceDueAt: null,
   balance: 1n,
   spent: 0n,
   credited: 1n,

@@ -43,7 +43,14 @@ async function fill(store: BalanceStore) {
   });
   const team = await store.create({
     creationId: 'team',
-    account: { name: 'Téam', externalId: 'e', metadata: { a: '"', b: '1' }, lowBalance: 10n },
+    account: {
+      name: 'Téam',
+      externalId: 'e',
+      metadata: { a: '"', b: '1' },
+      lowBalance: 10n,
+      prices: '0.9',
+      allowance: 3n,
+    },
     key: {
       name: 'k',
       limits: sampleLimits,

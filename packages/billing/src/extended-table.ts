@@ -1,4 +1,4 @@
-/** Tables that extend `specification` or `list`, by a factor or by other rates for a model. */
+/** Tables that extend another one, by a factor or by other rates for a model. */
 
 import * as z from 'zod';
 import { readDecimal } from './decimal.js';
@@ -14,8 +14,11 @@ import { USD_DECIMALS, formatUsd } from './usd.js';
 export const NAMED_TABLES = { specification: defaultPriceTableJson, list: listPriceTableJson };
 export type NamedTable = keyof typeof NAMED_TABLES;
 
+/** The tables that others may extend, by name. */
+export type BaseTables = Readonly<Record<string, PriceScheduleJson>>;
+
 const extension = z.looseObject({
-  extends: z.enum(['specification', 'list']),
+  extends: z.string('must be the name of a table'),
   factor: decimal(FACTOR_DECIMALS).default('1'),
   models: z.array(z.looseObject({ id: z.string() })).default([]),
   server_tool_use: z.record(z.string(), z.unknown()).default({}),
@@ -23,7 +26,8 @@ const extension = z.looseObject({
 
 /** An extended table as written in a file. */
 export interface ExtendedTableJson {
-  readonly extends: NamedTable;
+  /** The name of a table: by default, {@link NamedTable}. */
+  readonly extends: string;
   /** Multiplies all rates and fees of the extended table. */
   readonly factor?: string;
   /**
@@ -42,12 +46,13 @@ export interface ExtendedTableJson {
 /**
  * Checks a price table with changes; see {@link parseWholeSchedule}.
  *
- * @param json - The parsed file: a `PriceScheduleJson`, or a table that extends one of the
- * product's own: an {@link ExtendedTableJson}.
+ * @param json - The parsed file: a `PriceScheduleJson`, or a table that extends another one: an
+ * {@link ExtendedTableJson}.
+ * @param bases - The tables that may be extended, without `extends`; by default the product's own.
  * @throws {PriceTableError} Problems are named by their places in the file.
  */
-export function parsePriceSchedule(json: unknown): PriceSchedule {
-  const whole = resolveExtends(json);
+export function parsePriceSchedule(json: unknown, bases: BaseTables = NAMED_TABLES): PriceSchedule {
+  const whole = resolveExtends(json, bases);
   return parseWholeSchedule(whole.json, whole.labels);
 }
 
@@ -57,8 +62,11 @@ export function parsePriceSchedule(json: unknown): PriceSchedule {
  * @returns the table as a whole, without `extends`
  * @throws {PriceTableError}
  */
-export function wholePriceTable(json: unknown): PriceScheduleJson {
-  const whole = resolveExtends(json);
+export function wholePriceTable(
+  json: unknown,
+  bases: BaseTables = NAMED_TABLES,
+): PriceScheduleJson {
+  const whole = resolveExtends(json, bases);
   parseWholeSchedule(whole.json, whole.labels);
   return whole.json as PriceScheduleJson;
 }
@@ -70,7 +78,7 @@ interface WholeTable {
 }
 
 /** Replaces `extends` by the table that it names. A table without it stays as it is. */
-function resolveExtends(json: unknown): WholeTable {
+function resolveExtends(json: unknown, bases: BaseTables): WholeTable {
   if (typeof json !== 'object' || json === null || !('extends' in json)) {
     return { json, labels: [] };
   }
@@ -78,14 +86,18 @@ function resolveExtends(json: unknown): WholeTable {
   if (!parsed.success)
     throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue)));
   const { extends: name, factor, models, server_tool_use: fees, ...members } = parsed.data;
-  const base: PriceScheduleJson = NAMED_TABLES[name];
-  const multiplied = Number(factor) === 1 ? {} : { factor };
+  const base = Object.hasOwn(bases, name) ? bases[name] : undefined;
+  if (base === undefined) {
+    const names = Object.keys(bases).map((each) => `"${each}"`);
+    throw new PriceTableError([`extends: must be one of ${names.join(', ')}`]);
+  }
   const problems: string[] = [];
   const labels: string[] = [];
   const own = new Map(models.map((model, index) => [model.id, { model, index }]));
   const whole: unknown[] = base.models.map((model) => {
     const found = own.get(model.id);
     labels.push(found === undefined ? `${model.id} of "${name}"` : `models[${found.index}]`);
+    const multiplied = Number(factor) === 1 ? {} : { factor: productOf(model.factor, factor) };
     if (found === undefined) return { ...model, ...multiplied };
     const hasRates = RATES.filter((rate) => rate in found.model);
     if (hasRates.length === 1) {
@@ -115,9 +127,23 @@ const RATES = ['rate_in', 'rate_out'] as const;
 
 /** Removes the prices of a model that rates of one's own replace. */
 function withoutPrices(model: PriceScheduleJson['models'][number]) {
-  const { bands, speed, service_tier, inference_geo, price_changes, source, ...rest } = model;
-  void [bands, speed, service_tier, inference_geo, price_changes, source];
+  const { bands, speed, service_tier, inference_geo, price_changes, source, factor, ...rest } =
+    model;
+  void [bands, speed, service_tier, inference_geo, price_changes, source, factor];
   return rest;
+}
+
+/** The product of two factors, which may have more decimals than a factor may have. */
+function productOf(own = '1', factor: string): string {
+  const scaled = [own, factor].map((text) => {
+    const reading = readDecimal(text, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
+    if (reading.outcome === 'invalid') throw new Error(`the factor ${text} was not checked`);
+    return reading.scaled;
+  });
+  const decimals = 2 * FACTOR_DECIMALS;
+  const digits = scaled.reduce((product, each) => product * each, 1n).toString();
+  const padded = digits.padStart(decimals + 1, '0');
+  return `${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`.replace(/\.?0+$/, '');
 }
 
 function multipliedFees(

@@ -18,15 +18,20 @@ export type {
   PriceTable,
   PriceTableJson,
 } from './price-table.js';
-export { itemizeCharge, promptTokensOf } from './itemized-charge.js';
-export type { ChargePart, ItemizedCharge, PricedAttempt } from './itemized-charge.js';
+export { chargeOfAttempt, itemizeCharge, promptTokensOf } from './itemized-charge.js';
+export type {
+  AttemptCharge,
+  ChargePart,
+  ItemizedCharge,
+  PricedAttempt,
+} from './itemized-charge.js';
 export type { ChargedFee, Fees, ServerToolUse } from './fees.js';
 export { highestRates, variantFor } from './variants.js';
 export type { Circumstances, PriceVariant, Selector } from './variants.js';
 export { isUnbilled } from './unbilled.js';
 export type { AttemptEnd, UnbilledRules } from './unbilled.js';
 export { NAMED_TABLES, parsePriceSchedule, wholePriceTable } from './extended-table.js';
-export type { ExtendedTableJson, NamedTable } from './extended-table.js';
+export type { BaseTables, ExtendedTableJson, NamedTable } from './extended-table.js';
 export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
 export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';
 export { listPriceTable, listPriceTableJson } from './list-price-table.js';

@@ -34,12 +34,15 @@ export interface ChargePart {
   readonly factors: readonly string[];
 }
 
-export interface ItemizedCharge {
+export interface AttemptCharge {
   /** In units of 10^-14 USD. */
   readonly total: bigint;
   readonly rates: Rates;
   readonly variant: PriceVariant;
   readonly fees: readonly ChargedFee[];
+}
+
+export interface ItemizedCharge extends AttemptCharge {
   /** Without lines of no units. */
   readonly parts: readonly ChargePart[];
 }
@@ -49,11 +52,11 @@ export interface ItemizedCharge {
  *
  * @throws {RangeError} when a count cannot be charged; see `usageProblem`.
  */
-export function itemizeCharge(
+export function chargeOfAttempt(
   { usage, circumstances, serverToolUse, promptTokens }: PricedAttempt,
   prices: { readonly variants: readonly PriceVariant[] },
   fees: Fees,
-): ItemizedCharge {
+): AttemptCharge {
   const ofPrompt = promptTokens ?? promptTokensOf(usage);
   const variant = variantFor(prices, ofPrompt, circumstances);
   const charged = feesOf(serverToolUse, fees);
@@ -62,8 +65,14 @@ export function itemizeCharge(
     rates: variant.rates,
     variant,
     fees: charged,
-    parts: [...tokenParts(usage, variant), ...charged.map(feePart)],
   };
+}
+
+/** As {@link chargeOfAttempt}, with every part of the charge. */
+export function itemizeCharge(...attempt: Parameters<typeof chargeOfAttempt>): ItemizedCharge {
+  const [{ usage }] = attempt;
+  const charge = chargeOfAttempt(...attempt);
+  return { ...charge, parts: [...tokenParts(usage, charge.variant), ...charge.fees.map(feePart)] };
 }
 
 /** All tokens of a prompt, of every class. They decide its band. */

@@ -86,6 +86,38 @@ describe('a table that extends another', () => {
     expect([...table.fees]).toEqual([['web_search_requests', 2_000_000_000_000n]]);
   });
 
+  describe('of other tables than the own ones', () => {
+    const bases = {
+      prices: wholePriceTable({
+        extends: 'list',
+        factor: '1.2',
+        models: [{ id: 'claude-opus-5', rate_in: '7.00', rate_out: '21.00', factor: '1.5' }],
+      }),
+    };
+    const rateIn = (json: object, model: string) =>
+      parsePriceSchedule({ extends: 'prices', ...json }, bases)
+        .at(NOVEMBER)
+        .find(model)?.rateIn;
+
+    it('multiplies the factor of each of its models', () => {
+      expect(rateIn({ factor: '0.9' }, 'claude-opus-5-5')).toBe('4.32');
+      expect(rateIn({ factor: '0.9' }, 'claude-opus-5')).toBe('9.45');
+    });
+
+    it('takes rates of its own as they are', () => {
+      const models = [{ id: 'claude-opus-5', rate_in: '1.00', rate_out: '2.00' }];
+      expect(rateIn({ factor: '0.9', models }, 'claude-opus-5')).toBe('1.00');
+    });
+
+    it('are refused under another name', () => {
+      for (const name of ['list', 'toString']) {
+        expect(() => parsePriceSchedule({ extends: name }, bases)).toThrow(
+          'extends: must be one of "prices"',
+        );
+      }
+    });
+  });
+
   it.each<[string, unknown, readonly string[]]>([
     ['an unknown table', { extends: 'lists' }, [expect.stringMatching(/^extends: /) as never]],
     [

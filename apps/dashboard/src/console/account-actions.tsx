@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
@@ -236,7 +237,13 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
   const [low, setLow] = useState(account.low_balance_usd ?? '');
+  const [prices, setPrices] = useState(account.prices ?? '');
   const lowUsd = low.trim() === '' ? null : positive(low);
+  const ownPrices = given(prices) ?? null;
+  const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
+  const [notices, setNotices] = useState(account.notice_shares.join(', '));
+  const shares = readShares(notices);
+  const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
   const changes = [
     ...(name.trim() === account.name
       ? []
@@ -259,15 +266,46 @@ export function EditAccount({ account, ...callbacks }: Props) {
             after: lowUsd ?? 'none',
           },
         ]),
+    ...(ownPrices === account.prices
+      ? []
+      : [
+          {
+            what: 'Prices, from the next request on',
+            before: account.prices ?? 'as for others',
+            after: ownPrices ?? 'as for others',
+          },
+        ]),
+    ...(allowanceUsd === account.allowance_usd
+      ? []
+      : [
+          {
+            what: 'Allowance of each month',
+            before: account.allowance_usd ?? 'none',
+            after: allowanceUsd ?? 'none',
+          },
+        ]),
+    ...(shares?.join() === account.notice_shares.join()
+      ? []
+      : [
+          {
+            what: 'Notices at',
+            before: percents(account.notice_shares),
+            after: percents(shares ?? []),
+          },
+        ]),
   ];
   const problem =
     name.trim() === ''
       ? 'Name: must not be empty.'
       : lowUsd === undefined
         ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
-        : changes.length === 0
-          ? 'Nothing is changed yet.'
-          : undefined;
+        : allowanceUsd === undefined
+          ? (commaProblem(allowance) ?? 'Allowance: an amount such as 5, or empty.')
+          : shares === undefined
+            ? `Notices: ${SHARES_RULE}`
+            : changes.length === 0
+              ? 'Nothing is changed yet.'
+              : undefined;
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -282,6 +320,25 @@ export function EditAccount({ account, ...callbacks }: Props) {
             onValue={setLow}
             hint="A notification is sent when the balance falls to this amount. Empty: none."
           />
+          <TextField
+            label="Notices at, percent used"
+            value={notices}
+            onValue={setNotices}
+            hint="Events are written when these shares of the balance, or of a key’s cap, are used. The customer can change them."
+          />
+          <TextField
+            label="Prices"
+            value={prices}
+            onValue={setPrices}
+            hint="A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. Empty: as for others."
+          />
+          <TextField
+            label="Allowance of each month, USD"
+            inputMode="decimal"
+            value={allowance}
+            onValue={setAllowance}
+            hint="Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none."
+          />
         </>
       }
       problem={problem}
@@ -294,6 +351,9 @@ export function EditAccount({ account, ...callbacks }: Props) {
             name: name.trim(),
             external_id: externalId.trim() === '' ? null : externalId.trim(),
             low_balance_usd: lowUsd,
+            prices: ownPrices,
+            allowance_usd: allowanceUsd,
+            notice_shares: shares ?? [],
           },
         })
       }

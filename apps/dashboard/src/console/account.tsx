@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { percents } from '../shared/notice-shares.js';
 import {
   Badge,
   Count,
@@ -161,6 +162,11 @@ function Head(props: {
         <Amount name="Written off" usd={account.written_off_usd} />
         <Figure name="Low-balance notice at">
           {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
+        </Figure>
+        <Figure name="Prices">{account.prices ?? 'as for others'}</Figure>
+        <Figure name="Notices at">{percents(account.notice_shares)}</Figure>
+        <Figure name="Allowance of each month">
+          {account.allowance_usd === null ? 'none' : <Money usd={account.allowance_usd} />}
         </Figure>
         <Figure name="Usable keys">
           <Count of={account.usable_keys} />

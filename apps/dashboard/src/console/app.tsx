@@ -13,6 +13,7 @@ import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';
 import { Dispute } from './dispute.js';
 import { Events } from './events.js';
+import { Home } from './home.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { PaymentPages } from './payments.js';
@@ -24,6 +25,7 @@ import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
 import { Trail } from './trail.js';
+import { UsageCard } from './usage-card.js';
 
 /** A session ends after half an hour without a request, so the page must not make them for ever. */
 const IDLE_MS = 10 * 60_000;
@@ -101,7 +103,9 @@ interface Tab {
 }
 
 const TABS: readonly Tab[] = [
+  { path: 'home', label: 'Home', content: () => <Home /> },
   { path: 'today', label: 'Today', content: () => <Today /> },
+  { path: 'usage', label: 'Usage', content: () => <UsageCard /> },
   {
     path: 'accounts',
     label: 'Accounts',
@@ -120,7 +124,7 @@ const TABS: readonly Tab[] = [
 ];
 
 function SignedIn() {
-  const [first = 'today', ...rest] = route.value.path;
+  const [first = 'home', ...rest] = route.value.path;
   const current = TABS.find(({ path }) => path === first) ?? TABS[0];
   return (
     <>

@@ -10,16 +10,22 @@ import { namedField } from './names.js';
 import { call } from './session.js';
 
 export function OperatorRequests() {
-  const accountId = route.value.query['account_id'];
+  const { account_id: accountId, upstream } = route.value.query;
   const models = useResource('models', (signal) => call('GET /admin/models', { signal }));
   return (
     <Requests<Sent<'operatorRecordedRequest'>>
-      scope={accountId ?? ''}
+      scope={`${accountId ?? ''} ${upstream ?? ''}`}
       list={(asked, signal) =>
-        call('GET /admin/requests', { query: { ...asked, account_id: accountId }, signal })
+        call('GET /admin/requests', {
+          query: { ...asked, account_id: accountId, upstream },
+          signal,
+        })
       }
       sums={(asked, signal) =>
-        call('GET /admin/requests/summary', { query: { ...asked, account_id: accountId }, signal })
+        call('GET /admin/requests/summary', {
+          query: { ...asked, account_id: accountId, upstream },
+          signal,
+        })
       }
       fields={[namedField('account_id', 'Account'), namedField('key_id', 'Key')]}
       models={(models.value?.data ?? []).map(({ id }) => id)}

@@ -1,20 +1,18 @@
-/** Today's overview: charges, balances, traffic, and the problems that need a person. */
+/** Today's figures: charges, balances, traffic, and the most active accounts. */
 
 import type { Answer } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
+import { Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { call } from './session.js';
-import { UsageCard } from './usage-card.js';
 
 export function Today() {
   return (
     <div class="stack">
       <Summary />
-      <UsageCard />
       <TopAccounts />
     </div>
   );
@@ -24,7 +22,7 @@ function Summary() {
   const summary = useResource('today', (signal) => call('GET /admin/today', { signal }));
   return (
     <Loaded of={summary} what="the summary">
-      {({ day, spend, ledger, gateway, sends_events: sendsEvents }) => (
+      {({ day, spend, ledger, gateway }) => (
         <div class="stack">
           <section class="card" aria-label="Today">
             <h2>Today, {day} (UTC)</h2>
@@ -44,78 +42,11 @@ function Summary() {
             </dl>
             <p class="quiet">Balances and counts of the whole ledger may be a minute old.</p>
           </section>
-          <div class="halves">
-            <Attention ledger={ledger} gateway={gateway} sendsEvents={sendsEvents} />
-            {gateway !== null && <Traffic gateway={gateway} />}
-          </div>
+          {gateway !== null && <Traffic gateway={gateway} />}
         </div>
       )}
     </Loaded>
   );
-}
-
-/** Counts of problems. Each count should be zero. */
-function Attention({
-  ledger,
-  gateway,
-  sendsEvents,
-}: Pick<Sent<'today'>, 'ledger' | 'gateway'> & { readonly sendsEvents: boolean }) {
-  const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
-  const refused = gateway?.upstream.account_refused ?? 0;
-  const lines = [
-    ['charges in quarantine', ledger.quarantined],
-    ['conflicting charges', ledger.conflicts],
-    ['holds of requests whose end is unknown', ledger.orphaned_holds],
-    ['responses charged to nobody', unbilled],
-    ['requests that the upstream refused because of our account', refused],
-  ] as const;
-  return (
-    <section class="card" aria-label="Needs attention">
-      <h2>Needs attention</h2>
-      <ul class="plain">
-        {lines.map(([what, count]) => (
-          <li key={what}>
-            <CountBadge of={count} /> {what}
-          </li>
-        ))}
-        {gateway?.upstream.credentials
-          .filter(({ outcome }) => outcome !== 'accepted')
-          .map(({ account, outcome, reason, checked_at: at }) => (
-            <li key={account ?? ''}>
-              <Badge tone={outcome === 'refused' ? 'bad' : 'warning'}>{outcome}</Badge>{' '}
-              {account === null
-                ? 'our key of the upstream'
-                : `the key of upstream account ${account}`}
-              , asked <Time iso={at} />: {reason}
-            </li>
-          ))}
-        <li>
-          {sendsEvents ? (
-            <>
-              <CountBadge of={ledger.undelivered_events} />{' '}
-              <a href={to(['events'], { state: 'undelivered' })}>
-                notifications that could not be delivered
-              </a>
-            </>
-          ) : (
-            <>
-              <Badge tone="plain">off</Badge>{' '}
-              <a href={to(['events'], { state: 'all' })}>notifications</a> are only listed, because
-              no receiver is configured
-            </>
-          )}
-        </li>
-      </ul>
-      <p>
-        <a href={to(['audit'])}>Audit the ledger</a>, or{' '}
-        <a href={to(['bill'])}>compare it with the provider's bill</a>
-      </p>
-    </section>
-  );
-}
-
-function CountBadge({ of }: { readonly of: number }) {
-  return <Badge tone={of === 0 ? 'good' : 'warning'}>{of === 0 ? 'no' : of}</Badge>;
 }
 
 function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'today'>['gateway']> }) {

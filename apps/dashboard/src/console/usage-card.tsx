@@ -1,52 +1,57 @@
-/** The usage of one account, or of all accounts, by day, and the margin of the same days. */
+/**
+ * The usage of one account, or of all accounts, by one dimension and by time, and the margin of the
+ * same time.
+ */
 
-import { useState } from 'preact/hooks';
-import { Segments } from '../shared/parts.js';
+import { BreakdownCard } from '../shared/breakdown.js';
+import { RANGES, rangeOf } from '../shared/range.js';
+import { optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { dayAfter, lastDays } from '../shared/times.js';
-import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
-import type { DayCount } from '../shared/usage-plot.js';
+import { route } from '../shared/router.js';
 import { Margin } from './margin.js';
+import { nameOf } from './names.js';
 import { call } from './session.js';
 
 export function UsageCard({ accountId }: { readonly accountId?: string }) {
-  const [count, setCount] = useState<DayCount>('30');
-  const days = lastDays(Number(count), Date.now());
+  const { query } = route.value;
+  const { from, until } = rangeOf(query, optionOf(RANGES, query['range'] ?? '30'), Date.now());
   const range = {
-    from: `${days[0] ?? ''}T00:00:00Z`,
-    until: `${dayAfter(days.at(-1) ?? '')}T00:00:00Z`,
+    from: new Date(from).toISOString(),
+    until: new Date(until).toISOString(),
     account_id: accountId,
   };
-  const query = { ...range, by: 'day,model' };
-  const sums = useResource(JSON.stringify(query), (signal) =>
-    call('GET /admin/usage', { query, signal }),
+  const sums = useResource(`margin ${JSON.stringify(range)}`, (signal) =>
+    call('GET /admin/usage', { query: { ...range, by: 'model' }, signal }),
   );
   return (
-    <>
-      <section class="card" aria-label="Usage">
-        <h2>Usage</h2>
-        <UsagePlot
-          days={days}
-          of={sums}
-          what="the usage"
-          controls={
-            <div class="row">
-              <Segments
-                label="How many days"
-                value={count}
-                options={DAY_COUNTS}
-                onValue={setCount}
-              />
-              <SaveCsv
-                fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
-                read={() => call('GET /admin/usage', { query: { ...query, format: 'csv' } })}
-              />
-            </div>
-          }
-        />
-      </section>
+    <div class="stack">
+      <BreakdownCard
+        scope={accountId ?? ''}
+        read={(asked, signal) =>
+          call('GET /admin/breakdown', { query: { ...asked, account_id: accountId }, signal })
+        }
+        csv={(asked) =>
+          call('GET /admin/usage', {
+            query: {
+              by: asked.by,
+              from: `${asked.from}T00:00:00Z`,
+              until: `${asked.until}T00:00:00Z`,
+              account_id: accountId,
+              format: 'csv',
+            },
+          })
+        }
+        dimensions={
+          accountId === undefined
+            ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+            : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+        }
+        nameOf={(dimension, value) =>
+          dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined
+        }
+        {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
+      />
       {sums.value !== undefined && <Margin of={range} sums={sums.value.data} />}
-    </>
+    </div>
   );
 }

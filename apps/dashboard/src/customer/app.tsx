@@ -11,6 +11,7 @@ import { Statement } from '../shared/statement.js';
 import { Tabs } from '../shared/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
+import { Home } from './home.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { Notices } from './notices.js';
@@ -67,9 +68,19 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   {
+    path: 'home',
+    label: 'Home',
+    content: (overview) => (
+      <div class="stack">
+        <Home overview={overview} />
+        <Usage overview={overview} />
+      </div>
+    ),
+  },
+  {
     path: 'usage',
     label: 'Usage',
-    content: ({ may_see_account: seesAccount }) => <Usage seesAccount={seesAccount} />,
+    content: (overview) => <Usage overview={overview} />,
   },
   {
     path: 'requests',
@@ -117,7 +128,7 @@ function SignedIn() {
     call('GET /v1/dashboard/account', { signal }),
   );
   const gateway = useResource('gateway', describeGateway);
-  const [first = 'usage'] = route.value.path;
+  const [first = 'home'] = route.value.path;
   const payments = usePayments();
   const known = payments.value?.limits === undefined ? undefined : payments.value;
   // What the key may see decides which parts there are, and what they show first.

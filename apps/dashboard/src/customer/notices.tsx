@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import { Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
 import { Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
@@ -75,9 +76,7 @@ function NoticesDialog(props: {
           hint="Nothing for no notices."
         />
       }
-      problem={
-        typed === undefined ? 'Different whole numbers from 1 to 100, at most ten.' : undefined
-      }
+      problem={typed === undefined ? SHARES_RULE : undefined}
       changes={() => [
         { what: 'Notices at', before: percents(shares), after: percents(typed ?? []) },
       ]}
@@ -87,24 +86,4 @@ function NoticesDialog(props: {
       {...callbacks}
     />
   );
-}
-
-function percents(shares: readonly number[]): string {
-  return shares.length === 0 ? 'none' : shares.map((share) => `${String(share)} %`).join(', ');
-}
-
-const MOST_SHARES = 10;
-
-/** @returns `undefined` if the text is not a list of shares */
-function readShares(text: string): number[] | undefined {
-  const shares = text
-    .split(',')
-    .map((share) => share.replace('%', '').trim())
-    .filter((share) => share !== '')
-    .map(Number);
-  const isValid =
-    shares.length <= MOST_SHARES &&
-    new Set(shares).size === shares.length &&
-    shares.every((share) => Number.isInteger(share) && share >= 1 && share <= 100);
-  return isValid ? shares.sort((one, other) => one - other) : undefined;
 }

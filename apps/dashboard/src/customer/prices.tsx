@@ -12,7 +12,12 @@ export function Prices() {
       <h2>Prices</h2>
       <p class="quiet">Each charge in the ledger shows the rates that applied to it.</p>
       <Loaded of={prices} what="the prices">
-        {({ data }) => <PriceTable prices={data} />}
+        {({ data, are_agreed: areAgreed }) => (
+          <>
+            {areAgreed && <p>These prices were agreed for your account.</p>}
+            <PriceTable prices={data} />
+          </>
+        )}
       </Loaded>
     </section>
   );

@@ -62,6 +62,13 @@ export function StandingCard(props: {
                   usd={value.pace.spent_by_key_usd}
                 />
               )}
+              {value.allowance !== null && (
+                <Figure name="Left of this month’s allowance">
+                  <Money usd={value.allowance.left_usd} /> of{' '}
+                  <Money usd={value.allowance.amount_usd} />, renewed on{' '}
+                  <DateOf iso={value.allowance.renews_at} />
+                </Figure>
+              )}
               {value.expiring.length > 0 && <Expiring of={value} />}
               <Figure name="Key expires">
                 {value.key.expires_at === null ? 'never' : <DateOf iso={value.key.expires_at} />}

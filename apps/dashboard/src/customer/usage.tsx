@@ -1,37 +1,46 @@
-/** The usage of the key or of the account: spend, tokens and requests by day. */
+/** What the keys used, by one dimension and by time. */
 
-import { useState } from 'preact/hooks';
-import { Segments } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { dayAfter, lastDays } from '../shared/times.js';
-import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
-import type { DayCount } from '../shared/usage-plot.js';
+import { BreakdownCard } from '../shared/breakdown.js';
+import type { Sent } from '../shared/gateway-types.js';
+import { Segments, optionOf } from '../shared/parts.js';
+import { changeQuery, route } from '../shared/router.js';
 import { OWNERS } from './ledger.js';
 import { call } from './session.js';
+import { useKeyNames } from './use-key-names.js';
 
-export function Usage({ seesAccount }: { readonly seesAccount: boolean }) {
-  const [count, setCount] = useState<DayCount>('30');
-  const [of, setOf] = useState<'key' | 'account'>(seesAccount ? 'account' : 'key');
-  const days = lastDays(Number(count), Date.now());
-  const query = { by: 'day,model', from: days[0], until: dayAfter(days.at(-1) ?? ''), of };
-  const sums = useResource(`usage ${of} ${count}`, (signal) =>
-    call('GET /v1/dashboard/usage/summary', { query, signal }),
-  );
-  const controls = (
-    <div class="row">
-      {seesAccount && <Segments label="Whose usage" value={of} options={OWNERS} onValue={setOf} />}
-      <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
-      <SaveCsv
-        fileName={`usage-${days[0] ?? ''}-${days.at(-1) ?? ''}`}
-        read={() => call('GET /v1/dashboard/usage/summary', { query: { ...query, format: 'csv' } })}
-      />
-    </div>
-  );
+export function Usage({ overview }: { readonly overview: Sent<'accountOverview'> }) {
+  const seesAccount = overview.may_see_account;
+  const names = useKeyNames(overview, seesAccount);
+  const chosen = optionOf(OWNERS, route.value.query['of'] ?? 'account');
+  const of = seesAccount ? chosen : 'key';
   return (
-    <section class="card" aria-label="Usage">
-      <h2>Usage</h2>
-      <UsagePlot days={days} of={sums} what="your usage" controls={controls} />
-    </section>
+    <BreakdownCard
+      scope={of}
+      read={(asked, signal) =>
+        call('GET /v1/dashboard/breakdown', { query: { ...asked, of }, signal })
+      }
+      csv={(asked) =>
+        call('GET /v1/dashboard/usage/summary', { query: { ...asked, of, format: 'csv' } })
+      }
+      dimensions={
+        of === 'account'
+          ? ['model', 'key', 'endpoint', 'session', 'client', 'error']
+          : ['model', 'endpoint', 'session', 'client', 'error']
+      }
+      nameOf={(dimension, value) => (dimension === 'key' ? names.get(value) : undefined)}
+      {...(of === 'key' ? { filters: { key_id: overview.key.id } } : {})}
+      controls={
+        seesAccount && (
+          <Segments
+            label="Whose usage"
+            value={of}
+            options={OWNERS}
+            onValue={(value) => {
+              changeQuery({ of: value });
+            }}
+          />
+        )
+      }
+    />
   );
 }

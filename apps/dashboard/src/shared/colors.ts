@@ -20,3 +20,8 @@ export function colorOf(name: string): string {
   }
   return `s${String((hash >>> 0) % COLORS)}`;
 }
+
+/** Another colour, for a name beside one that has the same. */
+export function nextColor(color: string): string {
+  return `s${String((Number(color.slice(1)) + 1) % COLORS)}`;
+}

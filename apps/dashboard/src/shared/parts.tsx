@@ -350,9 +350,10 @@ export function Choice<Value extends string>(props: {
 }
 
 /** A choice of one of a few options, which are all visible. */
+/** @param props.value - Empty: none of the options is chosen. */
 export function Segments<Value extends string>(props: {
   readonly label: string;
-  readonly value: Value;
+  readonly value: Value | '';
   readonly options: Options<Value>;
   readonly onValue: (value: Value) => void;
 }) {

@@ -2,11 +2,12 @@
 
 import type { Sent } from './gateway-types.js';
 import { Count } from './parts.js';
+import { route, to } from './router.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Unit } from './plot.js';
-import { DAY_MS, minuteText, utcDay } from './times.js';
+import { DAY_MS, clockText, minuteText, utcDay } from './times.js';
 
-const LOCAL = { zone: 'Times are in your time zone', label: minuteText } as const;
+const LOCAL = { zone: 'Times are in your time zone', label: minuteText, tick: clockText } as const;
 
 const UNITS = {
   '5m': { ...LOCAL, one: 'span', ms: 300_000, title: 'Requests in each 5 minutes' },
@@ -15,6 +16,7 @@ const UNITS = {
     one: 'day',
     zone: 'Days are in UTC',
     label: (iso) => utcDay(Date.parse(iso)),
+    tick: (iso) => utcDay(Date.parse(iso)).slice(5),
     ms: DAY_MS,
     title: 'Requests per day',
   },
@@ -44,6 +46,13 @@ export function RequestPlot(props: {
     ],
     show: (value: bigint) => <Count of={value} />,
     text: (value: bigint) => value.toLocaleString(),
+    isLastOpen: Date.parse(of.until) > Date.now(),
+    href: (span: number) =>
+      to(['requests'], {
+        ...route.value.query,
+        from: spans[span] ?? of.from,
+        until: spans[span + 1] ?? of.until,
+      }),
   };
   return (
     <div class="requests-plot stack">

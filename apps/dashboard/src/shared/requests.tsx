@@ -17,11 +17,9 @@ import { RequestPlot } from './request-plot.js';
 import { useResource } from './resource.js';
 import { changeQuery, route, to } from './router.js';
 import { SaveCsv } from './save-csv.js';
-import { DAY_MS, durationText } from './times.js';
+import { DAY_MS, HOUR_MS, durationText, minuteText } from './times.js';
 
 type Recorded = Sent<'recordedRequest'>;
-
-const HOUR_MS = 3_600_000;
 
 const RANGES = [
   ['hour', 'Last hour'],
@@ -48,11 +46,34 @@ const STATUSES = [
 
 interface Selection {
   readonly from: string | undefined;
+  readonly until: string | undefined;
   readonly model: string | undefined;
   readonly key_id: string | undefined;
   readonly outcome: 'failed' | undefined;
   readonly status: '2xx' | '4xx' | '5xx' | undefined;
+  readonly endpoint: Endpoint | undefined;
+  readonly error: string | undefined;
+  readonly client: string | undefined;
+  readonly session: string | undefined;
 }
+
+const ENDPOINTS = [
+  'messages',
+  'count_tokens',
+  'chat.completions',
+  'responses',
+  'input_tokens',
+] as const;
+type Endpoint = (typeof ENDPOINTS)[number];
+
+/** Filters that links of other views set, and that a button here removes. */
+const LINKED = [
+  ['endpoint', 'Endpoint'],
+  ['error', 'Type of error'],
+  ['client', 'Program'],
+  ['session', 'Session'],
+  ['upstream', 'Upstream account'],
+] as const;
 
 interface SumsAsked extends Selection {
   readonly every: '5m' | 'hour' | 'day';
@@ -89,18 +110,24 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   const outcome = optionOf(OUTCOMES, query['outcome']);
   const status = optionOf(STATUSES, query['status']);
   const id = given(query['id']);
+  const own = ownRangeOf(query);
   const filters = {
     model: given(query['model']),
     key_id: given(query['key_id']),
     outcome: outcome === 'all' ? undefined : outcome,
     status: status === 'all' ? undefined : status,
+    endpoint: ENDPOINTS.find((endpoint) => endpoint === query['endpoint']),
+    error: given(query['error']),
+    client: given(query['client']),
+    session: given(query['session']),
   };
-  const from = () => new Date(Date.now() - LENGTHS_MS[range]).toISOString();
-  const name = JSON.stringify([scope, range, filters]);
+  const from = () => own?.from ?? new Date(Date.now() - LENGTHS_MS[range]).toISOString();
+  const until = own?.until;
+  const name = JSON.stringify([scope, range, own, filters]);
   // Whoever has an id looks for one request, whenever it was.
   const listed = (cursor: string | undefined, limit: number) => ({
     ...filters,
-    from: id === undefined ? from() : undefined,
+    ...(id === undefined ? { from: from(), until } : { from: undefined, until: undefined }),
     id,
     limit,
     cursor,
@@ -108,10 +135,12 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
     readOn((next) => props.list(listed(next, pageLimit(cursor)), signal), cursor),
   );
-  const every = STEPS[range];
+  // Programs and sessions are summed by days.
+  const isDaily = (filters.client ?? filters.session) !== undefined;
+  const every = isDaily ? 'day' : own === undefined ? STEPS[range] : stepOf(own);
   const sums = useResource(id === undefined ? name : '', (signal) =>
     id === undefined
-      ? props.sums({ ...filters, from: from(), every }, signal)
+      ? props.sums({ ...filters, from: from(), until, every }, signal)
       : Promise.resolve(undefined),
   );
   const columns: readonly Column<Shown>[] = [
@@ -162,10 +191,10 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
           />
           <Segments
             label="How far back"
-            value={range}
+            value={own === undefined ? range : ''}
             options={RANGES}
             onValue={(value) => {
-              changeQuery({ range: value });
+              changeQuery({ range: value, from: '', until: '' });
             }}
           />
         </div>
@@ -198,6 +227,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
           read={(cursor) => props.list({ ...listed(cursor, 1_000), format: 'csv' })}
         />
       </div>
+      <Linked query={query} own={own} />
       {id === undefined ? (
         <Loaded of={sums} what="the number of requests">
           {(value) => <RequestPlot of={value} every={every} />}
@@ -226,6 +256,9 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
                       words?.of(query[field] ?? '') ?? query[field],
                     ]),
                   ),
+                  ...Object.fromEntries(
+                    LINKED.map(([name, label]) => [`the ${label.toLowerCase()}`, query[name]]),
+                  ),
                   'the id': id,
                 },
                 'No request in this time.',
@@ -242,6 +275,66 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
         detailsOf="request"
       />
     </section>
+  );
+}
+
+interface OwnRange {
+  readonly from: string;
+  readonly until: string;
+}
+
+/** The times of the address, if it has both. */
+function ownRangeOf(query: Readonly<Record<string, string>>): OwnRange | undefined {
+  const [from, until] = [query['from'], query['until']].map((text) => Date.parse(text ?? ''));
+  if (from === undefined || until === undefined || !(from < until)) return undefined;
+  return { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+}
+
+/** Sums by five minutes are kept for two days. */
+function stepOf({ from, until }: OwnRange): '5m' | 'hour' | 'day' {
+  const length = Date.parse(until) - Date.parse(from);
+  const isNew = Date.now() - Date.parse(from) < DAY_MS;
+  return length > 8 * DAY_MS ? 'day' : length <= 2 * HOUR_MS && isNew ? '5m' : 'hour';
+}
+
+/** What a link chose: a time, a session and the like. Each has a button that removes it. */
+function Linked(props: {
+  readonly query: Readonly<Record<string, string>>;
+  readonly own: OwnRange | undefined;
+}) {
+  const { query, own } = props;
+  const filters = LINKED.flatMap(([name, label]) => {
+    const value = query[name] ?? '';
+    return value === '' ? [] : [{ text: `${label}: ${value}`, change: { [name]: '' } }];
+  });
+  const shown = [
+    ...(own === undefined
+      ? []
+      : [
+          {
+            text: `${minuteText(own.from)} to ${minuteText(own.until)}`,
+            change: { from: '', until: '' },
+          },
+        ]),
+    ...filters,
+  ];
+  if (shown.length === 0) return null;
+  return (
+    <p class="row no-print">
+      {shown.map(({ text, change }) => (
+        <button
+          key={text}
+          type="button"
+          class="small"
+          onClick={() => {
+            changeQuery(change);
+          }}
+        >
+          {text} <span aria-hidden="true">×</span>
+          <span class="hidden">, remove this filter</span>
+        </button>
+      ))}
+    </p>
   );
 }
 

@@ -2,7 +2,8 @@
 
 import { countText } from './count-text.js';
 
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 const timeFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
@@ -29,6 +30,13 @@ export function minuteText(iso: string): string {
   return minuteFormat.format(new Date(iso));
 }
 
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+/** The time of a day, in the viewer's zone. */
+export function clockText(iso: string): string {
+  return clockFormat.format(new Date(iso));
+}
+
 /** How long something took, such as `840 ms` or `2.41 s`. */
 export function durationText(ms: number): string {
   return ms < 1_000 ? `${String(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
@@ -50,6 +58,12 @@ export function lastMonths(count: number, nowMs: number): readonly string[] {
   return Array.from({ length: count }, (_, index) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index)).toISOString().slice(0, 7),
   );
+}
+
+/** 00:00 UTC of the first day of a month, so many months before that of `nowMs`. */
+export function monthStart(nowMs: number, back: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back);
 }
 
 export function monthText(month: string): string {

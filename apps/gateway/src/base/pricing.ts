@@ -5,7 +5,7 @@
 
 import type { SettledPricing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import type { ItemizedCharge, ModelPrice, PriceTable } from '@gateway/billing';
+import type { AttemptCharge, ModelPrice, PriceTable } from '@gateway/billing';
 
 /** Responses name a model with the date of its version, which the price table may leave out. */
 export function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
@@ -16,7 +16,7 @@ export function findPrice(prices: PriceTable, model: string): ModelPrice | undef
 export function settledPricingOf({
   variant,
   fees,
-}: Pick<ItemizedCharge, 'variant' | 'fees'>): SettledPricing | undefined {
+}: Pick<AttemptCharge, 'variant' | 'fees'>): SettledPricing | undefined {
   const { abovePromptTokens, circumstances } = variant;
   const terms: Record<string, string> = {};
   if (abovePromptTokens !== undefined) terms['above_prompt_tokens'] = String(abovePromptTokens);

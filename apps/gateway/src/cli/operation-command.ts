@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { help, idempotencyId, metadataQuery } from '../endpoints/fields.js';
+import { help, idempotencyId, metadataQuery, noticeShares } from '../endpoints/fields.js';
 import type { ListName } from '../operator/operations/list-csv.js';
 import { operations } from '../operator/operations/operations.js';
 import type {
@@ -128,6 +128,9 @@ function kindOf(member: string, schema: z.ZodType, isNullable: boolean): Kind {
   if (schema instanceof z.ZodArray) {
     return { value: 'ids', read: (value) => names(value as string | undefined) };
   }
+  if (schema === noticeShares) {
+    return { value: 'percents', read: (value) => percents(value as string | undefined) };
+  }
   if (schema === metadataQuery) {
     return { value: PAIR, parse: nextPair, read: (pairs) => metadataText(pairs as never) };
   }
@@ -144,6 +147,12 @@ function kindOf(member: string, schema: z.ZodType, isNullable: boolean): Kind {
   }
   if (schema === idempotencyId) return { value: 'id', read };
   return { value: member.endsWith('_usd') ? 'usd' : member, read };
+}
+
+/** `50,80,100`, or `none`. */
+function percents(text: string | undefined): readonly number[] | undefined {
+  if (text === undefined) return undefined;
+  return text === 'none' ? [] : text.split(',').map(Number);
 }
 
 /** Refused as wrong usage, before anything is asked. */

@@ -9,7 +9,7 @@ import { SchemaTooOldError } from '@gateway/balance-store';
 import { readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { createLiveCosts, createLivePrices } from '../config/live-prices.js';
-import { readCostTable, readPriceTable } from '../config/settings.js';
+import { readCostTable, readPriceTables } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
@@ -28,7 +28,7 @@ export async function withOperations<Result>(
     return operate(createRemoteCaller({ url: config.adminUrl, token: config.adminToken ?? '' }));
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const prices = createLivePrices({ priceTable: readPriceTable(config) });
+  const prices = createLivePrices(readPriceTables(config));
   const costs = { costTable: readCostTable(config) };
   const target = upstreamTarget(config);
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {

@@ -141,6 +141,10 @@ export function printAccount(
     'balance (USD)': account.balance_usd,
     ...(lots.length === 0 ? {} : { 'credits in it': lots.join('; ') }),
     'low balance (USD)': account.low_balance_usd ?? 'none',
+    ...(account.prices === null ? {} : { prices: account.prices }),
+    ...(account.allowance_usd === null
+      ? {}
+      : { 'allowance of each month (USD)': account.allowance_usd }),
     'notices at (%)': account.notice_shares.join(', ') || 'none',
     'credited (USD)': account.credited_usd,
     'adjusted (USD)': account.adjusted_usd,

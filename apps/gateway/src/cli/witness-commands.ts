@@ -95,11 +95,12 @@ type LostChargeInput = OperationInput<'rechargeUsages'>['charges'][number];
 /** @throws {OperationError} names the line that lacks the key or the model of the charge. */
 function lostChargeOf({ place, usage, more }: WitnessLine): LostChargeInput {
   const { key_id, model, ...rest } = more;
+  const { whole: _compared, ...counts } = usage;
   if (key_id === undefined || model === undefined) {
     const missing = key_id === undefined ? 'key_id' : 'model';
     throw new OperationError(400, 'invalid_request_error', `${place}: ${missing}: is missing`);
   }
-  return { ...usage, key_id, model, ...rest };
+  return { ...counts, key_id, model, ...rest };
 }
 
 async function inBatches(

@@ -6,6 +6,8 @@
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import type { Usage } from '@gateway/translator';
+import { readNativeUsage } from '@gateway/translator/native';
 import { unsignedAmountUsd } from '../endpoints/fields.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { lostCharge } from '../operator/operations/recharge.js';
@@ -29,7 +31,6 @@ export interface WitnessLine {
   readonly endedAt?: string;
 }
 
-/** The counts that the ledger has. */
 type Counts = Omit<WitnessedUsage, 'request_id' | 'charge_usd'> & { readonly of1h?: number };
 
 const nativeUsage = z
@@ -48,8 +49,25 @@ const nativeUsage = z
     output_tokens: usage.output_tokens,
     cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
     cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
+    ...wholeOf(usage),
     of1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
   }));
+
+/** The work that a usage object only lists in `iterations` is charged, too. */
+function wholeOf(usage: unknown): Pick<Counts, 'whole'> {
+  const reading = readNativeUsage(usage);
+  if (reading.outcome === 'invalid') return {};
+  const all = [reading.usage, ...(reading.uncounted ?? []).flatMap((part) => part.usage ?? [])];
+  const sumOf = (name: keyof Usage): number => all.reduce((sum, each) => sum + each[name], 0);
+  return {
+    whole: {
+      input_tokens: sumOf('inputTokens'),
+      output_tokens: sumOf('outputTokens'),
+      cache_read_input_tokens: sumOf('cacheReadInputTokens'),
+      cache_creation_input_tokens: sumOf('cacheCreationInputTokens'),
+    },
+  };
+}
 
 const promptDetails = z.looseObject({ cached_tokens: count, cache_write_tokens: count });
 

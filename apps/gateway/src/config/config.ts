@@ -183,6 +183,8 @@ function configOf(v: Values) {
     /** The limits of one payment. */
     topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
     prices: v.PRICES,
+    /** The file of price tables for single customers. */
+    customerPrices: v.CUSTOMER_PRICES,
     costs: v.COSTS,
     keyPepper: v.KEY_PEPPER,
     /** The previous pepper, which is also accepted while a new pepper replaces it. */

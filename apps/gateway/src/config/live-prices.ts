@@ -2,38 +2,42 @@
 
 import { parsePriceSchedule } from '@gateway/billing';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import { readSchedules } from './price-schedules.js';
+import type { PriceSchedules, PriceTables } from './price-schedules.js';
 import type { Settings } from './settings.js';
 
+/** The usual prices. */
 export interface LivePrices extends PriceTable {
   /** The table of another time (milliseconds since the epoch), by the current schedule. */
   at(atMs: number): PriceTable;
   /** As {@link PriceSchedule.nextChange}, by the current schedule. */
   nextChange(afterMs: number): number;
-  replace(settings: Pick<Settings, 'priceTable'>): void;
+  /** As {@link PriceSchedules.of}. */
+  readonly of: PriceSchedules['of'];
+  replace(tables: PriceTables): void;
 }
 
 /** @param now - Milliseconds since the epoch. */
-export function createLivePrices(
-  settings: Pick<Settings, 'priceTable'>,
-  now: () => number = Date.now,
-): LivePrices {
-  let schedule: PriceSchedule = parsePriceSchedule(settings.priceTable);
+export function createLivePrices(tables: PriceTables, now: () => number = Date.now): LivePrices {
+  let schedules = readSchedules(tables);
+  const tableAt = (atMs: number): PriceTable => schedules.usual.at(atMs);
   return {
-    find: (id) => schedule.at(now()).find(id),
-    list: () => schedule.at(now()).list(),
-    at: (atMs) => schedule.at(atMs),
+    find: (id) => tableAt(now()).find(id),
+    list: () => tableAt(now()).list(),
+    at: tableAt,
     get unbilledRefusals() {
-      return schedule.at(now()).unbilledRefusals;
+      return tableAt(now()).unbilledRefusals;
     },
     get declinedAttempts() {
-      return schedule.at(now()).declinedAttempts;
+      return tableAt(now()).declinedAttempts;
     },
     get fees() {
-      return schedule.at(now()).fees;
+      return tableAt(now()).fees;
     },
-    nextChange: (afterMs) => schedule.nextChange(afterMs),
+    nextChange: (afterMs) => schedules.usual.nextChange(afterMs),
+    of: (prices) => schedules.of(prices),
     replace(next) {
-      schedule = parsePriceSchedule(next.priceTable);
+      schedules = readSchedules(next);
     },
   };
 }

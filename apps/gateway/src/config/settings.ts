@@ -5,7 +5,7 @@
 
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { NAMED_TABLES, wholePriceTable } from '@gateway/billing';
+import { NAMED_TABLES, PriceTableError, wholePriceTable } from '@gateway/billing';
 import type { NamedTable, PriceScheduleJson } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
 import type { AdminToken } from './admin-tokens.js';
@@ -19,9 +19,11 @@ export interface Settings {
   /** Equal on all replicas with equal settings. It does not reveal the settings. */
   readonly version: string;
   /** A price schedule as JSON, checked. */
-  readonly priceTable: unknown;
+  readonly priceTable: PriceScheduleJson;
+  /** Those of customers, by name: whole, and checked. */
+  readonly customerTables: Readonly<Record<string, PriceScheduleJson>>;
   /** The same for what requests cost the operator; `undefined` if that is not configured. */
-  readonly costTable: unknown;
+  readonly costTable: PriceScheduleJson | undefined;
   readonly upstream: UpstreamTarget;
   readonly keyLimits: Config['keyLimits'];
   readonly accountLimits: Config['accountLimits'];
@@ -52,7 +54,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
     throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
   }
   const settings = {
-    priceTable: readPriceTable(config),
+    ...readPriceTables(config),
     costTable: readCostTable(config),
     upstream,
     keyLimits: config.keyLimits,
@@ -91,14 +93,76 @@ export function readPriceTable({
       `VERIFIED_MODELS: ${wrong.join(', ')}: must be models of the price table that are for verified organizations only (${ids})`,
     ]);
   }
+  return offered(table, { verifiedModels, variable: 'PRICES' });
+}
+
+/** @throws {ConfigError} */
+function offered(
+  table: PriceScheduleJson,
+  { verifiedModels, variable }: Pick<Config, 'verifiedModels'> & { readonly variable: string },
+): PriceScheduleJson {
   const models = table.models.filter(
     ({ id, verified_only: only }) => only !== true || verifiedModels.includes(id),
   );
   if (models.length === 0) {
-    throw new ConfigError(['PRICES: has only models that VERIFIED_MODELS does not name']);
+    throw new ConfigError([`${variable}: has only models that VERIFIED_MODELS does not name`]);
   }
   return { ...table, models };
 }
+
+/**
+ * @returns the tables that customers pay by. They were checked.
+ * @throws {ConfigError} with every problem of all tables
+ */
+export function readPriceTables(
+  config: Pick<Config, 'prices' | 'verifiedModels' | 'customerPrices'>,
+): Pick<Settings, 'priceTable' | 'customerTables'> {
+  const priceTable = readPriceTable(config);
+  const { customerPrices, verifiedModels } = config;
+  if (customerPrices === undefined) return { priceTable, customerTables: {} };
+  const bases = { ...NAMED_TABLES, prices: priceTable };
+  const problems: string[] = [];
+  const tables = Object.entries(readCustomerFile(customerPrices)).flatMap(([name, json]) => {
+    const variable = `${CUSTOMER_PRICES}: ${name}`;
+    try {
+      const table = offered(wholePriceTable(json, bases), { verifiedModels, variable });
+      return [[name, table] as const];
+    } catch (error) {
+      if (error instanceof ConfigError) problems.push(...error.problems);
+      else if (error instanceof PriceTableError) {
+        problems.push(...error.problems.map((problem) => `${variable}.${problem}`));
+      } else throw error;
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { priceTable, customerTables: Object.fromEntries(tables) };
+}
+
+const CUSTOMER_PRICES = 'CUSTOMER_PRICES';
+
+/** @throws {ConfigError} */
+function readCustomerFile(path: string): Readonly<Record<string, unknown>> {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new ConfigError([`${CUSTOMER_PRICES}: ${reasonOf(error)}`]);
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new ConfigError([`${CUSTOMER_PRICES}: must have an object of price tables by name`]);
+  }
+  const wrong = Object.keys(json).find((name) => !PRICES_NAME.test(name));
+  if (wrong !== undefined) {
+    throw new ConfigError([
+      `${CUSTOMER_PRICES}: ${JSON.stringify(wrong)}: a name must be a small letter and up to 39 small letters, digits, - and _`,
+    ]);
+  }
+  return json as Readonly<Record<string, unknown>>;
+}
+
+/** Begins with a letter, as a factor with a digit. `none` removes an account's own prices. */
+const PRICES_NAME = /^(?!none$)[a-z][a-z0-9_-]{0,39}$/;
 
 /** @throws {ConfigError} */
 export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJson | undefined {

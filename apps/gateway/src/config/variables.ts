@@ -411,6 +411,15 @@ export const VARIABLES = {
     default: 'specification',
     isReloadable: true,
   },
+  CUSTOMER_PRICES: {
+    about:
+      'A JSON file of price tables for single customers, by name. Each is like the file of PRICES ' +
+      'and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
+      '"prices", "factor": "0.9"}}. An account gets one by its name. Requests of an account whose ' +
+      'table is missing are answered with 503.',
+    schema: text.optional(),
+    isReloadable: true,
+  },
   COSTS: {
     about:
       'What requests cost you: list, specification, or a file like that of PRICES, for instance ' +

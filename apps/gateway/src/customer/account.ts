@@ -3,18 +3,17 @@
  * is what the customer's page shows first.
  */
 
+import { isAllowance } from '@gateway/balance-store';
+import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { DAY_MS, MINUTE_MS } from '../base/times.js';
+import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
-import { lastsUntil } from './runway.js';
+import { PACE_DAYS, lastsUntil, paceDays, paceOf } from './runway.js';
 import { maySeeAccount, someKeysOf } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
-
-/** The pace is that of these days, of which today is the last. */
-const PACE_DAYS = 7;
 
 export const getAccount = keyEndpoint(
   {
@@ -31,15 +30,12 @@ export const getAccount = keyEndpoint(
     const { store } = parts;
     const { id, accountId } = asking;
     const now = parts.now();
-    const today = Math.floor(now / DAY_MS) * DAY_MS;
-    const from = today - (PACE_DAYS - 1) * DAY_MS;
-    const until = new Date(today + DAY_MS);
     const some = someKeysOf(accountId, store);
     const [key, account, unspent, sums, keys, seesAccount] = await Promise.all([
       store.getKey(id),
       store.getAccount(accountId),
       store.readUnspent(accountId),
-      store.readUsage({ by: ['key'], from: new Date(from), until, accountId }),
+      store.readUsage({ by: ['key'], ...paceDays(now), accountId }),
       some,
       maySeeAccount(asking, parts, () => some),
     ]);
@@ -49,9 +45,7 @@ export const getAccount = keyEndpoint(
     const spentOf = (some: typeof sums) =>
       some.reduce((sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff, 0n);
     const spent = spentOf(sums);
-    // A new account has spent all of it in less time. Less than a day says nothing of a pace.
-    const paceFrom = Math.min(Math.max(from, account.createdAt.getTime()), now - DAY_MS);
-    const end = lastsUntil(unspent, { spent, from: paceFrom, until: now });
+    const end = lastsUntil(unspent, paceOf(account.createdAt, spent, now));
     return {
       json: {
         object: 'account_overview',
@@ -69,6 +63,7 @@ export const getAccount = keyEndpoint(
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },
+        allowance: allowanceView(account, unspent),
         expiring: unspent.lots.flatMap(({ expiresAt, remaining }) =>
           expiresAt === null
             ? []
@@ -87,4 +82,18 @@ export const getAccount = keyEndpoint(
 
 function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
   return { name, contact };
+}
+
+function allowanceView({ allowance, allowanceDueAt: dueAt }: AccountRecord, of: UnspentCredit) {
+  if (allowance === null || dueAt === null) return null;
+  const left = of.lots
+    .filter(
+      ({ entryId, expiresAt }) => isAllowance(entryId) && expiresAt?.getTime() === dueAt.getTime(),
+    )
+    .reduce((sum, { remaining }) => sum + remaining, 0n);
+  return {
+    amount_usd: formatUsd(allowance),
+    left_usd: formatUsd(left),
+    renews_at: dueAt.toISOString(),
+  };
 }

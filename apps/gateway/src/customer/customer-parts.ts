@@ -1,7 +1,6 @@
 /** What the endpoints for the holder of a key need. `process` builds it once per process. */
 
 import type { Config } from '../config/config.js';
-import type { PricedFeature } from '../config/variables.js';
 import type { ExchangeParts } from '../exchange/exchange-parts.js';
 import type { Payments } from '../payments/payments.js';
 
@@ -9,9 +8,7 @@ export interface CustomerParts extends Pick<
   ExchangeParts,
   | 'store'
   | 'limiter'
-  | 'prices'
-  | 'pricesUntil'
-  | 'changePrices'
+  | 'bookOf'
   | 'responses'
   | 'readLinks'
   | 'sameKeyInBothHeaders'
@@ -21,8 +18,6 @@ export interface CustomerParts extends Pick<
 > {
   /** `undefined` unless a provider is configured. */
   readonly payments: Payments | undefined;
-  /** Features that cost more than tokens and that the operator allows nevertheless. */
-  readonly allowedFeatures: ReadonlySet<PricedFeature>;
   /** Where customers buy credit. */
   readonly topUpUrl: string | undefined;
   /** Whether the bundled simulator answers in place of a model. */

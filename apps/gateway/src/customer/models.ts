@@ -6,19 +6,34 @@
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { isDeprecated } from '@gateway/billing';
-import type { ModelPrice, PriceTable } from '@gateway/billing';
+import type { ModelPrice } from '@gateway/billing';
 import * as schema from '../endpoints/schemas.js';
 import { modelNotFound } from '../exchange/preparation/prepare-request.js';
+import { pricesUnavailable } from '../exchange/price-book.js';
+import type { PriceBook } from '../exchange/price-book.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { codexModels } from './codex-models.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { capabilitiesOf } from './model-capabilities.js';
 
-/** The models that the key may use. */
-export function modelsOf({ models }: KeyRecord, parts: CustomerParts): readonly ModelPrice[] {
-  const all = pricesNow(parts).list();
+/** The models that the key may use, at the prices of its account. */
+export function modelsOf({ models }: KeyRecord, { prices }: PriceBook): readonly ModelPrice[] {
+  const all = prices.list();
   return models === null ? all : all.filter(({ id }) => models.includes(id));
+}
+
+/** Answers with what a request of the key would be charged if it began now. */
+export function withBook(
+  key: KeyRecord,
+  parts: Pick<CustomerParts, 'bookOf' | 'now'>,
+  answer: (book: PriceBook) => ReadAnswer,
+): ReadAnswer {
+  const reading = parts.bookOf(key.prices, parts.now());
+  return 'problem' in reading
+    ? { refusal: pricesUnavailable(reading.problem) }
+    : answer(reading.book);
 }
 
 /**
@@ -68,29 +83,35 @@ export const listModels = keyEndpoint(
     const { 'lifecycle[]': lifecycle, ...members } = req.query;
     const query = pageQuery.safeParse({ lifecycle, ...members });
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
-    const now = parts.now();
-    if (query.data.client_version !== undefined) {
-      return { json: codexModels(modelsOf(key, parts), now) };
-    }
-    const wanted = modelsOf(key, parts).filter((price) =>
-      query.data.lifecycle.includes(lifecycleOf(price, now)),
+    return withBook(key, parts, (book) =>
+      answerOf(modelsOf(key, book), query.data, { book, parts }),
     );
-    const page = pageOf(wanted, query.data);
-    if ('unknown' in page) {
-      return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
-    }
-    const data = page.models.map((price) => modelObject(price, parts));
-    return {
-      json: {
-        object: 'list',
-        data,
-        has_more: page.hasMore,
-        first_id: data[0]?.id ?? null,
-        last_id: data.at(-1)?.id ?? null,
-      },
-    };
   },
 );
+
+function answerOf(
+  models: readonly ModelPrice[],
+  query: z.output<typeof pageQuery>,
+  { book, parts }: { readonly book: PriceBook; readonly parts: CustomerParts },
+): ReadAnswer {
+  const now = parts.now();
+  if (query.client_version !== undefined) return { json: codexModels(models, now) };
+  const wanted = models.filter((price) => query.lifecycle.includes(lifecycleOf(price, now)));
+  const page = pageOf(wanted, query);
+  if ('unknown' in page) {
+    return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
+  }
+  const data = page.models.map((price) => modelObject(price, book, now));
+  return {
+    json: {
+      object: 'list',
+      data,
+      has_more: page.hasMore,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    },
+  };
+}
 
 interface ModelPage {
   readonly models: readonly ModelPrice[];
@@ -125,21 +146,15 @@ export const getModel = keyEndpoint(
     summary: 'One model',
     result: schema.model,
   },
-  (parts) => (_key, req) => {
-    const id = String(req.params['id']);
-    const price = pricesNow(parts).find(id);
-    return price === undefined
-      ? { refusal: modelNotFound(id) }
-      : { json: modelObject(price, parts) };
-  },
+  (parts) => (key, req) =>
+    withBook(key, parts, (book) => {
+      const id = String(req.params['id']);
+      const price = book.prices.find(id);
+      return price === undefined
+        ? { refusal: modelNotFound(id) }
+        : { json: modelObject(price, book, parts.now()) };
+    }),
 );
-
-/** The rates that a request would be charged if it began now. */
-function pricesNow(parts: CustomerParts): PriceTable {
-  const now = parts.now();
-  if (now >= parts.pricesUntil) parts.changePrices(now);
-  return parts.prices;
-}
 
 /**
  * Like the provider, which calls a model `deprecated` until it has really retired it, even after
@@ -149,8 +164,8 @@ function lifecycleOf(price: ModelPrice, now: number): 'active' | 'deprecated' {
   return isDeprecated(price, now) ? 'deprecated' : 'active';
 }
 
-function modelObject(price: ModelPrice, { now, allowedFeatures }: CustomerParts) {
-  const lifecycle = lifecycleOf(price, now());
+function modelObject(price: ModelPrice, { allowedFeatures }: PriceBook, now: number) {
+  const lifecycle = lifecycleOf(price, now);
   return {
     id: price.id,
     object: 'model',

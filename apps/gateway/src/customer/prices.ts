@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import { ratesView, specialPricesView } from '../endpoints/views.js';
 import { keyEndpoint } from './key-route.js';
-import { modelsOf } from './models.js';
+import { modelsOf, withBook } from './models.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 
@@ -17,20 +17,22 @@ export const listPrices = keyEndpoint(
     method: 'get',
     path: '/v1/dashboard/prices',
     id: 'listPrices',
-    summary: 'The prices of the models that the key may use',
+    summary: 'What the account pays for the models that the key may use',
     credential: 'link',
-    result: schema.listOf(schema.price),
+    result: schema.prices,
     name: 'prices',
     limit: POLICY,
   },
-  (parts) => (key) => ({
-    json: {
-      object: 'list',
-      data: modelsOf(key, parts).map((price) => priceView(price, parts.prices.fees, parts.now())),
-      has_more: false,
-      next_cursor: null,
-    },
-  }),
+  (parts) => (key) =>
+    withBook(key, parts, (book) => ({
+      json: {
+        object: 'list',
+        data: modelsOf(key, book).map((price) => priceView(price, book.prices.fees, parts.now())),
+        has_more: false,
+        next_cursor: null,
+        are_agreed: key.prices !== null,
+      },
+    })),
 );
 
 export function priceView(price: ModelPrice, fees: Fees, nowMs: number) {

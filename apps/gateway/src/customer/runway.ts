@@ -1,6 +1,24 @@
 /** How long the money of an account lasts, if its keys go on spending as they did. */
 
 import type { UnspentCredit } from '@gateway/balance-store';
+import { DAY_MS } from '../base/times.js';
+
+/** The pace is that of these days in UTC, of which today is the last. */
+export const PACE_DAYS = 7;
+
+export function paceDays(now: number): { readonly from: Date; readonly until: Date } {
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  return { from: new Date(today - (PACE_DAYS - 1) * DAY_MS), until: new Date(today + DAY_MS) };
+}
+
+/**
+ * @param spent - In the days of {@link paceDays}. A new account has spent all of it in less time,
+ * but less than a day says nothing of a pace.
+ */
+export function paceOf(createdAt: Date, spent: bigint, now: number): Pace {
+  const from = Math.max(paceDays(now).from.getTime(), createdAt.getTime());
+  return { spent, from: Math.min(from, now - DAY_MS), until: now };
+}
 
 /** In milliseconds since the epoch. */
 export interface Pace {

@@ -19,6 +19,7 @@ import { formatUsd } from '@gateway/billing';
 import { DAY_MS, HOUR_MS } from '../base/times.js';
 import { help, hour, rangeOf, wholeNumber } from './fields.js';
 import { line } from './storable.js';
+import { costFigures } from './views.js';
 import { daysIn, isWholeHours, isZone } from './zones.js';
 
 export const HOLDER_GROUPS = ['model', 'key', 'endpoint', 'client', 'session', 'error'] as const;
@@ -486,12 +487,7 @@ export function figuresView(figures: Figures) {
   };
 }
 
-/** With the cost of the charges, if each of them has one. */
+/** With what the charges cost, as far as that is recorded. */
 export function costedFiguresView(figures: Figures) {
-  const { charged, cost, costed, charges } = figures;
-  const isKnown = costed > 0 && costed === charges;
-  return {
-    ...figuresView(figures),
-    ...(isKnown ? { cost_usd: formatUsd(cost), margin_usd: formatUsd(charged - cost) } : {}),
-  };
+  return { ...figuresView(figures), ...costFigures({ ...figures, requests: figures.charges }) };
 }

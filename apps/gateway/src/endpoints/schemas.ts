@@ -119,6 +119,12 @@ export const account = z
     }),
     balance_usd: usd,
     low_balance_usd: orNull(usd),
+    prices: orNull(text).meta({
+      description: 'its own prices: a factor, or the name of a table of CUSTOMER_PRICES',
+    }),
+    allowance_usd: orNull(usd).meta({
+      description: 'promotional credit of each month (UTC), which expires at its end',
+    }),
     notice_shares: z
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
@@ -169,6 +175,9 @@ export const accountOverview = z
       is_active: z.boolean(),
       expires_at: orNull(time),
       last_charged_at: orNull(time),
+    }),
+    allowance: orNull(z.strictObject({ amount_usd: usd, left_usd: usd, renews_at: time })).meta({
+      description: 'credit of each month, which is used first and is not carried over',
     }),
     expiring: z.array(z.strictObject({ remaining_usd: usd, expires_at: time })).meta({
       description: 'the unspent part of each credit that expires, the next one first',
@@ -842,6 +851,10 @@ export const price = z
   })
   .meta({ id: 'Price' });
 
+export const prices = listOf(price).extend({
+  are_agreed: z.boolean().meta({ description: 'whether they were agreed with this account only' }),
+});
+
 const spend = { requests: count, charged_usd: usd, written_off_usd: usd, ...costFigures };
 const spendByModel = z
   .strictObject({ ...spend, by_model: z.array(z.strictObject({ model: text, ...spend })) })
@@ -904,6 +917,63 @@ export const today = z
     ).meta({ description: 'traffic of the replica that answers' }),
   })
   .meta({ id: 'Today' });
+
+const spendOfTime = z.strictObject({
+  from: time,
+  until: time.meta({ description: 'not included' }),
+  requests: count,
+  charged_usd: usd,
+  written_off_usd: usd,
+  ...costFigures,
+});
+const namedAccount = { account_id: text, name: text };
+
+export const home = z
+  .strictObject({
+    object: z.literal('home'),
+    version: text,
+    spend: z
+      .strictObject({
+        today: spendOfTime,
+        yesterday: spendOfTime,
+        this_month: spendOfTime,
+        last_month_so_far: spendOfTime,
+        last_month: spendOfTime,
+      })
+      .meta({ description: 'days and months in UTC' }),
+    last_hour: z.strictObject({
+      from: time,
+      requests: count,
+      failed: count,
+      upstreams: z
+        .array(
+          z.strictObject({
+            upstream_account: orNull(text),
+            requests: count,
+            failed: count.meta({ description: 'with a status of 500 or above' }),
+            mean_first_byte_ms: orNull(count),
+          }),
+        )
+        .meta({ description: 'each account that was asked in the last day' }),
+    }),
+    running_out: z
+      .array(z.strictObject({ ...namedAccount, balance_usd: usd, lasts_until: time }))
+      .meta({ description: 'within three days, of those that spend most; the first one first' }),
+    unusual: z.array(
+      z.strictObject({
+        ...namedAccount,
+        reason: z.enum(['spend', 'failures']),
+        charged_usd: usd.meta({ description: 'in the last 24 hours' }),
+        usual_usd: usd.meta({ description: 'of a day, in the 7 days before' }),
+        failed: count.meta({ description: 'in the last hour' }),
+        requests: count.meta({ description: 'in the last hour' }),
+      }),
+    ),
+    new_accounts: z
+      .array(z.strictObject({ ...namedAccount, created_at: time, balance_usd: usd }))
+      .meta({ description: 'of the last 7 days, the newest first, at most 10' }),
+  })
+  .meta({ id: 'Home' });
 
 export const request = z
   .strictObject({

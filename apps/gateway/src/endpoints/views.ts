@@ -102,6 +102,8 @@ export function accountView(account: AccountRecord) {
     state: account.state,
     balance_usd: formatUsd(account.balance),
     low_balance_usd: account.lowBalance === null ? null : formatUsd(account.lowBalance),
+    prices: account.prices,
+    allowance_usd: account.allowance === null ? null : formatUsd(account.allowance),
     notice_shares: account.noticeShares,
     spent_usd: formatUsd(account.spent),
     credited_usd: formatUsd(account.credited),

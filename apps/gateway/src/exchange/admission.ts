@@ -17,6 +17,7 @@ import type { Group, Lease, Policy } from '@gateway/rate-limiter';
 import { rateLimited, storeUnavailable, unauthorized } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
+import { isAllowanceDue } from './authentication.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { NamedModel } from './preparation/native-body-scan.js';
@@ -92,10 +93,10 @@ export interface EarlyAdmission {
 export function admitEarly(
   credential: string,
   work: LimitedWork,
-  parts: AdmissionParts,
+  parts: AdmissionParts & Pick<ExchangeParts, 'now'>,
 ): EarlyAdmission | undefined {
   const recalled = parts.store.recallKey(credential);
-  if (recalled === undefined) return undefined;
+  if (recalled === undefined || isAllowanceDue(recalled, parts.now())) return undefined;
   const admission = admitKey(recalled, work, parts);
   return {
     admission,

@@ -53,13 +53,17 @@ export async function authenticate(
 export async function authenticateKey(
   credential: string,
   req: Request,
-  parts: Pick<ExchangeParts, 'store' | 'limiter'>,
+  parts: Pick<ExchangeParts, 'store' | 'limiter' | 'now'>,
   options?: FindOptions,
 ): Promise<Authentication> {
   if (isReadLink(credential)) return refused(LINK_ONLY_READS);
   if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
   try {
-    const key = await parts.store.findKeyByCredential(credential, options);
+    let key = await parts.store.findKeyByCredential(credential, options);
+    if (key !== undefined && isAllowanceDue(key, parts.now())) {
+      await parts.store.renewAllowance(key.accountId);
+      key = await parts.store.findKeyByCredential(credential, { isFresh: true });
+    }
     if (key !== undefined && key.state !== 'revoked') {
       return { outcome: 'authenticated', key, presented: key.presented };
     }
@@ -75,6 +79,18 @@ export async function authenticateKey(
   }
 }
 
+/**
+ * Whether the first request or look of a month has to renew the account's allowance, so that no
+ * request is refused before the ledger's regular work does it.
+ */
+export function isAllowanceDue(
+  { allowanceDueAt, standing }: Pick<KeyRecord, 'allowanceDueAt' | 'standing'>,
+  nowMs: number,
+): boolean {
+  if (allowanceDueAt === null || allowanceDueAt.getTime() > nowMs) return false;
+  return standing === 'active' || standing === 'exhausted';
+}
+
 export function isRead({ method }: Pick<Request, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -86,9 +102,13 @@ async function authenticateLink(
   const link = readLinks.read(presented);
   if (link === undefined) return refused(UNKNOWN_KEY);
   try {
-    const key = await store.getKey(link.keyId);
-    const isGood = key !== undefined && readLinks.isGood(link, key, now());
-    return isGood ? { outcome: 'authenticated', key, presented: 'link' } : refused(ENDED_LINK);
+    let key = await store.getKey(link.keyId);
+    if (key !== undefined && isAllowanceDue(key, now())) {
+      await store.renewAllowance(key.accountId);
+      key = await store.getKey(link.keyId);
+    }
+    if (key === undefined || !readLinks.isGood(link, key, now())) return refused(ENDED_LINK);
+    return { outcome: 'authenticated', key, presented: 'link' };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));

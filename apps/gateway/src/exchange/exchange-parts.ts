@@ -13,7 +13,7 @@ import type { Telemetry } from '../observe/telemetry.js';
 import type { Tracing } from '../observe/tracing/tracing.js';
 import type { UpstreamClient } from '../upstream/client.js';
 import type { RefusalWitness } from '../upstream/refusal-witness.js';
-import type { RequestPreparer } from './preparation/preparer.js';
+import type { PriceBookReading } from './price-book.js';
 import type { ClientPatience } from './relay/client-response.js';
 import type { ResponseKeeping } from './response-memory/keep-response.js';
 
@@ -22,14 +22,14 @@ export interface ExchangeParts {
   readonly limiter: Limiter;
   /** The limits that the keys of an account share. */
   readonly accountLimits: Policy;
-  /** The table in force until {@link ExchangeParts.pricesUntil}. */
-  readonly prices: PriceTable;
+  /**
+   * What an account pays at a time (milliseconds since the epoch).
+   *
+   * @param prices - As the record of its keys has it.
+   */
+  readonly bookOf: (prices: string | null, atMs: number) => PriceBookReading;
   /** What requests cost the operator, by the prices of each moment; `undefined`: not configured. */
   readonly costs: PriceTable | undefined;
-  /** When the rates change next, in milliseconds since the epoch. */
-  readonly pricesUntil: number;
-  /** Updates `prices`, `pricesUntil` and `preparer` to the table that is in force at `now`. */
-  readonly changePrices: (now: number) => void;
   readonly upstream: UpstreamClient;
   /** Refusals of all customers by the upstream. */
   readonly refusals: RefusalWitness;
@@ -42,7 +42,6 @@ export interface ExchangeParts {
   readonly maxBodyBytes: number;
   /** The memory for request bodies and unread responses. */
   readonly memory: ByteBudget;
-  readonly preparer: RequestPreparer;
   /** `undefined`: no responses are kept. */
   readonly responses: ResponseKeeping | undefined;
   /** Counts a charge for the upstream account that answered; only with several accounts. */

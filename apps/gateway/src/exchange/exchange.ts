@@ -18,7 +18,7 @@ import type { FinishedRequest } from '../observe/finished-request.js';
 import type { Tracing } from '../observe/tracing/tracing.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { admitEarly, admitKey, checkCharging, checkModels, checkStanding } from './admission.js';
-import type { EarlyAdmission, KeyAdmission, RefusedAdmission } from './admission.js';
+import type { EarlyAdmission, RefusedAdmission } from './admission.js';
 import { authenticateKey } from './authentication.js';
 import type { Authentication } from './authentication.js';
 import { readCredential } from './credentials.js';
@@ -27,7 +27,8 @@ import { holdCharge } from './hold-charge.js';
 import { checkLowerLimitHeader } from './lower-limit-header.js';
 import { prepareBody } from './prepare-body.js';
 import { relay } from './relay/relay.js';
-import type { Exchange, ExchangeRoute, Sendable } from './route.js';
+import { pricesUnavailable } from './price-book.js';
+import type { Asked, Exchange, ExchangeRoute, Sendable } from './route.js';
 
 /**
  * If reading and preparing the body takes longer than this, the key's standing is checked again,
@@ -40,24 +41,12 @@ export function exchangeRoute(route: ExchangeRoute, parts: ExchangeParts): Reque
     const startedAt = parts.now();
     const requestId = newRequestId(startedAt);
     parts.activity.begin();
-    if (startedAt >= parts.pricesUntil) parts.changePrices(startedAt);
-    // These are read once, because a reload changes them only for requests that begin later.
-    const { prices, preparer, upstream } = parts;
+    // Read once, because a reload changes it only for requests that begin later.
+    const { upstream } = parts;
     // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
     let result: Result = { status: 500 };
     try {
-      const exchange = {
-        route,
-        parts,
-        prices,
-        preparer,
-        upstream,
-        requestId,
-        startedAt,
-        req,
-        res,
-      };
-      result = await answer(exchange);
+      result = await answer({ route, parts, upstream, requestId, startedAt, req, res });
     } finally {
       parts.activity.end();
       parts.telemetry.requestFinished({
@@ -73,8 +62,8 @@ export function exchangeRoute(route: ExchangeRoute, parts: ExchangeParts): Reque
 
 type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs' | 'headers'>;
 
-async function answer(exchange: Exchange): Promise<Result> {
-  const { route, parts, req } = exchange;
+async function answer(exchange: Asked): Promise<Result> {
+  const { route, parts, req, startedAt } = exchange;
   const { sameKeyInBothHeaders, maxBodyBytes } = parts;
   const headerRefusal = route.checkHeaders(req) ?? checkLowerLimitHeader(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
@@ -91,14 +80,25 @@ async function answer(exchange: Exchange): Promise<Result> {
   const of = { keyId: key.id, accountId: key.accountId };
   if (bodyRefusal !== undefined) return { ...of, ...refuse(exchange, bodyRefusal) };
   const admission = await (early?.admission ?? admitKey(key, work, parts));
-  return { ...of, ...(await serveAdmitted(exchange, key, admission)) };
+  if (admission.outcome === 'refused') return { ...of, ...refuseAdmission(exchange, admission) };
+  const { lease } = admission;
+  try {
+    const reading = parts.bookOf(key.prices, startedAt);
+    if ('problem' in reading) {
+      return { ...of, ...refuse(exchange, pricesUnavailable(reading.problem)) };
+    }
+    const { prices, preparer } = reading.book;
+    return { ...of, ...(await serveAdmitted({ ...exchange, prices, preparer }, key)) };
+  } finally {
+    lease.release();
+  }
 }
 
 /** Authenticates while an early admission is under way, which a refused client gives back. */
 async function authenticateBeside(
   early: EarlyAdmission | undefined,
   credential: string,
-  { req, parts }: Exchange,
+  { req, parts }: Asked,
 ): Promise<Authentication> {
   let isAccepted = false;
   try {
@@ -111,17 +111,9 @@ async function authenticateBeside(
   }
 }
 
-/**
- * Holds a lease of the key until the response has ended, and memory for the body no longer than
- * that.
- */
-async function serveAdmitted(
-  exchange: Exchange,
-  key: KeyRecord,
-  admission: KeyAdmission,
-): Promise<Result> {
+/** Holds memory for the body until the response has ended, at most. */
+async function serveAdmitted(exchange: Exchange, key: KeyRecord): Promise<Result> {
   const { parts } = exchange;
-  if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
   const memory = parts.memory.open(key.accountId);
   try {
     const { tracing } = parts;
@@ -129,7 +121,6 @@ async function serveAdmitted(
     return await serveTraced(exchange, tracing, key, memory);
   } finally {
     memory.release();
-    admission.lease.release();
   }
 }
 
@@ -242,11 +233,11 @@ function priceOf({ prices }: Exchange, model: string): ModelPrice {
   return price;
 }
 
-function refuseAdmission(exchange: Exchange, { refusal, limit }: RefusedAdmission): Result {
+function refuseAdmission(exchange: Asked, { refusal, limit }: RefusedAdmission): Result {
   return { limited: limit, ...refuse(exchange, refusal) };
 }
 
-function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Result {
+function refuse({ route, requestId, req, res }: Asked, refusal: Refusal): Result {
   sendEarlyRefusal(req, res, refusal, { dialect: route.dialect, requestId });
   const { status, type, message, fault } = refusal;
   return { status, error: { type, message, source: 'gateway' }, fault };

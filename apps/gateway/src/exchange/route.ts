@@ -9,6 +9,7 @@ import type { UpstreamCall } from '../upstream/upstream.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { Preparation } from './preparation/prepare-request.js';
 import type { TranslationContext } from './preparation/translations.js';
+import type { PriceBook } from './price-book.js';
 import type { Keeping } from './response-memory/keep-response.js';
 
 export interface ExchangeRoute {
@@ -28,14 +29,18 @@ export interface ExchangeRoute {
   readonly formatOf: (translation: TranslationContext | undefined, res: Response) => ResponseFormat;
 }
 
-/** One request, with the settings it began with. */
-export interface Exchange extends Pick<ExchangeParts, 'prices' | 'preparer' | 'upstream'> {
+/** One request, before its key is known. */
+export interface Asked extends Pick<ExchangeParts, 'upstream'> {
   readonly route: ExchangeRoute;
   readonly parts: ExchangeParts;
   readonly requestId: string;
   readonly startedAt: number;
   readonly req: Request;
   readonly res: Response;
+}
+
+/** One request, with the settings and the prices it began with. */
+export interface Exchange extends Asked, Pick<PriceBook, 'prices' | 'preparer'> {
   /** Only while tracing is on, and once the limits of the key have admitted the request. */
   readonly trace?: RequestTrace;
 }

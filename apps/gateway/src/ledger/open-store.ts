@@ -26,7 +26,8 @@ type KeyManagement =
   | 'revokeKey'
   | 'rotateKey'
   | 'recordLink'
-  | 'updateAccount';
+  | 'updateAccount'
+  | 'renewAllowance';
 
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
@@ -46,6 +47,7 @@ export const FORWARDED = [
   'rotateKey',
   'recordLink',
   'updateAccount',
+  'renewAllowance',
   'quarantine',
   'recordEvent',
   'topUp',

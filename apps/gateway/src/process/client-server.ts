@@ -1,6 +1,5 @@
 /** The server for clients. Each process that serves has one; several processes may share a port. */
 
-import { parsePriceSchedule } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from '../base/activity.js';
 import { createByteBudget } from '../base/byte-budget.js';
@@ -34,7 +33,7 @@ import { createRefusalWitness } from '../upstream/refusal-witness.js';
 import { createApp } from './app.js';
 import type { AppParts } from './app.js';
 import type { SharedWithClients } from './gateway.js';
-import { SettingsInForce, idsOf } from './settings-in-force.js';
+import { SettingsInForce, offeredIds } from './settings-in-force.js';
 import type { SettingsParts } from './settings-in-force.js';
 
 export interface ClientServer {
@@ -83,7 +82,7 @@ export async function startClientServer(
   const stopShrinking = freeMemoryWhenIdle(activity, { ownsProcess: parts.ownsProcess === true });
   const memory = createByteBudget(config.bodyMemoryBytes);
   const metrics = createMetrics(registry, {
-    models: idsOf(parsePriceSchedule(parts.settings.priceTable).at(Date.now())),
+    models: offeredIds(parts.settings),
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
     reservedBytes: () => memory.reservedBytes,
@@ -112,8 +111,7 @@ export async function startClientServer(
   );
   async function closeAll(): Promise<void> {
     stopShrinking();
-    await appParts.upstream.close();
-    await appParts.preparer.close();
+    await inForce.close();
     await limiter.close();
     await tracing?.close();
   }

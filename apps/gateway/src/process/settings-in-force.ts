@@ -1,17 +1,22 @@
 /** The members of the app for clients that settings decide, and how a reload replaces them. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { parsePriceSchedule } from '@gateway/billing';
-import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { PriceTable } from '@gateway/billing';
 import type { Logger } from 'pino';
 import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
 import { createLivePrices } from '../config/live-prices.js';
+import { readSchedules } from '../config/price-schedules.js';
+import type { PriceSchedules } from '../config/price-schedules.js';
 import type { Settings } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
-import { createRequestPreparer } from '../exchange/preparation/preparer.js';
-import type { RequestPreparer } from '../exchange/preparation/preparer.js';
+import {
+  createPreparationThread,
+  createRequestPreparer,
+} from '../exchange/preparation/preparer.js';
+import type { PreparationThread } from '../exchange/preparation/preparer.js';
+import type { PriceBook, PriceBookReading } from '../exchange/price-book.js';
 import type { AccountMetrics } from '../observe/account-metrics.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { AccountState } from '../upstream/accounts/account-standing.js';
@@ -21,15 +26,7 @@ import type { AppParts } from './app.js';
 
 export type SettingsParts = Pick<
   AppParts,
-  | 'accountLimits'
-  | 'allowedFeatures'
-  | 'changePrices'
-  | 'costs'
-  | 'isSimulated'
-  | 'preparer'
-  | 'prices'
-  | 'pricesUntil'
-  | 'upstream'
+  'accountLimits' | 'bookOf' | 'costs' | 'isSimulated' | 'upstream'
 >;
 
 export interface SettingsInForceOptions {
@@ -44,12 +41,15 @@ export class SettingsInForce {
   readonly #config: Config;
   readonly #options: SettingsInForceOptions;
   #settings: Settings;
-  #schedule: PriceSchedule;
+  readonly #thread: PreparationThread;
+  #schedules: PriceSchedules;
+  /** By what accounts have as their prices. */
+  #books = new Map<string | null, KeptBook>();
   #target: UpstreamTarget;
   /**
    * A reload replaces members of this object. The earlier ones are not closed, because requests
-   * that began with them still use them. Without requests, a preparer has no thread and a pool
-   * closes its connections, so both are freed.
+   * that began with them still use them. Without requests, a pool closes its connections, so that
+   * it is freed.
    */
   readonly parts: { -readonly [Name in keyof SettingsParts]: SettingsParts[Name] };
 
@@ -57,21 +57,15 @@ export class SettingsInForce {
     this.#config = config;
     this.#options = options;
     this.#settings = settings;
-    this.#schedule = parsePriceSchedule(settings.priceTable);
+    this.#thread = createPreparationThread({ maxBodyBytes: config.maxBodyBytes });
+    this.#schedules = readSchedules(settings);
     this.#target = settings.upstream;
-    const now = options.now();
-    const prices = this.#schedule.at(now);
+    this.#offer();
     this.parts = {
       accountLimits: settings.accountLimits,
-      allowedFeatures: admittedFeatures(config, prices),
-      changePrices: (at) => {
-        this.#changePrices(at);
-      },
+      bookOf: (prices, atMs) => this.#bookOf(prices, atMs),
       costs: costsOf(settings),
       isSimulated: isSimulated(settings.upstream),
-      preparer: this.#preparerFor(prices),
-      prices,
-      pricesUntil: this.#schedule.nextChange(now),
       upstream: this.#open(settings.upstream),
     };
   }
@@ -86,33 +80,48 @@ export class SettingsInForce {
       this.parts.upstream = this.#open(next.upstream);
       this.parts.isSimulated = isSimulated(next.upstream);
     }
-    if (!isDeepStrictEqual(next.priceTable, this.#settings.priceTable)) {
-      this.#schedule = parsePriceSchedule(next.priceTable);
-      this.#changePrices(this.#options.now());
+    const { priceTable, customerTables } = this.#settings;
+    if (
+      !isDeepStrictEqual(next.priceTable, priceTable) ||
+      !isDeepStrictEqual(next.customerTables, customerTables)
+    ) {
+      this.#schedules = readSchedules(next);
+      this.#books = new Map();
     }
     if (!isDeepStrictEqual(next.costTable, this.#settings.costTable)) {
       this.parts.costs = costsOf(next);
     }
     this.parts.accountLimits = next.accountLimits;
     this.#settings = next;
+    this.#offer();
   }
 
-  #changePrices(now: number): void {
-    const table = this.#schedule.at(now);
-    this.parts.prices = table;
-    this.parts.pricesUntil = this.#schedule.nextChange(now);
-    this.parts.allowedFeatures = admittedFeatures(this.#config, table);
-    this.parts.preparer = this.#preparerFor(table);
-    this.#options.metrics.offer(idsOf(table));
+  async close(): Promise<void> {
+    await this.parts.upstream.close();
+    await this.#thread.close();
   }
 
-  #preparerFor(table: PriceTable): RequestPreparer {
-    const { overdraft, chat, maxBodyBytes } = this.#config;
+  #offer(): void {
+    this.#options.metrics.offer(offeredIds(this.#settings));
+  }
+
+  #bookOf(prices: string | null, atMs: number): PriceBookReading {
+    const kept = this.#books.get(prices);
+    if (kept !== undefined && atMs < kept.until) return kept.reading;
+    const reading = this.#schedules.of(prices);
+    if ('problem' in reading) return reading;
+    const { schedule } = reading;
+    const made = { book: this.#bookFor(schedule.at(atMs)) };
+    this.#books.set(prices, { reading: made, until: schedule.nextChange(atMs) });
+    return made;
+  }
+
+  #bookFor(table: PriceTable): PriceBook {
+    const { overdraft, chat } = this.#config;
     const allow = admittedFeatures(this.#config, table);
-    return createRequestPreparer(
-      { models: table.list(), fees: table.fees, allow, overdraft, chat },
-      { maxBodyBytes },
-    );
+    const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat };
+    const preparer = createRequestPreparer(rules, this.#thread);
+    return { prices: table, allowedFeatures: allow, preparer };
   }
 
   #open(target: UpstreamTarget): UpstreamClient {
@@ -138,10 +147,19 @@ export class SettingsInForce {
   }
 }
 
-function costsOf({ costTable }: Settings): PriceTable | undefined {
-  return costTable === undefined ? undefined : createLivePrices({ priceTable: costTable });
+interface KeptBook {
+  readonly reading: { readonly book: PriceBook };
+  /** When its prices change, in milliseconds since the epoch. */
+  readonly until: number;
 }
 
-export function idsOf(prices: PriceTable): string[] {
-  return prices.list().map(({ id }) => id);
+function costsOf({ costTable }: Settings): PriceTable | undefined {
+  if (costTable === undefined) return undefined;
+  return createLivePrices({ priceTable: costTable, customerTables: {} });
+}
+
+/** The ids of all models that a customer may be offered. */
+export function offeredIds({ priceTable, customerTables }: Settings): string[] {
+  const tables = [priceTable, ...Object.values(customerTables)];
+  return [...new Set(tables.flatMap(({ models }) => models.map(({ id }) => id)))];
 }

@@ -15,7 +15,7 @@ import type { DataDir } from '../config/data-dir.js';
 import { misspeltVariables } from '../config/describe-variables.js';
 import { createLivePrices } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
-import { readCostTable, readPriceTable, readSettings } from '../config/settings.js';
+import { readCostTable, readPriceTables, readSettings } from '../config/settings.js';
 import type { Settings, SettingsDefaults } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { isSimulated } from '../config/upstream-target.js';
@@ -66,7 +66,7 @@ export async function openSharedParts(
   for (const problem of misspeltVariables(readEnvironment(process.env))) log.warn(problem);
   // Checks the files before the ledger is opened. All settings are read below, once the simulator's
   // address is known.
-  readPriceTable(config);
+  readPriceTables(config);
   upstreamTarget(config);
   readCostTable(config);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;

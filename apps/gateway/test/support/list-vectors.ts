@@ -22,6 +22,24 @@ export const vectors = (vectorsJson as unknown as readonly Vector[]).filter(
   ({ at }) => at === undefined,
 );
 
+/** A response, by its attempts. */
+export type Reply = Pick<Vector, 'attempts' | 'name'>;
+
+/** A message of two model runs, with prompts of these lengths. */
+const runsOf = (first: number, second: number): Reply => ({
+  name: 'runs',
+  attempts: [first, second].map((input_tokens) => ({
+    model: 'claude-haiku-5-5',
+    usage: { input_tokens, output_tokens: 10 },
+  })),
+});
+/** The second has both runs in the lower band, the third has one in each. */
+export const RUNS: readonly Reply[] = [
+  runsOf(100_001, 100_002),
+  runsOf(60_000, 60_001),
+  runsOf(60_000, 100_001),
+];
+
 /** The variables with which all models of the list are offered. */
 export const ALL_MODELS = { VERIFIED_MODELS: 'claude-mythos-5-1,claude-mythos-5-2' };
 
@@ -45,7 +63,8 @@ function nativeUsage({ usage, circumstances = {}, server_tool_use }: Attempt) {
 }
 
 /** What the upstream answers: the last attempt is the message, and each is an iteration. */
-export function scripted({ attempts, name }: Pick<Vector, 'attempts' | 'name'>) {
+export function scripted({ attempts, name }: Reply) {
+  if (name === 'runs') return { usage: usageOfRuns({ attempts }) };
   const last = attempts.at(-1)!;
   const isFallback = name.includes('fallback');
   const kindOf = (attempt: Attempt): string => {
@@ -67,8 +86,19 @@ export function scripted({ attempts, name }: Pick<Vector, 'attempts' | 'name'>) 
   return { ...SCENARIOS['refusal'], stopDetails, usage };
 }
 
+/** The counts of the message are the sums of its runs. */
+function usageOfRuns({ attempts }: Pick<Reply, 'attempts'>) {
+  const sumOf = (count: string) => attempts.reduce((sum, { usage }) => sum + usage[count]!, 0);
+  const iterations = attempts.map(({ model, usage }) => ({ type: 'message', model, ...usage }));
+  return {
+    input_tokens: sumOf('input_tokens'),
+    output_tokens: sumOf('output_tokens'),
+    iterations,
+  };
+}
+
 /** The request that such a response answers. */
-export function requestOf({ attempts, name }: Pick<Vector, 'attempts' | 'name'>) {
+export function requestOf({ attempts, name }: Reply) {
   const { model } = attempts.at(-1)!;
   return name.includes('fallback')
     ? userMessage('Hello', { model: 'claude-fable-5-1', fallbacks: [{ model }] })

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LedgerFileError, SchemaTooOldError } from '../errors.js';
+import { BACKGROUND_LIMITS } from '../ledger/background-thread.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { Peppers } from '../ledger/pepper.js';
@@ -88,7 +89,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   );
   const background = createLedgerThread<ReadOperations>(
     { ...thread, role: 'background' },
-    { idleTimeoutMs: READING_IDLE_MS },
+    { idleTimeoutMs: READING_IDLE_MS, limits: BACKGROUND_LIMITS },
   );
   const requests = createLedgerThread<RequestOperations>(
     { file: requestsFile(dataDir), checkpoints: isOwner, role: 'requests' },

@@ -42,8 +42,8 @@ interface AdministrationOptions {
   readonly database: Pick<LedgerDatabase, 'keys' | 'accounts' | 'book'>;
   readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly pepper: string;
-  /** Called after each change to a key. */
-  readonly onKeyChange: (keyId: string) => void;
+  /** Called after each change to a key, or to what the keys of an account show. */
+  readonly onKeyChange: (id: string) => void;
   /** Called after a change to an unknown number of keys. */
   readonly onEveryKeyChange: () => void;
 }
@@ -62,6 +62,7 @@ function administerAccounts({
   database: { accounts, book },
   eraseRequests,
   pepper,
+  onKeyChange,
   onEveryKeyChange,
 }: AdministrationOptions): AccountAdministration {
   const newId = createIds(Date.now);
@@ -85,7 +86,10 @@ function administerAccounts({
     async updateAccount(accountId, change, by = SOMEBODY) {
       assertAccount(change);
       assertActor(by);
-      return unlessTaken(await book('updateAccount', accountId, change, by));
+      const record = unlessTaken(await book('updateAccount', accountId, change, by));
+      // The records of its keys show some of it.
+      onKeyChange(accountId);
+      return record;
     },
     async setAccountState(accountId, state, by) {
       assertActor(by);

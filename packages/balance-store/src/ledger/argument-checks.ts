@@ -90,8 +90,10 @@ export function assertCreation({ creationId, account, key, maxKeys, credit, by }
 
 /** @throws {RangeError} */
 export function assertAccount(account: NewAccount | AccountChange): void {
-  const { name, externalId, metadata, lowBalance } = account;
+  const { name, externalId, metadata, lowBalance, prices, allowance } = account;
   assertText('name', name);
+  if (typeof prices === 'string') assertId('prices', prices);
+  if (typeof allowance === 'bigint') assertPositive('allowance', allowance);
   if (typeof externalId === 'string') assertId('externalId', externalId);
   assertMetadata(metadata);
   if (typeof lowBalance === 'bigint') assertAmount('lowBalance', lowBalance);

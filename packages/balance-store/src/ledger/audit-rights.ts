@@ -202,12 +202,16 @@ function rightsIn(model: 'Account' | 'ApiKey'): readonly Column[] {
   return Object.values(columnsOf(model)).filter(({ isRight }) => isRight);
 }
 
+function nullableRightsIn(model: 'Account' | 'ApiKey'): Values {
+  return Object.fromEntries(
+    rightsIn(model).flatMap(({ name, isNullable }) => (isNullable ? [[name, null]] : [])),
+  );
+}
+
 /** A creation names all other rights. */
 const NO_RIGHTS_OF_KEY = {
   state: 'active',
-  ...Object.fromEntries(
-    rightsIn('ApiKey').flatMap(({ name, isNullable }) => (isNullable ? [[name, null]] : [])),
-  ),
+  ...nullableRightsIn('ApiKey'),
   previous_digest: null,
   [OPERATOR_BOUNDS]: null,
 };
@@ -217,6 +221,7 @@ const RIGHTS_OF_KEY = [
   OPERATOR_BOUNDS,
   ...rightsIn('ApiKey').map(({ name }) => name),
 ];
+const NO_RIGHTS_OF_ACCOUNT = nullableRightsIn('Account');
 const RIGHTS_OF_ACCOUNT = rightsIn('Account').map(({ name }) => name);
 const RIGHTS_OF_CODE = ['digest'] as const;
 
@@ -235,7 +240,10 @@ const FOUND: Readonly<Record<RightsOwner, (row: OwnerRow) => Values>> = {
 
 function createdValues(of: RightsOwner, accountId: string | null, details: Values): Values {
   if (of === 'account') {
-    return { state: 'active', ...named(RIGHTS_OF_ACCOUNT, details) };
+    // As with keys: a creation that names no right was recorded without them.
+    const isRecorded = 'low_balance' in details;
+    const others = isRecorded ? NO_RIGHTS_OF_ACCOUNT : {};
+    return { state: 'active', ...others, ...named(RIGHTS_OF_ACCOUNT, details) };
   }
   if (of === PROMO_CODE) return named(RIGHTS_OF_CODE, details);
   const account = { account: accountId };

@@ -83,12 +83,12 @@ export interface DayDifferenceRow extends Omit<DayDifference, 'figures'> {
  * Selects the totals of one day that differ from the sums of their hours: those of keys, of
  * accounts, and of the whole ledger.
  *
- * @param amounts - SQL that sums a column of amounts, each value multiplied by `sign`, and the
- * value that it has if the sum is zero.
+ * @param amounts - SQL that sums a column of amounts, each value multiplied by `sign`, and that
+ * says whether the sum is not zero.
  */
 export function differencesOfDay(
   day: number,
-  amounts: { readonly sum: (column: Amount) => string; readonly zero: string },
+  amounts: Readonly<Record<'sum' | 'isNotZero', (column: Amount) => string>>,
 ): UsageSource {
   const hour = day * HOURS_PER_DAY;
   const figures = `${SAME}, ${RATES}, ${[...COUNTS, ...AMOUNTS].join(', ')}`;
@@ -108,7 +108,7 @@ export function differencesOfDay(
       `SELECT account_id, key_id, -1, ${figures} FROM usage_day WHERE day = ?) totals ` +
       `GROUP BY account_id, key_id, ${SAME}, ${RATES} ` +
       `HAVING ${sums.map((sum) => `${sum} <> 0 OR `).join('')}` +
-      `${usd.map((sum) => `${sum} <> ${amounts.zero}`).join(' OR ')} LIMIT ${String(MAX_DIFFERENCES)}`,
+      `${AMOUNTS.map(amounts.isNotZero).join(' OR ')} LIMIT ${String(MAX_DIFFERENCES)}`,
     values: [...[1, 2, 3].flatMap(() => [hour, hour + HOURS_PER_DAY]), day],
   };
 }

@@ -7,11 +7,13 @@ import { setPriority } from 'node:os';
 import { BackgroundWorkError } from '../errors.js';
 
 /**
- * Limits of the heap of such a thread, and of the other threads of the embedded ledger. All of
- * their work is done page by page, so it needs far less. A thread that reaches the limit ends; the
- * process does not.
+ * Limits of the heap of the embedded ledger's threads. All of their work is done page by page, so
+ * it needs far less. A thread that reaches the limit ends; the process does not.
  */
 export const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
+
+/** Limits for long work. V8 lets garbage fill half of a heap, so that process has 256 MB in all. */
+export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 128 };
 
 /** The share of the CPU that the thread then gets beside a busy one: a quarter. */
 const NICENESS = 5;

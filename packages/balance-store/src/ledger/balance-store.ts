@@ -80,7 +80,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
 
   return {
     ...administration,
-    ...createBookings(database, sweepHolds),
+    ...createBookings(database, { sweepHolds, forgetKeysOf: finder.forget }),
     ...createReaders(database),
     ...createUpkeep(database),
     ...record,

@@ -4,20 +4,22 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Creation } from '../account.js';
+import type { Creation, NewAccount } from '../account.js';
 import type { Metadata } from '../metadata.js';
 import { CAP_PERIODS } from '../key.js';
 import type { NewKey } from '../key.js';
 import { countsOf } from '../ledger-entry.js';
+import type { SettledUsage } from '../ledger-entry.js';
 import type { Settlement } from '../store.js';
+import { DETAIL_MEMBERS } from './charge-details.js';
 import { pricingTextOf } from './pricing-text.js';
 import { rateTextsOf } from './rate-texts.js';
+import { columnOf } from './tables.js';
 
 /** Covers every recorded field but the cost, which may change until a replay. In hexadecimal. */
 export function settlementHash(settlement: Settlement): string {
   const { usage, rates } = settlement;
-  const pricing = pricingTextOf(settlement.pricing);
-  return hashOf([
+  const contents: unknown[] = [
     'charge',
     settlement.keyId,
     settlement.amount.toString(),
@@ -27,13 +29,23 @@ export function settlementHash(settlement: Settlement): string {
     settlement.endpoint,
     settlement.streamed,
     settlement.upstreamId ?? null,
-    ...(settlement.remarks === undefined ? [] : [settlement.remarks]),
-    ...(settlement.upstreamAccount === undefined
-      ? []
-      : [{ upstreamAccount: settlement.upstreamAccount }]),
-    ...(pricing === null ? [] : [{ pricing }]),
-  ]);
+  ];
+  if (settlement.remarks !== undefined) contents.push(settlement.remarks);
+  // What charges got later is left out if it is absent, so that earlier hashes stay the same.
+  for (const member of HASHED_LATER) {
+    const value = member === 'pricing' ? pricingTextOf(settlement.pricing) : settlement[member];
+    if (value !== undefined && value !== null) contents.push({ [member]: value });
+  }
+  return hashOf(contents);
 }
+
+const HASHED_LATER = [
+  'upstreamAccount',
+  ...DETAIL_MEMBERS.filter(
+    (member): member is Exclude<typeof member, 'cost' | keyof SettledUsage> =>
+      columnOf('Ledger', member).isAdded === true && member !== 'cost',
+  ),
+] as const;
 
 /**
  * In hexadecimal. Callers leave out the operator and the note, so that another operator may replay
@@ -51,14 +63,7 @@ export function rotationHash(keyId: string, graceMs: number): string {
 export function creationHash({ account, key, credit }: Creation): string {
   return hashOf([
     'creation',
-    'id' in account
-      ? [account.id]
-      : [
-          account.name,
-          account.externalId ?? null,
-          pairsOf(account.metadata),
-          account.lowBalance?.toString() ?? null,
-        ],
+    'id' in account ? [account.id] : contentsOfAccount(account),
     key === undefined ? null : contentsOfKey(key),
     credit === undefined
       ? null
@@ -66,10 +71,19 @@ export function creationHash({ account, key, credit }: Creation): string {
   ]);
 }
 
+function contentsOfAccount(account: NewAccount): readonly unknown[] {
+  const { name, externalId, metadata, lowBalance, ...later } = account;
+  return [
+    name,
+    externalId ?? null,
+    pairsOf(metadata),
+    lowBalance?.toString() ?? null,
+    ...givenOf(later),
+  ];
+}
+
 function contentsOfKey(key: NewKey): readonly unknown[] {
   const { name, limits, expiresAt, externalId, metadata, scope, models, caps, ...later } = key;
-  // What keys got later is left out if it is absent, so that earlier hashes stay the same.
-  const given = Object.entries(later).filter(([, value]) => (value ?? null) !== null);
   return [
     name,
     limits.concurrency,
@@ -81,8 +95,16 @@ function contentsOfKey(key: NewKey): readonly unknown[] {
     scope ?? 'use',
     models ?? null,
     CAP_PERIODS.map((period) => caps?.[period]?.toString() ?? null),
-    ...given.sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...givenOf(later),
   ];
+}
+
+/** What was added later is left out if it is absent, so that earlier hashes stay the same. */
+function givenOf(later: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(later as Readonly<Record<string, unknown>>)
+    .filter(([, value]) => (value ?? null) !== null)
+    .map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function pairsOf(metadata: Metadata = {}): readonly (readonly [string, string])[] {

@@ -22,8 +22,8 @@ export interface KeyFinder {
   /** The cached record, up to a minute old. */
   readonly recall: (credential: string) => PresentedKey | undefined;
   readonly find: (credential: string, options?: FindOptions) => Promise<PresentedKey | undefined>;
-  /** Drops the cached key. Must be called after each write to it. */
-  readonly forget: (keyId: string) => void;
+  /** Drops the cached key, or those of an account. Must be called after each write to them. */
+  readonly forget: (id: string) => void;
   readonly forgetAll: () => void;
 }
 
@@ -131,11 +131,11 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
       }
       return lookup;
     },
-    forget(keyId) {
+    forget(id) {
       epoch += 1;
       running.clear();
       for (const [credential, { record }] of cache) {
-        if (record.id === keyId) cache.delete(credential);
+        if (record.id === id || record.accountId === id) cache.delete(credential);
       }
     },
     forgetAll() {

@@ -19,9 +19,17 @@ interface KeyRights {
 
 /** The rights that a change or a record of a key names. Others are `undefined`. */
 export function rightsOfKey<Named extends KeyRights>({ limits, caps, ...others }: Named): Rights {
-  const values: Rights = { ...others, ...limits, ...capColumnsOf(caps ?? {}) };
+  return rightsIn('ApiKey', { ...others, ...limits, ...capColumnsOf(caps ?? {}) });
+}
+
+/** The rights that a change or a record of an account names. */
+export function rightsOfAccount(values: object): Rights {
+  return rightsIn('Account', { ...values });
+}
+
+function rightsIn(model: 'Account' | 'ApiKey', values: Rights): Rights {
   return Object.fromEntries(
-    Object.entries(columnsOf('ApiKey'))
+    Object.entries(columnsOf(model))
       .filter(([member, { isRight }]) => isRight && member in values)
       .map(([member, { name }]) => [name, values[member]]),
   );

@@ -2,16 +2,20 @@
 
 import type { AccountStatus } from '../account.js';
 import type { Metadata } from '../metadata.js';
+import { allowanceDueAt } from './allowance.js';
 import { membersWithout } from './tables.js';
 import type { Row } from './tables.js';
 
+/** `allowanceStart` is in the record as `allowanceDueAt`. */
 export const ACCOUNT_MEMBERS = membersWithout('Account', ['allotted', 'seq']);
 
 type StoredAccount = Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
 
 export function accountRecordOf<Stored extends StoredAccount>(row: Stored) {
+  const { allowanceStart: _, ...shown } = row;
   return {
-    ...row,
+    ...shown,
+    allowanceDueAt: allowanceDueAt(row),
     metadata: row.metadata as Metadata,
     noticeShares: row.noticeShares as readonly number[],
     state: row.state as AccountStatus,

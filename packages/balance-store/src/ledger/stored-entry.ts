@@ -2,7 +2,7 @@
 
 import type { AdjustmentReason, CreditSource } from '../account.js';
 import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
-import { pricingOf } from './pricing-text.js';
+import { detailsOf, recorded } from './charge-details.js';
 import { membersWithout } from './tables.js';
 import type { Row } from './tables.js';
 
@@ -27,22 +27,8 @@ export function ledgerEntryOf(row: StoredEntry, note: string | undefined): Ledge
     keyId: recorded(row.keyId),
     writtenOff: row.writtenOff,
     overCap: row.overCap,
-    model: recorded(row.model),
-    usage: {
-      inputTokens: recorded(row.inputTokens),
-      outputTokens: recorded(row.outputTokens),
-      cacheReadInputTokens: recorded(row.cacheReadInputTokens),
-      cacheCreationInputTokens: recorded(row.cacheCreationInputTokens),
-      cacheCreation1hInputTokens: recorded(row.cacheCreation1hInputTokens),
-    },
     rates: ratesOf(row),
-    pricing: pricingOf(row.pricing),
-    cost: row.cost ?? undefined,
-    endpoint: recorded(row.endpoint),
-    streamed: recorded(row.streamed),
-    upstreamId: row.upstreamId ?? undefined,
-    upstreamAccount: row.upstreamAccount ?? undefined,
-    remarks: row.remarks ?? undefined,
+    ...detailsOf(row),
   };
 }
 
@@ -82,10 +68,4 @@ function ratesOf(row: StoredEntry): SettledRates {
     cacheWrite5mPerToken: recorded(row.cacheWrite5mRate),
     cacheWrite1hPerToken: recorded(row.cacheWrite1hRate),
   };
-}
-
-/** Reads a column that a table constraint guarantees for this kind of entry. */
-function recorded<Value>(value: Value | null): Value {
-  if (value === null) throw new Error('a ledger entry lacks a column that its kind requires');
-  return value;
 }

@@ -2,6 +2,7 @@
 
 import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyStanding, KeyState } from '../key.js';
 import type { Metadata } from '../metadata.js';
+import { allowanceDueAt } from './allowance.js';
 import { usedInWindows, windowStartsAt } from './cap-windows.js';
 import type { WindowBases, WindowStarts } from './cap-windows.js';
 import { membersWithout } from './tables.js';
@@ -36,11 +37,20 @@ export const CAP_MEMBERS = [
 
 type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
 
+/** The columns of its account that a key's record shows. */
+export const ACCOUNT_MEMBERS_OF_KEY = [
+  'prices',
+  'allowance',
+  'allowanceStart',
+  'balance',
+  'credited',
+] as const;
+
 /** A key's row, with the columns of its account that its record shows, and its standing. */
 export interface StoredKey
   extends
     Pick<Row<'ApiKey'>, (typeof KEY_MEMBERS)[number]>,
-    Pick<Row<'Account'>, 'balance' | 'credited'> {
+    Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> {
   readonly standing: KeyStanding;
 }
 
@@ -65,6 +75,8 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     },
     caps,
     used,
+    prices: row.prices,
+    allowanceDueAt: allowanceDueAt(row),
     balance: row.balance,
     spent: row.spent,
     credited: row.credited,

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { AuditOptions, AuditReport } from '../audit.js';
 import { BackgroundWorkError } from '../errors.js';
-import { THREAD_LIMITS, memoryErrorOf } from '../ledger/background-thread.js';
+import { BACKGROUND_LIMITS, memoryErrorOf } from '../ledger/background-thread.js';
 import { decode } from '../ledger/thread-codec.js';
 import { StoreUnavailableError } from '../store.js';
 import type { AuditThreadData, AuditThreadMessage } from './audit-thread.js';
@@ -34,7 +34,7 @@ export function createAuditor(connectionString: string): Auditor {
         }
         const worker = new Worker(threadFile(), {
           workerData: { connectionString, anchor } satisfies AuditThreadData,
-          resourceLimits: THREAD_LIMITS,
+          resourceLimits: BACKGROUND_LIMITS,
         });
         running.add(worker);
         worker.on('message', (message: AuditThreadMessage) => {

@@ -195,7 +195,5 @@ function probeSettlement(id: string): Settlement {
     endpoint: 'messages',
     streamed: false,
     upstreamId: undefined,
-    upstreamAccount: undefined,
-    remarks: undefined,
   };
 }

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { KeyRecord, KeyStanding, PresentedKey } from '../key.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
 import { containing } from '../ledger/search.js';
-import { KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
+import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
 import type { Row } from '../ledger/tables.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
@@ -69,15 +69,14 @@ const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
-const ACCOUNT_MEMBERS = ['balance', 'credited'] as const;
-const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS)}, standing`;
+const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS_OF_KEY)}, standing`;
 
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
-const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS);
+const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 
 /** A row of the view `key_standing`. */
 type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]> &
-  Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]> & {
+  Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> & {
     readonly standing: KeyStanding;
   };
 

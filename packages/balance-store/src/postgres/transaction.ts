@@ -10,7 +10,7 @@ import type { KeyRecord } from '../key.js';
 import type { CarryRow } from '../ledger/archive/carry-row.js';
 import { callBook } from '../ledger/books/index.js';
 import type { BookArgs, BookName, BookResult, RunBook } from '../ledger/books/index.js';
-import { ACCOUNT_STATE } from '../ledger/books/transaction.js';
+import { ACCOUNT_STATE, changeableColumns } from '../ledger/books/transaction.js';
 import type {
   AccountRowChange,
   AccountState,
@@ -28,6 +28,7 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../ledger/books/transaction.js';
+import type { AllowanceMonth } from '../ledger/allowance.js';
 import type { HashRenewal } from '../ledger/pepper.js';
 import type { Row } from '../ledger/tables.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
@@ -90,9 +91,8 @@ class PostgresTransaction implements LedgerTransaction {
     return row.now;
   }
 
-  saveAccount({ id, ...account }: AccountState): Promise<void> {
-    const { lowBalance: _, noticeShares: __, ...changed } = account;
-    return updateRow(this.#queries, 'Account', id, changed);
+  saveAccount(account: AccountState): Promise<void> {
+    return updateRow(this.#queries, 'Account', account.id, changeableColumns(account));
   }
 
   async heldBy(accountId: string): Promise<bigint> {
@@ -143,6 +143,18 @@ class PostgresTransaction implements LedgerTransaction {
   saveLot(lot: Lot): Promise<void> {
     const onConflict = 'ON CONFLICT (entry_id) DO UPDATE SET remaining = excluded.remaining';
     return insertRow(this.#queries, 'CreditLot', lot, onConflict);
+  }
+
+  async accountsWithDueAllowance(
+    after: string,
+    { start }: AllowanceMonth,
+    limit: number,
+  ): Promise<readonly string[]> {
+    return this.#ids(
+      'SELECT id FROM account WHERE allowance IS NOT NULL AND allowance_start < $1 ' +
+        "AND state = 'active' AND id > $2 ORDER BY id LIMIT $3",
+      [start, after, limit],
+    );
   }
 
   async accountsWithExpiredLots(after: string, limit: number): Promise<readonly string[]> {

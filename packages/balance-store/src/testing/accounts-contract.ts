@@ -37,6 +37,7 @@ export function accountsContract(part: ContractPart): void {
           externalId: ofAccount,
           metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
           lowBalance: -5n,
+          prices: '0.9',
         },
         key: {
           ...KEY,
@@ -59,6 +60,9 @@ export function accountsContract(part: ContractPart): void {
         metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
         state: 'active',
         lowBalance: -5n,
+        prices: '0.9',
+        allowance: null,
+        allowanceDueAt: null,
         noticeShares: [],
         noticeBase: 3n * USD,
         balance: 3n * USD,
@@ -321,6 +325,22 @@ export function accountsContract(part: ContractPart): void {
         ...before,
         name: 'n',
       });
+    });
+
+    it('a key has the prices of its account, from the first look after they changed', async () => {
+      const { store } = subject();
+      const created = await create({ account: { name: 'n', prices: 'partners' }, key: KEY });
+      assert.ok(created.outcome === 'created');
+      const { account, credential = '', key } = created;
+      const seen = async () => [
+        (await store.findKeyByCredential(credential))?.prices,
+        (await store.getKey(key?.id ?? ''))?.prices,
+      ];
+      assert.deepEqual([key?.prices, ...(await seen())], Array(3).fill('partners'));
+      for (const prices of ['0.9', null]) {
+        await store.updateAccount(account.id, { prices });
+        assert.deepEqual(await seen(), [prices, prices]);
+      }
     });
 
     it('updateKey sets scope, models, caps, metadata and external id, and removes them again', async () => {

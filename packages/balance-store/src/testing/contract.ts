@@ -21,6 +21,7 @@ import { accountsContract } from './accounts-contract.js';
 import { archiveContract } from './archive-contract.js';
 import { capsContract } from './caps-contract.js';
 import { correctionsContract } from './corrections-contract.js';
+import { allowancesContract } from './allowances-contract.js';
 import { creditsContract } from './credits-contract.js';
 import { documentsContract } from './documents-contract.js';
 import { eventPruningContract } from './event-pruning-contract.js';
@@ -561,6 +562,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     rotationContract(part);
     correctionsContract(part);
     creditsContract(part);
+    allowancesContract(part);
     capsContract(part);
     listOrderContract(part);
     usageContract(part);

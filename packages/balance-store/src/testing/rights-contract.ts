@@ -18,6 +18,7 @@ type Exempt = Readonly<Record<string, string>>;
 const EXEMPT = {
   account: {
     ...textsOf('Account'),
+    allowance_start: 'a month has one entry of the allowance, whatever this says',
     notice_shares: 'decides only which events are written',
     notice_base: 'decides only which events are written',
     allotted: 'has an effect on credits only, whose unspent parts are compared',
@@ -101,6 +102,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
         account: {
           state: ["'active'", named('state')],
           low_balance: [amount, named('low balance')],
+          prices: ["'0.1'", named('prices')],
+          allowance: [amount, named('allowance')],
           balance: [amount, sums],
           spent: [amount, sums],
           credited: [amount, sums],

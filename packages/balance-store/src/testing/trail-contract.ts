@@ -61,6 +61,8 @@ export function trailContract(part: ContractPart): void {
       assert.deepEqual(create?.details, {
         credit: numericFromUnits(USD),
         low_balance: null,
+        prices: null,
+        allowance: null,
         scope: 'use',
         expires_at: null,
         concurrency: sampleLimits.concurrency,

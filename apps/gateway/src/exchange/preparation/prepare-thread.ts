@@ -3,15 +3,10 @@
  */
 
 import { runInNewContext } from 'node:vm';
-import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { createPreparer } from './prepare-request.js';
-import type {
-  Preparation,
-  PreparationJob,
-  PreparationRules,
-  ThreadLimits,
-} from './prepare-request.js';
+import type { Preparation, ThreadLimits } from './prepare-request.js';
+import type { ThreadJob } from './preparer.js';
 
 const UNLIMITED: ThreadLimits = {
   nativeValues: Infinity,
@@ -22,10 +17,12 @@ const UNLIMITED: ThreadLimits = {
 
 // The main thread has set `--expose-gc`, which applies to the whole process (see `heap-tuning.ts`).
 const collectGarbage = runInNewContext('globalThis.gc') as (() => void) | undefined;
-const prepare = createPreparer(workerData as PreparationRules, collectGarbage);
+/** Usually the next job has the same rules. */
+let last: { readonly id: number; readonly prepare: ReturnType<typeof createPreparer> } | undefined;
 
-export default function prepareInThread(job: PreparationJob): unknown {
-  const preparation = prepare(job, UNLIMITED);
+export default function prepareInThread({ job, rules, rulesId }: ThreadJob): unknown {
+  if (last?.id !== rulesId) last = { id: rulesId, prepare: createPreparer(rules, collectGarbage) };
+  const preparation = last.prepare(job, UNLIMITED);
   const memory = ownMemoryOf(preparation);
   return memory === undefined
     ? preparation

@@ -27,6 +27,19 @@ export interface RequestPreparer {
     job: PreparationJob,
     key: Pick<KeyRecord, 'id' | 'accountId'>,
   ): Preparation | Promise<Preparation>;
+}
+
+/** What the worker thread gets. */
+export interface ThreadJob {
+  readonly job: PreparationJob;
+  readonly rules: PreparationRules;
+  /** Equal for equal rules. */
+  readonly rulesId: number;
+}
+
+/** The worker thread that all preparers of a process share, whatever their rules. */
+export interface PreparationThread {
+  run(job: ThreadJob, key: Pick<KeyRecord, 'id' | 'accountId'>): Promise<Preparation>;
   close(): Promise<void>;
 }
 
@@ -61,28 +74,23 @@ const THREAD_FILE = new URL(
   import.meta.url,
 );
 
-export interface PreparerOptions {
+export interface ThreadOptions {
   readonly maxBodyBytes: number;
   /** Heap of the worker thread. Default: enough for a body of the largest size. */
   readonly heapMegabytes?: number;
 }
 
-export function createRequestPreparer(
-  rules: PreparationRules,
-  {
-    maxBodyBytes,
-    heapMegabytes = THREAD_MEGABYTES +
-      Math.ceil(maxBodyBytes / 2 ** 20) * MEGABYTES_PER_BODY_MEGABYTE,
-  }: PreparerOptions,
-): RequestPreparer {
-  const prepareHere = createPreparer(rules);
+export function createPreparationThread({
+  maxBodyBytes,
+  heapMegabytes = THREAD_MEGABYTES +
+    Math.ceil(maxBodyBytes / 2 ** 20) * MEGABYTES_PER_BODY_MEGABYTE,
+}: ThreadOptions): PreparationThread {
   // The pool starts no thread before the first job.
   const pool = new Piscina({
     filename: THREAD_FILE.href,
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: IDLE_TIMEOUT_MS,
-    workerData: rules,
     resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
   });
   // If its thread fails to start, the pool emits an error and keeps the job. The job would then
@@ -94,11 +102,11 @@ export function createRequestPreparer(
   const inTurn = createTurns();
   const inTurnOfKey = createTurns();
 
-  async function run(job: PreparationJob): Promise<Preparation> {
+  async function run({ job, ...by }: ThreadJob): Promise<Preparation> {
     const body = withOwnMemory(job.body);
     const failed = new Promise<never>((_resolve, reject) => (failJob = reject));
     try {
-      const done = pool.run({ ...job, body }, { transferList: [body.buffer] });
+      const done = pool.run({ job: { ...job, body }, ...by }, { transferList: [body.buffer] });
       return (await Promise.race([done, failed])) as Preparation;
     } catch (error) {
       if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
@@ -107,13 +115,27 @@ export function createRequestPreparer(
   }
 
   return {
-    prepare(job, { id, accountId }) {
+    run: (job, { id, accountId }) =>
+      inTurnOfKey(id, () => inTurn(accountId, () => inTurn(THREAD, () => run(job)))),
+    close: () => pool.destroy(),
+  };
+}
+
+let lastRulesId = 0;
+
+export function createRequestPreparer(
+  rules: PreparationRules,
+  thread: Pick<PreparationThread, 'run'>,
+): RequestPreparer {
+  const prepareHere = createPreparer(rules);
+  const rulesId = ++lastRulesId;
+  return {
+    prepare(job, key) {
       const preparation = prepareHere(job, MAIN_THREAD_LIMITS);
       return preparation.outcome === 'too_large'
-        ? inTurnOfKey(id, () => inTurn(accountId, () => inTurn(THREAD, () => run(job))))
+        ? thread.run({ job, rules, rulesId }, key)
         : preparation;
     },
-    close: () => pool.destroy(),
   };
 }
 

@@ -2,13 +2,13 @@
 
 import type { SettledPricing } from '@gateway/balance-store';
 import {
+  chargeOfAttempt,
   isUnbilled,
-  itemizeCharge,
   promptTokensOf,
   UNBILLED_RATES,
   variantFor,
 } from '@gateway/billing';
-import type { AttemptEnd, ItemizedCharge, ModelPrice, PriceTable, Rates } from '@gateway/billing';
+import type { AttemptCharge, AttemptEnd, ModelPrice, PriceTable, Rates } from '@gateway/billing';
 import type { ModelRun, Usage, UsageReading } from '@gateway/translator';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 
@@ -46,12 +46,12 @@ export function priceUsage(
   const [first, ...others] = hasBands(price)
     ? dividedByBand(usage, (runs ?? []).filter(isOwn), { price, circumstances })
     : [wholeOf(usage)];
-  const itemized = (part: BandUsage, used: UsageToPrice['serverToolUse']): PricedUsage =>
+  const priced = (part: BandUsage, used: UsageToPrice['serverToolUse']): PricedUsage =>
     pricedOf(
       part.usage,
-      itemizeCharge({ ...part, circumstances, serverToolUse: used }, price, prices.fees),
+      chargeOfAttempt({ ...part, circumstances, serverToolUse: used }, price, prices.fees),
     );
-  return [itemized(first, serverToolUse), ...others.map((part) => itemized(part, {}))];
+  return [priced(first, serverToolUse), ...others.map((part) => priced(part, {}))];
 }
 
 /**
@@ -71,7 +71,7 @@ export function costOf(
   );
 }
 
-function pricedOf(usage: Usage, charge: ItemizedCharge): PricedUsage {
+function pricedOf(usage: Usage, charge: AttemptCharge): PricedUsage {
   const { total: amount, rates } = charge;
   return { usage, amount, rates, pricing: settledPricingOf(charge) };
 }

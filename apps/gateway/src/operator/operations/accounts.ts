@@ -6,6 +6,7 @@ import { formatUsd } from '@gateway/billing';
 import { operatorsId } from '../../base/repeat-ids.js';
 import {
   accountId,
+  accountPrices,
   after,
   amountUsd,
   idempotencyId,
@@ -18,6 +19,7 @@ import {
   month,
   name,
   note,
+  noticeShares,
   pageSize,
   partOfName,
   reference,
@@ -33,6 +35,7 @@ import { accountView, unspentView } from '../../endpoints/views.js';
 import { cancelAutoTopUp, stopBeforeDebit } from '../../payments/stop-auto-top-up.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
 import { cursorAfter, refusingTakenIds, usedId } from './keys.js';
+import { scheduleOf } from './models.js';
 import { list, operation } from './operation.js';
 
 const oneAccount = z.strictObject({ account_id: accountId });
@@ -48,11 +51,18 @@ export const accountOperations = {
       external_id: externalId.optional(),
       metadata: metadata.optional(),
       low_balance_usd: lowBalanceUsd,
+      prices: accountPrices.optional(),
+      allowance_usd: amountUsd
+        .optional()
+        .register(help, { says: 'free credit of each month, which expires at its end' }),
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
     output: schema.newAccount,
-    async run(input, { store, lowBalance, by }) {
+    async run(input, context) {
+      const { store, lowBalance, by } = context;
+      // Requests of an account are refused while its prices cannot be used.
+      scheduleOf(input.prices, context);
       const credit = firstCreditOf(input);
       const created = await store.create({
         creationId: operatorsId(input.idempotency_key),
@@ -61,6 +71,8 @@ export const accountOperations = {
           externalId: input.external_id,
           metadata: input.metadata,
           lowBalance: input.low_balance_usd ?? lowBalance,
+          prices: input.prices,
+          allowance: input.allowance_usd,
         },
         credit,
         by,
@@ -132,15 +144,32 @@ export const accountOperations = {
         .nullable()
         .optional()
         .register(help, { says: 'write an event when the balance falls to this, or none' }),
+      prices: accountPrices.nullable().optional().register(help, {
+        says: 'a factor on your prices, such as 0.9, a table of CUSTOMER_PRICES, or none',
+      }),
+      allowance_usd: amountUsd
+        .nullable()
+        .optional()
+        .register(help, { says: 'free credit of each month, from the next one on, or none' }),
+      notice_shares: noticeShares
+        .optional()
+        .register(help, {
+          says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
+        }),
     }),
     output: schema.account,
-    async run(input, { store, by }) {
-      const { external_id, low_balance_usd } = input;
+    async run(input, context) {
+      const { store, by } = context;
+      const { external_id, low_balance_usd, prices } = input;
+      scheduleOf(prices, context);
       const change = {
         ...(input.name === undefined ? {} : { name: input.name }),
         ...(external_id === undefined ? {} : { externalId: external_id }),
         ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
         ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
+        ...(prices === undefined ? {} : { prices }),
+        ...(input.allowance_usd === undefined ? {} : { allowance: input.allowance_usd }),
+        ...(input.notice_shares === undefined ? {} : { noticeShares: input.notice_shares }),
       };
       return accountView(
         await found(

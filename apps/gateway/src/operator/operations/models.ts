@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { isDeprecated } from '@gateway/billing';
-import type { ModelPrice, PriceTable } from '@gateway/billing';
+import type { ModelPrice, PriceSchedule, PriceTable } from '@gateway/billing';
+import { accountPrices, help } from '../../endpoints/fields.js';
 import { OperationError, conflict } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { ratesView, specialPricesView } from '../../endpoints/views.js';
@@ -16,28 +17,32 @@ export const modelOperations = {
     path: '/admin/models',
     summary: 'The price table',
     right: 'read',
-    input: z.strictObject({}),
+    input: z.strictObject({
+      prices: accountPrices
+        .optional()
+        .register(help, { says: 'those of accounts with these prices of their own' }),
+    }),
     output: schema.listOf(schema.offeredModel),
-    run: (_input, { prices, now }) =>
-      Promise.resolve(
-        list(
-          prices.list().map((price) => ({
-            object: 'model' as const,
-            id: price.id,
-            display_name: price.displayName,
-            rate_in: price.rateIn,
-            rate_out: price.rateOut,
-            rates: ratesView(price.rates),
-            ...specialPricesView(price, prices.fees),
-            next_change: nextChangeOf(price, prices, now()) ?? null,
-            is_deprecated: isDeprecated(price, now()),
-            retires_at: price.retiresAt ?? null,
-            max_output_tokens: price.maxOutputTokens,
-            context_window: price.contextWindow,
-          })),
-          undefined,
-        ),
-      ),
+    run({ prices }, context) {
+      const { now } = context;
+      const schedule = scheduleOf(prices, context);
+      const table = schedule.at(now());
+      const data = table.list().map((price) => ({
+        object: 'model' as const,
+        id: price.id,
+        display_name: price.displayName,
+        rate_in: price.rateIn,
+        rate_out: price.rateOut,
+        rates: ratesView(price.rates),
+        ...specialPricesView(price, table.fees),
+        next_change: nextChangeOf(price, schedule, now()) ?? null,
+        is_deprecated: isDeprecated(price, now()),
+        retires_at: price.retiresAt ?? null,
+        max_output_tokens: price.maxOutputTokens,
+        context_window: price.contextWindow,
+      }));
+      return Promise.resolve(list(data, undefined));
+    },
   }),
 
   compareModels: operation({
@@ -80,15 +85,29 @@ export const modelOperations = {
   }),
 } as const;
 
+/**
+ * The prices of an account.
+ *
+ * @throws {OperationError} They cannot be used.
+ */
+export function scheduleOf(
+  given: string | null | undefined,
+  { prices }: Pick<OperationContext, 'prices'>,
+): PriceSchedule {
+  const reading = prices.of(given ?? null);
+  if ('schedule' in reading) return reading.schedule;
+  throw new OperationError(400, 'invalid_request_error', `prices: ${reading.problem}`);
+}
+
 function idOf({ id }: ModelPrice): string {
   return id;
 }
 
 /** The next scheduled change of one model's rates. Rates of other models may change before it. */
-function nextChangeOf(price: ModelPrice, prices: OperationContext['prices'], nowMs: number) {
+function nextChangeOf(price: ModelPrice, prices: PriceSchedule, nowMs: number) {
   const textOf = (of: ModelPrice, table: PriceTable): string =>
     JSON.stringify([ratesView(of.rates), specialPricesView(of, table.fees)]);
-  const before = textOf(price, prices);
+  const before = textOf(price, prices.at(nowMs));
   for (let at = prices.nextChange(nowMs); at !== Infinity; at = prices.nextChange(at)) {
     const table = prices.at(at);
     const changed = table.find(price.id);

@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { PriceSchedules } from '../../config/price-schedules.js';
 import type { Right } from '../../config/admin-tokens.js';
 import type { Method, ResultOf } from '../../endpoints/endpoint.js';
 import type { Issuer } from '../../endpoints/statement/statement-facts.js';
@@ -15,8 +16,13 @@ import type { LiveGateway } from './live.js';
 
 export interface OperationContext {
   readonly store: BalanceStore;
-  /** The current price table. `at` gives that of another time, in milliseconds since the epoch. */
-  readonly prices: PriceTable & Pick<PriceSchedule, 'at' | 'nextChange'>;
+  /**
+   * The current price table. `at` gives that of another time, in milliseconds since the epoch, and
+   * `of` the prices of an account.
+   */
+  readonly prices: PriceTable &
+    Pick<PriceSchedule, 'at' | 'nextChange'> &
+    Pick<PriceSchedules, 'of'>;
   /** What requests cost the operator at a time; `undefined` if that is not configured. */
   readonly costsAt: (atMs: number) => PriceTable | undefined;
   /** `undefined` in the command line if no upstream is configured. */

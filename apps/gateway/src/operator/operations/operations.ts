@@ -10,6 +10,7 @@ import type { TextFormat } from '../../endpoints/text-format.js';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
 import { booksOperations } from './books.js';
+import { homeOperations } from './home.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
@@ -25,6 +26,7 @@ export const operations = {
   ...ledgerOperations,
   ...requestOperations,
   ...auditOperations,
+  ...homeOperations,
   ...todayOperations,
   ...booksOperations,
   ...paymentOperations,

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import type { BalanceStore, LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
-import { UNBILLED_RATES, formatUsd, itemizeCharge, usageProblem } from '@gateway/billing';
+import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gateway/billing';
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
@@ -79,7 +79,8 @@ const SETTLE_DEADLINE_MS = 30_000;
 const CLOCK_MARGIN_MS = 600_000;
 
 /**
- * Charges each request whose charge is not in the ledger, at the rates of its time. A charge in the
+ * Charges each request whose charge is not in the ledger, at the rates of its time, by the prices
+ * that its account has now. A charge in the
  * ledger stays as it is, so repeating changes nothing. A request whose charge may be archived
  * is refused, because the ledger no longer knows whether it was charged.
  */
@@ -144,13 +145,16 @@ async function book(
   const usage = usageOf(lost);
   const problem = usageProblem(usage);
   if (problem !== undefined) return { problem };
-  if ((await store.getKey(lost.key_id)) === undefined) {
+  const key = await store.getKey(lost.key_id);
+  if (key === undefined) {
     return {
       problem: 'key_id: the ledger has no such key; it may have been created after the backup',
     };
   }
+  const reading = prices.of(key.prices);
+  if ('problem' in reading) return { problem: `key_id: ${reading.problem}` };
   const at = lost.at?.getTime() ?? Date.now();
-  const table = prices.at(at);
+  const table = reading.schedule.at(at);
   const price = findPrice(table, lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
   const { amount, rates, pricing } = pricedRecord(lost, usage, { price, table });
@@ -219,7 +223,7 @@ function pricedRecord(
   { price, table }: { readonly price: ModelPrice; readonly table: PriceTable },
 ): Pick<Settlement, 'amount' | 'rates' | 'pricing'> {
   if (lost.is_unbilled) return { amount: 0n, rates: UNBILLED_RATES, pricing: undefined };
-  const charge = itemizeCharge(attemptOf(lost, usage), price, table.fees);
+  const charge = chargeOfAttempt(attemptOf(lost, usage), price, table.fees);
   return { amount: charge.total, rates: charge.rates, pricing: settledPricingOf(charge) };
 }
 

@@ -63,7 +63,7 @@ function spendView(sums: readonly UsageSum[]) {
   return { ...totalsOf(sums), by_model: byModel };
 }
 
-function totalsOf(sums: readonly UsageSum[]) {
+export function totalsOf(sums: readonly UsageSum[]) {
   const total = (amountOf: (sum: UsageSum) => bigint) =>
     sums.reduce((amount, sum) => amount + amountOf(sum), 0n);
   const requests = sums.reduce((count, sum) => count + sum.requests, 0);

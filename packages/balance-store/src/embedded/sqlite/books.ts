@@ -5,6 +5,7 @@ import { entrySums, readBookPage } from '../../ledger/monthly-books.js';
 import type { EntrySum } from '../../ledger/monthly-books.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
+import { sumUsd } from './sums.js';
 import { readSums } from './usage.js';
 
 interface EntryRow extends Omit<EntrySum, 'amount' | 'isBefore'> {
@@ -30,7 +31,7 @@ export function readBooks(connection: Connection, query: BookQuery): Promise<Boo
         Promise.resolve(
           connection
             .all<EntryRow>(
-              entrySums(range, 'sum_usd(delta, 1)'),
+              entrySums(range, sumUsd('delta')),
               from.getTime(),
               until.getTime(),
               ...(range === undefined ? [] : [range.after, range.last]),

@@ -4,7 +4,7 @@ import type { AccountStatus } from '../../account.js';
 import { usedInWindows } from '../../ledger/cap-windows.js';
 import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
 import { storable } from '../../ledger/quarantine-text.js';
-import { pricingTextOf } from '../../ledger/pricing-text.js';
+import { detailColumnsOf } from '../../ledger/charge-details.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
 import { columnOf, membersWithout } from '../../ledger/tables.js';
@@ -265,7 +265,7 @@ export function insertCharge(
   { hash, balanceAfter, writtenOff }: KnownCharge,
   now: number,
 ): boolean {
-  const { usage, remarks } = settlement;
+  const details = detailColumnsOf(settlement);
   const rates = rateTextsOf(settlement.rates).numerics;
   const row: Pick<SqliteRow<'Ledger'>, (typeof CHARGE_MEMBERS)[number]> = {
     id: settlement.requestId,
@@ -278,24 +278,15 @@ export function insertCharge(
     inputHash: Buffer.from(hash, 'hex'),
     createdAt: now,
     keyId: settlement.keyId,
-    model: settlement.model,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cacheReadInputTokens: usage.cacheReadInputTokens,
-    cacheCreationInputTokens: usage.cacheCreationInputTokens,
-    cacheCreation1hInputTokens: usage.cacheCreation1hInputTokens,
     inputRate: rates.inputPerToken,
     outputRate: rates.outputPerToken,
     cacheReadRate: rates.cacheReadPerToken,
     cacheWrite5mRate: rates.cacheWrite5mPerToken,
     cacheWrite1hRate: rates.cacheWrite1hPerToken,
-    endpoint: settlement.endpoint,
+    ...details,
     streamed: settlement.streamed ? 1 : 0,
-    upstreamId: settlement.upstreamId ?? null,
-    upstreamAccount: settlement.upstreamAccount ?? null,
-    remarks: remarks === undefined ? null : storable(remarks),
-    pricing: pricingTextOf(settlement.pricing),
-    cost: settlement.cost === undefined ? null : textOf(settlement.cost),
+    remarks: details.remarks === null ? null : storable(details.remarks),
+    cost: details.cost === null ? null : textOf(details.cost),
   };
   return connection.run(INSERT_CHARGE, ...CHARGE_MEMBERS.map((member) => row[member])) === 1;
 }

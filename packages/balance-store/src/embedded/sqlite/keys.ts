@@ -9,7 +9,13 @@ import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
 import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/pepper.js';
 import { containing } from '../../ledger/search.js';
-import { CAP_MEMBERS, KEY_MEMBERS, capsOf, keyRecordOf } from '../../ledger/stored-key.js';
+import {
+  ACCOUNT_MEMBERS_OF_KEY,
+  CAP_MEMBERS,
+  KEY_MEMBERS,
+  capsOf,
+  keyRecordOf,
+} from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
@@ -18,7 +24,7 @@ import { standingOf, stateIn } from './standing.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
-const ACCOUNT_MEMBERS = ['balance', 'credited', 'uncovered'] as const;
+const ACCOUNT_MEMBERS = [...ACCOUNT_MEMBERS_OF_KEY, 'uncovered'] as const;
 
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]> &
   Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
@@ -33,6 +39,7 @@ const KEY_COLUMNS =
   `${select('ApiKey', KEY_MEMBERS, 'api_key')}, ${select('Account', ACCOUNT_MEMBERS)}, ` +
   'account.state AS accountState';
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
+const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 
 const TABLES = 'api_key JOIN account ON account.id = account_id';
 export const FROM_KEY = `FROM ${TABLES}`;
@@ -155,11 +162,8 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
   const now = new Date();
-  const { standing, balance } = standingOfRow(row, now.getTime());
-  return keyRecordOf(
-    { ...readKeyColumns(row), balance, credited: unitsOf(row.credited), standing },
-    now,
-  );
+  const { standing } = standingOfRow(row, now.getTime());
+  return keyRecordOf({ ...readAccountColumns(readKeyColumns(row)), standing }, now);
 }
 
 export type StandingRow = Pick<

@@ -24,6 +24,7 @@ import { matching } from '../../ledger/search.js';
 import { membersWithout } from '../../ledger/tables.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
+import { sumUsd } from './sums.js';
 import { insertRow, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
@@ -92,7 +93,7 @@ export function listRequests(connection: Connection, query: RequestQuery): Promi
 export function sumRequests(connection: Connection, query: RequestSumQuery) {
   const { text, values } = sumsQuery(query, {
     sumOf: (value) => `sum(${value})`,
-    sumOfCharge: 'sum_usd(charge, 1)',
+    sumOfCharge: sumUsd('charge'),
   });
   return sumsOf(connection.all<SumRow>(text, ...values), query, unitsOf);
 }

@@ -10,7 +10,7 @@ import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../../ledger/archive/carry-row.js';
-import { ACCOUNT_STATE } from '../../ledger/books/transaction.js';
+import { ACCOUNT_STATE, changeableColumns } from '../../ledger/books/transaction.js';
 import type {
   AccountRowChange,
   AccountState,
@@ -28,6 +28,7 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../../ledger/books/transaction.js';
+import type { AllowanceMonth } from '../../ledger/allowance.js';
 import type { HashRenewal } from '../../ledger/pepper.js';
 import { countUsableKeys, getCreatedAccount, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
@@ -66,9 +67,8 @@ export class SqliteTransaction implements LedgerTransaction {
     return Promise.resolve(new Date(this.#now));
   }
 
-  saveAccount({ id, ...account }: AccountState): Promise<void> {
-    const { lowBalance: _, noticeShares: __, ...changed } = account;
-    updateRow(this.#connection, 'Account', id, changed);
+  saveAccount(account: AccountState): Promise<void> {
+    updateRow(this.#connection, 'Account', account.id, changeableColumns(account));
     return DONE;
   }
 
@@ -119,6 +119,20 @@ export class SqliteTransaction implements LedgerTransaction {
     const onConflict = 'ON CONFLICT (entry_id) DO UPDATE SET remaining = excluded.remaining';
     insertRow(this.#connection, 'CreditLot', lot, onConflict);
     return DONE;
+  }
+
+  accountsWithDueAllowance(
+    after: string,
+    { start }: AllowanceMonth,
+    limit: number,
+  ): Promise<readonly string[]> {
+    return this.#ids(
+      'SELECT id FROM account WHERE allowance IS NOT NULL AND allowance_start < ? ' +
+        "AND state = 'active' AND id > ? ORDER BY id LIMIT ?",
+      start,
+      after,
+      limit,
+    );
   }
 
   accountsWithExpiredLots(after: string, limit: number): Promise<readonly string[]> {

@@ -13,6 +13,7 @@ import type { UsageSource } from '../../ledger/usage-source.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
+import { sumUsd } from './sums.js';
 
 const RATE_COLUMNS =
   'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
@@ -63,8 +64,8 @@ export function readSums(
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
       'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens, ' +
-      'sum_usd(written_off, 1) AS writtenOff, sum_usd(fees, 1) AS fees, ' +
-      `sum_usd(cost, 1) AS cost, sum(costed) AS costed FROM ${topRowsOf(sql, query, CHARGED)} GROUP BY ${groups}${limitOf(query)}`,
+      `${sumUsd('written_off')} AS writtenOff, ${sumUsd('fees')} AS fees, ` +
+      `${sumUsd('cost')} AS cost, sum(costed) AS costed FROM ${topRowsOf(sql, query, CHARGED)} GROUP BY ${groups}${limitOf(query)}`,
     ...values,
   );
   assertNotTooMany(sums, query);

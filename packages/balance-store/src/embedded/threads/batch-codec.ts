@@ -1,59 +1,35 @@
 /**
  * Encodes the batches of charges that are sent between threads. Every charge and its outcome are
- * sent this way, so they are compact text: 6 µs per charge, compared with 10 µs for copied objects
- * (measured with Node 24).
+ * sent this way, as text: 4 µs per charge, compared with 10 µs for copied objects (measured with
+ * Node 24). A tuple of the values takes 2 µs, but each new column of charges would be named again.
  */
 
 import { pricingOf, pricingTextOf } from '../../ledger/pricing-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
-import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
 import type { ChangedRows } from '../sqlite/settle.js';
 
-type Charge = readonly [
-  requestId: string,
-  keyId: string,
-  amount: string,
-  isGuarded: boolean,
-  model: string,
-  inputTokens: number,
-  outputTokens: number,
-  cacheReadInputTokens: number,
-  cacheCreationInputTokens: number,
-  cacheCreation1hInputTokens: number,
-  rates: readonly string[],
-  endpoint: string,
-  streamed: boolean,
-  upstreamId: string | null,
-  upstreamAccount: string | null,
-  remarks: string | null,
-  pricing: string | null,
-  cost: string | null,
-];
+/** A settlement with texts for what JSON lacks. Its other members are sent as they are. */
+type Charge = Omit<Settlement, 'amount' | 'cost' | 'rates' | 'pricing'> & {
+  readonly amount: string;
+  readonly cost: string | undefined;
+  readonly rates: readonly string[];
+  readonly pricing: string | null;
+};
 
 export function encodeBatch(batch: readonly Settlement[]): string {
   return JSON.stringify(batch.map(chargeOf));
 }
 
 function chargeOf(settlement: Settlement): Charge {
-  const { usage } = settlement;
-  return [
-    settlement.requestId,
-    settlement.keyId,
-    settlement.amount.toString(),
-    settlement.overdraft === 'none',
-    settlement.model,
-    ...countsOf(usage),
-    rateTextsOf(settlement.rates).units,
-    settlement.endpoint,
-    settlement.streamed,
-    settlement.upstreamId ?? null,
-    settlement.upstreamAccount ?? null,
-    settlement.remarks ?? null,
-    pricingTextOf(settlement.pricing),
-    settlement.cost?.toString() ?? null,
-  ];
+  return {
+    ...settlement,
+    amount: settlement.amount.toString(),
+    cost: settlement.cost?.toString(),
+    rates: rateTextsOf(settlement.rates).units,
+    pricing: pricingTextOf(settlement.pricing),
+  };
 }
 
 /** One entry per distinct set of rates. There are few of them, so the map stays small. */
@@ -63,32 +39,14 @@ export function decodeBatch(text: string): readonly Settlement[] {
   return (JSON.parse(text) as readonly Charge[]).map(settlementOf);
 }
 
+/** Changes the object in place: a copy takes 0.5 µs. */
 function settlementOf(charge: Charge): Settlement {
-  const [requestId, keyId, amount, isGuarded, model, input, output, read, write, write1h] = charge;
-  const [, , , , , , , , , , rates, endpoint, streamed, ...rest] = charge;
-  const [upstreamId, upstreamAccount, remarks, pricing, cost] = rest;
-  return {
-    requestId,
-    keyId,
-    amount: BigInt(amount),
-    overdraft: isGuarded ? 'none' : 'bounded',
-    model,
-    usage: {
-      inputTokens: input,
-      outputTokens: output,
-      cacheReadInputTokens: read,
-      cacheCreationInputTokens: write,
-      cacheCreation1hInputTokens: write1h,
-    },
-    rates: ratesOf(rates),
-    endpoint,
-    streamed,
-    upstreamId: upstreamId ?? undefined,
-    upstreamAccount: upstreamAccount ?? undefined,
-    remarks: remarks ?? undefined,
-    pricing: pricingOf(pricing),
-    cost: cost === null ? undefined : BigInt(cost),
-  };
+  return Object.assign(charge, {
+    amount: BigInt(charge.amount),
+    cost: charge.cost === undefined ? undefined : BigInt(charge.cost),
+    rates: ratesOf(charge.rates),
+    pricing: pricingOf(charge.pricing),
+  });
 }
 
 function ratesOf(units: readonly string[]): SettledRates {

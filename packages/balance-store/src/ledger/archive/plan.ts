@@ -10,7 +10,8 @@ import type { CarriedCharge } from './carry.js';
 import type { CarryRow } from './carry-row.js';
 import { HOUR_MS } from '../hours.js';
 
-const ROWS_PER_PAGE = 1_000;
+/** Pages of more rows outlive minor GCs while they are decoded. */
+const ROWS_PER_PAGE = 250;
 /** Sorts after every id. */
 const AFTER_ALL_IDS = '\u{10ffff}';
 

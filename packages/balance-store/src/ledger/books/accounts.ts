@@ -11,20 +11,21 @@ import type {
   Actor,
   CreatedAccount,
   Creation,
+  NewAccount,
 } from '../../account.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
 import type { HashRenewal } from '../pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { credit } from './bookings.js';
-import { credentialDigest, rightsOfKey } from '../rights.js';
+import { credentialDigest, rightsOfAccount, rightsOfKey } from '../rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
 import { capColumnsOf } from '../stored-key.js';
 import { columnsOf } from '../tables.js';
 import type { SomeColumns } from '../tables.js';
 import { recordChange } from './trail.js';
-import type { KeyCredential, LedgerTransaction } from './transaction.js';
+import type { KeyCredential, LedgerTransaction, NewAccountRow } from './transaction.js';
 
 /** A creation with the random parts that the store has added to it. */
 export interface PreparedCreation {
@@ -75,16 +76,8 @@ export async function create(
     return (await replayed()) ?? { outcome: 'external_id_taken', of: taken };
   }
   const at = await transaction.now();
-  if (isNew) {
-    await transaction.insertAccount({
-      id: accountId,
-      name: account.name,
-      externalId: account.externalId ?? null,
-      metadata: account.metadata ?? {},
-      lowBalance: account.lowBalance ?? null,
-      createdAt: at,
-    });
-  }
+  const row = isNew ? newRowOf(account, { id: accountId, createdAt: at }) : undefined;
+  if (row !== undefined) await transaction.insertAccount(row);
   const keyId = key === undefined ? null : prepared.keyId;
   if (key !== undefined) {
     const { limits, caps, scope = 'use', metadata = {}, ...others } = key;
@@ -126,7 +119,7 @@ export async function create(
     at,
     details: {
       ...(creation.credit === undefined ? {} : { credit: creation.credit.amount }),
-      ...(isNew ? { low_balance: account.lowBalance ?? null } : {}),
+      ...(row === undefined ? {} : rightsOfAccount(row)),
       ...(key === undefined
         ? {}
         : {
@@ -142,6 +135,21 @@ export async function create(
     },
   });
   return { outcome: 'created', ...(await recordsOf(transaction, { accountId, keyId })) };
+}
+
+function newRowOf(
+  { name, externalId, metadata, lowBalance, prices, allowance }: NewAccount,
+  made: Pick<NewAccountRow, 'id' | 'createdAt'>,
+): NewAccountRow {
+  return {
+    ...made,
+    name,
+    externalId: externalId ?? null,
+    metadata: metadata ?? {},
+    lowBalance: lowBalance ?? null,
+    prices: prices ?? null,
+    allowance: allowance ?? null,
+  };
 }
 
 async function creditFirst(
@@ -224,7 +232,7 @@ export async function updateAccount(
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
   if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
-  const { lowBalance, noticeShares, ...personal } = change;
+  const { noticeShares, name, externalId, metadata } = change;
   await transaction.updateAccount(accountId, {
     ...change,
     // An account that was never credited since shares exist has no other base.
@@ -238,14 +246,12 @@ export async function updateAccount(
     by,
     at: await transaction.now(),
     details: {
-      ...(lowBalance === undefined
-        ? {}
-        : { low_balance: { before: before.lowBalance, after: lowBalance } }),
+      ...beforeAndAfter(rightsOfAccount(before), rightsOfAccount(change)),
       ...(noticeShares === undefined
         ? {}
         : { notice_shares: { before: before.noticeShares, after: noticeShares } }),
     },
-    personal: beforeAndAfter(before, personal),
+    personal: beforeAndAfter(before, { name, externalId, metadata }),
   });
   return wholeRecord(transaction, accountId);
 }

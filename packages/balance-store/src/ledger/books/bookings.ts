@@ -29,10 +29,12 @@ interface Booking {
   readonly reason?: AdjustmentReason;
   readonly reference?: string | undefined;
   readonly note?: string | undefined;
+  /** Whether a credit follows in the same transaction, so that the balance only seems to fall. */
+  readonly isReplaced?: boolean;
 }
 
 /** Adds one entry to a locked account, and writes the `balance.*` events that the entry causes. */
-async function book(
+export async function book(
   transaction: LedgerTransaction,
   account: AccountState,
   booking: Booking,
@@ -88,7 +90,8 @@ async function book(
       },
     });
   }
-  if (delta < 0n) await writeBalanceEvents(transaction, account, before);
+  if (delta < 0n && booking.isReplaced !== true)
+    await writeBalanceEvents(transaction, account, before);
 }
 
 async function writeBalanceEvents(
@@ -126,7 +129,7 @@ async function writeBalanceEvents(
 }
 
 /** Ids of entries that are not charges. They must never equal a request id. */
-const entryId = {
+export const entryId = {
   topUp: (id: string) => `topup:${id}`,
   adjustment: (id: string) => `adjustment:${id}`,
   transferOut: (id: string) => `transfer:${id}:out`,
@@ -313,101 +316,4 @@ export async function transfer(
     personal: note === undefined ? undefined : { note },
   });
   return { outcome: 'transferred', fromBalance: source.balance, toBalance: target.balance };
-}
-
-const ACCOUNTS_PER_CALL = 10;
-/** The actor of expiries, which the store itself books. */
-const EXPIRY_ACTOR = 'expiry';
-
-/** The progress of one call. */
-export interface ExpiryProgress {
-  /** How many entries or events it wrote. */
-  readonly done: number;
-  /** The last account that it looked at; `undefined` if no account is left. */
-  readonly last: string | undefined;
-}
-
-/**
- * Takes back the unspent part of the expired credits of a few accounts. A transaction locks only
- * these accounts, so that a charge never waits for the expired credits of all accounts.
- *
- * @param after - Only accounts whose ids are greater.
- */
-export async function expireCredits(
-  transaction: LedgerTransaction,
-  after: string,
-): Promise<ExpiryProgress> {
-  const due = await transaction.accountsWithExpiredLots(after, ACCOUNTS_PER_CALL);
-  const accounts = await transaction.lockAccounts(due);
-  const at = await transaction.now();
-  let done = 0;
-  for (const account of accounts.values()) done += await expireLots(transaction, account, at);
-  return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
-}
-
-/** Writes the event `key.expiring` for the keys of a few accounts, once for each expiry. */
-export async function announceExpiringKeys(
-  transaction: LedgerTransaction,
-  after: string,
-  { keysWithinMs }: { readonly keysWithinMs: number },
-): Promise<ExpiryProgress> {
-  const before = new Date((await transaction.now()).getTime() + keysWithinMs);
-  const accountIds = await transaction.accountsWithExpiringKeys(after, before, ACCOUNTS_PER_CALL);
-  // An account's events are numbered in the order of their commits only under its lock.
-  await transaction.lockAccounts(accountIds);
-  const keys = await transaction.takeExpiringKeys(accountIds, before);
-  for (const { keyId, accountId, expiresAt } of keys) {
-    await transaction.insertEvent({
-      type: 'key.expiring',
-      accountId,
-      keyId,
-      data: { expires_at: expiresAt.toISOString() },
-    });
-  }
-  const last = accountIds.length < ACCOUNTS_PER_CALL ? undefined : accountIds.at(-1);
-  return { done: keys.length, last };
-}
-
-async function expireLots(
-  transaction: LedgerTransaction,
-  account: AccountState,
-  at: Date,
-): Promise<number> {
-  const lots = await allotSpending(transaction, account);
-  // `allotSpending` has changed `account.allotted`. The account is saved here, because `book` may
-  // not be called below.
-  await transaction.saveAccount(account);
-  const held = await transaction.heldBy(account.id);
-  let done = 0;
-  for (const lot of lots) {
-    if (lot.expiresAt === null || lot.expiresAt > at) continue;
-    // The amount that is held for requests in flight may still be charged. A later call takes the
-    // rest.
-    const free = account.balance - held;
-    const taken = free < lot.remaining ? free : lot.remaining;
-    if (taken <= 0n) continue;
-    await book(transaction, account, {
-      id: entryId.expiry(lot.entryId, account.seq + 1n),
-      kind: 'expiry',
-      delta: -taken,
-      hash: bookingHash('expiry', account.id, lot.entryId, taken),
-      at,
-      actor: EXPIRY_ACTOR,
-      reference: lot.entryId,
-    });
-    await transaction.insertEvent({
-      type: 'credit.expired',
-      accountId: account.id,
-      keyId: undefined,
-      data: {
-        entry: lot.entryId,
-        amount: numericFromUnits(taken),
-        balance: numericFromUnits(account.balance),
-      },
-    });
-    lot.remaining -= taken;
-    await transaction.saveLot(lot);
-    done += 1;
-  }
-  return done;
 }

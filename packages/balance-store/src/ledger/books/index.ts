@@ -20,7 +20,13 @@ import {
   updateKey,
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
-import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './bookings.js';
+import { adjust, topUp, transfer } from './bookings.js';
+import {
+  announceExpiringKeys,
+  expireCredits,
+  renewAllowance,
+  renewAllowances,
+} from './expiries.js';
 
 /** Each function runs in one transaction. */
 export const books = {
@@ -36,6 +42,8 @@ export const books = {
   topUp,
   adjust,
   transfer,
+  renewAllowance,
+  renewAllowances,
   expireCredits,
   announceExpiringKeys,
   writeCarries,

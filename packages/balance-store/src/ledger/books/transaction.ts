@@ -10,6 +10,7 @@ import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../archive/carry-row.js';
 import type { Row, SomeColumns } from '../tables.js';
+import type { AllowanceMonth } from '../allowance.js';
 import type { HashRenewal } from '../pepper.js';
 
 export interface LedgerTransaction {
@@ -38,6 +39,12 @@ export interface LedgerTransaction {
   /** Lots with an unused part, in the order in which charges use them. */
   lotsOf(accountId: string): Promise<readonly Lot[]>;
   saveLot(lot: Lot): Promise<void>;
+  /** Active accounts after this id whose last allowance is of a month before this one. */
+  accountsWithDueAllowance(
+    after: string,
+    month: AllowanceMonth,
+    limit: number,
+  ): Promise<readonly string[]>;
   /** Accounts after this id with an expired lot that has an unused part, in the order of ids. */
   accountsWithExpiredLots(after: string, limit: number): Promise<readonly string[]>;
 
@@ -95,7 +102,10 @@ export interface LedgerTransaction {
 
 export const ACCOUNT_STATE = [
   'id',
+  'state',
   'lowBalance',
+  'allowance',
+  'allowanceStart',
   'noticeShares',
   'noticeBase',
   'balance',
@@ -111,10 +121,22 @@ export const ACCOUNT_STATE = [
 type StoredState = Pick<Row<'Account'>, (typeof ACCOUNT_STATE)[number]>;
 
 /** An account's row, while a transaction changes it. */
-type Kept = 'id' | 'lowBalance' | 'noticeShares';
+type Kept = 'id' | 'state' | 'lowBalance' | 'allowance' | 'noticeShares';
 export type AccountState = Pick<StoredState, Kept> & {
   -readonly [Name in Exclude<keyof StoredState, Kept>]: StoredState[Name];
 };
+
+/** The columns of a locked account that a transaction may have changed. */
+export function changeableColumns({
+  id: _,
+  state: _state,
+  lowBalance: _lowBalance,
+  allowance: _allowance,
+  noticeShares: _noticeShares,
+  ...changeable
+}: AccountState): Omit<AccountState, Kept> {
+  return changeable;
+}
 
 export interface KnownEntry {
   readonly accountId: string;
@@ -154,7 +176,7 @@ export interface KnownCreation {
 
 export type NewAccountRow = Pick<
   Row<'Account'>,
-  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'createdAt'
+  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'prices' | 'allowance' | 'createdAt'
 >;
 
 export type AccountRowChange = SomeColumns<'Account'>;

@@ -10,15 +10,21 @@ import {
   assertText,
   assertTime,
 } from '../argument-checks.js';
-import type { ExpiryProgress } from '../books/bookings.js';
+import type { ExpiryProgress } from '../books/expiries.js';
 import type { LedgerDatabase } from '../ledger-database.js';
 
 export function createBookings(
   database: LedgerDatabase,
-  sweepHolds: () => Promise<void>,
+  {
+    sweepHolds,
+    forgetKeysOf,
+  }: {
+    readonly sweepHolds: () => Promise<void>;
+    readonly forgetKeysOf: (accountId: string) => void;
+  },
 ): Pick<
   BalanceStore,
-  'topUp' | 'adjust' | 'transfer' | 'expire' | 'recordEvent' | 'writeDocument'
+  'topUp' | 'adjust' | 'transfer' | 'expire' | 'renewAllowance' | 'recordEvent' | 'writeDocument'
 > {
   return {
     async topUp(topUp) {
@@ -54,9 +60,14 @@ export function createBookings(
       // Otherwise they would keep credits from expiring.
       await sweepHolds();
       return (
+        (await forEachAccount((after) => database.book('renewAllowances', after))) +
         (await forEachAccount((after) => database.book('expireCredits', after))) +
         (await forEachAccount((after) => database.book('announceExpiringKeys', after, options)))
       );
+    },
+    async renewAllowance(accountId) {
+      await database.book('renewAllowance', accountId);
+      forgetKeysOf(accountId);
     },
     async recordEvent(event) {
       if (event.id !== undefined) assertId('id', event.id);

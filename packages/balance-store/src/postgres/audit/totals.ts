@@ -128,7 +128,7 @@ async function readUsageDay(
   if (day === null) return undefined;
   const { sql, values } = differencesOfDay(day, {
     sum: (column) => `sum(sign * ${column})`,
-    zero: '0',
+    isNotZero: (column) => `sum(sign * ${column}) <> 0`,
   });
   const rows = await queries.rows<DayDifferenceRow & QueryResultRow>(numbered(sql), values);
   return { day, differences: rows.map(dayDifferenceOf) };

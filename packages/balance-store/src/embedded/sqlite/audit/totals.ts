@@ -25,7 +25,8 @@ import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../../ledger/audit-us
 import { HOURS_PER_DAY } from '../../../ledger/usage-source.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
-import { ZERO, unitsOf } from '../money.js';
+import { unitsOf } from '../money.js';
+import { sumIsNotZero, sumUsd } from '../sums.js';
 import { readerOf, select } from '../tables.js';
 import type { SqliteRow } from '../tables.js';
 import { pageReader } from './page.js';
@@ -159,8 +160,8 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
   );
   if (day === null) return undefined;
   const { sql, values } = differencesOfDay(day, {
-    sum: (column) => `sum_usd(${column}, sign)`,
-    zero: `'${ZERO}'`,
+    sum: (column) => sumUsd(column, 'sign'),
+    isNotZero: (column) => sumIsNotZero(column, 'sign'),
   });
   const rows = connection.all<DayDifferenceRow>(sql, ...values);
   return { day, differences: rows.map(dayDifferenceOf) };

@@ -1,0 +1,191 @@
+/**
+ * The first screen: what was spent, on what, and what failed. The card above it says what is left
+ * and until when.
+ */
+
+import { Answer, Spent, usageOf } from '../shared/answers.js';
+import type { Sent } from '../shared/gateway-types.js';
+import { Badge, Count, Loaded, Money } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { to } from '../shared/router.js';
+import { DAY_MS, HOUR_MS, monthStart, utcDay } from '../shared/times.js';
+import { parseUsd, sumUsd } from '../shared/usd.js';
+import { call } from './session.js';
+import { useKeyNames } from './use-key-names.js';
+
+type Overview = Sent<'accountOverview'>;
+type Whose = 'account' | 'key';
+
+export function Home({ overview }: { readonly overview: Overview }) {
+  const of: Whose = overview.may_see_account ? 'account' : 'key';
+  return (
+    <section class="card" aria-label="At a glance">
+      <h2>At a glance{overview.is_shared && (of === 'account' ? ', all keys' : ', this key')}</h2>
+      <div class="stack">
+        <Spending of={of} />
+        <Most overview={overview} of={of} />
+        <Failures of={of} />
+      </div>
+      <p class="quiet">Days and months are in UTC.</p>
+    </section>
+  );
+}
+
+function Spending({ of }: { readonly of: Whose }) {
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const [thisMonth, lastMonth] = [monthStart(today, 0), monthStart(today, 1)];
+  const tomorrow = today + DAY_MS;
+  // On the first of a month, yesterday is a day of the last one.
+  const query = { by: 'day', from: utcDay(lastMonth), until: utcDay(tomorrow), of };
+  const sums = useResource(`spend ${JSON.stringify(query)}`, (signal) =>
+    call('GET /v1/dashboard/usage/summary', { query, signal }),
+  );
+  // The last month may be shorter.
+  const sameDay = Math.min(lastMonth + tomorrow - thisMonth, thisMonth);
+  return (
+    <Loaded of={sums} what="what was spent">
+      {({ data }) => {
+        const spent = (from: number, until: number) =>
+          sumUsd(
+            data
+              .filter(({ day = '' }) => day >= utcDay(from) && day < utcDay(until))
+              .map((sum) => sum.charged_usd),
+          );
+        const before = (from: number, until: number, what: string) => ({
+          usd: spent(from, until),
+          what,
+        });
+        return (
+          <dl class="grid">
+            <Spent name="Today, so far" usd={spent(today, tomorrow)} days={[today, tomorrow]} />
+            <Spent
+              name="Yesterday"
+              usd={spent(today - DAY_MS, today)}
+              days={[today - DAY_MS, today]}
+            />
+            <Spent
+              name="This month, so far"
+              usd={spent(thisMonth, tomorrow)}
+              days={[thisMonth, tomorrow]}
+              before={before(lastMonth, sameDay, 'against last month up to the same day')}
+            />
+            <Spent
+              name="Last month"
+              usd={spent(lastMonth, thisMonth)}
+              days={[lastMonth, thisMonth]}
+            />
+          </dl>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** The model and the key that cost most this month. */
+function Most({ overview, of }: { readonly overview: Overview; readonly of: Whose }) {
+  const names = useKeyNames(overview, of === 'account');
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const [from, until] = [monthStart(today, 0), today + DAY_MS];
+  const query = { by: 'model,key', from: utcDay(from), until: utcDay(until), of };
+  const sums = useResource(`most ${JSON.stringify(query)}`, (signal) =>
+    call('GET /v1/dashboard/usage/summary', { query, signal }),
+  );
+  return (
+    <Loaded of={sums} what="what cost most">
+      {({ data }) => {
+        const model = mostOf(data, ({ model: name }) => name);
+        const key = of === 'account' ? mostOf(data, ({ key_id: id }) => id) : undefined;
+        return (
+          <dl class="grid">
+            {model !== undefined && (
+              <Answer
+                name="Most expensive model this month"
+                href={usageOf(from, until, { by: 'key', model: model.name })}
+                note={<Money usd={model.usd} />}
+              >
+                {model.name}
+              </Answer>
+            )}
+            {key !== undefined && (
+              <Answer
+                name="Most expensive key this month"
+                href={usageOf(from, until, { by: 'model', key_id: key.name })}
+                note={<Money usd={key.usd} />}
+              >
+                {names.get(key.name) ?? key.name}
+              </Answer>
+            )}
+          </dl>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+type Sum = Sent<'usageSum'>;
+
+function mostOf(sums: readonly Sum[], nameOf: (sum: Sum) => string | undefined) {
+  const byName = new Map<string, string[]>();
+  for (const sum of sums) {
+    const name = nameOf(sum) ?? '';
+    byName.set(name, [...(byName.get(name) ?? []), sum.charged_usd]);
+  }
+  let most: { readonly name: string; readonly usd: string } | undefined;
+  for (const [name, amounts] of byName) {
+    const usd = sumUsd(amounts);
+    if (most === undefined || parseUsd(usd) > parseUsd(most.usd)) most = { name, usd };
+  }
+  return most;
+}
+
+/** Says that all is well, too: an empty space does not. */
+function Failures({ of }: { readonly of: Whose }) {
+  const sums = useResource(`failures ${of}`, (signal) => {
+    const from = new Date(Date.now() - HOUR_MS).toISOString();
+    const query = { by: 'error', every: '5m', from, of } as const;
+    return call('GET /v1/dashboard/requests/summary', { query, signal });
+  });
+  return (
+    <Loaded of={sums} what="the last hour">
+      {({ data }) => {
+        const requests = data.reduce((sum, each) => sum + each.requests, 0);
+        const failed = data.reduce((sum, each) => sum + each.failed, 0);
+        const kinds = new Map<string, number>();
+        for (const { error_type: kind, failed: count } of data) {
+          if (kind != null) kinds.set(kind, (kinds.get(kind) ?? 0) + count);
+        }
+        return (
+          <div>
+            <p>
+              <Badge tone={failed === 0 ? 'good' : 'warning'}>
+                {failed === 0 ? 'no errors' : `${String(failed)} failed`}
+              </Badge>{' '}
+              <a href={to(['requests'], { range: 'hour', outcome: failed === 0 ? '' : 'failed' })}>
+                Requests of the last hour
+              </a>
+              : <Count of={requests} />
+              {failed > 0 && (
+                <>
+                  , of which <Count of={failed} /> failed
+                </>
+              )}
+              .
+            </p>
+            {kinds.size > 0 && (
+              <ul class="plain">
+                {[...kinds].map(([kind, count]) => (
+                  <li key={kind}>
+                    <a href={to(['requests'], { range: 'hour', outcome: 'failed', error: kind })}>
+                      {kind}
+                    </a>
+                    : <Count of={count} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}

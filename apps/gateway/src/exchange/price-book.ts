@@ -1,0 +1,33 @@
+/** What a customer pays at one time, and what follows from it. */
+
+import type { PriceTable } from '@gateway/billing';
+import type { PricedFeature } from '../config/variables.js';
+import type { Refusal } from '../http/refusal.js';
+import type { RequestPreparer } from './preparation/preparer.js';
+
+export interface PriceBook {
+  /** The models that the customer may call, with their prices. */
+  readonly prices: PriceTable;
+  /** Features that cost more than tokens and that the operator allows, or has prices for. */
+  readonly allowedFeatures: ReadonlySet<PricedFeature>;
+  readonly preparer: RequestPreparer;
+}
+
+/** `problem`: why there are no such prices, for the operator. */
+export type PriceBookReading = { readonly book: PriceBook } | { readonly problem: string };
+
+/**
+ * A customer whose own prices are missing must not be charged the usual ones.
+ *
+ * @param problem - Goes to the log, not to the customer.
+ */
+export function pricesUnavailable(problem: string): Refusal {
+  return {
+    status: 503,
+    type: 'api_error',
+    message:
+      'the prices of this account cannot be found at the moment; the operator has to add them',
+    retryAfterSeconds: 60,
+    fault: problem,
+  };
+}

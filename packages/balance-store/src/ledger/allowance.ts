@@ -1,0 +1,41 @@
+/** Allowances: promotional credits that an account gets in each calendar month (UTC). */
+
+import { renewalOf, windowStartsAt } from './cap-windows.js';
+import { DAY_MS } from './hours.js';
+import type { Row } from './tables.js';
+
+type StoredAllowance = Pick<Row<'Account'>, 'allowance' | 'allowanceStart'>;
+
+/** When an account can have its next allowance; `null` without an allowance. */
+export function allowanceDueAt({ allowance, allowanceStart }: StoredAllowance): Date | null {
+  if (allowance === null) return null;
+  return renewalOf('month', new Date(allowanceStart * DAY_MS)) ?? null;
+}
+
+export interface AllowanceMonth {
+  /** Its first day, in days since 1970-01-01. */
+  readonly start: number;
+  /** As people write it: `2026-12`. */
+  readonly name: string;
+  readonly endsAt: Date | undefined;
+}
+
+export function allowanceMonthOf(at: Date): AllowanceMonth {
+  return {
+    start: windowStartsAt(at.getTime()).month,
+    name: at.toISOString().slice(0, 7),
+    endsAt: renewalOf('month', at),
+  };
+}
+
+/** The id of the entry of one month. Ids of other entries never begin like this. */
+export function allowanceEntryId(accountId: string, month: AllowanceMonth): string {
+  return `${PREFIX}${accountId}:${month.name}`;
+}
+
+/** Whether a credit is an allowance. */
+export function isAllowance(entryId: string): boolean {
+  return entryId.startsWith(PREFIX);
+}
+
+const PREFIX = 'allowance:';

@@ -1,0 +1,189 @@
+/**
+ * What happens at a time: credits expire, allowances are renewed, and keys are announced to expire.
+ */
+
+import { numericFromUnits } from '../../numeric.js';
+import { allowanceDueAt, allowanceEntryId, allowanceMonthOf } from '../allowance.js';
+import { bookingHash } from '../contents-hash.js';
+import { book, credit, entryId } from './bookings.js';
+import { allotSpending } from './lots.js';
+import type { AccountState, LedgerTransaction } from './transaction.js';
+
+const ACCOUNTS_PER_CALL = 10;
+/** The actors of what the store itself books. */
+const EXPIRY_ACTOR = 'expiry';
+const ALLOWANCE_ACTOR = 'allowance';
+
+/** The progress of one call. */
+export interface ExpiryProgress {
+  /** How many entries or events it wrote. */
+  readonly done: number;
+  /** The last account that it looked at; `undefined` if no account is left. */
+  readonly last: string | undefined;
+}
+
+/**
+ * Takes back the unspent part of the expired credits of a few accounts. A transaction locks only
+ * these accounts, so that a charge never waits for the expired credits of all accounts.
+ *
+ * @param after - Only accounts whose ids are greater.
+ */
+export async function expireCredits(
+  transaction: LedgerTransaction,
+  after: string,
+): Promise<ExpiryProgress> {
+  const due = await transaction.accountsWithExpiredLots(after, ACCOUNTS_PER_CALL);
+  const accounts = await transaction.lockAccounts(due);
+  const at = await transaction.now();
+  let done = 0;
+  for (const account of accounts.values()) {
+    done += isAllowanceDue(account, at)
+      ? await renew(transaction, account, at)
+      : await expireLots(transaction, account, { at, isReplaced: false });
+  }
+  return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
+}
+
+/**
+ * Renews the allowances of a few accounts, each once in a month, whoever calls.
+ *
+ * @param after - Only accounts whose ids are greater.
+ */
+export async function renewAllowances(
+  transaction: LedgerTransaction,
+  after: string,
+): Promise<ExpiryProgress> {
+  const month = allowanceMonthOf(await transaction.now());
+  const due = await transaction.accountsWithDueAllowance(after, month, ACCOUNTS_PER_CALL);
+  const done = await renewDue(transaction, due);
+  return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
+}
+
+/** Renews the allowance of one account, unless it has had that of this month. */
+export async function renewAllowance(
+  transaction: LedgerTransaction,
+  accountId: string,
+): Promise<void> {
+  await renewDue(transaction, [accountId]);
+}
+
+async function renewDue(
+  transaction: LedgerTransaction,
+  accountIds: readonly string[],
+): Promise<number> {
+  const accounts = await transaction.lockAccounts(accountIds);
+  const at = await transaction.now();
+  let done = 0;
+  for (const account of accounts.values()) {
+    if (isAllowanceDue(account, at)) done += await renew(transaction, account, at);
+  }
+  return done;
+}
+
+function isAllowanceDue(account: AccountState, at: Date): boolean {
+  const dueAt = allowanceDueAt(account);
+  return dueAt !== null && dueAt <= at && account.state === 'active';
+}
+
+/**
+ * Books the expiry of what is left of the last allowance, and then the next one. The balance only
+ * seems to fall in between, so no event is written about that, and no automatic top-up sees it.
+ */
+async function renew(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  at: Date,
+): Promise<number> {
+  const expired = await expireLots(transaction, account, { at, isReplaced: true });
+  const month = allowanceMonthOf(at);
+  const { id: accountId, allowance: amount } = account;
+  if (amount === null) throw new Error(`account ${accountId} has no allowance`);
+  account.allowanceStart = month.start;
+  const id = allowanceEntryId(accountId, month);
+  // If someone has set `allowance_start` back, the month does not get a second one.
+  if ((await transaction.findEntry(id)) !== undefined) {
+    await transaction.saveAccount(account);
+    return expired;
+  }
+  const reference = `monthly allowance ${month.name}`;
+  const { endsAt: expiresAt } = month;
+  await credit(transaction, account, {
+    id,
+    hash: bookingHash('top_up', accountId, amount, 'promotional', expiresAt ?? null, reference),
+    at,
+    actor: ALLOWANCE_ACTOR,
+    amount,
+    source: 'promotional',
+    expiresAt,
+    reference,
+  });
+  return expired + 1;
+}
+
+/** Writes the event `key.expiring` for the keys of a few accounts, once for each expiry. */
+export async function announceExpiringKeys(
+  transaction: LedgerTransaction,
+  after: string,
+  { keysWithinMs }: { readonly keysWithinMs: number },
+): Promise<ExpiryProgress> {
+  const before = new Date((await transaction.now()).getTime() + keysWithinMs);
+  const accountIds = await transaction.accountsWithExpiringKeys(after, before, ACCOUNTS_PER_CALL);
+  // An account's events are numbered in the order of their commits only under its lock.
+  await transaction.lockAccounts(accountIds);
+  const keys = await transaction.takeExpiringKeys(accountIds, before);
+  for (const { keyId, accountId, expiresAt } of keys) {
+    await transaction.insertEvent({
+      type: 'key.expiring',
+      accountId,
+      keyId,
+      data: { expires_at: expiresAt.toISOString() },
+    });
+  }
+  const last = accountIds.length < ACCOUNTS_PER_CALL ? undefined : accountIds.at(-1);
+  return { done: keys.length, last };
+}
+
+async function expireLots(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  { at, isReplaced }: { readonly at: Date; readonly isReplaced: boolean },
+): Promise<number> {
+  const lots = await allotSpending(transaction, account);
+  // `allotSpending` has changed `account.allotted`. The account is saved here, because `book` may
+  // not be called below.
+  await transaction.saveAccount(account);
+  const held = await transaction.heldBy(account.id);
+  let done = 0;
+  for (const lot of lots) {
+    if (lot.expiresAt === null || lot.expiresAt > at) continue;
+    // The amount that is held for requests in flight may still be charged. A later call takes the
+    // rest.
+    const free = account.balance - held;
+    const taken = free < lot.remaining ? free : lot.remaining;
+    if (taken <= 0n) continue;
+    await book(transaction, account, {
+      id: entryId.expiry(lot.entryId, account.seq + 1n),
+      kind: 'expiry',
+      delta: -taken,
+      hash: bookingHash('expiry', account.id, lot.entryId, taken),
+      at,
+      actor: EXPIRY_ACTOR,
+      reference: lot.entryId,
+      isReplaced,
+    });
+    await transaction.insertEvent({
+      type: 'credit.expired',
+      accountId: account.id,
+      keyId: undefined,
+      data: {
+        entry: lot.entryId,
+        amount: numericFromUnits(taken),
+        balance: numericFromUnits(account.balance),
+      },
+    });
+    lot.remaining -= taken;
+    await transaction.saveLot(lot);
+    done += 1;
+  }
+  return done;
+}

@@ -1,0 +1,192 @@
+/** The part of the contract about the allowance that an account gets in each month. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { SettledRates } from '../ledger-entry.js';
+import { allowanceEntryId, allowanceMonthOf } from '../ledger/allowance.js';
+import { DAY_MS } from '../ledger/hours.js';
+import { sampleLimits, settlement } from './samples.js';
+import { TESTS } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+/** A unit for each input token. */
+const RATES: SettledRates = {
+  inputPerToken: 1n,
+  outputPerToken: 0n,
+  cacheReadPerToken: 0n,
+  cacheWrite5mPerToken: 0n,
+  cacheWrite1hPerToken: 0n,
+};
+
+export function allowancesContract({ runner, subject, balanceOf, settle }: ContractPart): void {
+  const { describe, it } = runner;
+
+  async function newAccount(allowance: bigint, paid?: bigint) {
+    const created = await subject().store.create({
+      account: { name: 'with an allowance', allowance },
+      key: { name: 'k', limits: sampleLimits, expiresAt: null },
+      credit: paid === undefined ? undefined : { amount: paid, source: 'paid' },
+      by: TESTS,
+    });
+    assert.ok(created.outcome === 'created' && created.key !== undefined);
+    const { account, key, credential = '' } = created;
+    return { accountId: account.id, keyId: key.id, credential };
+  }
+  const renew = (accountId: string) => subject().store.renewAllowance(accountId);
+  const charge = (keyId: string, units: number) =>
+    settle(settlement(keyId, { usage: { inputTokens: units }, rates: RATES }));
+  const deltasOf = async (accountId: string) =>
+    (await subject().store.listEntries({ accountId, limit: 100 })).entries
+      .map(({ kind, delta }) => [kind, delta] as const)
+      .reverse();
+  const eventsOf = async (accountId: string) =>
+    (await subject().store.listEvents({ limit: 100, accountId })).map(({ type }) => type);
+
+  /** Makes the allowance of this month one of the last month. */
+  async function monthPasses(accountId: string): Promise<void> {
+    const month = allowanceMonthOf(new Date());
+    const last = allowanceMonthOf(new Date(month.start * DAY_MS - 1));
+    const [id, before] = [month, last].map((each) => `'${allowanceEntryId(accountId, each)}'`);
+    const ended = subject().literal.time(new Date(month.start * DAY_MS));
+    const older = `'${allowanceEntryId(accountId, last)}-${randomUUID()}'`;
+    await subject().tamper(
+      [
+        `UPDATE ledger SET id = ${older} WHERE id = ${before}`,
+        `UPDATE ledger SET reference = ${older} WHERE reference = ${before}`,
+        `UPDATE credit_lot SET entry_id = ${older} WHERE entry_id = ${before}`,
+        `UPDATE ledger SET id = ${before}, expires_at = ${ended} WHERE id = ${id}`,
+        `UPDATE credit_lot SET entry_id = ${before}, expires_at = ${ended} WHERE entry_id = ${id}`,
+        `UPDATE account SET allowance_start = ${String(last.start)} WHERE id = '${accountId}'`,
+      ].join('; '),
+      'disabled',
+    );
+  }
+
+  describe('an allowance', () => {
+    // F263: many requests of several processes are the first of a month: it is credited once.
+    it('is credited once in a month, whoever asks and however often', async () => {
+      const { accountId, keyId, credential } = await newAccount(5n, 10n);
+      const { pepper, store } = subject();
+      const beside = await subject().openBeside({ pepper });
+      const due = async () => (await store.findKeyByCredential(credential))?.allowanceDueAt;
+      assert.ok((await due())!.getTime() <= Date.now());
+      await Promise.all(
+        [store, beside, store, beside, store].map((each) => each.renewAllowance(accountId)),
+      );
+      await Promise.all([store, beside].map((each) => each.expire({ keysWithinMs: 0 })));
+      await beside.close();
+      assert.deepEqual(await deltasOf(accountId), [
+        ['top_up', 10n],
+        ['top_up', 5n],
+      ]);
+      assert.deepEqual((await store.readUnspent(accountId))?.lots, [
+        {
+          entryId: allowanceEntryId(accountId, allowanceMonthOf(new Date())),
+          source: 'promotional',
+          expiresAt: await due(),
+          remaining: 5n,
+        },
+      ]);
+      assert.ok((await due())!.getTime() > Date.now());
+      await charge(keyId, 6);
+      assert.deepEqual(await store.readUnspent(accountId), { lots: [], other: 9n });
+    });
+
+    it('gives way to the next one, and no event says that the balance was low in between', async () => {
+      const { accountId, keyId } = await newAccount(5n);
+      await subject().store.updateAccount(accountId, { lowBalance: 2n, noticeShares: [50] });
+      await renew(accountId);
+      await charge(keyId, 1);
+      await monthPasses(accountId);
+      await renew(accountId);
+      await renew(accountId);
+      assert.deepEqual(await deltasOf(accountId), [
+        ['top_up', 5n],
+        ['charge', -1n],
+        ['expiry', -4n],
+        ['top_up', 5n],
+      ]);
+      assert.equal(await balanceOf(accountId), 5n);
+      assert.deepEqual((await eventsOf(accountId)).sort(), [
+        'credit.added',
+        'credit.added',
+        'credit.expired',
+      ]);
+    });
+
+    it('makes an exhausted key usable again, by the regular work or by a request', async () => {
+      const { store } = subject();
+      for (const next of [renew, () => store.expire({ keysWithinMs: 0 })]) {
+        const { accountId, keyId } = await newAccount(5n);
+        await renew(accountId);
+        await charge(keyId, 7);
+        const standing = async () => (await subject().store.readStanding(keyId)).standing;
+        assert.equal(await standing(), 'exhausted');
+        await renew(accountId);
+        assert.equal(await standing(), 'exhausted');
+        await monthPasses(accountId);
+        await next(accountId);
+        assert.equal(await standing(), 'active');
+        // The debt counts as used.
+        assert.equal((await subject().store.readUnspent(accountId))?.lots[0]?.remaining, 3n);
+      }
+    });
+
+    it('leaves what is held for a request of the last month until it has ended', async () => {
+      const { accountId, keyId } = await newAccount(10n);
+      await renew(accountId);
+      const inFlight = settlement(keyId, { usage: { inputTokens: 4 }, rates: RATES });
+      await subject().store.placeHold({ requestId: inFlight.requestId, keyId, amount: 6n });
+      await monthPasses(accountId);
+      await renew(accountId);
+      assert.equal(await balanceOf(accountId), 16n);
+      await settle(inFlight);
+      await subject().store.expire({ keysWithinMs: 0 });
+      assert.equal(await balanceOf(accountId), 10n);
+      assert.deepEqual((await deltasOf(accountId)).slice(1), [
+        ['expiry', -4n],
+        ['top_up', 10n],
+        ['charge', -4n],
+        ['expiry', -2n],
+      ]);
+    });
+
+    it('changes with the next month, ends with it, and waits while the account is suspended', async () => {
+      const { store } = subject();
+      const { accountId } = await newAccount(5n);
+      await renew(accountId);
+      await store.updateAccount(accountId, { allowance: 8n });
+      await renew(accountId);
+      assert.equal(await balanceOf(accountId), 5n);
+      await store.setAccountState(accountId, 'suspended', TESTS);
+      await monthPasses(accountId);
+      await renew(accountId);
+      await subject().store.expire({ keysWithinMs: 0 });
+      assert.equal(await balanceOf(accountId), 0n);
+      await subject().store.setAccountState(accountId, 'active', TESTS);
+      await renew(accountId);
+      assert.equal(await balanceOf(accountId), 8n);
+      await subject().store.updateAccount(accountId, { allowance: null });
+      await monthPasses(accountId);
+      await renew(accountId);
+      await subject().store.expire({ keysWithinMs: 0 });
+      assert.equal(await balanceOf(accountId), 0n);
+      assert.equal((await subject().store.getAccount(accountId))?.allowanceDueAt, null);
+    });
+
+    // F264: the mark of the last allowance is set back with plain SQL: no second one is credited.
+    it('is not credited again if its mark is set back', async () => {
+      const { accountId } = await newAccount(5n);
+      await renew(accountId);
+      const setBack = `UPDATE account SET allowance_start = 0 WHERE id = '${accountId}'`;
+      await subject().tamper(setBack);
+      await renew(accountId);
+      assert.deepEqual(await deltasOf(accountId), [['top_up', 5n]]);
+      const { differences } = await subject().store.audit();
+      assert.deepEqual(
+        differences.filter((each) => each.accountId === accountId),
+        [],
+      );
+    });
+  });
+}
