@@ -64,7 +64,12 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       ledger === 'PostgreSQL'
         ? { DATABASE_URL: await postgres.createDatabase() }
         : { DATA_DIR: folder.path };
-    env = { ...env, OPERATOR: 'Example Ltd <help@example.com>' };
+    env = {
+      ...env,
+      OPERATOR: 'Example Ltd <help@example.com>',
+      OPERATOR_ADDRESS: '1 Example Street; VAT X1',
+      STATEMENT_NOTE: 'Taxes are included.',
+    };
     const first = await startPages(env);
     const account = await first.call('createAccount', { name: MARKUP, balance_usd: '100' });
     accountId = account.id;
@@ -137,7 +142,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     }
     expect(await page.locator('#balance').isVisible()).toBe(false);
     expect(await page.locator('main').innerText()).toMatch(
-      /^(Usage and balance\s+)?Statement of [^]*Number[^]*Customer[^]*Issued by\s+Example Ltd, help@example.com/,
+      /^(Usage and balance\s+)?Statement of [^]*Number[^]*Customer[^]*Period[^]*Example Ltd\s+1 Example Street\s+VAT X1\s+help@example.com[^]*Taxes are included\./,
     );
     expect(problems).toEqual([]);
     await context.close();

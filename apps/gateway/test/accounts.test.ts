@@ -21,6 +21,8 @@ beforeAll(async () => {
     env: {
       ADMIN_TOKENS: `shop:credit:${TOKENS.shop},reader:read:${TOKENS.reader}`,
       OPERATOR: 'Example Ltd <help@example.com>',
+      OPERATOR_ADDRESS: '1 <b>Example</b> Street; ;VAT X1',
+      STATEMENT_NOTE: 'Taxes are included.',
     },
   });
 });
@@ -282,14 +284,21 @@ describe('a statement', () => {
     expect(parseUsd(booked_usd)).toBe(totalOf(statement.bookings));
     expect(named).toMatchObject({
       number: `${month}-${accountId.replace('acct_', '')}`,
-      issuer: { name: 'Example Ltd', contact: 'help@example.com' },
+      issuer: {
+        name: 'Example Ltd',
+        contact: 'help@example.com',
+        address: ['1 <b>Example</b> Street', 'VAT X1'],
+        note: 'Taxes are included.',
+      },
     });
 
     const csv = await dashboard(apiKey, `statement?month=${month}&format=csv`);
     expect(csv.text).toContain('"refund card <b>1</b>, ""x"""');
     const page = await dashboard(apiKey, `statement?month=${month}&format=html`);
     expect(page.text).toContain('refund, card &lt;b&gt;1&lt;/b&gt;');
-    expect(page.text).not.toContain('<b>1</b>');
+    expect(page.text).not.toContain('<b>');
+    expect(page.text).toContain('Example Ltd<br>1 &lt;b&gt;Example&lt;/b&gt; Street<br>VAT X1<br>');
+    expect(page.text).toContain('Taxes are included.');
     const bad = await dashboard(apiKey, 'statement?month=2026-13');
     expect(bad.status).toBe(400);
     expect(bad.json.error.message).toMatch(/^month: /);

@@ -1,7 +1,6 @@
 /** One account: its balance, its usage, its keys, and all actions on it. */
 
 import { useState } from 'preact/hooks';
-import { withQuery } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { percents } from '../shared/notice-shares.js';
@@ -30,7 +29,7 @@ import { AccountKeys } from './account-keys.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
-import { addressOf, call, may } from './session.js';
+import { call, may } from './session.js';
 import { TrailList } from './trail.js';
 import { UsageCard } from './usage-card.js';
 
@@ -67,7 +66,7 @@ export function AccountPage({ id }: { readonly id: string }) {
           <UsageCard accountId={id} />
           <AccountKeys key={account.value.state} account={account.value} changed={changed} />
           <section class="card" aria-label="History">
-            <div class="row spread">
+            <div class="row spread no-print">
               <h2>History</h2>
               <Segments label="History" value={part} options={PARTS} onValue={setPart} />
             </div>
@@ -99,9 +98,6 @@ function StatementOf({ id }: { readonly id: string }) {
           query,
           signal,
         })
-      }
-      pageOf={(month) =>
-        withQuery(addressOf(`/admin/accounts/${id}/statement`), { month, format: 'html' })
       }
     />
   );

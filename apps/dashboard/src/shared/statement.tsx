@@ -19,7 +19,8 @@ import { Figure } from './figures.js';
 import type { Answer, Failure } from './api.js';
 import { negated } from './charge.js';
 import { useResource } from './resource.js';
-import { lastMonths, monthText } from './times.js';
+import { lastMonths, monthText, utcDay } from './times.js';
+import { sumUsd } from './usd.js';
 
 type StatementOfMonth = Sent<'statement'>;
 
@@ -28,8 +29,6 @@ const MONTHS = 13;
 /**
  * @param props.fileName - Of the CSV, without the month.
  * @param props.read - Asks for the statement of a month.
- * @param props.pageOf - The address of a month's statement as a page of its own, which is opened
- * for printing. Without it, this page is printed.
  */
 export function Statement(props: {
   readonly fileName: string;
@@ -37,9 +36,8 @@ export function Statement(props: {
     query: { readonly month: string; readonly format: 'json' | 'csv' },
     signal?: AbortSignal,
   ) => Promise<Answer<StatementOfMonth>>;
-  readonly pageOf?: (month: string) => string;
 }) {
-  const { fileName, read, pageOf } = props;
+  const { fileName, read } = props;
   const months = lastMonths(MONTHS, Date.now());
   const [month, setMonth] = useState(months[0] ?? '');
   const [failure, setFailure] = useState<Failure>();
@@ -55,7 +53,6 @@ export function Statement(props: {
 
   return (
     <>
-      <h2>Statement of {monthText(month)}</h2>
       <div class="row no-print">
         <Choice
           label="Month (UTC)"
@@ -65,12 +62,12 @@ export function Statement(props: {
         />
         <button
           type="button"
+          disabled={statement.value === undefined}
           onClick={() => {
-            if (pageOf === undefined) print();
-            else open(pageOf(month), '_blank', 'noopener');
+            print();
           }}
         >
-          Print
+          Print or save as PDF
         </button>
         <button type="button" onClick={() => void saveCsv()}>
           Save as CSV
@@ -86,19 +83,32 @@ export function Statement(props: {
   );
 }
 
-/** A short summary first, for the first page on paper; then every line. */
+/** On paper, the first page is the summary, and every line begins on the second. */
 function StatementPaper({ statement }: { readonly statement: StatementOfMonth }) {
-  const { issuer, account_name: name, account_id: id, number } = statement;
-  const by = issuer === null ? null : [issuer.name, issuer.contact].filter(Boolean).join(', ');
+  const { issuer, account_name: name, account_id: id, number, month, from, until } = statement;
+  const lastDay = utcDay(Date.parse(until) - 1);
   return (
-    <div class="stack">
-      <Facts
-        facts={[
-          ['Number', number],
-          ['Customer', `${name} (${id})`],
-          ['Issued by', by],
-        ]}
-      />
+    <div class="stack paper">
+      <div class="row spread letterhead">
+        <div>
+          <h2>Statement of {monthText(month)}</h2>
+          <Facts
+            facts={[
+              ['Number', number],
+              ['Customer', `${name} (${id})`],
+              ['Period', `${from.slice(0, 10)} to ${lastDay} (UTC)`],
+            ]}
+          />
+        </div>
+        {issuer !== null && (
+          <address>
+            <strong>{issuer.name}</strong>
+            {[...issuer.address, issuer.contact].map(
+              (line) => line !== null && <div key={line}>{line}</div>,
+            )}
+          </address>
+        )}
+      </div>
       <dl class="grid">
         <Total name="Opening balance" usd={statement.opening_balance_usd} />
         <Total name="Credits and corrections" usd={statement.booked_usd} />
@@ -106,14 +116,15 @@ function StatementPaper({ statement }: { readonly statement: StatementOfMonth })
         <Total name="Closing balance" usd={statement.closing_balance_usd} />
       </dl>
       {statement.by_model.length > 0 && (
-        <div class="halves">
+        <>
           <Totals
             what="Model"
             rows={statement.by_model.map(({ model, ...total }) => ({ name: model, ...total }))}
           />
           <Totals what="Key" rows={statement.by_key} />
-        </div>
+        </>
       )}
+      {issuer !== null && issuer.note !== null && <p class="statement-note">{issuer.note}</p>}
       <Lines lines={statement.lines} />
     </div>
   );
@@ -127,15 +138,31 @@ function Total({ name, usd }: { readonly name: string; readonly usd: string }) {
   );
 }
 
-function Totals(props: {
-  readonly what: 'Model' | 'Key';
-  readonly rows: readonly {
-    readonly name: string;
-    readonly requests: number;
-    readonly amount_usd: string;
-  }[];
-}) {
-  const { what, rows } = props;
+interface TotalRow {
+  readonly name: string;
+  readonly requests: number;
+  readonly amount_usd: string;
+}
+
+/** More rows than these would not fit on the first page, so their sum stands for them. */
+const MOST_TOTALS = 10;
+
+function summed(rows: readonly TotalRow[]): readonly TotalRow[] {
+  if (rows.length <= MOST_TOTALS) return rows;
+  const rest = rows.slice(MOST_TOTALS - 1);
+  return [
+    ...rows.slice(0, MOST_TOTALS - 1),
+    {
+      name: `${String(rest.length)} more`,
+      requests: rest.reduce((sum, { requests }) => sum + requests, 0),
+      amount_usd: sumUsd(rest.map((row) => row.amount_usd)),
+    },
+  ];
+}
+
+function Totals(props: { readonly what: 'Model' | 'Key'; readonly rows: readonly TotalRow[] }) {
+  const { what } = props;
+  const rows = summed(props.rows);
   return (
     <TableFrame label={`Charges by ${what.toLowerCase()}`}>
       <table>

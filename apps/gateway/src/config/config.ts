@@ -112,6 +112,9 @@ export function readConfig(env: Environment): Config {
   if (v.PORT !== 0 && v.PORT === v.ADMIN_PORT) {
     problems.push('ADMIN_PORT: must differ from PORT');
   }
+  if (v.OPERATOR === undefined && (v.OPERATOR_ADDRESS ?? v.STATEMENT_NOTE) !== undefined) {
+    problems.push('OPERATOR: is needed when OPERATOR_ADDRESS or STATEMENT_NOTE is set');
+  }
   problems.push(...webhookProblems(v), ...stripeProblems(v));
   if (problems.length > 0) throw new ConfigError(problems);
   return configOf(v);
@@ -222,8 +225,15 @@ function configOf(v: Values) {
     pagesDir: v.PAGES_DIR,
     /** The address at which customers buy credit. Their page links to it. */
     topUpUrl: v.TOP_UP_URL,
-    /** Who runs the gateway. Customers see it on their page and on statements. */
-    operator: v.OPERATOR,
+    /** Who runs the gateway, and issues statements. Customers see it on their page, too. */
+    operator:
+      v.OPERATOR === undefined
+        ? undefined
+        : {
+            ...v.OPERATOR,
+            address: v.OPERATOR_ADDRESS ?? [],
+            note: v.STATEMENT_NOTE ?? null,
+          },
     logLevel: v.LOG_LEVEL,
     /** The limits of a key that is created without limits of its own. */
     keyLimits: {

@@ -172,6 +172,23 @@ export const VARIABLES = {
       'neither.',
     schema: operator.optional(),
   },
+  OPERATOR_ADDRESS: {
+    about:
+      'Your address, and a tax number where statements need one. Semicolons separate the lines: ' +
+      '1 Example Street; 12345 Town; VAT DE123456789.',
+    schema: text
+      .transform((lines) =>
+        lines
+          .split(';')
+          .map((line) => line.trim())
+          .filter((line) => line !== ''),
+      )
+      .optional(),
+  },
+  STATEMENT_NOTE: {
+    about: 'A text below the sums of each statement, such as what applies to taxes.',
+    schema: text.max(2_000, 'must have at most 2000 characters').optional(),
+  },
   ADMIN_HOST: {
     group: true,
     about:

@@ -8,6 +8,7 @@ import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
+import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import { PACE_DAYS, lastsUntil, paceDays, paceOf } from './runway.js';
 import { maySeeAccount, someKeysOf } from './statement.js';
@@ -48,7 +49,7 @@ export const getAccount = keyEndpoint(
     return {
       json: {
         object: 'account_overview',
-        operator: parts.operator ?? null,
+        operator: parts.operator === undefined ? null : knownAs(parts.operator),
         account_name: account.name,
         balance_usd: formatUsd(account.balance),
         is_shared: keys.some((other) => other.id !== id),
@@ -78,6 +79,10 @@ export const getAccount = keyEndpoint(
     };
   },
 );
+
+function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
+  return { name, contact };
+}
 
 function allowanceView({ allowance, allowanceDueAt: dueAt }: AccountRecord, of: UnspentCredit) {
   if (allowance === null || dueAt === null) return null;

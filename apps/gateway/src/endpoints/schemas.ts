@@ -602,7 +602,14 @@ export const statement = z
     number: text,
     account_id: text,
     account_name: text,
-    issuer: orNull(z.strictObject({ name: text, contact: orNull(text) })),
+    issuer: orNull(
+      z.strictObject({
+        name: text,
+        contact: orNull(text),
+        address: z.array(text).meta({ description: 'its lines' }),
+        note: orNull(text).meta({ description: 'such as what applies to taxes' }),
+      }),
+    ),
     month: text,
     from: time,
     until: time,

@@ -13,8 +13,13 @@ type StatementStore = Pick<
   BalanceStore,
   'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys'
 >;
-/** Who issues statements, as customers know them. */
-export type Operator = { readonly name: string; readonly contact: string | null };
+/** Who issues statements. */
+export interface Issuer {
+  readonly name: string;
+  readonly contact: string | null;
+  readonly address: readonly string[];
+  readonly note: string | null;
+}
 
 /** Without the lines for people. */
 export type StatementFacts = Awaited<ReturnType<typeof readFacts>>;
@@ -22,7 +27,7 @@ export type StatementFacts = Awaited<ReturnType<typeof readFacts>>;
 export async function readFacts(
   store: StatementStore,
   accountId: string,
-  { month, issuer }: { readonly month: Month; readonly issuer: Operator | undefined },
+  { month, issuer }: { readonly month: Month; readonly issuer: Issuer | undefined },
 ) {
   const { from, until } = month;
   const [account, opening, entries, charges, totals] = await Promise.all([
@@ -45,7 +50,7 @@ export async function readFacts(
     number: `${month.month}-${accountId.replace(/^acct_/, '')}`,
     account_id: accountId,
     account_name: account?.name ?? '',
-    issuer: issuer ?? null,
+    issuer: issuer === undefined ? null : { ...issuer, address: [...issuer.address] },
     month: month.month,
     from: from.toISOString(),
     until: until.toISOString(),

@@ -7,8 +7,9 @@ const STYLE =
   'color:#111;background:#fff}table{border-collapse:collapse;width:100%}' +
   'th,td{padding:.25rem .5rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}' +
   'td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}' +
-  'h2{font-size:1rem;margin:1.5rem 0 .25rem}tr.b td{font-weight:600}@media print{body{margin:0;max-width:none}thead{display:' +
-  'table-header-group}tr{break-inside:avoid}}';
+  'h2{font-size:1rem;margin:1.5rem 0 .25rem}tr.b td{font-weight:600}p.note{white-space:pre-wrap}' +
+  '@page{size:A4;margin:15mm}@media print{body{margin:0;max-width:none}' +
+  'thead{display:table-header-group}tr{break-inside:avoid}h2.lines{break-before:page}}';
 
 /** Allows the page only its own text and style. */
 export const STATEMENT_PAGE_HEADERS = {
@@ -31,24 +32,33 @@ export function statementPage(statement: Statement): string {
     ];
     return `<tr${isBalance ? ' class="b"' : ''}>${cells.join('')}</tr>`;
   });
-  const { account_id: accountId, account_name: name, month, number } = statement;
+  const { account_id: accountId, account_name: name, month, number, from, until } = statement;
+  const note = statement.issuer?.note ?? null;
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
-    `<title>Statement ${escape(month)}</title><style>${STYLE}</style></head><body>` +
-    `<h1>Statement ${escape(month)}</h1>` +
-    `<p>Number ${escape(number)}<br>For ${escape(name)} (${escape(accountId)})${issuer(statement)}` +
-    '</p><p>Amounts in USD with every digit, rates in USD per million tokens, days in UTC.</p>' +
-    summary(statement) +
-    '<h2>All lines</h2><table><thead><tr><th>Date</th><th>What</th><th class="n">Tokens</th>' +
-    '<th class="n">Rate</th><th class="n">Amount</th></tr></thead>' +
+    `<title>Statement ${escape(number)}</title><style>${STYLE}</style></head><body>` +
+    `<h1>Statement of ${escape(month)}</h1>${issuer(statement)}` +
+    `<p>Number ${escape(number)}<br>Customer ${escape(name)} (${escape(accountId)})<br>` +
+    `Period ${escape(from.slice(0, 10))} to ${escape(lastDayBefore(until))} (UTC)</p>` +
+    `${summary(statement)}${note === null ? '' : `<p class="note">${escape(note)}</p>`}` +
+    '<h2 class="lines">Every line</h2>' +
+    '<p>In USD with every digit. The opening balance and the lines below it add up exactly to ' +
+    'the closing balance. Days are in UTC.</p>' +
+    '<table><thead><tr><th>Day</th><th>Description</th><th class="n">Tokens</th>' +
+    '<th class="n">USD per million</th><th class="n">Amount</th></tr></thead>' +
     `<tbody>${rows.join('')}</tbody></table></body></html>\n`
   );
 }
 
+function lastDayBefore(until: string): string {
+  return new Date(Date.parse(until) - 1).toISOString().slice(0, 10);
+}
+
 function issuer({ issuer: by }: Statement): string {
   if (by === null) return '';
-  return `<br>By ${escape([by.name, by.contact].filter(Boolean).join(', '))}`;
+  const lines = [by.name, ...by.address, by.contact].filter((line) => line !== null);
+  return `<p>${lines.map(escape).join('<br>')}</p>`;
 }
 
 function summary(statement: Statement): string {
@@ -77,7 +87,7 @@ function totalsTable<Total extends { readonly requests: number; readonly amount_
       `${numberCell(total.amount_usd)}</tr>`,
   );
   return (
-    `<h2>By ${what.toLowerCase()}</h2><table><thead><tr><th>${what}</th>` +
+    `<h2>Charges by ${what.toLowerCase()}</h2><table><thead><tr><th>${what}</th>` +
     `<th class="n">Requests</th><th class="n">Amount</th></tr></thead>` +
     `<tbody>${rows.join('')}</tbody></table>`
   );

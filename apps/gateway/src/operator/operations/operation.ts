@@ -6,7 +6,7 @@ import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { PriceSchedules } from '../../config/price-schedules.js';
 import type { Right } from '../../config/admin-tokens.js';
 import type { Method, ResultOf } from '../../endpoints/endpoint.js';
-import type { Operator } from '../../endpoints/statement/statement-facts.js';
+import type { Issuer } from '../../endpoints/statement/statement-facts.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import type { ReadLinks } from '../../ledger/read-links.js';
 import type { Payments } from '../../payments/payments.js';
@@ -36,7 +36,7 @@ export interface OperationContext {
   readonly lowBalance: bigint | undefined;
   readonly readLinks: ReadLinks;
   /** Who runs the gateway, for its customers. */
-  readonly operator: Operator | undefined;
+  readonly operator: Issuer | undefined;
   /** Whether events are sent to a receiver. */
   readonly sendsEvents: boolean;
   /** `undefined` in the command line. */
