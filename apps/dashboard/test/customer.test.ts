@@ -372,22 +372,72 @@ describe('the customer’s page', () => {
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
     );
     expect(kept).toBe('[{},{},""]');
-    await page.reload();
-    await page.getByLabel('API key').waitFor();
+    const [cookie, ...others] = await context.cookies();
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', expires: -1 });
+    expect(cookie?.value).toMatch(/^gs_/);
     expect(problems).toEqual([]);
     await context.close();
   });
 
-  it('keeps the key for the tab if the person asks for it, until they sign out', async () => {
-    const { page, context } = await openPage(browser, dashboard(gateway));
-    await page.getByLabel('Keep me signed in').check();
+  it('stays signed in after a reload and in a new tab, until the person signs out', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
+    await openPart(page, 'connect');
+    await page.getByRole('button', { name: 'My key' }).click();
+    await page.getByText(key).first().waitFor();
     await page.reload();
     await page.locator('#balance').waitFor();
+    await page.getByText('sign out and in again').waitFor();
+    expect(await page.content()).not.toContain(key);
+    const next = await context.newPage();
+    await next.goto(dashboard(gateway));
+    await next.locator('#balance').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    expect(await context.cookies()).toEqual([]);
     await page.reload();
     await page.getByLabel('API key').waitFor();
-    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await openPart(next, 'ledger');
+    await next.getByText('You are signed out').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  // F282: two tabs, two keys: the first tab signs out, and shows nothing of the second key.
+  it('signs a tab out when another tab signs in with another key', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await loaded(page);
+    await context.clearCookies();
+    const next = await context.newPage();
+    await next.goto(dashboard(gateway));
+    await signIn(next, other);
+    await openPart(page, 'ledger');
+    await page.getByText('signed in with another key').waitFor();
+    expect(await page.locator('data').count()).toBe(0);
+    await next.reload();
+    await next.locator('#balance data[value="3.25"]').first().waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('asks again whether there is a session when the gateway could not be reached', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await page.route('**/v1/dashboard/session', (route) =>
+      route.fulfill({ status: 503, json: { error: { message: 'the ledger cannot be reached' } } }),
+    );
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    // Whether the cookie is gone is not known.
+    await page.getByText('the ledger cannot be reached').waitFor();
+    expect(await page.locator('#balance').count()).toBe(1);
+    await page.reload();
+    await page.getByText('the ledger cannot be reached').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('#balance').waitFor();
+    expect(problems).toEqual([]);
     await context.close();
   });
 
@@ -412,9 +462,6 @@ describe('the customer’s page', () => {
     await signIn(first.page, other);
     await loaded(first.page);
     expect(await balanceOf(first.page)).toBe('3.25');
-    await first.page.reload();
-    await first.page.getByLabel('API key').waitFor();
-    expect(await first.page.locator('data').count()).toBe(0);
     expect([...first.problems, ...second.problems]).toEqual([]);
     await first.context.close();
     await second.context.close();
@@ -440,7 +487,7 @@ describe('the customer’s page', () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await page.clock.install();
     let attempts = 0;
-    await page.route('**/v1/dashboard/balance', async (route) => {
+    await page.route('**/v1/dashboard/session', async (route) => {
       attempts += 1;
       if (attempts > 1) await route.continue();
       else {
@@ -633,8 +680,6 @@ describe('the customer’s page', () => {
     // What the person suspended, the person can resume.
     await gateway.call('resumeKey', { key_id });
     await page.reload();
-    await signIn(page, manages ?? '');
-    await openPart(page, 'keys');
     await page.getByRole('button', { name: 'Suspend: member' }).click();
     await page.getByRole('button', { name: 'Suspend the key' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
@@ -650,7 +695,6 @@ describe('the customer’s page', () => {
     const given = { name: 'own', account_id: id, scope: 'manage' } as const;
     const { api_key: old } = await gateway.call('createKey', given);
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
-    await page.getByLabel('Keep me signed in').check();
     await signIn(page, old ?? '');
     await openPart(page, 'keys');
     await page.getByRole('button', { name: 'Rotate: own' }).click();
@@ -664,7 +708,6 @@ describe('the customer’s page', () => {
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.reload();
     await page.getByRole('button', { name: 'Rotate: own' }).waitFor();
-    expect(await page.evaluate(() => Object.values({ ...sessionStorage }))).toEqual([credential]);
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -893,7 +936,6 @@ describe('the customer’s page', () => {
       });
     });
     await page.reload();
-    await page.getByLabel('Keep me signed in').check();
     await signIn(page, key);
     await page.locator('#balance').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -964,6 +1006,8 @@ describe('the customer’s page', () => {
       expect(await valuesOf(reader.page, '#balance data')).toEqual([own]);
     });
     expect(reader.page.url()).not.toContain('gl_');
+    await reader.page.reload();
+    await reader.page.getByText('You opened a read-only link').waitFor();
     expect(await reader.page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
     for (const part of ['ledger', 'statement', 'prices', 'connect', 'usage']) {
       await openPart(reader.page, part);

@@ -69,7 +69,6 @@ async function hasRows(page: Page, count: number): Promise<void> {
 
 async function openDashboard(apiKey: string) {
   const watched = await openPage(browser, `${gateway.url}/dashboard/`);
-  await watched.page.getByLabel('Keep me signed in').check();
   await signIn(watched.page, apiKey);
   await watched.page.getByRole('link', { name: 'Requests', exact: true }).click();
   await loaded(watched.page);

@@ -26,6 +26,9 @@ it('a request with a key is refused with 503, and may be sent again', async () =
 it('so is a request with an unknown key', async () => {
   const authorization = `Bearer ${generateCredential()}`;
   const req = { method: 'GET', ip: '192.0.2.1', headers: { authorization } };
-  const authentication = await authenticate(req as unknown as Request, parts, 'bearer');
+  const authentication = await authenticate(req as unknown as Request, parts, {
+    credential: 'bearer',
+    takesLink: false,
+  });
   expect(authentication).toMatchObject(UNAVAILABLE);
 });

@@ -1,10 +1,11 @@
 /** The operator's console: the sign-in form, or the tabs. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import { Freshness } from '../shared/freshness.js';
 import { Badge, DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
+import { Restoring } from '../shared/restoring.js';
 import { route } from '../shared/router.js';
 import { Search } from '../shared/search.js';
 import { Tabs } from '../shared/tabs.js';
@@ -67,31 +68,12 @@ export function App() {
       </header>
       <main id="main" class="wrap" tabIndex={-1}>
         {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
-        {state.name === 'unknown' && <Restoring />}
+        {state.name === 'unknown' && <Restoring restore={restoreSession} />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
         {state.name === 'signed in' && state.operator.simulated && <SimulatorNote />}
         {state.name === 'signed in' && <SignedIn />}
       </main>
     </>
-  );
-}
-
-function Restoring() {
-  const [failure, setFailure] = useState<Failure>();
-  async function restore() {
-    setFailure(undefined);
-    const answer = await restoreSession();
-    if (!answer.ok) setFailure(answer.failure);
-  }
-  useEffect(() => {
-    void restore();
-  }, []);
-  return failure === undefined ? (
-    <p class="loading" role="status">
-      Loading…
-    </p>
-  ) : (
-    <FailureNote failure={failure} what="your session" retry={() => void restore()} />
   );
 }
 

@@ -1,10 +1,13 @@
 /** The customer's page: the header, and below it the sign-in form or the open part. */
 
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Failure } from '../shared/api.js';
 import { Freshness } from '../shared/freshness.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
+import { Restoring } from '../shared/restoring.js';
 import { route } from '../shared/router.js';
 import { Search } from '../shared/search.js';
 import { Statement } from '../shared/statement.js';
@@ -19,13 +22,19 @@ import { Payments } from './payments.js';
 import { Prices } from './prices.js';
 import { CustomerRequests } from './requests.js';
 import { findFor } from './search.js';
-import { call, describeGateway, isLink, isSignedIn, signOut } from './session.js';
+import { call, describeGateway, isLink, restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
 import { Usage } from './usage.js';
 import { usePayments } from './use-payments.js';
 
 export function App() {
+  const state = session.value;
+  const [failure, setFailure] = useState<Failure>();
+  async function leave() {
+    setFailure(undefined);
+    setFailure(await signOut());
+  }
   return (
     <>
       <SkipLink />
@@ -35,16 +44,11 @@ export function App() {
             <img src="./icon.svg" alt="" />
             <strong>Usage and balance</strong>
           </div>
-          {isSignedIn.value && (
+          {state.name === 'signed in' && (
             <div class="row middle">
               <Freshness />
               <DigitsSwitch />
-              <button
-                type="button"
-                onClick={() => {
-                  signOut();
-                }}
-              >
+              <button type="button" onClick={() => void leave()}>
                 Sign out
               </button>
             </div>
@@ -52,7 +56,10 @@ export function App() {
         </div>
       </header>
       <main id="main" class="wrap" tabIndex={-1}>
-        {isSignedIn.value ? <SignedIn /> : <SignIn />}
+        {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
+        {state.name === 'unknown' && <Restoring restore={restoreSession} />}
+        {state.name === 'signed out' && <SignIn message={state.message} />}
+        {state.name === 'signed in' && <SignedIn key={state.keyId} />}
       </main>
     </>
   );

@@ -10,7 +10,7 @@ import { useResource } from '../shared/resource.js';
 import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, returned } from './paying.js';
 import { call } from './session.js';
-import { LeavingNote, amountProblem, failureText } from './top-up.js';
+import { LEAVING_NOTE, amountProblem, failureText } from './top-up.js';
 import type { Payments } from './use-payments.js';
 
 type AutoTopUp = Sent<'autoTopUp'>;
@@ -199,7 +199,7 @@ function OrderDialog(props: {
       ))}
       problem={problemOf(texts, limits)}
       changes={() => changesOf(order, texts)}
-      warning={needsMethod ? <LeavingNote /> : undefined}
+      warning={needsMethod ? LEAVING_NOTE : undefined}
       confirm={needsMethod ? 'Save a method' : 'Place the order'}
       run={async () => {
         const placed = await call('PUT /v1/dashboard/auto-top-up', {

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Choice, CodeBlock, Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import { call, gatewayUrl, keyForSettings } from './session.js';
+import { call, gatewayUrl, isLink, keyForSettings } from './session.js';
 
 const PLACEHOLDER = 'YOUR_API_KEY';
 
@@ -62,6 +62,9 @@ export function Connect() {
           />
         )}
       </div>
+      {ownKey === undefined && !isLink.value && (
+        <p class="quiet">To have your key filled in here, sign out and in again.</p>
+      )}
       {SETTINGS[client]({ key, model }).map(([what, text]) => (
         <div class="stack" key={what}>
           <h3>{what}</h3>

@@ -4,7 +4,7 @@ import type { Sent } from '../shared/gateway-types.js';
 import type { KeyRequests } from '../shared/key-actions.js';
 import { KeyList } from '../shared/key-list.js';
 import { usePages } from '../shared/pages.js';
-import { call, isOwnHint, replaceKey } from './session.js';
+import { call, replacingKey } from './session.js';
 
 const requests: KeyRequests = {
   create: ({ name, caps, actionId }) =>
@@ -12,19 +12,17 @@ const requests: KeyRequests = {
       headers: { 'Idempotency-Key': actionId },
       body: { name, ...caps },
     }),
-  rotate: async ({ id, hint }, graceSeconds, actionId) => {
-    const rotated = await call('POST /v1/dashboard/keys/:key_id/rotate', {
-      path: { key_id: id },
-      headers: { 'Idempotency-Key': actionId },
-      body: { grace_seconds: graceSeconds },
-    });
-    // Without grace hours the old credential stops working at once. A page that still used it would
-    // be signed out before anyone could copy the new one.
-    if (rotated.ok && rotated.value.api_key !== null && isOwnHint(hint)) {
-      replaceKey(rotated.value.api_key);
-    }
-    return rotated;
-  },
+  rotate: ({ id }, graceSeconds, actionId) =>
+    replacingKey(
+      id,
+      () =>
+        call('POST /v1/dashboard/keys/:key_id/rotate', {
+          path: { key_id: id },
+          headers: { 'Idempotency-Key': actionId },
+          body: { grace_seconds: graceSeconds },
+        }),
+      ({ api_key: credential }) => credential,
+    ),
   changeState: (id, action) =>
     call(`POST /v1/dashboard/keys/:key_id/${action}`, { path: { key_id: id } }),
   changeCaps: (id, caps) =>

@@ -1,52 +1,42 @@
 /**
- * The session of the person who uses the page. The credential is a key, or the token of a read-only
- * link. It is sent as a Bearer token and kept in memory. If the person asks for it, the key is also
- * kept in the storage of the tab. The page never puts it into an address.
+ * The session of the person who uses the page: a key or a read-only link is exchanged for a cookie
+ * that scripts cannot read. The page stores neither, and never puts the key into an address.
  */
 
 import { computed, signal } from '@preact/signals';
 import { send } from '../shared/api.js';
-import type { Answer, Call } from '../shared/api.js';
+import type { Answer, Call, Failure } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
-import type { ClientCalls } from '../shared/gateway-types.js';
-import { isHintOf } from '../shared/key-parts.js';
+import type { ClientCalls, Sent } from '../shared/gateway-types.js';
 import { forgetPaying } from './paying.js';
-import { keep, readKept } from './tab-storage.js';
 
-const STORED = 'gateway-key';
 const LINK = /^#link=(.*)$/;
 const LINK_PREFIX = 'gl_';
 const NO_LINK =
   'The address that you opened is not a read-only link, and was not used. Sign in with a key of your own, or ask for a link that begins with gl_.';
+const ENDED =
+  'You are signed out: the session has ended, its key or link does not work any more, or this browser signed in with another key.';
 
-const credential = signal<string | undefined>(undefined);
+type SessionState =
+  | { readonly name: 'unknown' }
+  /** `message`: why the person has to sign in again. */
+  | { readonly name: 'signed out'; readonly message: string | undefined }
+  | { readonly name: 'signed in'; readonly keyId: string; readonly readsOnly: boolean };
 
-export const isSignedIn = computed(() => credential.value !== undefined);
+export const session = signal<SessionState>({ name: 'unknown' });
+
 /** Whether a read-only link was opened. It shows the same figures but cannot change anything. */
-export const isLink = computed(() => credential.value?.startsWith(LINK_PREFIX) ?? false);
-/** Whether the tab keeps the key, so that it survives a visit to the payment page. */
-export const isKeptForTab = signal(false);
-/** Why the person has to sign in again. */
-export const signInMessage = signal<string | undefined>(undefined);
+export const isLink = computed(() => session.value.name === 'signed in' && session.value.readsOnly);
 
-/** Finds the key of this tab, or the opened link. Call it once, before anything renders. */
-export function restoreSession(): void {
-  const opened = LINK.exec(location.hash)?.[1];
-  if (opened !== undefined) {
-    // Removes the token from the address, so that it is neither in the history nor in a screenshot.
-    history.replaceState(null, '', location.pathname);
-    if (opened.startsWith(LINK_PREFIX)) {
-      credential.value = opened;
-      return;
-    }
-    // A key would give the visitor all rights of its account, and whoever sent the link could make
-    // the visitor pay for that account.
-    signInMessage.value = NO_LINK;
-    return;
-  }
-  credential.value = readKept(STORED);
-  isKeptForTab.value = credential.value !== undefined;
-}
+/** The key as it was typed, until the page is loaded again. Only for settings of clients. */
+let typedKey: string | undefined;
+
+/**
+ * Takes the token of a link out of the address, so that it is neither in the history nor in a
+ * screenshot.
+ */
+let opened = LINK.exec(location.hash)?.[1];
+if (opened !== undefined) history.replaceState(null, '', location.pathname);
 
 // If a link is opened in a tab that already shows this page, the browser does not load the page
 // again. This reload makes sure that nothing of the previous session stays on the screen.
@@ -54,56 +44,94 @@ addEventListener('hashchange', () => {
   if (LINK.test(location.hash)) location.reload();
 });
 
+/** Signs in with the opened link, or else asks whether the browser has a session. */
+export async function restoreSession(): Promise<Answer<unknown>> {
+  // A key would give the visitor all rights of its account, and whoever sent the link could make
+  // the visitor pay for that account.
+  if (opened !== undefined && !opened.startsWith(LINK_PREFIX)) {
+    opened = undefined;
+    session.value = { name: 'signed out', message: NO_LINK };
+    return { ok: true, value: undefined, text: '' };
+  }
+  const isOpened = opened !== undefined;
+  const answer = isOpened
+    ? await startSession(opened ?? '')
+    : await callSession('GET /v1/dashboard/session', {});
+  if (answer.ok) enter(answer.value);
+  else if (answer.failure.kind !== 'unauthorized') return answer;
+  else session.value = { name: 'signed out', message: isOpened ? ENDED : undefined };
+  opened = undefined;
+  return answer;
+}
+
 /** Printable ASCII. Other text, such as a hint with its `…`, cannot be sent in a header. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
-/** Keeps the key only if the gateway accepts it. */
-export async function signIn(
-  key: string,
-  options: { readonly keepForTab: boolean },
-): Promise<Answer<unknown>> {
+export async function signIn(key: string): Promise<Answer<unknown>> {
   if (!SENDABLE.test(key)) {
     return { ok: false, failure: { kind: 'unauthorized', message: 'this is not a key' } };
   }
-  const callWithKey = callingEndpoints<ClientCalls>((path, given) => sendAs(key, path, given));
-  const answer = await callWithKey('GET /v1/dashboard/balance', {});
+  const answer = await startSession(key);
   if (answer.ok) {
-    signInMessage.value = undefined;
-    credential.value = key;
-    keepForTab(options.keepForTab);
+    typedKey = key;
+    enter(answer.value);
   }
   return answer;
 }
 
-/** Keeps the key for this tab, or only in memory from now on. */
-export function keepForTab(isKept: boolean): void {
-  isKeptForTab.value = keep(STORED, isKept ? credential.peek() : undefined);
+function enter({ key_id: keyId, reads_only: readsOnly }: Sent<'pageSession'>): void {
+  isReplacing = false;
+  session.value = { name: 'signed in', keyId, readsOnly };
 }
 
-/** Whether a hint is that of the key with which the person signed in. */
-export function isOwnHint(hint: string): boolean {
-  const key = keyForSettings();
-  return key !== undefined && isHintOf(hint, key);
+let isReplacing = false;
+
+/**
+ * Changes the credential of a key. If it is the key of the session, the session ends with the old
+ * credential, and the page goes on with a session of the new one. Until it has that, refusals do
+ * not sign the person out, who could otherwise not copy the new credential.
+ *
+ * @param change - Returns the new credential; `null` or `undefined` if there is none.
+ */
+export async function replacingKey<Value>(
+  keyId: string,
+  change: () => Promise<Answer<Value>>,
+  credentialOf: (value: Value) => string | null,
+): Promise<Answer<Value>> {
+  const state = session.peek();
+  if (state.name !== 'signed in' || state.keyId !== keyId) return change();
+  isReplacing = true;
+  const answer = await change();
+  const credential = answer.ok ? credentialOf(answer.value) : null;
+  if (credential === null) isReplacing = false;
+  else await signIn(credential);
+  return answer;
 }
 
-/** Goes on with the new credential of the same key. */
-export function replaceKey(key: string): void {
-  credential.value = key;
-  keepForTab(isKeptForTab.peek());
+/** If this fails, the cookie may still be valid, so the page does not claim to be signed out. */
+export async function signOut(): Promise<Failure | undefined> {
+  const answer = await callSession('DELETE /v1/dashboard/session', {});
+  if (!answer.ok && answer.failure.kind !== 'unauthorized') return answer.failure;
+  leave(undefined);
+  return undefined;
 }
 
-export function signOut(message?: string): void {
-  credential.value = undefined;
-  keepForTab(false);
+function leave(message: string | undefined): void {
+  typedKey = undefined;
+  isReplacing = false;
   forgetPaying();
-  signInMessage.value = message;
+  session.value = { name: 'signed out', message };
   location.hash = '';
 }
 
-/** Calls the gateway with the key or the link. */
-export const call = callingEndpoints<ClientCalls>((path, given) =>
-  sendAs(credential.peek(), path, given),
-);
+/** Calls the gateway with the session. */
+export const call = callingEndpoints<ClientCalls>(async (path, given) => {
+  const asked = session.peek();
+  const answer = await sendInSession(path, given);
+  const isOver = !answer.ok && answer.failure.kind === 'unauthorized';
+  if (isOver && session.peek() === asked && !isReplacing) leave(ENDED);
+  return answer;
+});
 
 /** The gateway's address without `/v1`: the folder above the page, also behind a proxy. */
 export const gatewayUrl = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
@@ -116,21 +144,24 @@ export function describeGateway(signal: AbortSignal) {
   return callOpenly('GET /', { signal });
 }
 
-/** The key that the page fills into settings. `undefined` for a link, which cannot spend. */
+/** The key that the page fills into settings. `undefined` for a link, and after a reload. */
 export function keyForSettings(): string | undefined {
-  return isLink.peek() ? undefined : credential.peek();
+  return typedKey;
 }
 
-async function sendAs(
-  key: string | undefined,
-  path: string,
-  given: Call,
-): Promise<Answer<unknown>> {
-  const headers = { ...given.headers, authorization: `Bearer ${key ?? ''}` };
-  const answer = await send(`${gatewayUrl}${path}`, { ...given, headers });
-  const isOver = !answer.ok && answer.failure.kind === 'unauthorized';
-  if (isOver && credential.peek() === key) {
-    signOut('You are signed out, because this key or link does not work any more.');
-  }
-  return answer;
+const callSession = callingEndpoints<ClientCalls>(sendInSession);
+
+function startSession(credential: string): Promise<Answer<Sent<'pageSession'>>> {
+  const callWith = callingEndpoints<ClientCalls>((path, given) =>
+    send(`${gatewayUrl}${path}`, { ...given, headers: { authorization: `Bearer ${credential}` } }),
+  );
+  return callWith('POST /v1/dashboard/session', {});
+}
+
+/** The header names the key that the page shows, so that it never shows data of another one. */
+function sendInSession(path: string, given: Call): Promise<Answer<unknown>> {
+  const state = session.peek();
+  const shown = state.name === 'signed in' ? state.keyId : 'any';
+  const headers = { ...given.headers, 'x-gateway-session': shown };
+  return send(`${gatewayUrl}${path}`, { ...given, headers });
 }

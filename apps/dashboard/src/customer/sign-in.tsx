@@ -1,34 +1,21 @@
 /** The form with which the holder of a key signs in. */
 
-import { useState } from 'preact/hooks';
 import { SignInForm } from '../shared/sign-in-form.js';
 import { returned } from './paying.js';
-import { signIn, signInMessage } from './session.js';
+import { signIn } from './session.js';
 
-export function SignIn() {
-  const [keepForTab, setKeepForTab] = useState(false);
+export function SignIn({ message }: { readonly message: string | undefined }) {
   return (
     <SignInForm
       title="Usage and balance"
       intro={<Intro />}
-      message={signInMessage.value}
+      message={message}
       label="API key"
-      hint="It is sent to this gateway only, and is never part of an address."
+      hint="It is sent to this gateway only, and exchanged for a session of at most a day. The page does not store it."
       unknown="This gateway does not know this key. Check that you copied all of it, or ask your operator."
       what="your balance"
-      signIn={(key) => signIn(key, { keepForTab })}
-    >
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={keepForTab}
-          onChange={(event) => {
-            setKeepForTab(event.currentTarget.checked);
-          }}
-        />{' '}
-        Keep me signed in in this tab
-      </label>
-    </SignInForm>
+      signIn={signIn}
+    />
   );
 }
 

@@ -1,12 +1,12 @@
 /** Starts a payment on the provider's page, and shows the state of a payment afterwards. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
+import { ActionDialog } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
 import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { endPaying, leaveToPay, payingId, returned } from './paying.js';
-import { call, isKeptForTab, keepForTab } from './session.js';
+import { call } from './session.js';
 import type { Payments } from './use-payments.js';
 
 const PRESETS = ['10', '25', '50', '100'] as const;
@@ -82,7 +82,7 @@ function TopUpDialog(props: {
           after: <Money usd={formatUsd(parseUsd(balanceUsd) + parseUsd(amount ?? '0'))} />,
         },
       ]}
-      warning={<LeavingNote />}
+      warning={LEAVING_NOTE}
       confirm={`Pay ${amount ?? ''} USD`}
       run={async (actionId) => {
         const started = await call('POST /v1/dashboard/top-ups', {
@@ -110,26 +110,8 @@ function TopUpDialog(props: {
   );
 }
 
-/** Says that the provider's page replaces this one, which then loses the key in its memory. */
-export function LeavingNote() {
-  return (
-    <>
-      You leave this page and come back to it. The key is only in the memory of this page, so you
-      must enter it again afterwards, unless you stay signed in in this tab.
-      <br />
-      <label class="switch" onClick={ignoreSecondClick}>
-        <input
-          type="checkbox"
-          checked={isKeptForTab.value}
-          onChange={(event) => {
-            keepForTab(event.currentTarget.checked);
-          }}
-        />{' '}
-        Keep me signed in in this tab
-      </label>
-    </>
-  );
-}
+/** Says that the provider's page replaces this one. */
+export const LEAVING_NOTE = 'You leave this page and come back to it.';
 
 const CENT_UNITS = 10n ** 12n;
 

@@ -17,11 +17,9 @@ export function SignInForm(props: {
   readonly unknown: string;
   /** The end of the error "The gateway could not be reached for …", such as "your balance". */
   readonly what: string;
-  /** The content below the field. */
-  readonly children?: ComponentChildren;
   readonly signIn: (secret: string) => Promise<Answer<unknown>>;
 }) {
-  const { title, intro, message, label, hint, unknown, what, children, signIn } = props;
+  const { title, intro, message, label, hint, unknown, what, signIn } = props;
   const [secret, setSecret] = useState('');
   const [failure, setFailure] = useState<Failure>();
   const [isSending, setIsSending] = useState(false);
@@ -67,7 +65,6 @@ export function SignInForm(props: {
           onValue={setSecret}
           hint={hint}
         />
-        {children}
         <button type="submit" class="main" disabled={isSending}>
           {isSending ? 'Signing in…' : 'Sign in'}
         </button>

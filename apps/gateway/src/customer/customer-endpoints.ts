@@ -8,12 +8,14 @@ import { createLink } from './links.js';
 import { noticeEndpoints } from './notices.js';
 import { listPrices } from './prices.js';
 import { listRequests, sumRequests } from './requests.js';
+import { sessionEndpoints } from './session.js';
 import { getStatement } from './statement.js';
 import { takeStripeNotification } from './stripe-endpoint.js';
 import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
 import { getUsage, listUsage, sumUsage } from './usage.js';
 
 export const dashboardEndpoints = [
+  ...sessionEndpoints,
   getAccount,
   getBalance,
   listUsage,

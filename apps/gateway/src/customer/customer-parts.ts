@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/config.js';
 import type { ExchangeParts } from '../exchange/exchange-parts.js';
+import type { KeyTokens } from '../ledger/key-tokens.js';
 import type { Payments } from '../payments/payments.js';
 
 export interface CustomerParts extends Pick<
@@ -16,6 +17,8 @@ export interface CustomerParts extends Pick<
   | 'log'
   | 'now'
 > {
+  /** Sessions of the customer's page. */
+  readonly pageSessions: KeyTokens;
   /** `undefined` unless a provider is configured. */
   readonly payments: Payments | undefined;
   /** Where customers buy credit. */

@@ -9,7 +9,8 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { declare } from '../endpoints/endpoint.js';
 import type { Declared, Endpoint as AnyEndpoint } from '../endpoints/endpoint.js';
-import { authenticate, isRead } from '../exchange/authentication.js';
+import { isRead } from '../exchange/authentication.js';
+import type { Authentication } from '../exchange/authentication.js';
 import type { AcceptedCredential } from '../exchange/credentials.js';
 import { brokenStatusOn } from '../http/broken-request.js';
 import { addressGroup } from '../http/client-address.js';
@@ -18,9 +19,11 @@ import type { Refusal } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import type { Endpoint, FinishedRequest } from '../observe/finished-request.js';
 import type { CustomerParts } from './customer-parts.js';
+import { authenticateHolder } from './page-session.js';
 
 export type ReadAnswer =
   | { readonly json: unknown }
+  | { readonly json: unknown; readonly cookies: readonly string[] }
   /** A body that is already JSON text, or that has another type. */
   | {
       readonly text: string;
@@ -62,9 +65,19 @@ export interface KeyEndpoint extends AnyEndpoint {
    * may send {@link TIMES} as many, from all addresses.
    */
   readonly limit: LogPolicy | undefined;
+  /**
+   * It changes nothing, whatever its method is, so that links and replaced credentials may use it.
+   */
+  readonly changesNothing?: true;
 }
 
-type Answer = (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>;
+export type Presented = Extract<Authentication, { outcome: 'authenticated' }>['presented'];
+
+type Answer = (
+  key: KeyRecord,
+  req: Request,
+  presented: Presented,
+) => ReadAnswer | Promise<ReadAnswer>;
 
 /** Declares an endpoint together with its answer to an authenticated key within its limits. */
 export function keyEndpoint<const Declaration extends KeyEndpoint>(
@@ -75,7 +88,7 @@ export function keyEndpoint<const Declaration extends KeyEndpoint>(
 }
 
 function keyRoute(
-  { name, credential, limit: policy }: KeyEndpoint,
+  { name, credential, limit: policy, changesNothing }: KeyEndpoint,
   parts: CustomerParts,
   read: Answer,
 ): RequestHandler {
@@ -115,6 +128,7 @@ function keyRoute(
         'cache-control': 'no-store',
         ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
         ...('headers' in answer ? answer.headers : undefined),
+        ...('cookies' in answer ? { 'set-cookie': [...answer.cookies] } : undefined),
       });
       res.end(body);
     }
@@ -132,14 +146,17 @@ function keyRoute(
   async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
     const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
     if (tooMany !== undefined) return { refusal: tooMany };
-    const authentication = await authenticate(req, parts, credential);
+    const isReading = changesNothing ?? isRead(req);
+    const takesLink = credential === 'link' && isReading;
+    const authentication = await authenticateHolder(req, parts, { credential, takesLink });
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
-    const { key } = authentication;
+    const { key, presented } = authentication;
     const refusal =
       (await refusalOfTooMany('key', key.id)) ?? (await refusalOfTooMany('account', key.accountId));
     if (refusal !== undefined) return { refusal };
-    if (authentication.presented !== 'current' && !isRead(req)) return { refusal: onlyReads() };
-    return read(key, req);
+    const mayChange = presented === 'current' || presented === 'session';
+    if (!mayChange && !isReading) return { refusal: onlyReads() };
+    return read(key, req, presented);
   }
 
   async function refusalOfTooMany(
@@ -163,7 +180,7 @@ function keyRoute(
  * rotated because its credential leaked, and a rotation by the old credential would end the new
  * one. `keyRoute` decides this, so that no route can forget it.
  */
-function onlyReads(): Refusal {
+export function onlyReads(): Refusal {
   return {
     status: 403,
     type: 'permission_error',

@@ -785,6 +785,18 @@ export const link = z
   })
   .meta({ id: 'Link' });
 
+export const pageSession = z
+  .strictObject({
+    object: z.literal('page_session'),
+    key_id: text,
+    reads_only: z.boolean().meta({ description: 'whether it began with a read-only link' }),
+  })
+  .meta({ id: 'PageSession' });
+
+export const pageSessionEnd = z
+  .strictObject({ object: z.literal('page_session'), deleted: z.literal(true) })
+  .meta({ id: 'PageSessionEnd' });
+
 export const offeredModel = z
   .strictObject({
     object: z.literal('model'),

@@ -7,8 +7,15 @@ import { MINUTE_MS } from '../base/times.js';
 import { addressGroup } from '../http/client-address.js';
 import { rateLimited, storeUnavailable } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
+import type { KeyTokens } from '../ledger/key-tokens.js';
 import { isReadLink } from '../ledger/read-links.js';
-import { ENDED_LINK, LINK_ONLY_READS, UNKNOWN_KEY, readCredential } from './credentials.js';
+import {
+  ENDED_LINK,
+  ENDED_SESSION,
+  LINK_ONLY_READS,
+  UNKNOWN_KEY,
+  readCredential,
+} from './credentials.js';
 import type { AcceptedCredential } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 
@@ -16,8 +23,8 @@ export type Authentication =
   | {
       readonly outcome: 'authenticated';
       readonly key: KeyRecord;
-      /** Only the current credential of a key may change anything. */
-      readonly presented: 'link' | PresentedKey['presented'];
+      /** Only the current credential of a key, or a session, may change anything. */
+      readonly presented: 'link' | 'session' | PresentedKey['presented'];
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
@@ -28,19 +35,21 @@ export type Authentication =
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: MINUTE_MS } as const;
 
 /**
- * Finds the key that a request presents. Its standing is not checked, but a revoked key counts as
- * unknown.
+ * Finds the key that a request presents in a header. Its standing is not checked, but a revoked key
+ * counts as unknown.
+ *
+ * @param endpoint.takesLink - Whether a read-only link may stand for the key.
  */
 export async function authenticate(
   req: Request,
   parts: Pick<ExchangeParts, 'store' | 'limiter' | 'readLinks' | 'now' | 'sameKeyInBothHeaders'>,
-  accepted: AcceptedCredential,
+  { credential: accepted, takesLink }: { credential: AcceptedCredential; takesLink: boolean },
 ): Promise<Authentication> {
   const presented = readCredential(req.headers, accepted, parts.sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return presented;
   const { credential } = presented;
-  return accepted === 'link' && isRead(req) && isReadLink(credential)
-    ? authenticateLink(credential, parts)
+  return takesLink && isReadLink(credential)
+    ? authenticateToken(credential, { kind: 'link', tokens: parts.readLinks }, parts)
     : authenticateKey(credential, req, parts, { isFresh: !isRead(req) });
 }
 
@@ -95,25 +104,29 @@ export function isRead({ method }: Pick<Request, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-async function authenticateLink(
+/** Finds the key that a link or a session stands for. */
+export async function authenticateToken(
   presented: string,
-  { store, readLinks, now }: Pick<ExchangeParts, 'store' | 'readLinks' | 'now'>,
+  { kind, tokens }: { readonly kind: keyof typeof ENDED; readonly tokens: KeyTokens },
+  { store, now }: Pick<ExchangeParts, 'store' | 'now'>,
 ): Promise<Authentication> {
-  const link = readLinks.read(presented);
-  if (link === undefined) return refused(UNKNOWN_KEY);
+  const token = tokens.read(presented);
+  if (token === undefined) return refused(UNKNOWN_KEY);
   try {
-    let key = await store.getKey(link.keyId);
+    let key = await store.getKey(token.keyId);
     if (key !== undefined && isAllowanceDue(key, now())) {
       await store.renewAllowance(key.accountId);
-      key = await store.getKey(link.keyId);
+      key = await store.getKey(token.keyId);
     }
-    if (key === undefined || !readLinks.isGood(link, key, now())) return refused(ENDED_LINK);
-    return { outcome: 'authenticated', key, presented: 'link' };
+    if (key === undefined || !tokens.isGood(token, key, now())) return refused(ENDED[kind]);
+    return { outcome: 'authenticated', key, presented: kind };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));
   }
 }
+
+const ENDED = { link: ENDED_LINK, session: ENDED_SESSION } as const;
 
 function refused(refusal: Refusal): Authentication {
   return { outcome: 'refused', refusal };

@@ -18,7 +18,10 @@ export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** `x-api-key`: in either header. `link`: also a read-only link, on requests that only read. */
+/**
+ * `x-api-key`: a key in either header. `bearer`: a key in `Authorization`, or a session of the page.
+ * `link`: also a read-only link, on requests that change nothing.
+ */
 export type AcceptedCredential = 'x-api-key' | 'bearer' | 'link';
 
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
@@ -66,6 +69,12 @@ export const UNKNOWN_KEY = unauthorized(
 export const ENDED_LINK = unauthorized(
   'this link is no longer valid: ask the person who sent it for a new one',
   'link_ended',
+);
+
+/** Sent only for a session that this gateway signed. */
+export const ENDED_SESSION = unauthorized(
+  'session: has ended, or its key was rotated or revoked; sign in again',
+  'session_ended',
 );
 
 export const LINK_ONLY_READS = unauthorized(

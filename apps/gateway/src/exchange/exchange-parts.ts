@@ -7,7 +7,7 @@ import type { Activity } from '../base/activity.js';
 import type { ByteBudget } from '../base/byte-budget.js';
 import type { Config } from '../config/config.js';
 import type { RequestLedger } from '../ledger/open-store.js';
-import type { ReadLinks } from '../ledger/read-links.js';
+import type { KeyTokens } from '../ledger/key-tokens.js';
 import type { Charge } from '../observe/exchange-report.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Tracing } from '../observe/tracing/tracing.js';
@@ -48,7 +48,7 @@ export interface ExchangeParts {
   readonly chargedTo: (account: string, charge: Charge) => void;
   readonly sameKeyInBothHeaders: Config['sameKeyInBothHeaders'];
   readonly overdraft: Config['overdraft'];
-  readonly readLinks: ReadLinks;
+  readonly readLinks: KeyTokens;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

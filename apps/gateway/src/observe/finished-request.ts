@@ -19,6 +19,7 @@ export const ENDPOINTS = [
   ...EXCHANGES,
   'kept_responses',
   'models',
+  'session',
   'account',
   'balance',
   'usage',

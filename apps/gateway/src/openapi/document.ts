@@ -18,6 +18,12 @@ const TITLES: Readonly<Record<Port, string>> = {
   admin: 'Gateway administration',
 };
 
+/** With TLS. */
+const COOKIES: Readonly<Record<Port, string>> = {
+  client: '__Host-dashboard',
+  admin: '__Host-console',
+};
+
 /** @returns the document as plain data */
 export function openApiDocument(port: Port) {
   const schemas: Record<string, unknown> = {};
@@ -71,7 +77,8 @@ export function openApiDocument(port: Port) {
         bearer: { type: 'http', scheme: 'bearer' },
         ...(port === 'client'
           ? { apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' } }
-          : { session: { type: 'apiKey', in: 'cookie', name: '__Host-console' } }),
+          : {}),
+        session: { type: 'apiKey', in: 'cookie', name: COOKIES[port] },
       },
     },
   };
@@ -183,8 +190,8 @@ function operationOf(
 
 const SECURITY: Readonly<Record<Credential, readonly object[]>> = {
   none: [],
-  bearer: [{ bearer: [] }],
-  link: [{ bearer: [] }],
+  bearer: [{ bearer: [] }, { session: [] }],
+  link: [{ bearer: [] }, { session: [] }],
   'x-api-key': [{ bearer: [] }, { apiKeyHeader: [] }],
   console: [{ bearer: [] }, { session: [] }],
   'admin-token': [{ bearer: [] }],

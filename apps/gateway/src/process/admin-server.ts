@@ -24,7 +24,7 @@ import { addSettingsMetrics } from '../observe/settings-metrics.js';
 import { createTrafficReader } from '../observe/traffic-today.js';
 import type { TrafficReader } from '../observe/traffic-today.js';
 import { createConsoleLinks } from '../operator/console/console-links.js';
-import { isLoopback } from '../operator/console/origin.js';
+import { isLoopback } from '../http/origin.js';
 import { createAuditJobs } from '../operator/operations/audit-jobs.js';
 import type { Payments } from '../payments/payments.js';
 import { createCredentialWatch } from '../upstream/credential-watch.js';

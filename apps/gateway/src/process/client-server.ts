@@ -18,6 +18,7 @@ import {
 import { loadPage } from '../http/pages/page-files.js';
 import { peppersOf } from '../ledger/open-store.js';
 import type { RequestLedger } from '../ledger/open-store.js';
+import { createPageSessions } from '../ledger/page-sessions.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { createAccountMetrics } from '../observe/account-metrics.js';
 import { createMetrics } from '../observe/metrics.js';
@@ -184,6 +185,7 @@ function lastingParts(
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
     readLinks: createReadLinks(peppersOf(config)),
+    pageSessions: createPageSessions(peppersOf(config)),
     topUpUrl: config.topUpUrl,
     operator: config.operator,
     customerPage: loadPage('customer', config.pagesDir, log),

@@ -7,11 +7,11 @@ import { z } from 'zod';
 import { declare } from '../../endpoints/endpoint.js';
 import { conflict } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
+import { transportOf } from '../../http/origin.js';
 import { badRequest, unauthorized } from '../../http/refusal.js';
 import type { PageFiles } from '../../http/pages/page-files.js';
 import { refuse } from '../refuse.js';
 import type { ConsoleLinks } from './console-links.js';
-import { transportOf } from './origin.js';
 import { adminTokenOf, refusalOfLogIn, startSession } from './session-routes.js';
 import type { SessionParts } from './session-routes.js';
 

@@ -12,14 +12,14 @@ import type { AdminToken } from '../../config/admin-tokens.js';
 import { declare } from '../../endpoints/endpoint.js';
 import * as schema from '../../endpoints/schemas.js';
 import { addressGroup } from '../../http/client-address.js';
+import { originOf, transportOf } from '../../http/origin.js';
 import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
+import { createSessionCookie } from '../../http/session-cookie.js';
 import { refuse } from '../refuse.js';
 import { GUESSES, limitTokenGuesses } from '../token-guesses.js';
 import type { Found } from '../token-guesses.js';
-import { clearCookies, readCookie, renewCookie, setCookie } from './cookie.js';
-import { originOf, transportOf } from './origin.js';
-import { LIFETIME_MS, endOf, readSession } from './session.js';
+import { LIFETIME_MS, endOf, readSession, writeSession } from './session.js';
 import type { Session } from './session.js';
 
 export interface SessionParts {
@@ -31,6 +31,8 @@ export interface SessionParts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
+
+const cookie = createSessionCookie('console');
 
 /** The cookie is written again at most this often. */
 const RENEW_AFTER_MS = MINUTE_MS;
@@ -86,7 +88,7 @@ export const sessionEndpoints = [
         refuse(res, OTHER_ORIGIN);
         return;
       }
-      clearCookies(res);
+      res.append('set-cookie', [...cookie.removal]);
       res.status(204).end();
     },
   ),
@@ -121,7 +123,7 @@ export function adminTokenOf(res: Response): AdminToken {
 }
 
 function adminOf(req: Request, res: Response, parts: SessionParts): Found {
-  if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
+  if (cookie.read(req) === undefined) return { refusal: WRONG_TOKEN };
   const session = sessionOf(req, parts);
   if (session === undefined) return { refusal: NO_SESSION };
   // A page of another origin can make a browser send the cookie, but cannot forge the headers that
@@ -161,12 +163,13 @@ export function startSession(
 ): void {
   const startedAt = parts.now();
   const session = { token, startedAt, seenAt: startedAt };
-  setCookie(req, res, session, startedAt);
+  const value = writeSession(session);
+  res.append('set-cookie', cookie.start(req, value, secondsLeft(session, startedAt)));
   res.json(sessionView(session, parts));
 }
 
 function sessionOf(req: Request, { adminTokens, now }: SessionParts): Session | undefined {
-  return readSession(readCookie(req) ?? '', adminTokens, now());
+  return readSession(cookie.read(req) ?? '', adminTokens, now());
 }
 
 /**
@@ -177,8 +180,13 @@ function renewed(session: Session, req: Request, res: Response, { now }: Session
   const seenAt = now();
   if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;
   const renewal = { ...session, seenAt };
-  renewCookie(req, res, renewal, seenAt);
+  const again = cookie.renew(req, writeSession(renewal), secondsLeft(renewal, seenAt));
+  if (again !== undefined) res.append('set-cookie', again);
   return renewal;
+}
+
+function secondsLeft(session: Session, now: number): number {
+  return Math.ceil((endOf(session) - now) / 1000);
 }
 
 function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSimulated'>) {

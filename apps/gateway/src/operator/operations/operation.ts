@@ -8,7 +8,7 @@ import type { Right } from '../../config/admin-tokens.js';
 import type { Method, ResultOf } from '../../endpoints/endpoint.js';
 import type { Issuer } from '../../endpoints/statement/statement-facts.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
-import type { ReadLinks } from '../../ledger/read-links.js';
+import type { KeyTokens } from '../../ledger/key-tokens.js';
 import type { Payments } from '../../payments/payments.js';
 import type { OpenReports } from '../../upstream/provider-reports/reports.js';
 import type { UpstreamModelsReading } from '../../upstream/upstream-models.js';
@@ -34,7 +34,7 @@ export interface OperationContext {
    * units of 10^-14 USD.
    */
   readonly lowBalance: bigint | undefined;
-  readonly readLinks: ReadLinks;
+  readonly readLinks: KeyTokens;
   /** Who runs the gateway, for its customers. */
   readonly operator: Issuer | undefined;
   /** Whether events are sent to a receiver. */
