@@ -37,7 +37,7 @@ afterAll(() => {
 
 const COPIES = 40_000;
 
-/** Copies the only row of a table, with other values in some columns: SQL of the copy's number `i`. */
+/** Copies the only row of a table. @param changed - Columns, and SQL of the copy's number `i`. */
 function copyRows(
   database: DatabaseSync,
   table: string,
