@@ -320,6 +320,40 @@ describe('the search', () => {
   });
 });
 
+describe('the settings for clients', () => {
+  // F290: a test request from the page: charged once, shown with its charge, and the key is kept
+  // nowhere.
+  it('have the key for each client, and a test request shows its charge and leads to it', async () => {
+    const { page, context, problems } = await openPage(browser, `${gateway.url}/dashboard/`);
+    await signIn(page, lead);
+    await openPart(page, 'connect');
+    await page.getByRole('button', { name: 'My key' }).click();
+    const clients = await page.getByLabel('Client').locator('option').allInnerTexts();
+    expect(clients.slice(0, 5)).toEqual(['Claude Code', 'Codex', 'opencode', 'Cline', 'aider']);
+    for (const client of clients) {
+      await page.getByLabel('Client').selectOption(client);
+      expect(await page.locator('main pre').allInnerTexts()).toContainEqual(
+        expect.stringContaining(lead),
+      );
+    }
+    await page.getByRole('button', { name: 'Send a test request' }).click();
+    await page.getByText('It works.').waitFor();
+    await page.locator('table.lines tfoot data').waitFor();
+    const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
+    expect(await valuesOf(page, 'table.lines tfoot data')).toEqual([
+      data[0]?.amount_usd.replace('-', ''),
+    ]);
+    expect(await page.getByRole('link', { name: 'Show the request' }).getAttribute('href')).toBe(
+      `#/requests?id=${data[0]?.id ?? ''}`,
+    );
+    expect(
+      await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage })),
+    ).not.toContain(lead);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});
+
 /** Answers a ledger of 10,000 entries in two pages. */
 async function serveManyEntries(page: Page): Promise<void> {
   const { data } = await gateway.call('listLedger', { kind: 'top_up', limit: 1 });
