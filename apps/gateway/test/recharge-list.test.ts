@@ -114,7 +114,10 @@ async function charged(
 function recharge(
   lines: readonly string[],
   costs: PriceSchedule | undefined,
-  { keys = [], priceTable = PRICE_TABLE }: { keys?: string[]; priceTable?: unknown } = {},
+  {
+    keys = [],
+    priceTable = PRICE_TABLE,
+  }: { keys?: string[]; priceTable?: typeof PRICE_TABLE } = {},
 ) {
   const file = join(folder, 'gateway.log');
   writeFileSync(file, lines.join(''));
