@@ -281,7 +281,7 @@ export function archiveContract(part: ContractPart): void {
       }
     });
 
-    // F241: an archive is interrupted after its sums were written, before it is recorded: they
+    // F238: an archive is interrupted after its sums were written, before it is recorded: they
     // count for nothing, no charge may be deleted because of them, and the next archive replaces
     // them.
     it('has sums that count for nothing until it is recorded', async () => {
