@@ -56,7 +56,7 @@ const stateOf = async (name: string) => {
 };
 
 describe('an account, its first credit and its first key', () => {
-  // F285: the answer to the form for account, credit and key is lost, and it is sent again: one
+  // F259: the answer to the form for account, credit and key is lost, and it is sent again: one
   // account, one key, one credit.
   it('are made by one form, once', async () => {
     const { page, context, problems } = await open();
@@ -109,7 +109,7 @@ describe('an account, its first credit and its first key', () => {
 });
 
 describe('several keys', () => {
-  // F286: one of several keys cannot be changed: the others are, and it is named.
+  // F260: one of several keys cannot be changed: the others are, and it is named.
   it('are suspended and resumed together, and the one that failed is named', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -207,7 +207,7 @@ describe('a table', () => {
     await context.close();
   });
 
-  // F287: a name that is a formula, in a file of a table that the page itself writes.
+  // F261: a name that is a formula, in a file of a table that the page itself writes.
   it('is saved as CSV as it is shown, without formulas', async () => {
     const { page, context, problems } = await open();
     await openPart(page, 'accounts?order=balance');
@@ -225,7 +225,7 @@ describe('a table', () => {
     await context.close();
   });
 
-  // F288: a list of thousands of rows: what is near the window is drawn, and an open row stays.
+  // F262: a list of thousands of rows: what is near the window is drawn, and an open row stays.
   it('draws only the rows near the window, and keeps open ones', async () => {
     const { page, context, problems } = await open();
     await serveManyEntries(page);
@@ -284,7 +284,7 @@ describe('the search', () => {
     await context.close();
   });
 
-  // F289: a credential in the search: the console asks for it in a body, as ever; the customer's
+  // F263: a credential in the search: the console asks for it in a body, as ever; the customer's
   // page sends it nowhere. No address has it.
   it('sends a pasted credential nowhere but to the endpoint that finds it', async () => {
     const { data } = await gateway.call('listKeys', { account_id: accountId });
@@ -317,6 +317,40 @@ describe('the search', () => {
       expect(problems).toEqual([]);
       await context.close();
     }
+  });
+});
+
+describe('the settings for clients', () => {
+  // F264: a test request from the page: charged once, shown with its charge, and the key is kept
+  // nowhere.
+  it('have the key for each client, and a test request shows its charge and leads to it', async () => {
+    const { page, context, problems } = await openPage(browser, `${gateway.url}/dashboard/`);
+    await signIn(page, lead);
+    await openPart(page, 'connect');
+    await page.getByRole('button', { name: 'My key' }).click();
+    const clients = await page.getByLabel('Client').locator('option').allInnerTexts();
+    expect(clients.slice(0, 5)).toEqual(['Claude Code', 'Codex', 'opencode', 'Cline', 'aider']);
+    for (const client of clients) {
+      await page.getByLabel('Client').selectOption(client);
+      expect(await page.locator('main pre').allInnerTexts()).toContainEqual(
+        expect.stringContaining(lead),
+      );
+    }
+    await page.getByRole('button', { name: 'Send a test request' }).click();
+    await page.getByText('It works.').waitFor();
+    await page.locator('table.lines tfoot data').waitFor();
+    const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
+    expect(await valuesOf(page, 'table.lines tfoot data')).toEqual([
+      data[0]?.amount_usd.replace('-', ''),
+    ]);
+    expect(await page.getByRole('link', { name: 'Show the request' }).getAttribute('href')).toBe(
+      `#/requests?id=${data[0]?.id ?? ''}`,
+    );
+    expect(
+      await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage })),
+    ).not.toContain(lead);
+    expect(problems).toEqual([]);
+    await context.close();
   });
 });
 

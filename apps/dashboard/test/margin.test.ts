@@ -105,7 +105,7 @@ describe('the margin', () => {
     await context.close();
   });
 
-  // F252
+  // F243
   it("is no difference from the provider's bill, which is compared with the costs", async () => {
     const { page, context, problems } = await open();
     await openPart(page, BILL);

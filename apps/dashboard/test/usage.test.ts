@@ -71,7 +71,7 @@ async function hasRows(page: Page, count: number): Promise<void> {
 }
 
 describe('usage', () => {
-  // F279: a bar or a group without a way to its requests: both lead to exactly the rows they count.
+  // F257: a bar or a group without a way to its requests: both lead to exactly the rows they count.
   it('leads from a bar and from a group to their requests', async () => {
     const { page, context, problems } = await openUsage('measure=requests&by=key&range=7');
     const note = page.locator('.plot-note');
@@ -147,7 +147,7 @@ describe('the first screen', () => {
     await context.close();
   });
 
-  // F280: an account that runs out this week is seen only when it complains: the first screen names
+  // F258: an account that runs out this week is seen only when it complains: the first screen names
   // it, with the way to give credit.
   it('of an operator has money, the upstream, and the accounts that need a person', async () => {
     const { page, context, problems } = await openConsole(

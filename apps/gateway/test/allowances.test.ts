@@ -56,7 +56,7 @@ describe.each([
     return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
   };
 
-  // F265: an exhausted key's first requests of a month come at once, before the regular work of the
+  // F252: an exhausted key's first requests of a month come at once, before the regular work of the
   // ledger: none is refused, and the month has one allowance.
   it('is there for the first requests of a month, however many come at once', async () => {
     const { accountId, id, apiKey } = await customer('1');

@@ -164,7 +164,7 @@ async function breakDown(hours: readonly string[], query: Partial<BreakdownQuery
   return breakdownView(await readBreakdown(asked, {}, { store, now: at }));
 }
 
-// F277: a day of the viewer begins at another hour of UTC, and has 25 hours when summer time ends:
+// F255: a day of the viewer begins at another hour of UTC, and has 25 hours when summer time ends:
 // each hour is in exactly one day, and all others than the largest groups are one.
 it('sums days in the time zone of the viewer', async () => {
   const hours = Array.from({ length: 49 }, (_, index) =>
@@ -183,7 +183,7 @@ it('sums days in the time zone of the viewer', async () => {
   expect(total.charged_usd).toBe('49');
 });
 
-// F278: today is not over: it is compared with the same part of the earlier day, not all of it.
+// F256: today is not over: it is compared with the same part of the earlier day, not all of it.
 it('compares with as much time before as has passed', async () => {
   const found = await breakDown(
     ['2026-11-02T05:00:00Z', '2026-11-01T05:00:00Z', '2026-11-01T20:00:00Z'],

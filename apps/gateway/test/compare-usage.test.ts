@@ -96,7 +96,7 @@ describe('the bill of days with recorded costs', () => {
       differences.map(({ item, worth }) => [day, item, worth]),
     );
 
-  // F252: customers pay more than the list: the bill is compared with the recorded costs, so that a
+  // F243: customers pay more than the list: the bill is compared with the recorded costs, so that a
   // markup is no difference, on each day of which every charge has one.
   it('is compared with the costs of each such day, not with what was charged', () => {
     const same = compared([chargeOf(MONDAY)], billOf(MONDAY), [[MONDAY, 10n]]);
@@ -107,7 +107,7 @@ describe('the bill of days with recorded costs', () => {
     expect(worths(dearer)).toEqual([[MONDAY, 'cost', 3n]]);
   });
 
-  // F252
+  // F243
   it('is compared with charges on another day only, if costs are recorded since then', () => {
     const both = compared(
       [chargeOf(MONDAY, 0), chargeOf(TUESDAY)],
@@ -124,7 +124,7 @@ describe('the bill of days with recorded costs', () => {
     expect(both).toMatchObject({ daysWithoutCosts: 1, ledgerCost: 1_600n, charged: 1_800n });
   });
 
-  // F252
+  // F243
   it('counts the worth of a missing request once, by its tokens or by its cost', () => {
     const dayOf = (tokens: bigint, costs: ReturnType<typeof billOf>) =>
       worths(compared([chargeOf(MONDAY)], costs, [[MONDAY, tokens]]));

@@ -163,7 +163,7 @@ describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
     expect(await chargeFor(apiKey)).toEqual([200, USUAL]);
   });
 
-  // F260: the table of an account is no longer configured: its requests are refused, none is sent
+  // F247: the table of an account is no longer configured: its requests are refused, none is sent
   // upstream, and the usual price is not charged.
   it('refuses requests of an account whose table is missing', async () => {
     const { accountId, id, apiKey } = await customer('0.9');
@@ -182,7 +182,7 @@ describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
     expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
   });
 
-  // F261: an account's prices change while its request runs: the charge is what it was when the
+  // F248: an account's prices change while its request runs: the charge is what it was when the
   // request was admitted.
   it('charges what applied when the request was admitted', async () => {
     const { accountId, id, apiKey } = await customer('0.5');

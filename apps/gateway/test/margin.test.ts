@@ -196,7 +196,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
     }
   });
 
-  // F255: a client recorded the usage of responses with several charges, for bands, fallbacks or
+  // F246: a client recorded the usage of responses with several charges, for bands, fallbacks or
   // compactions: the audit adds up the charges, finds no difference, and finds each that there is.
   it('is no reason for `ledger audit --witness` to report a difference', async () => {
     const env = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: 'token-of-the-tests-of-the-margin' };
@@ -229,7 +229,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
     }
   });
 
-  // F250: a customer calls every endpoint and reads every file: neither a cost nor a margin of the
+  // F241: a customer calls every endpoint and reads every file: neither a cost nor a margin of the
   // operator is in it, so no page can show one.
   it('is seen by no customer, whatever they call', async () => {
     const { id, apiKey } = await createKey({ balance_usd: '50', scope: 'manage' });
@@ -311,7 +311,7 @@ describe('without the costs of all requests', () => {
   });
   afterAll(() => gateway.stop());
 
-  // F254: the table of costs lacks a model, or was set in the middle of a month: no margin is shown
+  // F245: the table of costs lacks a model, or was set in the middle of a month: no margin is shown
   // of a sum with such requests, in usage, books and today; it says how many they are.
   it('a sum has no margin, and says how many requests lack a cost', async () => {
     const { apiKey } = await gateway.createKey();

@@ -340,7 +340,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('a month on %s', (ledger) =
     });
   };
 
-  // F253: the provider's bill of a month has each kind of line that the list can have: nothing
+  // F244: the provider's bill of a month has each kind of line that the list can have: nothing
   // differs, although customers paid other prices.
   it("is the provider's bill, without a difference", async () => {
     const report = await reconcile(attempts);
@@ -358,7 +358,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('a month on %s', (ledger) =
     expect(report.compared).toBeGreaterThan(MOST_DAYS * 10);
   });
 
-  // F253: one line of the bill is missing, doubled, free, or of another model, class, band, tier,
+  // F265: one line of the bill is missing, doubled, free, or of another model, class, band, tier,
   // speed, region or day: exactly its day and its models are reported, and it is never tolerated.
   it.each(Object.entries(CHANGED_BILLS))('is not the bill if %s', async (_what, change) => {
     const [index, changed] = change(attempts);

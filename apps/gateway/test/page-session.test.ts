@@ -163,7 +163,7 @@ describe('a session', () => {
   });
 
   // F283: the key of a session is rotated, also with a grace period, or revoked, or a day passes:
-  // the session ends. A replaced credential starts none, which would have the rights of the new one.
+  // the session ends. A replaced credential starts none: it would get the rights of the new one.
   it('ends with its credential, and after a day', async () => {
     const { id, apiKey, cookie } = await keyWithSession();
     const read = async (session: string) => ask('GET', ACCOUNT, { ...PAGE, cookie: session });

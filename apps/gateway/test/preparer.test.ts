@@ -198,7 +198,7 @@ it('rules that the worker thread cannot use make each request fail, and none wai
   }
 });
 
-// F262: two customers have other prices for a model, and large bodies: each is prepared by its own.
+// F249: two customers have other prices for a model, and large bodies: each is prepared by its own.
 it('one worker thread prepares for several price tables, each by its own', async () => {
   const thread = createPreparationThread({ maxBodyBytes: 32 * MEBIBYTE });
   open.push(thread);

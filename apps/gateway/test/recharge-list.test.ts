@@ -114,7 +114,10 @@ async function charged(
 function recharge(
   lines: readonly string[],
   costs: PriceSchedule | undefined,
-  { keys = [], priceTable = PRICE_TABLE }: { keys?: string[]; priceTable?: unknown } = {},
+  {
+    keys = [],
+    priceTable = PRICE_TABLE,
+  }: { keys?: string[]; priceTable?: typeof PRICE_TABLE } = {},
 ) {
   const file = join(folder, 'gateway.log');
   writeFileSync(file, lines.join(''));
@@ -142,7 +145,7 @@ const essenceOf = (entry: ChargeEntry) => {
 const byId = (one: { readonly id: string }, other: { readonly id: string }) =>
   one.id < other.id ? -1 : 1;
 
-// F251: the ledger lost charges with bands, fees, free refusals and runs of several bands, and they
+// F242: the ledger lost charges with bands, fees, free refusals and runs of several bands, and they
 // are booked from the log: each is the same to the last digit, with its cost.
 it('are the same charges, at the same rates and with the same costs', async () => {
   const all = [...vectors, ...RUNS];
@@ -161,7 +164,7 @@ it('are the same charges, at the same rates and with the same costs', async () =
   expect((await restored.audit()).isSound).toBe(true);
 });
 
-// F251
+// F242
 it('have the costs of their time if the record has none', async () => {
   const line = await charged('req_without', { name: '', attempts: [attemptOf(1_000)] }, undefined);
   const usage = { request_id: 'req_usage', key_id: keyId, model: `${HAIKU}-20251001` };
@@ -178,7 +181,7 @@ it('have the costs of their time if the record has none', async () => {
   ]);
 });
 
-// F251
+// F242
 it('have the cost of the band of their prompt if they were sold without bands', async () => {
   const line = await charged('req_long', { name: '', attempts: [attemptOf(0)] }, undefined);
   // 0.50 USD per million tokens: by the specification always, by the list for long prompts only.

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { lastsUntil } from '../src/customer/runway.js';
+import { lastsUntil } from '../src/ledger/runway.js';
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 25);

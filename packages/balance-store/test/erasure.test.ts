@@ -157,7 +157,7 @@ describe('an erasure', () => {
     await again.close();
   });
 
-  // F276: requests of an erased account in unused parts of the record's file: gone with the next
+  // F254: requests of an erased account in unused parts of the record's file: gone with the next
   // stop, and nothing of the requests of others.
   it('leaves nothing in the record of requests', async () => {
     const dataDir = newDirectory();

@@ -37,7 +37,7 @@ afterAll(() => {
 
 const COPIES = 40_000;
 
-/** Copies the only row of a table, with other values in some columns: SQL of the copy's number `i`. */
+/** Copies the only row of a table. @param changed - Columns, and SQL of the copy's number `i`. */
 function copyRows(
   database: DatabaseSync,
   table: string,
@@ -52,7 +52,7 @@ function copyRows(
 }
 
 describe('many keys', () => {
-  // F242: an account with more keys than fit into memory, all charged in one hour: an audit holds
+  // F239: an account with more keys than fit into memory, all charged in one hour: an audit holds
   // one page of them. The heap of its thread is a quarter of the usual one here.
   it('of one account are audited in a small heap', async () => {
     const dataDir = newDirectory();
@@ -80,7 +80,7 @@ describe('many keys', () => {
     await store.close();
   });
 
-  // F242
+  // F239
   it('are summed for an archive a part at a time, with the same sums in the same order', async () => {
     const charges = Array.from({ length: 400 }, (_, index): CarriedCharge => {
       const seq = BigInt(Math.floor(index / 4) + 1);
@@ -168,7 +168,7 @@ describe('a page of a few keys', () => {
     return { ...report, differences: report.differences.map((one) => JSON.stringify(one)).sort() };
   };
 
-  // F242
+  // F239
   it.each([
     ['a sound ledger', ''],
     ['a total of a key', "UPDATE api_key SET spent = '9.00000000000000'"],
@@ -191,7 +191,7 @@ describe('a page of a few keys', () => {
     reader.close();
   });
 
-  // F242
+  // F239
   it('gives a file that is verified a part at a time the same figures', async () => {
     const whole = await verifyArchiveFile(file);
     const end = JSON.parse(readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '') as {

@@ -125,7 +125,7 @@ describe('with many revoked keys, SQLite', () => {
     expect(plans).toEqual([expect.stringMatching(/^SEARCH t USING INDEX trail_\w+_id_idx \(/)]);
   });
 
-  // F240: an account with thousands of keys that live: creating one more reads a bounded number of
+  // F237: an account with thousands of keys that live: creating one more reads a bounded number of
   // rows, however many keys there are.
   it('creates a key without reading all keys of its account', async () => {
     const reads: string[] = [];
@@ -205,7 +205,7 @@ describe('with many revoked keys, PostgreSQL', () => {
     }
   });
 
-  // F240
+  // F237
   it('creates a key without reading all keys of its account', async () => {
     await querySql(
       connectionString,

@@ -69,7 +69,7 @@ describe('a sum of amounts', () => {
   });
 });
 
-// F243: a sum of more rows than fit into the heap of its thread: no row stays in memory.
+// F240: a sum of more rows than fit into the heap of its thread: no row stays in memory.
 it('a sum of many rows is read in a small heap', async () => {
   const store = await openEmbeddedStore({ dataDir: directory, pepper: 'pepper of the tests' });
   const database = new DatabaseSync(ledgerFile(directory));

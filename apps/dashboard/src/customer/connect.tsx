@@ -1,17 +1,24 @@
 /** Settings for clients, ready to be copied. */
 
 import { useState } from 'preact/hooks';
-import { Choice, CodeBlock, Segments } from '../shared/parts.js';
+import { send } from '../shared/api.js';
+import type { Answer } from '../shared/api.js';
+import { Choice, CodeBlock, FailureNote, Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
+import { FoundCharge } from './ledger.js';
 import { call, gatewayUrl, isLink, keyForSettings } from './session.js';
 
 const PLACEHOLDER = 'YOUR_API_KEY';
 
 const CLIENTS = [
-  ['curl', 'curl'],
+  ['claude-code', 'Claude Code'],
+  ['codex', 'Codex'],
+  ['opencode', 'opencode'],
+  ['cline', 'Cline'],
+  ['aider', 'aider'],
   ['anthropic', 'Anthropic SDK'],
   ['openai', 'OpenAI SDK'],
-  ['claude-code', 'Claude Code'],
+  ['curl', 'curl'],
   ['ai-sdk', 'Vercel AI SDK'],
   ['langchain', 'LangChain'],
 ] as const;
@@ -23,7 +30,7 @@ interface Settings {
 }
 
 export function Connect() {
-  const [client, setClient] = useState<Client>('curl');
+  const [client, setClient] = useState<Client>('claude-code');
   const [showsKey, setShowsKey] = useState(false);
   const [chosen, setChosen] = useState<string>();
   const prices = useResource('prices', (signal) => call('GET /v1/dashboard/prices', { signal }));
@@ -63,7 +70,7 @@ export function Connect() {
         )}
       </div>
       {ownKey === undefined && !isLink.value && (
-        <p class="quiet">To have your key filled in here, sign out and in again.</p>
+        <p class="quiet">To fill in your key here, or to send a test request, sign out and in again.</p>
       )}
       {SETTINGS[client]({ key, model }).map(([what, text]) => (
         <div class="stack" key={what}>
@@ -71,8 +78,48 @@ export function Connect() {
           <CodeBlock text={text} what={`settings for ${what}`} />
         </div>
       ))}
+      {ownKey !== undefined && ids.length > 0 && <TestRequest apiKey={ownKey} model={model} />}
     </section>
   );
+}
+
+/** Sends one short request with the key of the person, and shows what it cost. */
+function TestRequest({ apiKey, model }: { readonly apiKey: string; readonly model: string }) {
+  const [isSending, setIsSending] = useState(false);
+  const [outcome, setOutcome] = useState<Answer<unknown>>();
+  async function ask() {
+    setIsSending(true);
+    setOutcome(undefined);
+    const body = { model, max_tokens: 16, messages: [{ role: 'user', content: 'Say hello.' }] };
+    const headers = { authorization: `Bearer ${apiKey}`, 'anthropic-version': '2023-06-01' };
+    setOutcome(await send(`${gatewayUrl}/v1/messages`, { method: 'POST', headers, body }));
+    setIsSending(false);
+  }
+  const id = outcome?.ok === true ? messageId(outcome.value) : undefined;
+  return (
+    <div class="stack">
+      <h3>Test request</h3>
+      <p class="row middle">
+        <button type="button" disabled={isSending} onClick={() => void ask()}>
+          {isSending ? 'Sending…' : 'Send a test request'}
+        </button>
+        <span class="quiet">A few words to {model}, charged like any request.</span>
+      </p>
+      {outcome?.ok === false && <FailureNote failure={outcome.failure} what="the test request" />}
+      {id !== undefined && (
+        <div class="stack" role="status">
+          <p>It works.</p>
+          <FoundCharge id={id} of="key" leads />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The id of the answer, which also finds its request and its charge. */
+function messageId(answer: unknown): string | undefined {
+  if (typeof answer !== 'object' || answer === null || !('id' in answer)) return undefined;
+  return typeof answer.id === 'string' ? answer.id : undefined;
 }
 
 type Snippet = readonly [what: string, text: string];
@@ -148,6 +195,58 @@ completion = client.chat.completions.create(
 export ANTHROPIC_AUTH_TOKEN=${key}
 export ANTHROPIC_MODEL=${model}
 claude`,
+    ],
+  ],
+  codex: ({ key, model }) => [
+    [
+      '~/.codex/config.toml',
+      `model = "${model}"
+model_provider = "gateway"
+
+[model_providers.gateway]
+name = "gateway"
+base_url = "${gatewayUrl}/v1"
+env_key = "GATEWAY_KEY"
+wire_api = "responses"
+model_catalog_url = "${gatewayUrl}/v1/models"`,
+    ],
+    ['Environment', `export GATEWAY_KEY=${key}\ncodex`],
+  ],
+  opencode: ({ key, model }) => [
+    [
+      'opencode.json',
+      JSON.stringify(
+        {
+          model: `gateway/${model}`,
+          provider: {
+            gateway: {
+              npm: '@ai-sdk/anthropic',
+              options: { baseURL: `${gatewayUrl}/v1`, apiKey: key },
+              models: { [model]: {} },
+            },
+          },
+        },
+        null,
+        2,
+      ),
+    ],
+  ],
+  cline: ({ key, model }) => [
+    ['Command', `cline auth -p openai -k ${key} -m ${model} -b ${gatewayUrl}/v1`],
+  ],
+  aider: ({ key, model }) => [
+    [
+      'Environment',
+      `export ANTHROPIC_API_BASE=${gatewayUrl}
+export ANTHROPIC_API_KEY=${key}
+aider --model anthropic/${model} --cache-prompts`,
+    ],
+    [
+      '.aider.model.settings.yml',
+      `- name: anthropic/${model}
+  edit_format: diff
+  use_temperature: false
+  cache_control: true`,
     ],
   ],
   'ai-sdk': ({ key, model }) => [

@@ -10,7 +10,7 @@ import { pageLimit, usePages } from '../shared/pages.js';
 import { Loaded, Segments, TextField, optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
-import { changeQuery, route } from '../shared/router.js';
+import { changeQuery, route, to } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { call } from './session.js';
 import { KeyName, useKeyNames } from './use-key-names.js';
@@ -167,7 +167,13 @@ function FindRequest() {
 }
 
 /** @param props.of - Whether the charge may be one of another key of the account. */
-export function FoundCharge({ id, of }: { readonly id: string; readonly of: 'key' | 'account' }) {
+export function FoundCharge(props: {
+  readonly id: string;
+  readonly of: 'key' | 'account';
+  /** Whether a link leads to the request. */
+  readonly leads?: boolean;
+}) {
+  const { id, of, leads = false } = props;
   const found = useResource(`charge ${of} ${id}`, (signal) =>
     call('GET /v1/dashboard/usage/:request_id', {
       path: { request_id: id },
@@ -177,7 +183,12 @@ export function FoundCharge({ id, of }: { readonly id: string; readonly of: 'key
   );
   return (
     <Loaded of={found} what="the charge">
-      {(charge) => <OpenedCharge charge={charge} requestId={charge.request_id} />}
+      {(charge) => (
+        <>
+          <OpenedCharge charge={charge} requestId={charge.request_id} />
+          {leads && <a href={to(['requests'], { id: charge.request_id })}>Show the request</a>}
+        </>
+      )}
     </Loaded>
   );
 }

@@ -10,7 +10,7 @@ import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
-import { PACE_DAYS, lastsUntil, paceDays, paceOf } from './runway.js';
+import { PACE_DAYS, lastsUntil, paceDays, paceOf } from '../ledger/runway.js';
 import { maySeeAccount, someKeysOf } from './statement.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;

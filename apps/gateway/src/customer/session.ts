@@ -1,4 +1,4 @@
-/** `/v1/dashboard/session`: signing in to the customer's page, signing out, and who is signed in. */
+/** `/v1/dashboard/session`: who is signed in to the customer's page, signing in, signing out. */
 
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';

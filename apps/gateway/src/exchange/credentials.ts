@@ -19,8 +19,8 @@ export type PresentedCredential =
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 /**
- * `x-api-key`: a key in either header. `bearer`: a key in `Authorization`, or a session of the page.
- * `link`: also a read-only link, on requests that change nothing.
+ * `x-api-key`: a key in either header. `bearer`: a key in `Authorization`, or a session of the
+ * page. `link`: also a read-only link, on requests that change nothing.
  */
 export type AcceptedCredential = 'x-api-key' | 'bearer' | 'link';
 

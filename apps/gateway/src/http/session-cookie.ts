@@ -1,4 +1,4 @@
-/** The cookie of a session of a page. No script can read it, and no other site can make it be sent. */
+/** The cookie of a page's session, which no script can read and no other site can send. */
 
 import type { Request } from 'express';
 import { transportOf } from './origin.js';

@@ -1,6 +1,6 @@
 /**
- * Sessions of the customer's page: the value of a cookie that a browser gets for a key, and that the
- * page's own requests may send in place of the key.
+ * Sessions of the customer's page: the value of a cookie that a browser gets for a key, and sends
+ * with the page's own requests in place of the key.
  */
 
 import { createKeyTokens } from './key-tokens.js';

@@ -1,11 +1,10 @@
 /**
  * Removes erased texts from the file of the ledger, or of the record of requests. What a statement
- * deletes is overwritten at once (`secure_delete`), but a page that SQLite split or joined may still
- * have an old copy of a row in its unused part, and so may pages that versions without
- * `secure_delete` freed. Only rewriting the
- * whole file removes these. Charges would wait meanwhile, so it is done when the file is closed, or
- * opened the next time: that of requests also when nobody used it for some seconds. A mark in the
- * directory remembers it, also if the process is killed.
+ * deletes is overwritten at once (`secure_delete`), but a page that SQLite split or joined may
+ * still have an old copy of a row in its unused part, and so may pages that versions without
+ * `secure_delete` freed. Only rewriting the whole file removes these. Charges would wait meanwhile,
+ * so it is done when the file is closed, or opened the next time; that of requests also when nobody
+ * used it for some seconds. A mark in the directory remembers it, also if the process is killed.
  */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

@@ -39,7 +39,7 @@ export interface AuditSource {
     lastAccountId: string | undefined,
     limit: number,
   ): Promise<readonly SealedLedger[]>;
-  /** Charges of some keys of an account, in the order of their numbers, beginning after `position`. */
+  /** Charges of some keys of an account, by their numbers, beginning after `position`. */
   chargesAfter(
     position: LedgerPosition,
     keys: KeyRange,

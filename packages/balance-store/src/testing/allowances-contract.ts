@@ -63,7 +63,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
   }
 
   describe('an allowance', () => {
-    // F263: many requests of several processes are the first of a month: it is credited once.
+    // F250: many requests of several processes are the first of a month: it is credited once.
     it('is credited once in a month, whoever asks and however often', async () => {
       const { accountId, keyId, credential } = await newAccount(5n, 10n);
       const { pepper, store } = subject();
@@ -174,7 +174,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       assert.equal((await subject().store.getAccount(accountId))?.allowanceDueAt, null);
     });
 
-    // F264: the mark of the last allowance is set back with plain SQL: no second one is credited.
+    // F251: the mark of the last allowance is set back with plain SQL: no second one is credited.
     it('is not credited again if its mark is set back', async () => {
       const { accountId } = await newAccount(5n);
       await renew(accountId);

@@ -220,7 +220,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       assert.equal((await listAll({ accountId, limit: 10 })).length, 3);
     });
 
-    // F275: a month is summed from days, with hours at both ends: a request is left out or counted
+    // F253: a month is summed from days, with hours at both ends: a request is left out or counted
     // twice where they meet.
     it('sums days and hours to the same figures', async () => {
       const { store } = subject();

@@ -5,7 +5,7 @@ import type { AccountRecord, BalanceStore, RequestSum, UsageSum } from '@gateway
 import { formatUsd } from '@gateway/billing';
 import manifest from '../../../package.json' with { type: 'json' };
 import { DAY_MS, HOUR_MS } from '../../base/times.js';
-import { lastsUntil, paceDays, paceOf } from '../../customer/runway.js';
+import { lastsUntil, paceDays, paceOf } from '../../ledger/runway.js';
 import * as schema from '../../endpoints/schemas.js';
 import { operation } from './operation.js';
 import { totalsOf } from './today.js';

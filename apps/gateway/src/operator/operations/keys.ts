@@ -44,7 +44,7 @@ import {
   notFound,
 } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
-import { accountView, keyView } from '../../endpoints/views.js';
+import { keyView } from '../../endpoints/views.js';
 import { linkView } from '../../ledger/read-links.js';
 import {
   creditExpiry,

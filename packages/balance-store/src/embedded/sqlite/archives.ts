@@ -46,7 +46,9 @@ export function listCarries(
       (lastAccountId === undefined ? '' : ' AND account_id <= ?') +
       (keys === undefined ? '' : ` AND ${IN_KEYS}`) +
       ' ORDER BY account_id, from_seq, key_id LIMIT ?',
-    ...[accountId, from, keyId],
+    accountId,
+    from,
+    keyId,
     ...(lastAccountId === undefined ? [] : [lastAccountId]),
     ...(keys === undefined ? [] : [keys.from, keys.before]),
     limit,

@@ -119,7 +119,7 @@ export async function compareArchive(
   onProgress?: (charges: number) => void,
 ): Promise<ArchiveComparison> {
   const carries = createCarryComparison(source);
-  const summary = await verifyArchiveFile(file, { onProgress, onCarry: carries.add });
+  const summary = await verifyArchiveFile(file, { onProgress, onCarry: (row) => carries.add(row) });
   const archive = (await source.archives())[summary.number - 1];
   const differences = [...(await differencesFromChain(summary, source))];
   if (archive === undefined) {

@@ -33,7 +33,10 @@ const CHARGES_PER_PROGRESS = 10_000;
 export interface Verification {
   /** Called with the number of charges so far. */
   readonly onProgress?: ((charges: number) => void) | undefined;
-  /** Called with all sums, in the order of account, number and key, before the file is known to be sound. */
+  /**
+   * Called with all sums, in the order of account, number and key, before the file is known to be
+   * sound.
+   */
   readonly onCarry?: ((carry: CarryRow) => Promise<void>) | undefined;
   readonly rowsKept?: number | undefined;
 }
