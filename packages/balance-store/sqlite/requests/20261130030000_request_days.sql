@@ -1,5 +1,6 @@
--- Sums of requests by day, so that a month is answered from few rows, also by the client's program and
--- session. The days of requests that are recorded already are summed from their hours.
+-- Sums of requests by day, so that a month is answered from few rows, also by the client's program
+-- and session. The days of requests that are recorded already are summed from their hours: the
+-- decimals in two halves, and the whole USD.
 
 CREATE TABLE request_label (
   day INTEGER NOT NULL,
@@ -21,5 +22,7 @@ CREATE TABLE request_label (
 
 INSERT INTO request_sum SELECT 1440, period / 24, series, sum(requests), sum(kept),
   sum(duration_ms), sum(first_byte_ms), sum(first_bytes), sum(input_tokens), sum(output_tokens),
-  sum(cache_read_tokens), sum(cache_write_tokens), sum_usd(charge, 1)
+  sum(cache_read_tokens), sum(cache_write_tokens), usd_of(
+    sum(CAST(substr(charge, -7) AS INTEGER)), sum(CAST(substr(charge, -14, 7) AS INTEGER)),
+    sum(CAST(substr(charge, 1, length(charge) - 15) AS INTEGER)), 0)
 FROM request_sum WHERE minutes = 60 GROUP BY period / 24, series;
