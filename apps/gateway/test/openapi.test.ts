@@ -462,6 +462,9 @@ describe('what the gateway answers', () => {
     await gateway.call('createPromoCode', { code, amount_usd: '1', max_redemptions: 1 });
     await call('getNotices', '/v1/dashboard/notices');
     await call('setNotices', '/v1/dashboard/notices', { method: 'PUT', body: { shares: [80] } });
+    await call('startPageSession', '/v1/dashboard/session', { method: 'POST' });
+    await call('showPageSession', '/v1/dashboard/session');
+    await call('endPageSession', '/v1/dashboard/session', { method: 'DELETE' });
     await call('redeemPromoCode', '/v1/dashboard/promo-codes', { body: { code } });
     expect([...seen].sort()).toEqual(ENDPOINTS.client.map((known) => known.id).sort());
   });

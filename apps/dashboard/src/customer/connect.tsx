@@ -70,7 +70,9 @@ export function Connect() {
         )}
       </div>
       {ownKey === undefined && !isLink.value && (
-        <p class="quiet">To fill in your key here, or to send a test request, sign out and in again.</p>
+        <p class="quiet">
+          To fill in your key here, or to send a test request, sign out and in again.
+        </p>
       )}
       {SETTINGS[client]({ key, model }).map(([what, text]) => (
         <div class="stack" key={what}>

@@ -7,8 +7,9 @@ import type { DeepReadonly } from '../base/deep-readonly.js';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
  * `bearer`: an API key in `Authorization`, or the cookie of the customer's page. `link`: the same,
- * or a read-only link. `x-api-key`: an API key in `Authorization` or `x-api-key`. `console`: an admin token or the console's cookie.
- * `admin-token`: only such a token. `session`: only that cookie.
+ * or a read-only link. `x-api-key`: an API key in `Authorization` or `x-api-key`. `console`: an
+ * admin token or the console's cookie. `admin-token`: only such a token. `session`: only that
+ * cookie.
  */
 export type Credential =
   'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'admin-token' | 'session';
