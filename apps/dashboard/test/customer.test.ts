@@ -174,12 +174,15 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     const colors = new Map<string, Set<string>>();
     for (const [measure, sum] of Object.entries(expected)) {
       await page.getByRole('button', { name: measure, exact: true }).click();
-      await page.locator('figure').waitFor();
-      const bars = await page
-        .locator('rect.bar')
-        .evaluateAll((all) => all.map((bar) => bar.getAttribute('data-value') ?? ''));
-      expect(bars.length).toBeGreaterThan(1);
-      expect(bars.reduce((all, value) => all + BigInt(value), 0n)).toBe(sum);
+      let bars: readonly string[] = [];
+      // The figure of the last measure stays until the new one is loaded.
+      await eventually(async () => {
+        bars = await page
+          .locator('rect.bar')
+          .evaluateAll((all) => all.map((bar) => bar.getAttribute('data-value') ?? ''));
+        expect(bars.length).toBeGreaterThan(1);
+        expect(bars.reduce((all, value) => all + BigInt(value), 0n)).toBe(sum);
+      });
       const drawn = await page
         .locator('rect.bar')
         .evaluateAll((all) =>

@@ -29,6 +29,7 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
       'input_tokens',
       'kept_responses',
       'models',
+      'session',
       'account',
       'balance',
       'usage',
