@@ -304,13 +304,13 @@ describe('the search', () => {
         expect(request.url()).not.toContain(lead);
       });
       await page.keyboard.press('Control+k');
-      await page.getByRole('combobox').fill(lead);
+      await page.getByRole('combobox', { name: 'Search' }).fill(lead);
       await page.getByRole('option', { name: `Key lead ${hint}` }).waitFor();
       expect(sent).toEqual(expected);
       // That of another provider, and the token of a link, are no names either.
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
-      await page.getByRole('combobox').fill('sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
+      await page.getByRole('combobox', { name: 'Search' }).fill('sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
       await page.getByText('Nothing found.').waitFor();
       expect(asked.filter((url) => url.includes('sk-ant'))).toEqual([]);
       expect(await page.evaluate(() => location.href)).not.toContain(lead);
