@@ -407,7 +407,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  // F282: two tabs, two keys: the first tab signs out, and shows nothing of the second key.
+  // F267
   it('signs a tab out when another tab signs in with another key', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);

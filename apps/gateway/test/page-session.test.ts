@@ -111,7 +111,7 @@ describe('a session', () => {
     }
   });
 
-  // F281: another site, or a page at another port of the same host, makes a browser send the cookie
+  // F266: another site, or a page at another port of the same host, makes a browser send the cookie
   // of the customer's page: 403, nothing is read or changed.
   it('is taken from pages of this gateway only', async () => {
     const { cookie, apiKey } = await keyWithSession();
@@ -146,7 +146,7 @@ describe('a session', () => {
     expect(await errorOf(bare)).toEqual([403, 'x-gateway-session', null]);
   });
 
-  // F282: two tabs of one browser, two keys: the tab that shows the first key neither reads nor
+  // F267: two tabs of one browser, two keys: the tab that shows the first key neither reads nor
   // changes anything with the session of the second.
   it('is refused if the page shows another key', async () => {
     const [first, second] = [await keyWithSession({ scope: 'manage' }), await keyWithSession()];
@@ -162,7 +162,7 @@ describe('a session', () => {
     expect(await (await ask('GET', SESSION, own)).json()).toMatchObject({ key_id: second.id });
   });
 
-  // F283: the key of a session is rotated, also with a grace period, or revoked, or a day passes:
+  // F268: the key of a session is rotated, also with a grace period, or revoked, or a day passes:
   // the session ends. A replaced credential starts none: it would get the rights of the new one.
   it('ends with its credential, and after a day', async () => {
     const { id, apiKey, cookie } = await keyWithSession();
@@ -207,7 +207,7 @@ describe('a session', () => {
     expect((await ask('GET', ACCOUNT, { authorization: `Bearer ${value}` })).status).toBe(401);
   });
 
-  // F284: the cookie on a request to a model, to the list of models or to a kept response: 401, as
+  // F269: the cookie on a request to a model, to the list of models or to a kept response: 401, as
   // without it, and nothing is sent upstream.
   it('is accepted below /v1/dashboard only', async () => {
     const { cookie } = await keyWithSession();
