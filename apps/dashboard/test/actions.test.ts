@@ -310,7 +310,9 @@ describe('the search', () => {
       // That of another provider, and the token of a link, are no names either.
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
-      await page.getByRole('combobox', { name: 'Search' }).fill('sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
+      await page
+        .getByRole('combobox', { name: 'Search' })
+        .fill('sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
       await page.getByText('Nothing found.').waitFor();
       expect(asked.filter((url) => url.includes('sk-ant'))).toEqual([]);
       expect(await page.evaluate(() => location.href)).not.toContain(lead);
