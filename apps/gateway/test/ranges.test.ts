@@ -105,6 +105,19 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
       unit: DAY,
       count: async (from, until) => requestsOf(await dataOf(`usage/summary?${days(from, until)}`)),
     },
+    'GET /v1/dashboard/breakdown': {
+      unit: DAY,
+      count: async (from, until) => {
+        const range = new URLSearchParams(between(from, until)).toString();
+        const { json } = await dashboard(`breakdown?${range}`);
+        return json.total.charges;
+      },
+    },
+    'GET /admin/breakdown': {
+      unit: DAY,
+      count: async (from, until) =>
+        (await gateway.call('breakDown', { by: 'key', ...between(from, until) })).total.charges,
+    },
     'GET /admin/ledger': {
       unit: 1,
       count: async (from, until) =>
