@@ -9,7 +9,6 @@ import { z } from 'zod';
 import type {
   BalanceStore,
   RequestDimension,
-  RequestSum,
   RequestSumQuery,
   UsageDimension,
   UsageQuery,
@@ -18,6 +17,7 @@ import type {
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS, HOUR_MS } from '../base/times.js';
 import { help, hour, rangeOf, wholeNumber } from './fields.js';
+import { factOf } from './requests.js';
 import { line } from './storable.js';
 import { costFigures } from './views.js';
 import { daysIn, isWholeHours, isZone } from './zones.js';
@@ -278,7 +278,7 @@ function spansOf({ by, from, until, every, zone }: BreakdownQuery): Spans {
   const range = { from: from.getTime(), until: until.getTime() };
   const isUtc = zone === 'UTC';
   const isWhole = range.from % DAY_MS === 0 && range.until % DAY_MS === 0;
-  if (!RECORDED_BY_HOUR.has(by) && !(isUtc && every === 'day' && isWhole)) {
+  if (!isRecordedByHour(by) && !(isUtc && every === 'day' && isWhole)) {
     throw new BreakdownError('by', `${by} is summed by whole days in UTC only`);
   }
   if (!isWholeHours(zone, range)) {
@@ -305,14 +305,10 @@ function spansOf({ by, from, until, every, zone }: BreakdownQuery): Spans {
   };
 }
 
-const RECORDED_BY_HOUR: ReadonlySet<Group> = new Set([
-  'model',
-  'key',
-  'endpoint',
-  'account',
-  'upstream',
-  'error',
-]);
+/** Sums of programs and sessions are kept by day. */
+function isRecordedByHour(by: Group): boolean {
+  return LEDGER_GROUPS[by] !== undefined || by === 'error';
+}
 
 /**
  * As long a time before as has passed of the range, so that an unfinished day is compared with the
@@ -323,7 +319,7 @@ function periodBefore(
   now: number,
 ): { readonly from: Date; readonly until: Date } {
   const length = until.getTime() - from.getTime();
-  const unit = RECORDED_BY_HOUR.has(by) ? HOUR_MS : DAY_MS;
+  const unit = isRecordedByHour(by) ? HOUR_MS : DAY_MS;
   const passed = Math.ceil((now - from.getTime()) / unit) * unit;
   const end = Math.min(length, Math.max(unit, passed));
   const start = from.getTime() - length;
@@ -408,7 +404,7 @@ async function readRecorded(
   };
   const sums = await store.sumRequests(query);
   return sums.map((sum) => ({
-    group: groupOfRequests(sum, by),
+    group: factOf(sum, by)?.toString(),
     start: sum.start?.getTime() ?? 0,
     figures: {
       requests: sum.requests,
@@ -428,20 +424,6 @@ async function readRecorded(
           }),
     },
   }));
-}
-
-function groupOfRequests(sum: RequestSum, by: Group): string | undefined {
-  const values = {
-    account: sum.accountId,
-    key: sum.keyId,
-    model: sum.model,
-    endpoint: sum.endpoint,
-    upstream: sum.upstreamAccount,
-    error: sum.errorType,
-    client: sum.client,
-    session: sum.sessionId,
-  };
-  return values[by];
 }
 
 type Breakdown = Awaited<ReturnType<typeof readBreakdown>>;

@@ -247,7 +247,7 @@ const MEMBERS = {
   session: 'session',
 } as const satisfies Record<RequestDimension, string>;
 
-function factOf(sum: RequestSum, name: RequestDimension): string | number | null {
+export function factOf(sum: RequestSum, name: RequestDimension): string | number | null {
   const values = {
     account: sum.accountId,
     key: sum.keyId,
