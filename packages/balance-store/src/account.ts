@@ -83,8 +83,11 @@ export interface Actor {
   readonly name: string;
   /** The address or network from which the change was requested, if known. */
   readonly address?: string | undefined;
-  /** The holder of a key. What an operator decided about a key binds holders. */
-  readonly isHolder?: boolean | undefined;
+  /**
+   * The id of the account, if a holder of its keys asks. What an operator decided about a key binds
+   * holders, and the bookings of one account's holders are made one after another.
+   */
+  readonly holderOf?: string | undefined;
 }
 
 export type CreditSource = 'paid' | 'promotional';

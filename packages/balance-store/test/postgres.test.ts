@@ -165,6 +165,30 @@ describe('PostgreSQL: many replicas', () => {
   });
 
   // F18: top-ups racing the exhausting charge: all credited, all keys active with 10^-14 USD.
+  // F316: all six sessions waited for the account's lock, and so did every other customer.
+  it('bookings that wait for the lock of their account leave sessions for the charges of others', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const newKey = async () =>
+      (await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record;
+    const busy = await newKey();
+    const other = await newKey();
+    const locker = new Client({ connectionString });
+    await locker.connect();
+    await locker.query('BEGIN');
+    await locker.query('SELECT FROM account WHERE id = $1 FOR UPDATE', [busy.accountId]);
+    const by = { name: busy.id, holderOf: busy.accountId };
+    const bookings = Array.from({ length: 20 }, () => store.updateKey(busy.id, { name: 'n' }, by));
+    const operators = store.setAccountState(busy.accountId, 'suspended', { name: 'operator' });
+    await sleep(100);
+    const charged = await store.settle(settlement(other.id), DEADLINE);
+    expect(charged.outcome).toBe('settled');
+    await locker.query('COMMIT');
+    await locker.end();
+    await Promise.all([...bookings, operators]);
+    await store.close();
+  });
+
   it('top-ups are all credited, each during a charge by another replica that exhausts the balance', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });

@@ -5,7 +5,7 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { KeyRecord } from '@gateway/balance-store';
+import type { Actor, KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { declare } from '../endpoints/endpoint.js';
 import type { Declared, Endpoint as AnyEndpoint } from '../endpoints/endpoint.js';
@@ -85,6 +85,11 @@ export function keyEndpoint<const Declaration extends KeyEndpoint>(
   answer: (parts: CustomerParts) => Answer,
 ): Declared<Declaration, CustomerParts> {
   return declare(endpoint, (parts) => keyRoute(endpoint, parts, answer(parts)));
+}
+
+/** The holder of a key, as the author of a change. */
+export function holderOf({ id, accountId }: KeyRecord, req: Request) {
+  return { name: id, holderOf: accountId, address: addressGroup(req.ip) } satisfies Actor;
 }
 
 function keyRoute(

@@ -25,13 +25,12 @@ import { REVOKED, createdOf, rotated } from '../endpoints/key-outcomes.js';
 import { OperationError, conflict } from '../endpoints/operation-error.js';
 import * as schema from '../endpoints/schemas.js';
 import { keyView, operatorBoundsView } from '../endpoints/views.js';
-import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyEndpoint } from './key-route.js';
+import { holderOf, keyEndpoint } from './key-route.js';
 import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
@@ -276,7 +275,7 @@ function managed<const Declaration extends KeyEndpoint>(
     const unreadable = req.method === 'GET' ? undefined : await readJson(req);
     if (unreadable !== undefined) return { refusal: unreadable };
     try {
-      const by = { name: key.id, address: addressGroup(req.ip), isHolder: true };
+      const by = holderOf(key, req);
       return await work({ parts, key, req, by });
     } catch (error) {
       if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };

@@ -4,11 +4,10 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
 import { keyId, linkSeconds } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
-import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { linkView } from '../ledger/read-links.js';
-import { keyEndpoint } from './key-route.js';
+import { holderOf, keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
@@ -47,7 +46,7 @@ export const createLink = keyEndpoint(
         return { refusal: unknownKeyOfAccount() };
       }
       const expiresAt = new Date(parts.now() + expires_in_seconds * 1_000);
-      const by = { name: key.id, address: addressGroup(req.ip) };
+      const by = holderOf(key, req);
       await parts.store.recordLink(target.id, { expiresAt, by });
       const link = parts.readLinks.create(target, expiresAt);
       return { json: linkView(link, target.id, expiresAt) };

@@ -9,11 +9,10 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
 import { noticeShares } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
-import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyEndpoint } from './key-route.js';
+import { holderOf, keyEndpoint } from './key-route.js';
 import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped } from './scope.js';
 import { maySeeAccount } from './statement.js';
@@ -59,7 +58,7 @@ const setNotices = keyEndpoint(
       if (unreadable !== undefined) return { refusal: unreadable };
       const input = notices.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
-      const by = { name: key.id, address: addressGroup(req.ip) };
+      const by = holderOf(key, req);
       await parts.store.updateAccount(key.accountId, { noticeShares: input.data.shares }, by);
       return { json: noticesView(await accountOf(key.accountId, parts)) };
     },

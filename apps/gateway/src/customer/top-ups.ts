@@ -16,7 +16,6 @@ import type { Declared } from '../endpoints/endpoint.js';
 import { amountUsd, idempotencyId, wholeNumber } from '../endpoints/fields.js';
 import { autoTopUpView, paymentView, promoCodeField } from '../endpoints/payment-views.js';
 import * as schema from '../endpoints/schemas.js';
-import { addressGroup } from '../http/client-address.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
@@ -24,7 +23,7 @@ import type { Refusal } from '../http/refusal.js';
 import type { Payments } from '../payments/payments.js';
 import { redeemPromoCode } from '../payments/promo-codes.js';
 import type { CustomerParts } from './customer-parts.js';
-import { keyEndpoint } from './key-route.js';
+import { holderOf, keyEndpoint } from './key-route.js';
 import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
@@ -80,7 +79,7 @@ function paying<const Declaration extends KeyEndpoint>(
       const unreadable = await readJson(req);
       if (unreadable !== undefined) return { refusal: unreadable };
     }
-    const by = { name: key.id, address: addressGroup(req.ip) };
+    const by = holderOf(key, req);
     return reachingProvider(() => work({ payments, parts, key, req, by }));
   });
 }
@@ -302,7 +301,7 @@ export const redeemPromoCodeEndpoint = keyEndpoint(
       const redeemed = await redeemPromoCode(parts.store, {
         code: input.data.code,
         accountId: key.accountId,
-        by: { name: key.id, address: addressGroup(req.ip) },
+        by: holderOf(key, req),
         now: parts.now(),
       });
       if (redeemed.outcome === 'refused') {

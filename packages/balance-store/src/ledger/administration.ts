@@ -16,6 +16,7 @@ import {
   assertId,
   assertKey,
 } from './argument-checks.js';
+import type { BookFor } from './booking-turns.js';
 import type { Bound } from './books/bounds.js';
 import type { KeyCredential } from './books/transaction.js';
 import type { LedgerDatabase } from './ledger-database.js';
@@ -39,7 +40,8 @@ type AccountAdministration = Pick<
 >;
 
 interface AdministrationOptions {
-  readonly database: Pick<LedgerDatabase, 'keys' | 'accounts' | 'book'>;
+  readonly database: Pick<LedgerDatabase, 'keys' | 'accounts'>;
+  readonly bookFor: BookFor;
   readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly pepper: string;
   /** Called after each change to a key, or to what the keys of an account show. */
@@ -59,7 +61,8 @@ export function createAdministration(
 }
 
 function administerAccounts({
-  database: { accounts, book },
+  database: { accounts },
+  bookFor,
   eraseRequests,
   pepper,
   onKeyChange,
@@ -70,7 +73,7 @@ function administerAccounts({
     async create(creation) {
       assertCreation(creation);
       const { credential, row } = newCredential(pepper);
-      const created = await book('create', {
+      const created = await bookFor(creation.by)('create', {
         creation,
         accountId: newId('acct'),
         keyId: newId('key'),
@@ -86,20 +89,20 @@ function administerAccounts({
     async updateAccount(accountId, change, by = SOMEBODY) {
       assertAccount(change);
       assertActor(by);
-      const record = unlessTaken(await book('updateAccount', accountId, change, by));
+      const record = unlessTaken(await bookFor(by)('updateAccount', accountId, change, by));
       // The records of its keys show some of it.
       onKeyChange(accountId);
       return record;
     },
     async setAccountState(accountId, state, by) {
       assertActor(by);
-      const record = await book('setAccountState', accountId, state, by);
+      const record = await bookFor(by)('setAccountState', accountId, state, by);
       onEveryKeyChange();
       return record;
     },
     async eraseAccount(accountId, by) {
       assertActor(by);
-      const record = await book('eraseAccount', accountId, by);
+      const record = await bookFor(by)('eraseAccount', accountId, by);
       // If this fails, the caller erases again, which finishes it.
       await eraseRequests(accountId);
       onEveryKeyChange();
@@ -109,7 +112,7 @@ function administerAccounts({
 }
 
 function administerKeys(
-  { database: { keys, book }, pepper, onKeyChange }: AdministrationOptions,
+  { database: { keys }, bookFor, pepper, onKeyChange }: AdministrationOptions,
   create: AccountAdministration['create'],
 ): KeyAdministration {
   const pepperId = pepperIdOf(pepper);
@@ -120,7 +123,7 @@ function administerKeys(
     by: Actor,
   ): Promise<KeyRecord | undefined> {
     assertActor(by);
-    const record = await book('setKeyState', keyId, change, by);
+    const record = await bookFor(by)('setKeyState', keyId, change, by);
     onKeyChange(keyId);
     return unlessBound(record);
   }
@@ -145,7 +148,7 @@ function administerKeys(
     async updateKey(keyId, change, by = SOMEBODY) {
       assertKey(change);
       assertActor(by);
-      const record = await book('updateKey', keyId, change, by);
+      const record = await bookFor(by)('updateKey', keyId, change, by);
       onKeyChange(keyId);
       return unlessTaken(unlessBound(record));
     },
@@ -159,7 +162,7 @@ function administerKeys(
       if (rotationId !== undefined) assertId('rotationId', rotationId);
       assertActor(by);
       const { credential, row } = newCredential(pepper);
-      const result = await book('rotateKey', keyId, row, { graceMs, rotationId, by });
+      const result = await bookFor(by)('rotateKey', keyId, row, { graceMs, rotationId, by });
       onKeyChange(keyId);
       return result.outcome === 'rotated'
         ? { outcome: 'rotated', record: result.record, credential }
@@ -168,7 +171,7 @@ function administerKeys(
 
     recordLink(keyId, { expiresAt, by }) {
       assertActor(by);
-      return book('recordLink', keyId, { expiresAt, by });
+      return bookFor(by)('recordLink', keyId, { expiresAt, by });
     },
   };
 }

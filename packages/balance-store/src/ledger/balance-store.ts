@@ -3,6 +3,7 @@
 import { pepperIdOf } from '../credential.js';
 import type { BalanceStore, StoreUnavailableError } from '../store.js';
 import { createAdministration } from './administration.js';
+import { createBookingTurns } from './booking-turns.js';
 import { chargingFaultOf, createChargeWatch } from './charge-watch.js';
 import { Committer } from './committer.js';
 import { createHoldKeeper } from './hold-keeper.js';
@@ -52,8 +53,10 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     now: () => performance.now(),
   });
   const { closeRequests, eraseRequests, ...record } = createRequestRecord(database.requests);
+  const bookFor = createBookingTurns(database.book);
   const administration = createAdministration({
     database,
+    bookFor,
     eraseRequests,
     pepper: peppers.pepper,
     onKeyChange: finder.forget,
@@ -80,7 +83,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
 
   return {
     ...administration,
-    ...createBookings(database, { sweepHolds, forgetKeysOf: finder.forget }),
+    ...createBookings(bookFor, { sweepHolds, forgetKeysOf: finder.forget }),
     ...createReaders(database),
     ...createUpkeep(database),
     ...record,

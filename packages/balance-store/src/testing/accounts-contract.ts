@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Creation } from '../account.js';
+import type { Actor, Creation } from '../account.js';
 import { ExternalIdTakenError, SetByOperatorError } from '../errors.js';
 import type { KeyChange, NewKey } from '../key.js';
 import { OPERATOR_BOUNDS, operatorBoundsOf } from '../operator-bounds.js';
@@ -22,7 +22,7 @@ const INTERNAL_NAMES = {
 };
 
 export function accountsContract(part: ContractPart): void {
-  const { runner, subject, newAccount, balanceOf, settle } = part;
+  const { runner, subject, newAccount, newKey, accountOf, balanceOf, settle } = part;
   const { describe, it } = runner;
   const create = (creation: Omit<Creation, 'by'>) =>
     subject().store.create({ by: TESTS, ...creation });
@@ -207,11 +207,31 @@ export function accountsContract(part: ContractPart): void {
       await assert.rejects(create({ account: { id }, key: KEY, maxKeys: 0 }), RangeError);
     });
 
+    // F316
+    it('a holder who asks for many bookings at once does not keep those of other accounts waiting', async () => {
+      const { store } = subject();
+      const busy = { id: await newKey(), calls: 30 };
+      const other = { id: await newKey(), calls: 1 };
+      const ended: string[] = [];
+      const book = async (keyId: string, by: Actor) => {
+        await store.updateKey(keyId, { name: 'again' }, by);
+        ended.push(by.name);
+      };
+      const bookings = [busy, other].map(async ({ id, calls }) => {
+        const by = { name: id, holderOf: await accountOf(id) };
+        await Promise.all(Array.from({ length: calls }, () => book(id, by)));
+      });
+      await Promise.all([...bookings, book(other.id, TESTS)]);
+      const last = Math.max(ended.indexOf(other.id), ended.indexOf(TESTS.name));
+      assert.equal(ended.length, 32);
+      assert.ok(last < 8, ended.join(' '));
+    });
+
     // F150
     it('holders neither resume a key that an operator suspended nor exceed what an operator set', async () => {
       const { store } = subject();
       const { accountId: id } = await newAccount(0n);
-      const holder = { name: 'key_holder', isHolder: true };
+      const holder = { name: 'key_holder', holderOf: id };
       const expiresAt = new Date('2100-01-01T00:00:00.000Z');
       const given = { ...KEY, caps: { day: 5n * USD }, models: ['a', 'b'], expiresAt };
       const created = await create({ account: { id }, key: given });

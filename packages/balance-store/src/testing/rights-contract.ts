@@ -324,7 +324,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       };
       const created = await store.create(creation);
       assert.ok(created.outcome === 'created' && created.key !== undefined);
-      const [own, holder] = [created.key.id, { name: created.key.id, isHolder: true } as const];
+      const own = created.key.id;
+      const holder = { name: own, holderOf: created.account.id };
       assert.equal((await store.create(creation)).outcome, 'replayed');
       assert.deepEqual(await sound(), []);
       await store.updateKey(own, { models: ['a'], caps: { month: 5n, day: 1n } }, holder);

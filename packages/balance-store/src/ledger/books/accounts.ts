@@ -94,7 +94,7 @@ export async function create(
     });
   }
   let decided = {};
-  if (key !== undefined && creation.by.isHolder !== true) {
+  if (key !== undefined && creation.by.holderOf === undefined) {
     // The limits of a creation may be defaults, which nobody decided for this key.
     const { caps, expiresAt, models } = key;
     const bounds = boundsAfter(NO_BOUNDS, { caps, expiresAt, models });
@@ -298,7 +298,7 @@ export async function updateKey(
   const before = await lockKey(transaction, keyId);
   if (before === undefined) return undefined;
   const known = await readBounds(transaction, keyId);
-  if (by.isHolder === true) {
+  if (by.holderOf !== undefined) {
     const bound = exceededBound(known.bounds, change);
     if (bound !== undefined) return { bound };
   }
@@ -313,7 +313,7 @@ export async function updateKey(
     metadata,
   });
   const decided =
-    by.isHolder === true
+    by.holderOf !== undefined
       ? {}
       : await writeBounds(transaction, before, known, boundsAfter(known.bounds, change));
   await recordChange(transaction, {
@@ -343,7 +343,7 @@ export async function setKeyState(
   let decided: Readonly<Record<string, unknown>> = {};
   if (before.state !== 'revoked' && state !== 'revoked') {
     const known = await readBounds(transaction, keyId);
-    if (by.isHolder !== true) {
+    if (by.holderOf === undefined) {
       // Also if the holder suspended the key before: from now on, only an operator may resume it.
       const bounds = { ...known.bounds, isSuspended: state === 'suspended' };
       decided = await writeBounds(transaction, before, known, bounds);

@@ -10,11 +10,11 @@ import {
   assertText,
   assertTime,
 } from '../argument-checks.js';
+import type { BookFor } from '../booking-turns.js';
 import type { ExpiryProgress } from '../books/expiries.js';
-import type { LedgerDatabase } from '../ledger-database.js';
 
 export function createBookings(
-  database: LedgerDatabase,
+  bookFor: BookFor,
   {
     sweepHolds,
     forgetKeysOf,
@@ -26,6 +26,7 @@ export function createBookings(
   BalanceStore,
   'topUp' | 'adjust' | 'transfer' | 'expire' | 'renewAllowance' | 'recordEvent' | 'writeDocument'
 > {
+  const book = bookFor(undefined);
   return {
     async topUp(topUp) {
       assertPositive('a top-up', topUp.amount);
@@ -34,7 +35,7 @@ export function createBookings(
       assertText('reference', topUp.reference);
       assertText('note', topUp.note);
       assertActor(topUp.by);
-      return database.book('topUp', topUp);
+      return bookFor(topUp.by)('topUp', topUp);
     },
     async adjust(adjustment) {
       if (adjustment.amount === 0n) throw new RangeError('an adjustment must not be zero');
@@ -43,7 +44,7 @@ export function createBookings(
       assertText('reference', adjustment.reference);
       assertText('note', adjustment.note);
       assertActor(adjustment.by);
-      return database.book('adjust', adjustment);
+      return bookFor(adjustment.by)('adjust', adjustment);
     },
     async transfer(transfer) {
       assertPositive('a transfer', transfer.amount);
@@ -53,29 +54,29 @@ export function createBookings(
       if (transfer.from === transfer.to) {
         throw new RangeError('a transfer must be between two accounts');
       }
-      return database.book('transfer', transfer);
+      return bookFor(transfer.by)('transfer', transfer);
     },
     async expire(options) {
       // A process that places no holds must also find the holds of a process that was killed.
       // Otherwise they would keep credits from expiring.
       await sweepHolds();
       return (
-        (await forEachAccount((after) => database.book('renewAllowances', after))) +
-        (await forEachAccount((after) => database.book('expireCredits', after))) +
-        (await forEachAccount((after) => database.book('announceExpiringKeys', after, options)))
+        (await forEachAccount((after) => book('renewAllowances', after))) +
+        (await forEachAccount((after) => book('expireCredits', after))) +
+        (await forEachAccount((after) => book('announceExpiringKeys', after, options)))
       );
     },
     async renewAllowance(accountId) {
-      await database.book('renewAllowance', accountId);
+      await book('renewAllowance', accountId);
       forgetKeysOf(accountId);
     },
     async recordEvent(event) {
       if (event.id !== undefined) assertId('id', event.id);
-      return database.book('recordEvent', event);
+      return book('recordEvent', event);
     },
     async writeDocument(write) {
       assertDocument(write);
-      return database.book('writeDocument', write);
+      return bookFor(write.trail?.by)('writeDocument', write);
     },
   };
 }
