@@ -7,6 +7,8 @@
  */
 
 import type { AuditSource } from '../ledger/audit-source.js';
+import type { ArchiveWork } from '../ledger/archive/archive-work.js';
+import type { ArchiveRange } from '../ledger/archive/plan.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { StoredBlock } from '../ledger/requests/batch.js';
@@ -33,6 +35,7 @@ const READ_TIMEOUT_MS = 30_000;
 /** The background thread has the lowest priority, and reads far more at once. */
 const BACKGROUND_TIMEOUT_MS = 600_000;
 const ACCOUNTS_PER_PAGE = 1_000;
+const CARRIES_PER_PAGE = 250;
 
 export interface SqliteDatabaseParts {
   readonly dataDir: string;
@@ -166,6 +169,7 @@ function createArchiveTable({
   return {
     lock: () => readHere(() => takeArchiveLock(dataDir)),
     source: createThreadSource(background),
+    work: createThreadWork(background),
     async deleteCharges(ranges) {
       const deleted = await writing.call('deleteCharges', [ranges], WRITE_TIMEOUT_MS);
       await keepLogSmall({ dataDir, file }, () => writing.call('emptyLog', [], WRITE_TIMEOUT_MS));
@@ -180,7 +184,21 @@ function isOfAllOwners({ by, accountId, keyId }: UsageQuery): boolean {
   return by.includes('account') || by.includes('key');
 }
 
-/** Reads the ledger page by page in a thread, to write an archive or to compare one. */
+/** An archive is written and read in the thread, which has a limit of memory. */
+function createThreadWork(thread: LedgerThread<ReadOperations>): ArchiveWork {
+  return {
+    prepare: (archive, onProgress) =>
+      thread.call('prepareArchive', [archive], undefined, onProgress),
+    async *carries(range) {
+      const next = (from: ArchiveRange | undefined) =>
+        thread.call('nextCarries', [from, CARRIES_PER_PAGE], BACKGROUND_TIMEOUT_MS);
+      for (let page = await next(range); page.length > 0; page = await next(undefined)) yield* page;
+    },
+    compare: (file, onProgress) => thread.call('compareArchive', [file], undefined, onProgress),
+  };
+}
+
+/** Reads the ledger page by page in a thread. */
 function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
   const page =
     <Name extends keyof AuditSource>(name: Name) =>

@@ -31,6 +31,7 @@ import type {
 } from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
+import type { ArchiveWork } from './archive/archive-work.js';
 import type { AuditSource } from './audit-source.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
@@ -228,6 +229,7 @@ export interface ArchiveTables {
    */
   lock(): Promise<(() => Promise<void>) | undefined>;
   readonly source: AuditSource;
+  readonly work: ArchiveWork;
   /**
    * Deletes the charges of these ranges in one transaction. The database refuses to delete charges
    * that no archive carries.

@@ -6,6 +6,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
+import { createArchiveWork } from '../ledger/archive/archive-work.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { createAccountTable } from './accounts.js';
 import { readBooks } from './books.js';
@@ -46,6 +47,7 @@ export interface PostgresDatabaseParts {
 
 export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
   const { hot, admin, watch, record, auditor } = parts;
+  const source = createAuditSource(admin);
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(admin),
@@ -57,7 +59,8 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     seals: createSealTable(admin),
     archives: {
       lock: () => reachingDatabase(() => takeArchiveLock(admin)),
-      source: createAuditSource(admin),
+      source,
+      work: createArchiveWork(source),
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     requests: createRequestTables(record, admin),

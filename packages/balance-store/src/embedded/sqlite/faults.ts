@@ -1,13 +1,16 @@
 /** Classifies errors of SQLite by what is at fault: the database, a value or this program. */
 
 import { constants } from 'node:os';
+import { LedgerArchiveError } from '../../errors.js';
 
 export type Fault =
   /** The file cannot be read or written now: the same statement may succeed later. */
   | 'unavailable'
   /** A value is at fault, so that the same statement will always fail. */
   | 'refused'
-  /** Neither: a mistake in this program. */
+  /** A `LedgerArchiveError`: an archive cannot be made, or its file is at fault. */
+  | 'archive'
+  /** None of these: a mistake in this program. */
   | 'mistake';
 
 /** Result codes of SQLite, see https://sqlite.org/rescode.html */
@@ -57,6 +60,7 @@ export function faultOf(error: unknown): Fault {
     if (UNAVAILABLE.has(code)) return 'unavailable';
     return REFUSED.has(code) ? 'refused' : 'mistake';
   }
+  if (error instanceof LedgerArchiveError) return 'archive';
   if (isSystemError(error) || isClosed(error)) return 'unavailable';
   // These errors report values that cannot be bound, or amounts out of range.
   return error instanceof RangeError || error instanceof TypeError ? 'refused' : 'mistake';

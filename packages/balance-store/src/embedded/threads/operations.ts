@@ -1,9 +1,16 @@
 /**
  * The operations of the ledger's threads. A thread finishes one operation before it starts the
- * next, except that an audit and `readSource` let other calls run before each page.
+ * next, except that an audit, the work of an archive and `readSource` let other calls run before
+ * each page.
  */
 
+import type { ArchiveProgress } from '../../archive.js';
 import type { AuditOptions } from '../../audit.js';
+import { LedgerArchiveError } from '../../errors.js';
+import { createArchiveWork } from '../../ledger/archive/archive-work.js';
+import type { ArchiveToPrepare } from '../../ledger/archive/archive-work.js';
+import type { CarryRow } from '../../ledger/archive/carry-row.js';
+import type { ArchiveRange } from '../../ledger/archive/plan.js';
 import { auditLedger } from '../../ledger/audit-ledger.js';
 import type { AuditSource } from '../../ledger/audit-source.js';
 import { callBook } from '../../ledger/books/index.js';
@@ -178,6 +185,8 @@ export function createRequestOperations(
 
 export function createReadOperations(connection: Connection) {
   const source = createAuditSource(connection);
+  const work = createArchiveWork(source);
+  let carries: AsyncIterator<CarryRow> | undefined;
   return {
     listAccounts: on(connection, listAccounts),
     readLots: on(connection, readLots),
@@ -202,7 +211,31 @@ export function createReadOperations(connection: Connection) {
       options: Pick<AuditOptions, 'anchor'>,
       onProgress: AuditOptions['onProgress'] = undefined,
     ) => auditLedger(source, { ...options, onProgress }),
-    /** Reads one page for an archive. */
+    prepareArchive: (
+      archive: ArchiveToPrepare,
+      onProgress: (progress: ArchiveProgress) => void = () => undefined,
+    ) => work.prepare(archive, onProgress),
+    compareArchive: (
+      file: string,
+      onProgress: ((charges: number) => void) | undefined = undefined,
+    ) => work.compare(file, onProgress),
+    /**
+     * A page of {@link ArchiveWork.carries}; an empty one after the last.
+     *
+     * @param range - Begins again.
+     */
+    async nextCarries(range: ArchiveRange | undefined, limit: number) {
+      if (range !== undefined) carries = work.carries(range)[Symbol.asyncIterator]();
+      if (carries === undefined) throw new LedgerArchiveError('the thread has ended: try again');
+      const page: CarryRow[] = [];
+      while (page.length < limit) {
+        const next = await carries.next();
+        if (next.done === true) break;
+        page.push(next.value);
+      }
+      return page;
+    },
+    /** Reads one page of the ledger. */
     readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
       (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),
   };

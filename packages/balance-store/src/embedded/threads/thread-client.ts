@@ -2,6 +2,7 @@
 
 import { extname } from 'node:path';
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
+import { LedgerArchiveError } from '../../errors.js';
 import { THREAD_LIMITS, memoryErrorOf } from '../../ledger/background-thread.js';
 import { unavailable } from '../../ledger/reaching-database.js';
 import { withTimeout } from '../../ledger/timeout.js';
@@ -223,6 +224,8 @@ function errorOf({ fault, name, message }: Extract<Answer, { readonly fault: unk
       return unavailable(message);
     case 'refused':
       return new RangeError(message);
+    case 'archive':
+      return new LedgerArchiveError(message);
     case 'mistake':
       return Object.assign(new Error(message), { name });
   }

@@ -8,7 +8,6 @@
 import { DAY_MS } from '../hours.js';
 import { existsSync } from 'node:fs';
 import type {
-  ArchiveFileSummary,
   ArchiveOptions,
   ArchiveProgress,
   ArchiveReport,
@@ -16,13 +15,11 @@ import type {
 } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import type { LedgerDatabase } from '../ledger-database.js';
-import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
+import type { ArchiveRange } from './plan.js';
 import { deleteCarriedCharges } from './delete-charges.js';
 import { createCarryDigest } from './carry.js';
 import type { CarryRow } from './carry-row.js';
-import { planArchive, readCarries, usageDigestOf } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
-import { writeArchiveFile } from './write-file.js';
 
 const MIN_AGE_DAYS = 3;
 /** A small number, because charges of the embedded ledger wait during each step. */
@@ -68,7 +65,11 @@ async function resumeArchive(
       `until: ${what} already, and there is no ${file}: name the file of that archive`,
     );
   }
-  const { digest } = await verified(file, last.charges, onProgress);
+  const progress = (done: number) => {
+    onProgress?.({ stage: 'verify', done, total: last.charges });
+  };
+  progress(0);
+  const { digest } = await verifyArchiveFile(file, { onProgress: progress });
   if (digest === last.fileDigest) return last;
   throw new LedgerArchiveError(`${file} is not the file in which ${what}: nothing was changed`);
 }
@@ -79,7 +80,7 @@ async function makeArchive(
   last: LedgerArchive | undefined,
   { until, file, by, onProgress }: ArchiveOptions,
 ): Promise<LedgerArchive> {
-  const { source } = database.archives;
+  const { source, work } = database.archives;
   const progress = (stage: ArchiveProgress['stage'], done: number, total?: number) => {
     onProgress?.({ stage, done, total });
   };
@@ -101,48 +102,16 @@ async function makeArchive(
     );
   }
   const number = (last?.number ?? 0) + 1;
-  const plan = await planArchive(source, { number, until }, (charges) => {
-    progress('write', 0, charges);
-  });
-  if (plan === undefined) {
+  const prepared = await work.prepare(
+    { number, until, after: last?.until, file },
+    onProgress ?? (() => undefined),
+  );
+  if (prepared === undefined) {
     throw new LedgerArchiveError(`until: no charge before ${dayOf(until)} is left to archive`);
   }
-  if (!existsSync(file)) {
-    await writeArchiveFile({ source, plan, number, until, after: last?.until, file }, (done) => {
-      progress('write', done, plan.charges);
-    });
-  }
-  const written = await verified(file, plan.charges, onProgress);
-  const [difference] = [
-    ...differencesFromPlan(written, plan),
-    ...(await differencesFromChain(written, source)),
-  ];
-  if (difference !== undefined) {
-    throw new LedgerArchiveError(
-      `${file} is not a file of this archive: it has ${difference.found}, but the ledger has ` +
-        `${difference.expected}; nothing was changed, and nothing is overwritten`,
-    );
-  }
-  const usageDigest = await usageDigestOf(source, { after: last?.until, until });
-  await writeCarries(database, { number, until }, plan.carryDigest);
+  await writeCarries(database, { number, until }, prepared.carryDigest);
   progress('mark', 0);
-  const { charges, charged, writtenOff, lastBlock } = plan;
-  const archive = await database.book(
-    'recordArchive',
-    {
-      number,
-      until,
-      charges,
-      charged,
-      writtenOff,
-      lastBlock,
-      lastHash: written.lastHash,
-      carryDigest: written.carryDigest,
-      usageDigest,
-      fileDigest: written.digest,
-    },
-    by,
-  );
+  const archive = await database.book('recordArchive', prepared, by);
   if (archive === undefined) {
     throw new LedgerArchiveError('another archive was made meanwhile: nothing was deleted');
   }
@@ -155,8 +124,8 @@ async function makeArchive(
  * that an interrupted call has left are deleted first.
  */
 async function writeCarries(
-  { archives: { source }, book }: Pick<LedgerDatabase, 'archives' | 'book'>,
-  range: { readonly number: number; readonly until: Date },
+  { archives: { work }, book }: Pick<LedgerDatabase, 'archives' | 'book'>,
+  range: ArchiveRange,
   expected: string,
 ): Promise<void> {
   while ((await book('deleteUnrecordedCarries', CARRIES_PER_STEP)) === CARRIES_PER_STEP);
@@ -166,7 +135,7 @@ async function writeCarries(
     throw new LedgerArchiveError('another archive was made meanwhile: nothing was deleted');
   };
   let step: CarryRow[] = [];
-  for await (const row of readCarries(source, range)) {
+  for await (const row of work.carries(range)) {
     digest.add(row);
     step.push(row);
     if (step.length < CARRIES_PER_STEP) continue;
@@ -177,19 +146,6 @@ async function writeCarries(
   if (digest.hex() !== expected) {
     throw new LedgerArchiveError('the ledger changed meanwhile: nothing was deleted');
   }
-}
-
-async function verified(
-  file: string,
-  charges: number,
-  onProgress: ArchiveOptions['onProgress'],
-): Promise<ArchiveFileSummary> {
-  onProgress?.({ stage: 'verify', done: 0, total: charges });
-  return verifyArchiveFile(file, {
-    onProgress(done) {
-      onProgress?.({ stage: 'verify', done, total: charges });
-    },
-  });
 }
 
 /** @throws {RangeError} */

@@ -27,7 +27,7 @@ export interface ArchivePlan {
   readonly lastSeqs: ReadonlyMap<string, bigint>;
 }
 
-interface ArchiveRange {
+export interface ArchiveRange {
   /** The number of the archive. */
   readonly number: number;
   readonly until: Date;

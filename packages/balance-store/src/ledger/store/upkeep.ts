@@ -3,7 +3,6 @@
 import type { SealHead } from '../../audit.js';
 import type { BalanceStore } from '../../store.js';
 import { archiveLedger } from '../archive/archive-ledger.js';
-import { compareArchive } from '../archive/compare-archive.js';
 import { assertActor, assertTime } from '../argument-checks.js';
 import { HOUR_MS } from '../hours.js';
 import type { LedgerDatabase, SealTable } from '../ledger-database.js';
@@ -58,8 +57,7 @@ export function createUpkeep(
       return archiveLedger(database, () => sealEntries(database.seals, true), archiveOptions);
     },
     listArchives: () => database.archives.source.archives(),
-    compareArchive: (file, onProgress) =>
-      compareArchive(database.archives.source, file, onProgress),
+    compareArchive: (file, onProgress) => database.archives.work.compare(file, onProgress),
     audit: (auditOptions = {}) => database.audit(auditOptions),
   };
 }
