@@ -98,7 +98,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       await (charges ? migrate(admin) : assertMigrated(admin));
       assertPepperFits(await readPepperUse(admin, pepperIdsOf(peppers)));
     });
-    if (charges) await database.charging.probe();
+    if (charges) {
+      await database.charging.probe();
+      // Prisma's first query compiles its WebAssembly and its own code, for 0.1 s. Later, this would
+      // delay all requests.
+      await database.entries.list({ limit: 1 }, undefined);
+    }
   } catch (error) {
     await database.close();
     throw error;
