@@ -101,7 +101,8 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     seals: {
       head: () => read('readHead'),
       async *accountIds(which) {
-        yield* pagesOf(await read('accountIdsToSeal', which), ACCOUNTS_PER_PAGE);
+        if (which === 'all') yield* allAccountIds(background);
+        else yield* pagesOf(await read('changedAccountIds'), ACCOUNTS_PER_PAGE);
       },
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
@@ -158,6 +159,18 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       onClosed();
     },
   };
+}
+
+async function* allAccountIds(thread: LedgerThread<ReadOperations>) {
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: readonly string[] = await thread.call(
+      'accountIdsAfter',
+      [after, ACCOUNTS_PER_PAGE],
+      BACKGROUND_TIMEOUT_MS,
+    );
+    if (page.length > 0) yield page;
+    after = page.at(-1);
+  }
 }
 
 function createArchiveTable({

@@ -209,12 +209,12 @@ export interface EntryTable {
 export interface SealTable {
   head(): Promise<SealHead | undefined>;
   /**
-   * Pages with the ids of accounts, and {@link TRAIL}. With `changed`, only the accounts with
-   * entries since two minutes before the last block.
+   * Pages with the ids of accounts. With `changed`, only those with entries since two minutes
+   * before the last block.
    */
   accountIds(which: 'all' | 'changed'): AsyncIterable<readonly string[]>;
   /**
-   * Seals at most `maxEntries` entries of these accounts as the next block.
+   * Seals at most `maxEntries` entries of these accounts or of the {@link TRAIL} as the next block.
    *
    * @returns how many entries were sealed; also 0 while another process is sealing.
    */

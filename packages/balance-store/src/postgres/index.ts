@@ -100,8 +100,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     });
     if (charges) {
       await database.charging.probe();
-      // Prisma's first query compiles its WebAssembly and its own code, for 0.1 s. Later, this would
-      // delay all requests.
+      // Prisma's first query compiles its WebAssembly and its own code, for 0.1 s. Later, this
+      // would delay all requests.
       await database.entries.list({ limit: 1 }, undefined);
     }
   } catch (error) {

@@ -2,7 +2,6 @@
 
 import type { Pool } from 'pg';
 import type { SealHead } from '../audit.js';
-import { TRAIL } from '../ledger/ledger-database.js';
 import type { SealTable } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import { LONG_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
@@ -12,15 +11,7 @@ const ACCOUNTS_PER_PAGE = 1_000;
 export function createSealTable(pool: Pool): SealTable {
   return {
     head: () => reachingDatabase(() => readHead(pool)),
-    accountIds: async function* (which) {
-      // The trail is sealed with the first page of accounts, so that one block covers both.
-      let others = [TRAIL];
-      for await (const page of which === 'all' ? allAccounts(pool) : changedAccounts(pool)) {
-        yield [...page, ...others];
-        others = [];
-      }
-      if (others.length > 0) yield others;
-    },
+    accountIds: (which) => (which === 'all' ? allAccounts(pool) : changedAccounts(pool)),
     async sealBlock(accountIds, maxEntries) {
       const [row] = await reachingDatabase(() =>
         queryRows<{ sealed: number }>(pool, {

@@ -11,23 +11,30 @@ import type { TrailRow } from './trail.js';
 
 const CHANGED_MARGIN_MS = 120_000;
 
-/**
- * Returns the ids of all accounts or, with `changed`, of those with entries since two minutes
- * before the last block. The id of the trail comes last.
- */
-export function accountIdsToSeal(
+/** The ids of accounts in their order, beginning after one. */
+export function accountIdsAfter(
   connection: Connection,
-  which: 'all' | 'changed',
+  accountId: string,
+  limit: number,
 ): readonly string[] {
-  const rows =
-    which === 'all'
-      ? connection.all<{ readonly id: string }>('SELECT id FROM account ORDER BY id')
-      : connection.all<{ readonly id: string }>(
-          'SELECT DISTINCT account_id AS id FROM ledger WHERE created_at >= ' +
-            '(SELECT max(sealed_at) FROM ledger_block) - ?',
-          CHANGED_MARGIN_MS,
-        );
-  return [...rows.map(({ id }) => id), TRAIL];
+  return idsOf(connection, 'SELECT id FROM account WHERE id > ? ORDER BY id LIMIT ?', [
+    accountId,
+    limit,
+  ]);
+}
+
+/** The ids of the accounts with entries since two minutes before the last block. */
+export function changedAccountIds(connection: Connection): readonly string[] {
+  return idsOf(
+    connection,
+    'SELECT DISTINCT account_id AS id FROM ledger WHERE created_at >= ' +
+      '(SELECT max(sealed_at) FROM ledger_block) - ?',
+    [CHANGED_MARGIN_MS],
+  );
+}
+
+function idsOf(connection: Connection, sql: string, values: readonly (string | number)[]) {
+  return connection.all<{ readonly id: string }>(sql, ...values).map(({ id }) => id);
 }
 
 /** @returns how many entries were sealed */

@@ -37,7 +37,7 @@ import {
   sumRequests,
 } from '../sqlite/requests.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
-import { sealBlock, accountIdsToSeal } from '../sqlite/seals.js';
+import { accountIdsAfter, changedAccountIds, sealBlock } from '../sqlite/seals.js';
 import { settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
@@ -203,7 +203,8 @@ export function createReadOperations(connection: Connection) {
     findEntry: on(connection, findEntry),
     findEntries: on(connection, findEntries),
     listEntries: on(connection, listEntries),
-    accountIdsToSeal: on(connection, accountIdsToSeal),
+    accountIdsAfter: on(connection, accountIdsAfter),
+    changedAccountIds: on(connection, changedAccountIds),
     readHead: on(connection, readHead),
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),

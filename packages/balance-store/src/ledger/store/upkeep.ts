@@ -5,6 +5,7 @@ import type { BalanceStore } from '../../store.js';
 import { archiveLedger } from '../archive/archive-ledger.js';
 import { assertActor, assertTime } from '../argument-checks.js';
 import { HOUR_MS } from '../hours.js';
+import { TRAIL } from '../ledger-database.js';
 import type { LedgerDatabase, SealTable } from '../ledger-database.js';
 
 const ENTRIES_PER_BLOCK = 1_000;
@@ -71,10 +72,19 @@ export function createUpkeep(
  */
 async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await seals.head()) === undefined;
+  // One block covers the first accounts and the trail.
+  let others = [TRAIL];
   for await (const accountIds of seals.accountIds(all || isEmpty ? 'all' : 'changed')) {
-    let sealed;
-    do sealed = await seals.sealBlock(accountIds, ENTRIES_PER_BLOCK);
-    while (sealed === ENTRIES_PER_BLOCK);
+    await sealEntriesOf(seals, [...accountIds, ...others]);
+    others = [];
   }
+  await sealEntriesOf(seals, others);
   return seals.head();
+}
+
+async function sealEntriesOf(seals: SealTable, accountIds: readonly string[]): Promise<void> {
+  if (accountIds.length === 0) return;
+  let sealed;
+  do sealed = await seals.sealBlock(accountIds, ENTRIES_PER_BLOCK);
+  while (sealed === ENTRIES_PER_BLOCK);
 }
