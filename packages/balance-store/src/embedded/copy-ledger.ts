@@ -12,7 +12,12 @@ import type { Kind, Model } from '../ledger/tables.js';
 import { asText, fromText, recordset } from '../postgres/tables.js';
 import type { Connection } from './sqlite/connection.js';
 
-const ROWS_PER_PAGE = 500;
+const MAX_ROWS_PER_PAGE = 500;
+/**
+ * The next page has so many rows that it should have about so many characters. A block of the hash
+ * chain has more than a hundred times as many as most rows.
+ */
+const CHARACTERS_PER_PAGE = 128 * 1024;
 
 /** One row, each column as text, in the form that PostgreSQL has after {@link asText}. */
 type TextRow = Readonly<Record<string, string | null>>;
@@ -39,19 +44,23 @@ export async function copyLedger(
 async function copyTable(model: Model, source: Connection, target: ClientBase): Promise<number> {
   const { table } = TABLES[model];
   let copied = 0;
-  let last: readonly string[] | undefined;
+  let position: Position = { last: undefined, limit: 1 };
   for (;;) {
-    const page = readSourcePage(model, last, source);
+    const page = readSourcePage(model, position, source);
     const end = page.at(-1);
     if (end === undefined) break;
+    const text = JSON.stringify(page);
     const isThere = async () =>
-      JSON.stringify(await readTargetPage(model, last, target)) === JSON.stringify(page);
+      JSON.stringify(await readTargetPage(model, position, target)) === text;
     if (!(await isThere())) {
-      await insertPage(model, page, target);
+      await insertPage(model, text, target);
       if (!(await isThere())) throw notEmpty(table);
     }
     copied += page.length;
-    last = keyOf(model).map(({ name }) => end[name] ?? '');
+    position = {
+      last: keyOf(model).map(({ name }) => end[name] ?? ''),
+      limit: limitAfter(page.length, text.length),
+    };
   }
   const { rows } = await target.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM ${table}`,
@@ -59,6 +68,18 @@ async function copyTable(model: Model, source: Connection, target: ClientBase): 
   if (rows[0]?.count !== copied) throw notEmpty(table);
   if (table === 'event' || table === 'document') await skipNumbers(table, target);
   return copied;
+}
+
+/** Where a page begins, and how many rows it has at most. */
+interface Position {
+  /** The key of the row before it. */
+  readonly last: readonly string[] | undefined;
+  readonly limit: number;
+}
+
+function limitAfter(rows: number, characters: number): number {
+  const fitting = Math.floor((rows * CHARACTERS_PER_PAGE) / characters);
+  return Math.max(1, Math.min(fitting, 2 * rows, MAX_ROWS_PER_PAGE));
 }
 
 /** New rows are numbered after those that were copied. */
@@ -71,7 +92,7 @@ async function skipNumbers(table: 'event' | 'document', target: ClientBase): Pro
 
 function readSourcePage(
   model: Model,
-  last: readonly string[] | undefined,
+  { last, limit }: Position,
   source: Connection,
 ): readonly TextRow[] {
   const columns = Object.values(columnsOf(model));
@@ -80,7 +101,7 @@ function readSourcePage(
   const rows = source.all<Readonly<Record<string, SQLOutputValue>>>(
     `SELECT ${columns.map(({ name }) => name).join(', ')} FROM ${TABLES[model].table} ` +
       (last === undefined ? '' : `WHERE (${order}) > (${key.map(() => '?').join(', ')}) `) +
-      `ORDER BY ${order} LIMIT ${String(ROWS_PER_PAGE)}`,
+      `ORDER BY ${order} LIMIT ${String(limit)}`,
     ...(last ?? []).map((text, index) => boundValue(text, key[index]?.kind)),
   );
   return rows.map((row) =>
@@ -103,7 +124,7 @@ function boundValue(text: string, kind: Kind | undefined): SQLInputValue {
 
 async function readTargetPage(
   model: Model,
-  last: readonly string[] | undefined,
+  { last, limit }: Position,
   target: ClientBase,
 ): Promise<readonly TextRow[]> {
   const { table } = TABLES[model];
@@ -117,7 +138,7 @@ async function readTargetPage(
   const { rows } = await target.query<TextRow>(
     `SELECT ${read.join(', ')} FROM ${table} ` +
       (last === undefined ? '' : `WHERE (${names}) > (${position.join(', ')}) `) +
-      `ORDER BY ${names} LIMIT ${String(ROWS_PER_PAGE)}`,
+      `ORDER BY ${names} LIMIT ${String(limit)}`,
     last === undefined ? [] : [...last],
   );
   return rows.map((row) =>
@@ -130,14 +151,11 @@ async function readTargetPage(
   );
 }
 
-async function insertPage(
-  model: Model,
-  page: readonly TextRow[],
-  target: ClientBase,
-): Promise<void> {
+/** @param page - JSON of its rows. */
+async function insertPage(model: Model, page: string, target: ClientBase): Promise<void> {
   const { table, columns, values } = recordset(model);
   try {
-    await target.query(`INSERT INTO ${table} (${columns}) ${values}`, [JSON.stringify(page)]);
+    await target.query(`INSERT INTO ${table} (${columns}) ${values}`, [page]);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '23505') throw notEmpty(table);
     throw error;

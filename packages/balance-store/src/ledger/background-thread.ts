@@ -12,8 +12,8 @@ import { BackgroundWorkError } from '../errors.js';
  */
 export const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
-/** Limits for long work. V8 lets garbage fill half of a heap, so that process has 256 MB in all. */
-export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 128 };
+/** Limits for long work. A process that does nothing else then has less than 256 MB in all. */
+export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 64 };
 
 /** The share of the CPU that the thread then gets beside a busy one: a quarter. */
 const NICENESS = 5;
