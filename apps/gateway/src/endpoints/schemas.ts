@@ -8,6 +8,10 @@ import { EVENT_TYPES } from '@gateway/balance-store';
 import { TOKEN_RIGHTS } from '../config/admin-tokens.js';
 import { FACT_OUTCOMES } from '../payments/book-facts.js';
 import { CAUSES } from '../upstream/reconciliation/explain-difference.js';
+import { shownSettings } from './account-settings.js';
+import { count, listOf, orNull, text, time, usd } from './schemas/basics.js';
+
+export { listOf, time };
 
 /** The kinds of facts that the payment provider reports, as `PaymentFact` names them. */
 const FACT_KINDS = [
@@ -19,24 +23,6 @@ const FACT_KINDS = [
   'refund',
   'dispute',
 ] as const;
-
-const usd = z
-  .string()
-  .regex(/^-?\d+(\.\d{1,14})?$/)
-  .meta({ id: 'Usd', description: 'USD, exact to 14 decimals', examples: ['12.5'] });
-export const time = z.string().meta({ id: 'Time', format: 'date-time', description: 'UTC' });
-const text = z.string();
-const count = z.int().min(0);
-const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
-
-export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.strictObject({
-    object: z.literal('list'),
-    data: z.array(item),
-    has_more: z.boolean(),
-    next_cursor: orNull(text),
-  });
-}
 
 const capUse = z.strictObject({ cap_usd: orNull(usd), used_usd: usd });
 
@@ -118,16 +104,7 @@ export const account = z
       description: 'suspended: none of its keys works, also those that are created meanwhile',
     }),
     balance_usd: usd,
-    low_balance_usd: orNull(usd),
-    prices: orNull(text).meta({
-      description: 'its own prices: a factor, or the name of a table of CUSTOMER_PRICES',
-    }),
-    allowance_usd: orNull(usd).meta({
-      description: 'promotional credit of each month (UTC), which expires at its end',
-    }),
-    notice_shares: z
-      .array(z.int())
-      .meta({ description: 'percent of the balance or a cap at which an event is written' }),
+    ...shownSettings,
     spent_usd: usd,
     credited_usd: usd,
     adjusted_usd: usd,
