@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { LOSS_REASONS } from '../src/observe/exchange-report.js';
+import { ENDPOINTS, LIMIT_NAMES } from '../src/observe/finished-request.js';
 import { addGauge, createRegistry } from '../src/observe/registry.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -21,36 +22,12 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
   expect(new Set(values.values())).toEqual(new Set(['0']));
   const foreseen = [
     ...LOSS_REASONS.map((reason) => `gateway_unbilled_total{reason="${reason}"}`),
-    ...[
-      'messages',
-      'count_tokens',
-      'chat.completions',
-      'responses',
-      'input_tokens',
-      'kept_responses',
-      'models',
-      'session',
-      'account',
-      'balance',
-      'usage',
-      'requests',
-      'statement',
-      'keys',
-      'links',
-      'prices',
-      'promo_codes',
-      'top_ups',
-      'top_up_starts',
-      'auto_top_up',
-      'stripe_webhook',
-    ].flatMap((endpoint) =>
+    ...ENDPOINTS.flatMap((endpoint) =>
       [200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(
         (status) => `gateway_requests_total{endpoint="${endpoint}",status="${String(status)}"}`,
       ),
     ),
-    ...['concurrency', 'rate', 'balance'].map(
-      (limit) => `gateway_rate_limited_total{limit="${limit}"}`,
-    ),
+    ...LIMIT_NAMES.map((limit) => `gateway_rate_limited_total{limit="${limit}"}`),
     ...[200, 429, 500, 529, 'none'].map(
       (status) => `gateway_upstream_responses_total{status="${String(status)}"}`,
     ),

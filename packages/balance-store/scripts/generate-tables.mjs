@@ -36,6 +36,7 @@ export function readTables(schema) {
           isKey: /@id\b/.test(rest),
           isPersonal: /\/\/\/.*@personal\b/.test(rest),
           isRight: /\/\/\/.*@right\b/.test(rest),
+          isSetting: /\/\/\/.*@setting\b/.test(rest),
           isAdded: /\/\/\/.*@added\b/.test(rest),
         },
       ];
@@ -68,7 +69,7 @@ ${tables
 
 function tableText({ model, table, columns, key, isApart }) {
   const lines = columns.map(({ member, name, kind, isNullable, ...marked }) => {
-    const marks = ['isPersonal', 'isRight', 'isAdded']
+    const marks = ['isPersonal', 'isRight', 'isSetting', 'isAdded']
       .map((mark) => (marked[mark] ? `, ${mark}: true` : ''))
       .join('');
     return `      ${member}: { name: '${name}', kind: '${kind}', isNullable: ${isNullable}${marks} },\n`;

@@ -6,15 +6,12 @@ import type { Metadata } from './metadata.js';
 
 export type AccountStatus = 'active' | 'suspended';
 
-export interface AccountRecord {
-  /** `acct_` and a sortable id: safe in logs. */
-  readonly id: string;
+/** What operators set of an account: the columns with `@setting` in the schema. */
+export interface AccountSettings {
   readonly name: string;
   /** The operator's own id of the account. Unique among accounts. */
   readonly externalId: string | null;
   readonly metadata: Metadata;
-  /** While it is `suspended`, none of its keys works, also those that are created meanwhile. */
-  readonly state: AccountStatus;
   /** The event `balance.low` is written when the balance falls to this amount or below. */
   readonly lowBalance: bigint | null;
   /**
@@ -24,16 +21,24 @@ export interface AccountRecord {
   readonly prices: string | null;
   /**
    * A promotional credit of each calendar month (UTC), which expires at its end. While the account
-   * is suspended it gets none.
+   * is suspended it gets none. A change applies from the next month on, if the account has had one
+   * in this month.
    */
   readonly allowance: bigint | null;
-  /** When it can have the next one; `null` without an allowance. */
-  readonly allowanceDueAt: Date | null;
   /**
-   * In percent, ascending. An event is written when this share of the balance or of a key's cap is
-   * used: `balance.share` or `cap.share`.
+   * In percent: at most 10 ascending integers from 1 to 100. An event is written when this share of
+   * the balance or of a key's cap is used: `balance.share` or `cap.share`. Without any, none is.
    */
   readonly noticeShares: readonly number[];
+}
+
+export interface AccountRecord extends AccountSettings {
+  /** `acct_` and a sortable id: safe in logs. */
+  readonly id: string;
+  /** While it is `suspended`, none of its keys works, also those that are created meanwhile. */
+  readonly state: AccountStatus;
+  /** When it can have the next allowance; `null` without one. */
+  readonly allowanceDueAt: Date | null;
   /** The balance after the last credit, of which `noticeShares` are shares. */
   readonly noticeBase: bigint;
   /** In units of 10^-14 USD, as are all amounts; may be negative. */
@@ -56,26 +61,13 @@ export interface AccountRecord {
   readonly lastChargedAt: Date | null;
 }
 
-export interface NewAccount {
-  readonly name: string;
-  readonly externalId?: string | undefined;
-  readonly metadata?: Metadata | undefined;
-  readonly lowBalance?: bigint | undefined;
-  readonly prices?: string | undefined;
-  readonly allowance?: bigint | undefined;
-}
+/** What is absent is not changed. */
+export type AccountChange = {
+  readonly [Name in keyof AccountSettings]?: AccountSettings[Name] | undefined;
+};
 
-export interface AccountChange {
-  readonly name?: string;
-  readonly externalId?: string | null;
-  readonly metadata?: Metadata;
-  readonly lowBalance?: bigint | null;
-  readonly prices?: string | null;
-  /** From the next month on, if the account has had one in this month. */
-  readonly allowance?: bigint | null;
-  /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
-  readonly noticeShares?: readonly number[];
-}
+/** What is absent is null or empty. */
+export type NewAccount = AccountChange & Pick<AccountSettings, 'name'>;
 
 /** The author of a change, as the trail records it. */
 export interface Actor {

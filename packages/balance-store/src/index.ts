@@ -3,6 +3,7 @@ export type {
   AccountChange,
   AccountFilter,
   AccountRecord,
+  AccountSettings,
   AccountStatus,
   Actor,
   Adjustment,

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
-import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { commaProblem, formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { ACCOUNT_SETTINGS, changeOf } from './account-settings.js';
 import { call, may } from './session.js';
 
 interface Props extends DialogCallbacks {
@@ -236,76 +236,30 @@ export function Transfer({ account, ...callbacks }: Props) {
 export function EditAccount({ account, ...callbacks }: Props) {
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
-  const [low, setLow] = useState(account.low_balance_usd ?? '');
-  const [prices, setPrices] = useState(account.prices ?? '');
-  const lowUsd = low.trim() === '' ? null : positive(low);
-  const ownPrices = given(prices) ?? null;
-  const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
-  const [notices, setNotices] = useState(account.notice_shares.join(', '));
-  const shares = readShares(notices);
-  const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
+  const [typed, setTyped] = useState(ACCOUNT_SETTINGS.map(({ of }) => of(account).text));
+  const settings = ACCOUNT_SETTINGS.map((setting, index) => {
+    const text = typed[index] ?? '';
+    return { ...setting, text, before: setting.of(account), after: setting.read(text) };
+  });
+  const ownId = given(externalId) ?? null;
   const changes = [
     ...(name.trim() === account.name
       ? []
       : [{ what: 'Name', before: account.name, after: name.trim() }]),
-    ...(externalId.trim() === (account.external_id ?? '')
+    ...(ownId === account.external_id
       ? []
-      : [
-          {
-            what: 'External id',
-            before: account.external_id ?? 'none',
-            after: externalId.trim() === '' ? 'none' : externalId.trim(),
-          },
-        ]),
-    ...(lowUsd === account.low_balance_usd
-      ? []
-      : [
-          {
-            what: 'Low-balance notice at',
-            before: account.low_balance_usd ?? 'none',
-            after: lowUsd ?? 'none',
-          },
-        ]),
-    ...(ownPrices === account.prices
-      ? []
-      : [
-          {
-            what: 'Prices, from the next request on',
-            before: account.prices ?? 'as for others',
-            after: ownPrices ?? 'as for others',
-          },
-        ]),
-    ...(allowanceUsd === account.allowance_usd
-      ? []
-      : [
-          {
-            what: 'Allowance of each month',
-            before: account.allowance_usd ?? 'none',
-            after: allowanceUsd ?? 'none',
-          },
-        ]),
-    ...(shares?.join() === account.notice_shares.join()
-      ? []
-      : [
-          {
-            what: 'Notices at',
-            before: percents(account.notice_shares),
-            after: percents(shares ?? []),
-          },
-        ]),
+      : [{ what: 'External id', before: account.external_id ?? 'none', after: ownId ?? 'none' }]),
+    ...settings.flatMap(({ name: what, before, after }) =>
+      typeof after === 'string' || after.text === before.text
+        ? []
+        : [{ what, before: before.shown, after: after.shown }],
+    ),
   ];
   const problem =
     name.trim() === ''
       ? 'Name: must not be empty.'
-      : lowUsd === undefined
-        ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
-        : allowanceUsd === undefined
-          ? (commaProblem(allowance) ?? 'Allowance: an amount such as 5, or empty.')
-          : shares === undefined
-            ? `Notices: ${SHARES_RULE}`
-            : changes.length === 0
-              ? 'Nothing is changed yet.'
-              : undefined;
+      : (settings.map(({ after }) => after).find((after) => typeof after === 'string') ??
+        (changes.length === 0 ? 'Nothing is changed yet.' : undefined));
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -313,32 +267,18 @@ export function EditAccount({ account, ...callbacks }: Props) {
         <>
           <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
           <TextField label="External id" value={externalId} onValue={setExternalId} />
-          <TextField
-            label="Low-balance notice at, USD"
-            inputMode="decimal"
-            value={low}
-            onValue={setLow}
-            hint="A notification is sent when the balance falls to this amount. Empty: none."
-          />
-          <TextField
-            label="Notices at, percent used"
-            value={notices}
-            onValue={setNotices}
-            hint="Events are written when these shares of the balance, or of a key’s cap, are used. The customer can change them."
-          />
-          <TextField
-            label="Prices"
-            value={prices}
-            onValue={setPrices}
-            hint="A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. Empty: as for others."
-          />
-          <TextField
-            label="Allowance of each month, USD"
-            inputMode="decimal"
-            value={allowance}
-            onValue={setAllowance}
-            hint="Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none."
-          />
+          {settings.map(({ name: of, unit, hint, inputMode, text }, index) => (
+            <TextField
+              key={of}
+              label={unit === '' ? of : `${of}, ${unit}`}
+              value={text}
+              onValue={(value) => {
+                setTyped(typed.with(index, value));
+              }}
+              hint={hint}
+              {...(inputMode === undefined ? {} : { inputMode })}
+            />
+          ))}
         </>
       }
       problem={problem}
@@ -349,11 +289,8 @@ export function EditAccount({ account, ...callbacks }: Props) {
           path: { account_id: account.id },
           body: {
             name: name.trim(),
-            external_id: externalId.trim() === '' ? null : externalId.trim(),
-            low_balance_usd: lowUsd,
-            prices: ownPrices,
-            allowance_usd: allowanceUsd,
-            notice_shares: shares ?? [],
+            external_id: ownId,
+            ...changeOf(settings.map(({ after }) => after)),
           },
         })
       }
@@ -399,11 +336,6 @@ export function ChangeAccountState({ account, ...callbacks }: Props) {
 export function amountProblem(text: string): string | undefined {
   if (positive(text) !== undefined) return undefined;
   return commaProblem(text) ?? 'Amount: a number above 0, such as 25 or 0.5.';
-}
-
-export function positive(text: string): string | undefined {
-  const amount = readTypedUsd(text);
-  return amount !== undefined && parseUsd(amount) > 0n ? amount : undefined;
 }
 
 /** @returns `undefined` for a field that was left empty */

@@ -3,7 +3,6 @@
 import { useState } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { percents } from '../shared/notice-shares.js';
 import {
   Badge,
   Count,
@@ -25,6 +24,7 @@ import {
   TakeBack,
   Transfer,
 } from './account-actions.js';
+import { ACCOUNT_SETTINGS } from './account-settings.js';
 import { AccountKeys } from './account-keys.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
@@ -160,14 +160,11 @@ function Head(props: {
         <Amount name="Spent" usd={account.spent_usd} />
         <Amount name="Expired" usd={account.expired_usd} />
         <Amount name="Written off" usd={account.written_off_usd} />
-        <Figure name="Low-balance notice at">
-          {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
-        </Figure>
-        <Figure name="Prices">{account.prices ?? 'as for others'}</Figure>
-        <Figure name="Notices at">{percents(account.notice_shares)}</Figure>
-        <Figure name="Allowance of each month">
-          {account.allowance_usd === null ? 'none' : <Money usd={account.allowance_usd} />}
-        </Figure>
+        {ACCOUNT_SETTINGS.map(({ name, of }) => (
+          <Figure key={name} name={name}>
+            {of(account).shown}
+          </Figure>
+        ))}
         <Figure name="Usable keys">
           <Count of={account.usable_keys} />
         </Figure>

@@ -5,8 +5,8 @@ import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
-import { formatUsd, parseUsd } from '../shared/usd.js';
-import { amountProblem, balanceChange, positive } from './account-actions.js';
+import { formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { amountProblem, balanceChange } from './account-actions.js';
 import { call } from './session.js';
 
 export function SendPaymentLink({

@@ -9,8 +9,8 @@ import type { Column } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { AmountField, Count, Empty, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
-import { formatUsd, parseUsd } from '../shared/usd.js';
-import { amountProblem, positive } from './account-actions.js';
+import { formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { amountProblem } from './account-actions.js';
 import { call, may } from './session.js';
 
 const COLUMNS: readonly Column<Sent<'promoCode'>>[] = [

@@ -34,6 +34,12 @@ export function readTypedUsd(text: string): string | undefined {
   return TYPED.test(typed) && AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
 }
 
+/** The same, above zero. */
+export function positive(text: string): string | undefined {
+  const amount = readTypedUsd(text);
+  return amount !== undefined && parseUsd(amount) > 0n ? amount : undefined;
+}
+
 /** @returns how to write decimals, if the text has a comma and is not an amount */
 export function commaProblem(text: string): string | undefined {
   return text.includes(',') && readTypedUsd(text) === undefined

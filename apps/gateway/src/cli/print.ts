@@ -3,6 +3,7 @@
 import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
+import { settingTexts } from '../endpoints/account-settings.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { NO_CHARGE } from '../operator/operations/witness.js';
 import type { WitnessDifference } from '../operator/operations/witness.js';
@@ -140,12 +141,7 @@ export function printAccount(
     state: account.state,
     'balance (USD)': account.balance_usd,
     ...(lots.length === 0 ? {} : { 'credits in it': lots.join('; ') }),
-    'low balance (USD)': account.low_balance_usd ?? 'none',
-    ...(account.prices === null ? {} : { prices: account.prices }),
-    ...(account.allowance_usd === null
-      ? {}
-      : { 'allowance of each month (USD)': account.allowance_usd }),
-    'notices at (%)': account.notice_shares.join(', ') || 'none',
+    ...settingTexts(account),
     'credited (USD)': account.credited_usd,
     'adjusted (USD)': account.adjusted_usd,
     'expired (USD)': account.expired_usd,

@@ -201,13 +201,7 @@ function configOf(v: Values) {
     /** How long, and how many, requests are kept in their record; with 0 days, none is. */
     requestRecord: { days: v.REQUEST_RECORD_DAYS, maxRows: v.REQUEST_RECORD_ROWS },
     /** How long responses of the Responses API are kept; `undefined`: none is. */
-    responseMemory:
-      v.RESPONSE_MEMORY_MINUTES === 0
-        ? undefined
-        : {
-            ttlMs: v.RESPONSE_MEMORY_MINUTES * MINUTE_MS,
-            maxBytes: v.RESPONSE_MEMORY_BYTES ?? defaultResponseMemory(memoryLimit()),
-          },
+    responseMemory: responseMemoryOf(v),
     /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
     corsOrigins: new Set(v.CORS_ORIGINS),
     /** How long `/readyz` answers 503 before the gateway stops. */
@@ -226,14 +220,7 @@ function configOf(v: Values) {
     /** The address at which customers buy credit. Their page links to it. */
     topUpUrl: v.TOP_UP_URL,
     /** Who runs the gateway, and issues statements. Customers see it on their page, too. */
-    operator:
-      v.OPERATOR === undefined
-        ? undefined
-        : {
-            ...v.OPERATOR,
-            address: v.OPERATOR_ADDRESS ?? [],
-            note: v.STATEMENT_NOTE ?? null,
-          },
+    operator: operatorOf(v),
     logLevel: v.LOG_LEVEL,
     /** The limits of a key that is created without limits of its own. */
     keyLimits: {
@@ -267,6 +254,19 @@ function configOf(v: Values) {
     /** `undefined`: no traces are made. */
     tracing: tracingConfigOf(v),
   };
+}
+
+function responseMemoryOf(v: Values): ResponseMemoryLimits | undefined {
+  if (v.RESPONSE_MEMORY_MINUTES === 0) return undefined;
+  return {
+    ttlMs: v.RESPONSE_MEMORY_MINUTES * MINUTE_MS,
+    maxBytes: v.RESPONSE_MEMORY_BYTES ?? defaultResponseMemory(memoryLimit()),
+  };
+}
+
+function operatorOf(v: Values) {
+  if (v.OPERATOR === undefined) return undefined;
+  return { ...v.OPERATOR, address: v.OPERATOR_ADDRESS ?? [], note: v.STATEMENT_NOTE ?? null };
 }
 
 function webhookProblems(v: Values): readonly string[] {

@@ -149,19 +149,13 @@ export const externalId = line
 export const withExternalId = externalId
   .optional()
   .register(help, { says: 'only the one with this id of your own' });
-/** Of a new account, or of one that exists. */
-export const lowBalanceUsd = amountUsd
-  .optional()
-  .register(help, { says: 'write an event when the balance falls to this' });
-
 /** Whether there is such a table, or the factor gives exact prices, is checked when it is set. */
 export const accountPrices = z
   .string()
   .regex(
     /^(\d{1,3}(\.\d{1,6})?|[a-z][a-z0-9_-]{0,39})$/,
     'must be a factor such as 0.9, or the name of a table of CUSTOMER_PRICES',
-  )
-  .register(help, { says: 'a factor on your prices, such as 0.9, or a table of CUSTOMER_PRICES' });
+  );
 
 const MAX_PAIRS = 50;
 const MAX_METADATA_BYTES = 4_096;

@@ -24,6 +24,7 @@ import type { Fees, ModelPrice } from '@gateway/billing';
 import { pricingView } from '../base/pricing.js';
 import { readDelivery, sentTokens } from '../ledger/delivery.js';
 import { eventDetails } from '../observe/notifications/event-details.js';
+import { settingsView } from './account-settings.js';
 import { csvOf } from './csv.js';
 import { entryRow, usageFigures } from './schemas.js';
 
@@ -101,10 +102,7 @@ export function accountView(account: AccountRecord) {
     metadata: account.metadata,
     state: account.state,
     balance_usd: formatUsd(account.balance),
-    low_balance_usd: account.lowBalance === null ? null : formatUsd(account.lowBalance),
-    prices: account.prices,
-    allowance_usd: account.allowance === null ? null : formatUsd(account.allowance),
-    notice_shares: account.noticeShares,
+    ...settingsView(account),
     spent_usd: formatUsd(account.spent),
     credited_usd: formatUsd(account.credited),
     adjusted_usd: formatUsd(account.adjusted),

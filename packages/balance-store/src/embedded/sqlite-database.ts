@@ -107,17 +107,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
     archives: createArchiveTable(parts),
-    requests: {
-      record({ block, ...sums }) {
-        const { requests: text, ...facts } = block ?? { requests: undefined };
-        const sent = { ...sums, block: block && (facts as Omit<StoredBlock, 'requests'>) };
-        return requests.call('recordRequests', [text, sent], WRITE_TIMEOUT_MS);
-      },
-      list: (query) => requests.call('listRequests', [query], READ_TIMEOUT_MS),
-      sums: (query) => requests.call('sumRequests', [query], READ_TIMEOUT_MS),
-      prune: (pruning) => requests.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),
-      erase: (accountId) => requests.call('eraseRequests', [accountId], BACKGROUND_TIMEOUT_MS),
-    },
+    requests: createRequestTable(requests),
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
@@ -171,6 +161,20 @@ async function* allAccountIds(thread: LedgerThread<ReadOperations>) {
     if (page.length > 0) yield page;
     after = page.at(-1);
   }
+}
+
+function createRequestTable(thread: LedgerThread<RequestOperations>): LedgerDatabase['requests'] {
+  return {
+    record({ block, ...sums }) {
+      const { requests: text, ...facts } = block ?? { requests: undefined };
+      const sent = { ...sums, block: block && (facts as Omit<StoredBlock, 'requests'>) };
+      return thread.call('recordRequests', [text, sent], WRITE_TIMEOUT_MS);
+    },
+    list: (query) => thread.call('listRequests', [query], READ_TIMEOUT_MS),
+    sums: (query) => thread.call('sumRequests', [query], READ_TIMEOUT_MS),
+    prune: (pruning) => thread.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),
+    erase: (accountId) => thread.call('eraseRequests', [accountId], BACKGROUND_TIMEOUT_MS),
+  };
 }
 
 function createArchiveTable({

@@ -90,14 +90,17 @@ export function assertCreation({ creationId, account, key, maxKeys, credit, by }
 
 /** @throws {RangeError} */
 export function assertAccount(account: NewAccount | AccountChange): void {
-  const { name, externalId, metadata, lowBalance, prices, allowance } = account;
-  assertText('name', name);
+  for (const [member, value] of Object.entries(account) as [string, unknown][]) {
+    if (typeof value === 'string') assertText(member, value);
+    if (typeof value === 'bigint') assertAmount(member, value);
+    if (value instanceof Date) assertTime(member, value);
+  }
+  const { externalId, metadata, prices, allowance, noticeShares } = account;
+  if (typeof externalId === 'string') assertId('externalId', externalId);
   if (typeof prices === 'string') assertId('prices', prices);
   if (typeof allowance === 'bigint') assertPositive('allowance', allowance);
-  if (typeof externalId === 'string') assertId('externalId', externalId);
   assertMetadata(metadata);
-  if (typeof lowBalance === 'bigint') assertAmount('lowBalance', lowBalance);
-  if ('noticeShares' in account) assertShares(account.noticeShares);
+  assertShares(noticeShares);
 }
 
 function assertShares(shares: readonly number[] = []): void {

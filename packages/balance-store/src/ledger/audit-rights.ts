@@ -297,7 +297,16 @@ function valuesOfCode({ account_id: accountId, version, data }: OwnerRow): Value
 }
 
 function valuesOfAccount(row: OwnerRow): Values {
-  return Object.fromEntries(RIGHTS_OF_ACCOUNT.map((name) => [name, row[name]]));
+  return readRights('Account', row);
+}
+
+function readRights(model: 'Account' | 'ApiKey', row: OwnerRow): Values {
+  return Object.fromEntries(
+    rightsIn(model).map(({ name, kind }) => {
+      if (kind === 'json') return [name, parsed(row[name])];
+      return [name, kind === 'time' ? timeOf(row[name]) : row[name]];
+    }),
+  );
 }
 
 function valuesOfKey(row: OwnerRow): Values {
@@ -308,16 +317,10 @@ function valuesOfKey(row: OwnerRow): Values {
           credentialHmac: Buffer.from(hmac, 'hex'),
         })
       : null;
-  const { pepper_id, credential_hmac, previous_pepper_id, previous_hmac, ...values } = row;
+  const { pepper_id, credential_hmac, previous_pepper_id, previous_hmac } = row;
   return {
-    ...values,
+    ...readRights('ApiKey', row),
     account: row.account_id,
-    ...Object.fromEntries(
-      rightsIn('ApiKey').flatMap(({ name, kind }) => {
-        if (kind === 'json') return [[name, parsed(row[name])]];
-        return kind === 'time' ? [[name, timeOf(row[name])]] : [];
-      }),
-    ),
     credential_digest: digest(pepper_id, credential_hmac),
     previous_digest: digest(previous_pepper_id, previous_hmac),
     [OPERATOR_BOUNDS]: parsed(row[OPERATOR_BOUNDS]),

@@ -1,6 +1,6 @@
 /**
- * What an account or a key may do, under the names that the trail and reports of audits use for it:
- * those of the columns. Every change of a right is in the trail.
+ * What a key may do, under the names that the trail and reports of audits use for it: those of the
+ * columns. Every change of a right is in the trail.
  */
 
 import { hash } from 'node:crypto';
@@ -19,17 +19,9 @@ interface KeyRights {
 
 /** The rights that a change or a record of a key names. Others are `undefined`. */
 export function rightsOfKey<Named extends KeyRights>({ limits, caps, ...others }: Named): Rights {
-  return rightsIn('ApiKey', { ...others, ...limits, ...capColumnsOf(caps ?? {}) });
-}
-
-/** The rights that a change or a record of an account names. */
-export function rightsOfAccount(values: object): Rights {
-  return rightsIn('Account', { ...values });
-}
-
-function rightsIn(model: 'Account' | 'ApiKey', values: Rights): Rights {
+  const values: Rights = { ...others, ...limits, ...capColumnsOf(caps ?? {}) };
   return Object.fromEntries(
-    Object.entries(columnsOf(model))
+    Object.entries(columnsOf('ApiKey'))
       .filter(([member, { isRight }]) => isRight && member in values)
       .map(([member, { name }]) => [name, values[member]]),
   );

@@ -33,6 +33,8 @@ export interface Column {
   readonly isPersonal?: true;
   /** Whether it decides what an account or key may do, so that an audit compares it. */
   readonly isRight?: true;
+  /** Whether operators set it, when they create an account and later. */
+  readonly isSetting?: true;
   /** Whether a digest leaves it out where it is absent. */
   readonly isAdded?: true;
 }

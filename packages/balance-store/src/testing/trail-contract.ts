@@ -15,6 +15,41 @@ export function trailContract(part: ContractPart): void {
     [...(await subject().store.listTrail({ accountId, limit: 100 }))].reverse();
 
   describe('trail', () => {
+    it('names each setting of an account, at its creation and later, always as the same text', async () => {
+      const { store } = subject();
+      const externalId = randomUUID();
+      const created = await store.create({
+        account: {
+          name: 'Ada',
+          externalId,
+          metadata: { a: 'b' },
+          lowBalance: 5n * USD,
+          prices: 'partners',
+          allowance: USD,
+          noticeShares: [50],
+        },
+        by: TESTS,
+      });
+      assert.ok(created.outcome === 'created');
+      const { id, noticeShares } = created.account;
+      assert.deepEqual(noticeShares, [50]);
+      const change = { prices: null, allowance: 2n * USD, noticeShares: [80], lowBalance: null };
+      await store.updateAccount(id, { ...change, metadata: {}, name: 'Bea', externalId: null });
+      const [create, update] = (await trailOf(id)).map(({ details, personal }) =>
+        [details, personal].map((part) => JSON.stringify(part)),
+      );
+      assert.deepEqual(create, [
+        '{"low_balance":"5.00000000000000","prices":"partners","allowance":"1.00000000000000","notice_shares":[50]}',
+        `{"account":"Ada","account_external_id":"${externalId}"}`,
+      ]);
+      assert.deepEqual(update, [
+        '{"low_balance":{"before":"5.00000000000000","after":null},"prices":{"before":"partners","after":null},' +
+          '"allowance":{"before":"1.00000000000000","after":"2.00000000000000"},"notice_shares":{"before":[50],"after":[80]}}',
+        `{"name":{"before":"Ada","after":"Bea"},"externalId":{"before":"${externalId}","after":null},` +
+          '"metadata":{"before":{"a":"b"},"after":{}}}',
+      ]);
+    });
+
     it('says who changed what, before and after, from where', async () => {
       const { store } = subject();
       const created = await store.create({

@@ -56,19 +56,12 @@ export function eventPipe<Out>({
   let write: WriteString | undefined;
 
   function openLarge(): LargeEventSink {
-    const large = new LargeEventReader();
-    return {
-      push(bytes, from, to) {
-        large.push(bytes, from, to);
-      },
-      end() {
-        hasEvents = true;
-        // The event cannot be translated, so the client's stream ends with an error.
-        reader.cut();
-        const event = large.end();
-        if (event !== undefined) reader.read(event.data, event.type);
-      },
-    };
+    return new LargeEventReader((event) => {
+      hasEvents = true;
+      // The event cannot be translated, so the client's stream ends with an error.
+      reader.cut();
+      if (event !== undefined) reader.read(event.data, event.type);
+    });
   }
 
   function readBytes(bytes: Uint8Array, from: number, to: number): void {
@@ -137,13 +130,12 @@ export function eventPipe<Out>({
   function passUsual(chunk: Uint8Array, from: number): number {
     const to = chunk.lastIndexOf(LF) + 1;
     if (to <= from) return from;
-    const text = decodeUtf8(chunk.subarray(from, to));
-    const isAscii = text.length === to - from;
-    // Decoding drops a byte order mark and replaces broken UTF-8, so positions could not be found.
-    if (!isAscii && (text.includes('\ufffd') || chunk[from] === 0xef)) return from;
+    const bytes = chunk.subarray(from, to);
+    const text = decodeUtf8(bytes);
+    if (!isWholeText(text, bytes)) return from;
     const at = readUsual(text);
     if (at === text.length) return to;
-    return from + (isAscii ? at : encodeUtf8(text.slice(0, at)).length);
+    return from + (text.length === bytes.length ? at : encodeUtf8(text.slice(0, at)).length);
   }
 
   const pipe = {
@@ -173,4 +165,9 @@ export function eventPipe<Out>({
     },
   };
   return pipe;
+}
+
+/** Decoding drops a byte order mark and replaces broken UTF-8, so positions could not be found. */
+function isWholeText(text: string, bytes: Uint8Array): boolean {
+  return text.length === bytes.length || !(text.includes('\ufffd') || bytes[0] === 0xef);
 }

@@ -9,7 +9,7 @@ import { LargeEventReader } from '../wire/large-event.js';
 import { failureOf } from '../wire/message-state.js';
 import { messageErrorEvent } from '../wire/native-events.js';
 import { MAX_EVENT_BYTES } from '../wire/sse.js';
-import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
+import type { MessageEnd, StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
 import { ByteGate } from './byte-gate.js';
 import { MessageWatch } from './message-watch.js';
 
@@ -108,18 +108,11 @@ function tapOf<Out>(
 
   /** Reads an event without keeping it. */
   function readEvent(): LargeEventSink {
-    const reader = new LargeEventReader();
-    return {
-      push(bytes, from, to) {
-        reader.push(bytes, from, to);
-      },
-      end() {
-        const event = reader.end();
-        if (event === undefined || watch.hasFailed || watch.isFinished) return;
-        watch.hasEvents = true;
-        watch.onMessageEvent(event.type, event.data);
-      },
-    };
+    return new LargeEventReader((event) => {
+      if (event === undefined || watch.hasFailed || watch.isFinished) return;
+      watch.hasEvents = true;
+      watch.onMessageEvent(event.type, event.data);
+    });
   }
 
   /** Lets content events and pings pass from `from` on, and returns where the last of them ends. */
@@ -157,17 +150,20 @@ function tapOf<Out>(
       if (watch.isFinished) hold(rest, 0, rest.length);
       else if (rest.length > 0 && watch.onRest(rest) && watch.isHolding) hold(rest, 0, rest.length);
       const end = watch.end();
-      const isComplete = end.outcome === 'complete' && !isCut;
-      if (isComplete) return { ...end, tail: written([gate.takeHeld()]) };
+      if (end.outcome === 'complete' && !isCut) return { ...end, tail: written([gate.takeHeld()]) };
       // The bytes that are kept back carry a usage that will not be charged, or other bytes before
       // them are missing, so they must not be sent.
-      const { error } = end.outcome === 'complete' ? failureOf('too_large') : end;
-      const event = watch.hasErrorEvent ? watch.errorEvent : messageErrorEvent(error);
+      const { error, event } = errorAt(end, watch);
       return { ...end, error, tail: written(pipe.isWithinEvent ? [EVENT_END, event] : [event]) };
     },
   };
 
   return pipe;
+}
+
+function errorAt(end: MessageEnd, watch: MessageWatch) {
+  const { error } = end.outcome === 'complete' ? failureOf('too_large') : end;
+  return { error, event: watch.hasErrorEvent ? watch.errorEvent : messageErrorEvent(error) };
 }
 
 /** Tells a content event, by the `c` of its name, from a ping. */

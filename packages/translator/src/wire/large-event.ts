@@ -1,6 +1,7 @@
 /** Reads an event that is too large to keep: its name, and the members that matter of its data. */
 
 import { decodeUtf8 } from './bytes.js';
+import type { LargeEventSink } from './event-splitter.js';
 import { JsonSkimmer } from './json-skimmer.js';
 import type { JsonObject } from './raw-json.js';
 
@@ -17,13 +18,19 @@ export interface LargeEvent {
   readonly data: JsonObject;
 }
 
-export class LargeEventReader {
+export class LargeEventReader implements LargeEventSink {
+  readonly #onEnd: (event: LargeEvent | undefined) => void;
   readonly #skimmer = new JsonSkimmer();
   /** `field`: before the colon of a line. `space`: a space after it is not part of the value. */
   #place: 'field' | 'space' | 'value' = 'field';
   #field = '';
   #text: number[] = [];
   #name = '';
+
+  /** @param onEnd - Gets `undefined` if the data of the event is not a JSON object. */
+  constructor(onEnd: (event: LargeEvent | undefined) => void) {
+    this.#onEnd = onEnd;
+  }
 
   push(bytes: Uint8Array, from: number, to: number): void {
     let at = from;
@@ -50,12 +57,11 @@ export class LargeEventReader {
     }
   }
 
-  /** Call once, at the end of the event. @returns undefined if its data is not a JSON object */
-  end(): LargeEvent | undefined {
+  /** Call once, at the end of the event. */
+  end(): void {
     const data = this.#skimmer.end();
-    if (data === undefined) return undefined;
-    const { type } = data;
-    return { type: typeof type === 'string' ? type : this.#name, data };
+    const type = data?.['type'];
+    this.#onEnd(data && { type: typeof type === 'string' ? type : this.#name, data });
   }
 
   /** @returns where the part of the value in `bytes` ends */

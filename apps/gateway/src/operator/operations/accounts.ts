@@ -6,26 +6,24 @@ import { formatUsd } from '@gateway/billing';
 import { operatorsId } from '../../base/repeat-ids.js';
 import {
   accountId,
-  accountPrices,
   after,
   amountUsd,
   idempotencyId,
   externalId,
   help,
   listOrder,
-  lowBalanceUsd,
   metadata,
   metadataQuery,
   month,
   name,
   note,
-  noticeShares,
   pageSize,
   partOfName,
   reference,
   signedAmountUsd,
   withExternalId,
 } from '../../endpoints/fields.js';
+import { changedSettings, newSettings, settingsIn } from '../../endpoints/account-settings.js';
 import { createdAccountView, createdOf } from '../../endpoints/key-outcomes.js';
 import { OperationError, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
@@ -50,11 +48,7 @@ export const accountOperations = {
       name,
       external_id: externalId.optional(),
       metadata: metadata.optional(),
-      low_balance_usd: lowBalanceUsd,
-      prices: accountPrices.optional(),
-      allowance_usd: amountUsd
-        .optional()
-        .register(help, { says: 'free credit of each month, which expires at its end' }),
+      ...newSettings,
       ...firstCreditFields,
       idempotency_key: idempotencyId.optional(),
     }),
@@ -70,9 +64,7 @@ export const accountOperations = {
           name: input.name,
           externalId: input.external_id,
           metadata: input.metadata,
-          lowBalance: input.low_balance_usd ?? lowBalance,
-          prices: input.prices,
-          allowance: input.allowance_usd,
+          ...settingsIn({ ...input, low_balance_usd: input.low_balance_usd ?? lowBalance }),
         },
         credit,
         by,
@@ -140,35 +132,14 @@ export const accountOperations = {
         .optional()
         .register(help, { says: 'your own id for the account, or none to remove it' }),
       metadata: metadata.optional(),
-      low_balance_usd: amountUsd
-        .nullable()
-        .optional()
-        .register(help, { says: 'write an event when the balance falls to this, or none' }),
-      prices: accountPrices.nullable().optional().register(help, {
-        says: 'a factor on your prices, such as 0.9, a table of CUSTOMER_PRICES, or none',
-      }),
-      allowance_usd: amountUsd
-        .nullable()
-        .optional()
-        .register(help, { says: 'free credit of each month, from the next one on, or none' }),
-      notice_shares: noticeShares.optional().register(help, {
-        says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
-      }),
+      ...changedSettings,
     }),
     output: schema.account,
     async run(input, context) {
       const { store, by } = context;
-      const { external_id, low_balance_usd, prices } = input;
-      scheduleOf(prices, context);
-      const change = {
-        ...(input.name === undefined ? {} : { name: input.name }),
-        ...(external_id === undefined ? {} : { externalId: external_id }),
-        ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
-        ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
-        ...(prices === undefined ? {} : { prices }),
-        ...(input.allowance_usd === undefined ? {} : { allowance: input.allowance_usd }),
-        ...(input.notice_shares === undefined ? {} : { noticeShares: input.notice_shares }),
-      };
+      scheduleOf(input.prices, context);
+      const { name, external_id: externalId, metadata } = input;
+      const change = { name, externalId, metadata, ...settingsIn(input) };
       return accountView(
         await found(
           refusingTakenIds('account', () => store.updateAccount(input.account_id, change, by)),

@@ -16,7 +16,6 @@ import {
   keyRules,
   linkSeconds,
   listOrder,
-  lowBalanceUsd,
   metadata,
   metadataQuery,
   name,
@@ -30,6 +29,7 @@ import {
   withExternalId,
   wholeNumber,
 } from '../../endpoints/fields.js';
+import { newSettings } from '../../endpoints/account-settings.js';
 import {
   REVOKED,
   createdAccountView,
@@ -92,7 +92,7 @@ export const keyOperations = {
         account_metadata: metadata
           .optional()
           .register(help, { says: 'a metadata pair of the new account' }),
-        low_balance_usd: lowBalanceUsd,
+        low_balance_usd: newSettings.low_balance_usd,
         ...firstCreditFields,
         idempotency_key: idempotencyId.optional(),
       })

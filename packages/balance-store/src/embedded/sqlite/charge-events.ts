@@ -1,5 +1,6 @@
 /** Writes the events that a batch of charges causes. */
 
+import { balanceEvents } from '../../ledger/balance-events.js';
 import { capUses } from '../../ledger/cap-windows.js';
 import { reachedShares } from '../../ledger/notice-shares.js';
 import type { CapUse } from '../../key.js';
@@ -8,35 +9,12 @@ import type { Connection } from './connection.js';
 import { insertEvent } from './events.js';
 import { textOf } from './money.js';
 
-/**
- * Writes an event once when the balance becomes low, the account exhausted or a share of it used,
- * not for each charge after that.
- */
 export function writeBalanceEvents(
   connection: Connection,
   account: AccountFold,
   now: number,
 ): void {
-  const { id, lowBalance, noticeShares, noticeBase, before, balance, uncovered } = account;
-  const event = { accountId: id, keyId: undefined };
-  if (lowBalance !== null && before.balance > lowBalance && balance <= lowBalance) {
-    const data = { balance: textOf(balance), threshold: textOf(lowBalance) };
-    insertEvent(connection, { ...event, type: 'balance.low', data }, now);
-  }
-  const wasFunded = before.balance > 0n && before.uncovered === 0n;
-  if (wasFunded && (balance <= 0n || uncovered > 0n)) {
-    const data = { balance: textOf(balance) };
-    insertEvent(connection, { ...event, type: 'balance.exhausted', data }, now);
-  }
-  const used = {
-    whole: noticeBase,
-    before: noticeBase - before.balance,
-    after: noticeBase - balance,
-  };
-  for (const share of reachedShares(noticeShares, used)) {
-    const data = { share: String(share), balance: textOf(balance), full: textOf(noticeBase) };
-    insertEvent(connection, { ...event, type: 'balance.share', data }, now);
-  }
+  for (const event of balanceEvents(account, account.before)) insertEvent(connection, event, now);
 }
 
 export function writeCapEvents(connection: Connection, key: KeyFold, now: number): void {

@@ -11,21 +11,26 @@ import type {
   Actor,
   CreatedAccount,
   Creation,
-  NewAccount,
 } from '../../account.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
 import type { HashRenewal } from '../pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { credit } from './bookings.js';
-import { credentialDigest, rightsOfAccount, rightsOfKey } from '../rights.js';
+import {
+  newSettings,
+  personalOfNew,
+  personalSettings,
+  recordedSettings,
+} from '../account-settings.js';
+import { credentialDigest, rightsOfKey } from '../rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
 import { capColumnsOf } from '../stored-key.js';
 import { columnsOf } from '../tables.js';
 import type { SomeColumns } from '../tables.js';
 import { recordChange } from './trail.js';
-import type { KeyCredential, LedgerTransaction, NewAccountRow } from './transaction.js';
+import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
 /** A creation with the random parts that the store has added to it. */
 export interface PreparedCreation {
@@ -76,7 +81,7 @@ export async function create(
     return (await replayed()) ?? { outcome: 'external_id_taken', of: taken };
   }
   const at = await transaction.now();
-  const row = isNew ? newRowOf(account, { id: accountId, createdAt: at }) : undefined;
+  const row = isNew ? { ...newSettings(account), id: accountId, createdAt: at } : undefined;
   if (row !== undefined) await transaction.insertAccount(row);
   const keyId = key === undefined ? null : prepared.keyId;
   if (key !== undefined) {
@@ -119,7 +124,7 @@ export async function create(
     at,
     details: {
       ...(creation.credit === undefined ? {} : { credit: creation.credit.amount }),
-      ...(row === undefined ? {} : rightsOfAccount(row)),
+      ...(row === undefined ? {} : recordedSettings(row)),
       ...(key === undefined
         ? {}
         : {
@@ -130,26 +135,11 @@ export async function create(
           }),
     },
     personal: {
-      ...(isNew ? { account: account.name, account_external_id: account.externalId } : {}),
+      ...(isNew ? personalOfNew(account) : {}),
       ...(key === undefined ? {} : { key: key.name, key_external_id: key.externalId }),
     },
   });
   return { outcome: 'created', ...(await recordsOf(transaction, { accountId, keyId })) };
-}
-
-function newRowOf(
-  { name, externalId, metadata, lowBalance, prices, allowance }: NewAccount,
-  made: Pick<NewAccountRow, 'id' | 'createdAt'>,
-): NewAccountRow {
-  return {
-    ...made,
-    name,
-    externalId: externalId ?? null,
-    metadata: metadata ?? {},
-    lowBalance: lowBalance ?? null,
-    prices: prices ?? null,
-    allowance: allowance ?? null,
-  };
 }
 
 async function creditFirst(
@@ -232,11 +222,10 @@ export async function updateAccount(
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
   if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
-  const { noticeShares, name, externalId, metadata } = change;
   await transaction.updateAccount(accountId, {
     ...change,
     // An account that was never credited since shares exist has no other base.
-    ...(noticeShares === undefined || before.noticeBase > 0n
+    ...(change.noticeShares === undefined || before.noticeBase > 0n
       ? {}
       : { noticeBase: before.balance > 0n ? before.balance : 0n }),
   });
@@ -245,13 +234,8 @@ export async function updateAccount(
     accountId,
     by,
     at: await transaction.now(),
-    details: {
-      ...beforeAndAfter(rightsOfAccount(before), rightsOfAccount(change)),
-      ...(noticeShares === undefined
-        ? {}
-        : { notice_shares: { before: before.noticeShares, after: noticeShares } }),
-    },
-    personal: beforeAndAfter(before, { name, externalId, metadata }),
+    details: beforeAndAfter(recordedSettings(before), recordedSettings(change)),
+    personal: beforeAndAfter(before, personalSettings(change)),
   });
   return wholeRecord(transaction, accountId);
 }

@@ -10,10 +10,10 @@ import type {
 } from '../../account.js';
 import { numericFromUnits } from '../../numeric.js';
 import type { TopUp, TopUpOutcome } from '../../store.js';
+import { balanceEvents } from '../balance-events.js';
 import { bookingHash } from '../contents-hash.js';
 import { allotSpending, fitLotsToBalance } from './lots.js';
 import { recordPersonalText } from './personal-text.js';
-import { reachedShares } from '../notice-shares.js';
 import { recordChange } from './trail.js';
 import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';
 
@@ -90,41 +90,10 @@ export async function book(
       },
     });
   }
-  if (delta < 0n && booking.isReplaced !== true)
-    await writeBalanceEvents(transaction, account, before);
-}
-
-async function writeBalanceEvents(
-  transaction: LedgerTransaction,
-  { id, balance, lowBalance, uncovered, noticeShares, noticeBase }: AccountState,
-  before: bigint,
-): Promise<void> {
-  const event = { accountId: id, keyId: undefined };
-  if (lowBalance !== null && before > lowBalance && balance <= lowBalance) {
-    await transaction.insertEvent({
-      ...event,
-      type: 'balance.low',
-      data: { balance: numericFromUnits(balance), threshold: numericFromUnits(lowBalance) },
-    });
-  }
-  if (before > 0n && uncovered === 0n && balance <= 0n) {
-    await transaction.insertEvent({
-      ...event,
-      type: 'balance.exhausted',
-      data: { balance: numericFromUnits(balance) },
-    });
-  }
-  const used = { whole: noticeBase, before: noticeBase - before, after: noticeBase - balance };
-  for (const share of reachedShares(noticeShares as readonly number[], used)) {
-    await transaction.insertEvent({
-      ...event,
-      type: 'balance.share',
-      data: {
-        share: String(share),
-        balance: numericFromUnits(balance),
-        full: numericFromUnits(noticeBase),
-      },
-    });
+  if (delta < 0n && booking.isReplaced !== true) {
+    const after = { ...account, noticeShares: account.noticeShares as readonly number[] };
+    const funds = { balance: before, uncovered: account.uncovered };
+    for (const event of balanceEvents(after, funds)) await transaction.insertEvent(event);
   }
 }
 

@@ -174,10 +174,9 @@ export interface KnownCreation {
   readonly keyId: string | null;
 }
 
-export type NewAccountRow = Pick<
-  Row<'Account'>,
-  'id' | 'name' | 'externalId' | 'metadata' | 'lowBalance' | 'prices' | 'allowance' | 'createdAt'
->;
+/** A column without a value has its default. */
+export type NewAccountRow = SomeColumns<'Account'> &
+  Pick<Row<'Account'>, 'id' | 'name' | 'createdAt'>;
 
 export type AccountRowChange = SomeColumns<'Account'>;
 

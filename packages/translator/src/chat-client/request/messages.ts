@@ -10,13 +10,11 @@
 import type { Place } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
-import type { Additions } from '../../wire/additions.js';
 import { stringOf } from '../../wire/raw-json.js';
 import { bindsPrefix } from './bound-thinking.js';
 import { finishReading } from './cache-points.js';
 import {
   type Call,
-  pairResults,
   readCalls,
   readNativeCall,
   readNativeResult,
@@ -33,7 +31,7 @@ import {
   textBlock,
   USER_PARTS,
 } from './content.js';
-import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
+import type { NativeMessage, TextBlock } from './native-request.js';
 import {
   isThinkingPart,
   type KeptThinking,
@@ -42,6 +40,7 @@ import {
   restoreThinking,
 } from './thinking.js';
 import type { ModelTraits } from './traits.js';
+import { Turns } from './turns.js';
 
 export interface Conversation {
   readonly system: TextBlock[];
@@ -52,23 +51,6 @@ export interface Conversation {
   readonly closing?: string | undefined;
 }
 
-/**
- * Consecutive messages of one role. Only a user turn has results; only an assistant turn has
- * thinking and calls.
- */
-interface Turn {
-  readonly role: 'user' | 'assistant';
-  readonly results: Result[];
-  readonly thinking: ThinkingBlock[];
-  readonly content: ContentBlock[];
-  readonly calls: Call[];
-  /** System messages between the user's messages and the next answer. */
-  readonly system: TextBlock[];
-}
-
-/** The text of the user turns that the native format requires and that the chat does not have. */
-export const OPENING = 'Continue the conversation.';
-export const CLOSING = 'Continue.';
 const WITHOUT_CONTENT = 'a message without content';
 
 /**
@@ -85,9 +67,7 @@ export function translateMessages(
   traits: ModelTraits,
   keptThinking: KeptThinking | undefined,
 ): Conversation {
-  const { systemMessages } = traits;
-  const system: TextBlock[][] = [];
-  const turns: Turn[] = [];
+  const turns = new Turns(list);
   const allocateId = createIdAllocator();
 
   list.items((message, index) => {
@@ -96,7 +76,8 @@ export function translateMessages(
       case 'system':
       case 'developer': {
         const blocks = readBlocks(message, SYSTEM_PARTS);
-        if (blocks.length > 0) addSystem(message, blocks);
+        if (blocks.length > 0)
+          turns.addSystem(message, blocks, traits.systemMessages === 'anywhere');
         return;
       }
       case 'user': {
@@ -108,122 +89,83 @@ export function translateMessages(
           message.note('dropped', WITHOUT_CONTENT);
           return;
         }
-        const turn = userTurnFor(message);
+        const turn = turns.forUser(message);
         append(turn.results, results);
         append(turn.content, blocks);
         return;
       }
       case 'tool':
       case 'function':
-        userTurnFor(message).results.push(readResult(message, role.value));
+        turns.forUser(message).results.push(readResult(message, role.value));
         return;
-      case 'assistant':
-        addAssistant(message, index);
+      case 'assistant': {
+        const answer = readAnswer(message, { index, allocateId, keptThinking });
+        const { thinking, text, calls } = answer;
+        // The upstream refuses a turn that is empty or holds only thinking.
+        if (text.length === 0 && calls.length === 0) {
+          message.note('dropped', WITHOUT_CONTENT);
+          return;
+        }
+        const turn = turns.forAssistant(bindsPrefix(traits) ? thinking?.additions : undefined);
+        if (thinking) append(turn.thinking, thinking.blocks);
+        append(turn.content, text);
+        append(turn.calls, calls);
         return;
+      }
       default:
         role.mustBe('system, developer, user, assistant, tool or function', 'invalid_value');
     }
   });
 
-  if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
-  for (const { results, content, system: said } of turns) {
-    if (said.length === 0 || results.length + content.length > 0) continue;
-    // A system message must follow a user message.
-    content.push({ type: 'text', text: CLOSING });
-    list.note('rewritten', 'a user turn was added');
-  }
-  // Older models continue a final assistant turn, and newer ones refuse it. In the chat format that
-  // turn is history, and the model writes a new message.
-  const closing = turns.at(-1)?.role === 'assistant' ? CLOSING : undefined;
-  if (closing) sayForUser(closing, 'last');
+  const closing = turns.close();
+  return {
+    system: turns.system(),
+    messages: turns.messages(),
+    calledTools: turns.calledTools(),
+    closing,
+  };
+}
 
-  function turnOf(role: Turn['role']): Turn {
-    const last = turns.at(-1);
-    if (last?.role === role) return last;
-    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [], system: [] };
-    turns.push(turn);
-    return turn;
+function readAnswer(
+  message: Place,
+  {
+    index,
+    allocateId,
+    keptThinking,
+  }: {
+    readonly index: number;
+    readonly allocateId: ReturnType<typeof createIdAllocator>;
+    readonly keptThinking: KeptThinking | undefined;
+  },
+) {
+  const own = readThinking(message);
+  let thinking = own;
+  let unsigned = message.given('reasoning_content') ?? message.given('reasoning');
+  const native: Call[] = [];
+  const text = readAssistantText(message, {
+    readOther(part, type) {
+      if (isThinkingPart(type)) {
+        const found = own ? undefined : readThinkingPart(part);
+        if (found && thinking) append(thinking.blocks, found.blocks);
+        else thinking ??= found;
+        unsigned ??= part;
+        return true;
+      }
+      const id = `call_${index}_native_${native.length}`;
+      return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
+    },
+    // Some clients, such as openai-agents for JavaScript, write it there.
+    readMembers(part) {
+      thinking ??= readThinking(part);
+    },
+  });
+  const calls = [...native, ...readCalls(message, index, allocateId)];
+  if (unsigned?.value && !thinking?.blocks[0]) {
+    const callId = stringOf(calls[0]?.place.at('id').value);
+    thinking = restoreThinking(unsigned, callId, keptThinking);
   }
-
-  function userTurnFor(message: Place): Turn {
-    const turn = turnOf('user');
-    if (turn.system.length > 0) message.note('rewritten', 'sent before system');
-    return turn;
-  }
-
-  function addSystem(message: Place, blocks: TextBlock[]): void {
-    if (!turns.some(({ role }) => role === 'assistant')) {
-      if (turns.length > 0) message.note('rewritten', 'sent first');
-      system.push(blocks);
-      return;
-    }
-    const turn = turnOf('user');
-    if (systemMessages === 'anywhere') {
-      append(turn.system, blocks);
-      return;
-    }
-    message.note('rewritten', 'sent as user');
-    for (const block of blocks) turn.content.push({ ...block, text: inUserTurn(block.text) });
-  }
-
-  function addAssistant(message: Place, index: number): void {
-    const own = readThinking(message);
-    let thinking = own;
-    let unsigned = message.given('reasoning_content') ?? message.given('reasoning');
-    const native: Call[] = [];
-    const text = readAssistantText(message, {
-      readOther(part, type) {
-        if (isThinkingPart(type)) {
-          const found = own ? undefined : readThinkingPart(part);
-          if (found && thinking) append(thinking.blocks, found.blocks);
-          else thinking ??= found;
-          unsigned ??= part;
-          return true;
-        }
-        const id = `call_${index}_native_${native.length}`;
-        return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
-      },
-      // Some clients, such as openai-agents for JavaScript, write it there.
-      readMembers(part) {
-        thinking ??= readThinking(part);
-      },
-    });
-    const calls = [...native, ...readCalls(message, index, allocateId)];
-    if (unsigned?.value && !thinking?.blocks[0]) {
-      const callId = stringOf(calls[0]?.place.at('id').value);
-      thinking = restoreThinking(unsigned, callId, keptThinking);
-    }
-    finishReading(message, calls.at(-1)?.block ?? text.at(-1));
-    // The upstream refuses a turn that is empty or holds only thinking.
-    if (text.length === 0 && calls.length === 0) {
-      message.note('dropped', WITHOUT_CONTENT);
-      return;
-    }
-    if (turns.length === 0) sayForUser(OPENING, 'first');
-    if (thinking && bindsPrefix(traits)) repeat(thinking.additions);
-    const turn = turnOf('assistant');
-    if (thinking) append(turn.thinking, thinking.blocks);
-    append(turn.content, text);
-    append(turn.calls, calls);
-  }
-
-  /** Adds what an earlier translation added before the answer that follows. */
-  function repeat({ added_user: user, added_system: instruction }: Additions): void {
-    const last = turns.at(-1);
-    if (user && last?.role === 'assistant')
-      turnOf('user').content.push({ type: 'text', text: user });
-    if (instruction && turns.at(-1)?.role === 'user')
-      turnOf('user').system.push({ type: 'text', text: instruction });
-  }
-
-  function sayForUser(text: string, where: 'first' | 'last'): void {
-    turnOf('user').content.push({ type: 'text', text });
-    list.note('rewritten', `a user turn was added ${where}`);
-  }
-
-  const calledTools = new Set<string>();
-  for (const { calls } of turns) for (const { block } of calls) calledTools.add(block.name);
-  return { system: system.flat(), messages: nativeTurns(turns), calledTools, closing };
+  finishReading(message, calls.at(-1)?.block ?? text.at(-1));
+  return { thinking, text, calls };
 }
 
 function readBlocks<Type extends PartType>(
@@ -242,27 +184,4 @@ function readAssistantText(message: Place, readers: PartReaders): TextBlock[] {
   const refused = refusal && textBlock(refusal);
   if (refused) blocks.push(refused);
   return blocks;
-}
-
-/** A chat that consists of system messages asks for an answer to the last one. */
-function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
-  const blocks = system.pop() ?? list.refuse('at least one message must have content');
-  list.note('rewritten', 'the last system message is sent as user');
-  return blocks;
-}
-
-/** Marks the text of a system message within a user turn. */
-export function inUserTurn(text: string): string {
-  return `<system_message>\n${text}\n</system_message>`;
-}
-
-function nativeTurns(turns: readonly Turn[]): NativeMessage[] {
-  let pending: readonly Call[] = [];
-  return turns.flatMap(({ role, results, thinking, content, calls, system }): NativeMessage[] => {
-    const answers = pairResults(pending, results);
-    pending = calls;
-    const said = [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)];
-    const turn: NativeMessage = { role, content: said };
-    return system.length > 0 ? [turn, { role: 'system', content: system }] : [turn];
-  });
 }

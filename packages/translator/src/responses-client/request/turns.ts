@@ -9,7 +9,7 @@ import {
   type Result,
   resultBlock,
 } from '../../chat-client/request/calls-and-results.js';
-import { CLOSING, inUserTurn, OPENING } from '../../chat-client/request/messages.js';
+import { CLOSING, inUserTurn, OPENING } from '../../chat-client/request/turns.js';
 import type {
   Block,
   ContentBlock,

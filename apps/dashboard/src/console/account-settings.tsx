@@ -1,0 +1,120 @@
+/** What operators set of an account: each setting as it is shown, and as it is typed. */
+
+import type { ComponentChildren } from 'preact';
+import type { AdminCalls, Sent } from '../shared/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
+import { Money } from '../shared/parts.js';
+import { commaProblem, positive } from '../shared/usd.js';
+
+type Account = Sent<'account'>;
+type AccountChange = NonNullable<AdminCalls['PATCH /admin/accounts/:account_id']['given']['body']>;
+
+interface Described {
+  readonly name: string;
+  /** The unit of the field, or empty. */
+  readonly unit: string;
+  readonly hint: string;
+  readonly inputMode?: 'decimal';
+}
+
+/** A setting that was typed. */
+interface Typed {
+  readonly change: AccountChange;
+  /** As it would be typed. */
+  readonly text: string;
+  readonly shown: ComponentChildren;
+}
+
+interface Setting extends Described {
+  readonly of: (account: Account) => Typed;
+  /** @returns why it cannot be read, as a text */
+  readonly read: (text: string) => Typed | string;
+}
+
+function setting<Of extends keyof Account & keyof AccountChange>(
+  member: Of,
+  described: Described,
+  values: {
+    readonly read: (text: string) => Account[Of] | undefined;
+    readonly text: (value: Account[Of]) => string;
+    readonly shown: (value: Account[Of]) => ComponentChildren;
+    readonly problem: (text: string) => string;
+  },
+): Setting {
+  const typed = (value: Account[Of]): Typed => ({
+    change: { [member]: value },
+    text: values.text(value),
+    shown: values.shown(value),
+  });
+  return {
+    ...described,
+    of: (account) => typed(account[member]),
+    read(text) {
+      const value = values.read(text);
+      return value === undefined ? values.problem(text) : typed(value);
+    },
+  };
+}
+
+function amount(
+  member: 'low_balance_usd' | 'allowance_usd',
+  described: Omit<Described, 'unit'>,
+): Setting {
+  return setting(
+    member,
+    { ...described, unit: 'USD', inputMode: 'decimal' },
+    {
+      read: (text) => (text.trim() === '' ? null : positive(text)),
+      text: (usd) => usd ?? '',
+      shown: (usd) => (usd === null ? 'none' : <Money usd={usd} />),
+      problem: (text) => commaProblem(text) ?? `${described.name}: an amount such as 5, or empty.`,
+    },
+  );
+}
+
+export const ACCOUNT_SETTINGS: readonly Setting[] = [
+  amount('low_balance_usd', {
+    name: 'Low-balance notice at',
+    hint: 'A notification is sent when the balance falls to this amount. Empty: none.',
+  }),
+  setting(
+    'notice_shares',
+    {
+      name: 'Notices at',
+      unit: 'percent used',
+      hint: 'Events are written when these shares of the balance, or of a key’s cap, are used. The customer can change them.',
+    },
+    {
+      read: readShares,
+      text: (shares) => shares.join(', '),
+      shown: percents,
+      problem: () => `Notices: ${SHARES_RULE}`,
+    },
+  ),
+  setting(
+    'prices',
+    {
+      name: 'Prices',
+      unit: '',
+      hint: 'A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. A change applies from the next request on. Empty: as for others.',
+    },
+    {
+      read: (text) => (text.trim() === '' ? null : text.trim()),
+      text: (prices) => prices ?? '',
+      shown: (prices) => prices ?? 'as for others',
+      problem: () => '',
+    },
+  ),
+  amount('allowance_usd', {
+    name: 'Allowance of each month',
+    hint: 'Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none.',
+  }),
+];
+
+/** @param typed - Those that cannot be read are left out. */
+export function changeOf(typed: readonly (Typed | string)[]): AccountChange {
+  return typed.reduce<AccountChange>(
+    (all, one) => (typeof one === 'string' ? all : { ...all, ...one.change }),
+    {},
+  );
+}

@@ -1,0 +1,35 @@
+/** The settings in force, and sessions of the console. */
+
+import { z } from 'zod';
+import { TOKEN_RIGHTS } from '../../config/admin-tokens.js';
+import { count, text, time } from './basics.js';
+
+export const settings = z
+  .strictObject({
+    object: z.literal('settings'),
+    version: text,
+    loaded_at: time,
+    workers: z.array(z.strictObject({ worker: count, version: text })),
+    needs_restart: z.array(text),
+  })
+  .meta({ id: 'Settings' });
+
+export const consoleSession = z
+  .strictObject({
+    object: z.literal('console_session'),
+    name: text,
+    right: z.enum(TOKEN_RIGHTS),
+    may: z.array(z.enum(['read', 'credit', 'change'])),
+    idle_expires_at: time,
+    expires_at: time,
+    simulated: z.boolean(),
+  })
+  .meta({ id: 'ConsoleSession' });
+
+export const consoleLink = z
+  .strictObject({
+    object: z.literal('console_link'),
+    path: text.meta({ description: 'below the address of the admin port; it has a secret' }),
+    expires_at: time,
+  })
+  .meta({ id: 'ConsoleLink' });

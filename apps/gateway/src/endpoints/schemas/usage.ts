@@ -1,0 +1,85 @@
+/** Sums of usage. */
+
+import { z } from 'zod';
+import { costFigures, count, listOf, orNull, text, time, tokens, usd } from './basics.js';
+
+/** The part of a sum that does not depend on what it is grouped by. */
+export const usageFigures = z.strictObject({
+  requests: count,
+  ...tokens.shape,
+  charged_usd: usd,
+  written_off_usd: usd,
+});
+
+export const usageSum = z
+  .strictObject({
+    object: z.literal('usage_sum'),
+    day: text.exactOptional(),
+    hour: text.exactOptional(),
+    model: text.exactOptional(),
+    account_id: text.exactOptional(),
+    key_id: text.exactOptional(),
+    endpoint: text.exactOptional(),
+    upstream_account: orNull(text).exactOptional(),
+    ...usageFigures.shape,
+  })
+  .meta({ id: 'UsageSum' });
+
+/** Sums, with the range that they cover. */
+export const usageSums = listOf(usageSum).extend({
+  from: time,
+  until: time.meta({ description: 'not included' }),
+});
+
+/** Sums as operators see them. */
+export const costedUsageSum = usageSum.extend(costFigures).meta({ id: 'CostedUsageSum' });
+
+export const costedUsageSums = listOf(costedUsageSum).extend(
+  usageSums.pick({ from: true, until: true }).shape,
+);
+
+const brokenDownFigures = z.strictObject({
+  charged_usd: usd,
+  charges: count,
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  requests: count.meta({ description: 'recorded requests, failed ones too' }),
+  failed: count,
+  mean_duration_ms: orNull(count),
+  mean_first_byte_ms: orNull(count),
+});
+
+function breakdownOf<Figures extends z.ZodType>(figures: Figures) {
+  return z.strictObject({
+    object: z.literal('breakdown'),
+    by: text,
+    every: z.enum(['hour', 'day']),
+    zone: text,
+    from: time,
+    until: time.meta({ description: 'not included' }),
+    before: z
+      .strictObject({ from: time, until: time })
+      .meta({ description: 'the period that is compared, as long as has passed of the range' }),
+    starts: z.array(time).meta({ description: 'of the spans' }),
+    groups: z.array(
+      z.strictObject({
+        value: orNull(text).meta({ description: 'null: none, or all other groups' }),
+        others: count.meta({ description: 'how many groups it stands for, if it is the rest' }),
+        total: figures,
+        before: figures,
+        spans: z.array(orNull(figures)).meta({ description: 'null: nothing happened' }),
+      }),
+    ),
+    total: figures,
+    total_before: figures,
+  });
+}
+
+export const breakdown = breakdownOf(brokenDownFigures).meta({ id: 'Breakdown' });
+
+/** With what the charges cost the operator, if that is known of all of them. */
+export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures)).meta({
+  id: 'CostedBreakdown',
+});
