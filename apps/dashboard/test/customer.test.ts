@@ -353,6 +353,8 @@ describe('the customer’s page', () => {
     gateway = await startPages({
       TOP_UP_URL: 'https://shop.example.com/credit?from=page',
       OPERATOR: 'Example Ltd <help@example.com>',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      MAIL_FROM: 'billing@example.com',
     });
     const { id } = await gateway.call('createAccount', { name: 'team', balance_usd: '7.5' });
     const lead = await gateway.call('createKey', { name: 'lead', account_id: id, scope: 'manage' });
@@ -620,10 +622,12 @@ describe('the customer’s page', () => {
       expect(await page.getByRole('alert').innerText()).toContain('from 1 to 100');
     });
     await shares.fill('80 %, 50');
+    await page.getByLabel('Mail to').fill('person@customer.example');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Change the notices' }).click();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await card.getByText('50 %, 80 %', { exact: true }).waitFor();
+    await card.getByText('person@customer.example', { exact: true }).waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -36,6 +36,8 @@ export interface AccountRecord {
   readonly noticeShares: readonly number[];
   /** The balance after the last credit, of which `noticeShares` are shares. */
   readonly noticeBase: bigint;
+  /** Where mail about these shares, a balance that is used up and failed top-ups is sent. */
+  readonly noticeEmail: string | null;
   /** In units of 10^-14 USD, as are all amounts; may be negative. */
   readonly balance: bigint;
   /** Sum of all charges so far. */
@@ -75,6 +77,7 @@ export interface AccountChange {
   readonly allowance?: bigint | null;
   /** Ascending integers from 1 to 100, at most 10. Without any, no such event is written. */
   readonly noticeShares?: readonly number[];
+  readonly noticeEmail?: string | null;
 }
 
 /** The author of a change, as the trail records it. */

@@ -243,6 +243,8 @@ export function EditAccount({ account, ...callbacks }: Props) {
   const [allowance, setAllowance] = useState(account.allowance_usd ?? '');
   const [notices, setNotices] = useState(account.notice_shares.join(', '));
   const shares = readShares(notices);
+  const [mail, setMail] = useState(account.notice_email ?? '');
+  const newMail = given(mail) ?? null;
   const allowanceUsd = allowance.trim() === '' ? null : positive(allowance);
   const changes = [
     ...(name.trim() === account.name
@@ -293,6 +295,15 @@ export function EditAccount({ account, ...callbacks }: Props) {
             after: percents(shares ?? []),
           },
         ]),
+    ...(newMail === account.notice_email
+      ? []
+      : [
+          {
+            what: 'Mail to',
+            before: account.notice_email ?? 'nobody',
+            after: newMail ?? 'nobody',
+          },
+        ]),
   ];
   const problem =
     name.trim() === ''
@@ -327,6 +338,12 @@ export function EditAccount({ account, ...callbacks }: Props) {
             hint="Events are written when these shares of the balance, or of a key’s cap, are used. The customer can change them."
           />
           <TextField
+            label="Notices by mail to"
+            value={mail}
+            onValue={setMail}
+            hint="One address, which the customer can change. Empty: none. Needs SMTP_URL."
+          />
+          <TextField
             label="Prices"
             value={prices}
             onValue={setPrices}
@@ -354,6 +371,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
             prices: ownPrices,
             allowance_usd: allowanceUsd,
             notice_shares: shares ?? [],
+            notice_email: newMail,
           },
         })
       }

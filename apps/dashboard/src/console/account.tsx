@@ -165,6 +165,7 @@ function Head(props: {
         </Figure>
         <Figure name="Prices">{account.prices ?? 'as for others'}</Figure>
         <Figure name="Notices at">{percents(account.notice_shares)}</Figure>
+        <Figure name="Notices by mail to">{account.notice_email ?? 'nobody'}</Figure>
         <Figure name="Allowance of each month">
           {account.allowance_usd === null ? 'none' : <Money usd={account.allowance_usd} />}
         </Figure>

@@ -146,6 +146,7 @@ export function printAccount(
       ? {}
       : { 'allowance of each month (USD)': account.allowance_usd }),
     'notices at (%)': account.notice_shares.join(', ') || 'none',
+    ...(account.notice_email === null ? {} : { 'notices to': account.notice_email }),
     'credited (USD)': account.credited_usd,
     'adjusted (USD)': account.adjusted_usd,
     'expired (USD)': account.expired_usd,

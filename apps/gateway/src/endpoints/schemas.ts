@@ -128,6 +128,9 @@ export const account = z
     notice_shares: z
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
+    notice_email: orNull(text).meta({
+      description: 'where these notices are sent by mail, and that the balance is used up',
+    }),
     spent_usd: usd,
     credited_usd: usd,
     adjusted_usd: usd,
@@ -757,6 +760,10 @@ export const event = z
     attempts: count,
     delivered_at: orNull(time),
     last_error: orNull(text),
+    mail: orNull(z.enum(['pending', 'delivered', 'undelivered'])).meta({
+      description: 'null: not sent by mail',
+    }),
+    mail_error: orNull(text),
   })
   .meta({ id: 'Event' });
 
@@ -1226,6 +1233,8 @@ export const notices = z
     full_usd: usd.meta({
       description: 'the balance after the last credit, of which a share is used',
     }),
+    email: orNull(text).meta({ description: 'where notices are sent by mail' }),
+    sends_mail: z.boolean().meta({ description: 'false: email cannot be set' }),
   })
   .meta({ id: 'Notices' });
 

@@ -105,6 +105,7 @@ export function accountView(account: AccountRecord) {
     prices: account.prices,
     allowance_usd: account.allowance === null ? null : formatUsd(account.allowance),
     notice_shares: account.noticeShares,
+    notice_email: account.noticeEmail,
     spent_usd: formatUsd(account.spent),
     credited_usd: formatUsd(account.credited),
     adjusted_usd: formatUsd(account.adjusted),
@@ -358,6 +359,8 @@ export function eventView(event: StoredEvent) {
     attempts: event.attempts,
     delivered_at: event.deliveredAt?.toISOString() ?? null,
     last_error: event.lastError,
+    mail: event.mail ?? null,
+    mail_error: event.mailError,
   };
 }
 

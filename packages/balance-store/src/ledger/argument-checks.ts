@@ -98,6 +98,9 @@ export function assertAccount(account: NewAccount | AccountChange): void {
   assertMetadata(metadata);
   if (typeof lowBalance === 'bigint') assertAmount('lowBalance', lowBalance);
   if ('noticeShares' in account) assertShares(account.noticeShares);
+  if ('noticeEmail' in account && typeof account.noticeEmail === 'string') {
+    assertId('noticeEmail', account.noticeEmail);
+  }
 }
 
 function assertShares(shares: readonly number[] = []): void {

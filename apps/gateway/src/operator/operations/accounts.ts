@@ -19,6 +19,7 @@ import {
   month,
   name,
   note,
+  noticeEmail,
   noticeShares,
   pageSize,
   partOfName,
@@ -154,6 +155,10 @@ export const accountOperations = {
       notice_shares: noticeShares.optional().register(help, {
         says: 'write events when these percents of the balance or a cap are used, such as 50,80, or none',
       }),
+      notice_email: noticeEmail
+        .nullable()
+        .optional()
+        .register(help, { says: 'send these notices to this address by mail, or none' }),
     }),
     output: schema.account,
     async run(input, context) {
@@ -168,6 +173,7 @@ export const accountOperations = {
         ...(prices === undefined ? {} : { prices }),
         ...(input.allowance_usd === undefined ? {} : { allowance: input.allowance_usd }),
         ...(input.notice_shares === undefined ? {} : { noticeShares: input.notice_shares }),
+        ...(input.notice_email === undefined ? {} : { noticeEmail: input.notice_email }),
       };
       return accountView(
         await found(

@@ -232,7 +232,7 @@ export async function updateAccount(
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
   if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
-  const { noticeShares, name, externalId, metadata } = change;
+  const { noticeShares, name, externalId, metadata, noticeEmail } = change;
   await transaction.updateAccount(accountId, {
     ...change,
     // An account that was never credited since shares exist has no other base.
@@ -251,7 +251,7 @@ export async function updateAccount(
         ? {}
         : { notice_shares: { before: before.noticeShares, after: noticeShares } }),
     },
-    personal: beforeAndAfter(before, { name, externalId, metadata }),
+    personal: beforeAndAfter(before, { name, externalId, metadata, noticeEmail }),
   });
   return wholeRecord(transaction, accountId);
 }
