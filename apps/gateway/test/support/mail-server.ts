@@ -1,10 +1,6 @@
 /** A mail server that keeps each mail that it is sent, and can refuse or hold them. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import type { MailOrigin } from '../../src/observe/notifications/mail-message.js';
 
@@ -56,6 +52,8 @@ export async function startMailServer({
   const server = new SMTPServer({
     ...tls,
     disabledCommands: tls === undefined ? ['STARTTLS'] : [],
+    // Some tests leave a connection whose mail is never answered.
+    closeTimeout: 100,
     allowInsecureAuth: true,
     authOptional: !needsLogin,
     onAuth({ username, password }, _session, done) {
@@ -124,18 +122,4 @@ function unquoted(body: string): string {
     .replaceAll(/=\n/g, '')
     .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString('utf8');
-}
-
-/** A key and a certificate for this machine, which signs itself. */
-export function makeCertificate(): { readonly key: string; readonly cert: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'mail-server-'));
-  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];
-  const request = 'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost'.split(' ');
-  const names = ['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  execFileSync('openssl', [...request, ...names, '-keyout', key, '-out', cert], {
-    stdio: 'ignore',
-  });
-  const made = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  rmSync(folder, { recursive: true });
-  return made;
 }
