@@ -188,6 +188,7 @@ describe('the console', () => {
     await page.getByLabel('Prices', { exact: true }).fill('0.9');
     await page.getByLabel('Allowance of each month').fill('2.5');
     await page.getByLabel('Notices at').fill('90, 50 %');
+    await page.getByLabel('Notices by mail to').fill(' person@customer.example ');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Change the account' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
@@ -197,6 +198,7 @@ describe('the console', () => {
       prices: '0.9',
       allowance_usd: '2.5',
       notice_shares: [50, 90],
+      notice_email: 'person@customer.example',
     });
     expect(problems).toEqual([]);
     await context.close();

@@ -353,6 +353,8 @@ describe('the customer’s page', () => {
     gateway = await startPages({
       TOP_UP_URL: 'https://shop.example.com/credit?from=page',
       OPERATOR: 'Example Ltd <help@example.com>',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      MAIL_FROM: 'billing@example.com',
     });
     const { id } = await gateway.call('createAccount', { name: 'team', balance_usd: '7.5' });
     const lead = await gateway.call('createKey', { name: 'lead', account_id: id, scope: 'manage' });
@@ -605,6 +607,52 @@ describe('the customer’s page', () => {
     }
   });
 
+  it('shows the agreed prices and the allowance of an account that has them, and of no other', async () => {
+    const { id: accountId } = await gateway.call('createAccount', {
+      name: 'partner',
+      prices: '0.5',
+      allowance_usd: '1.5',
+    });
+    const { apiKey } = await gateway.createKey({ balance_usd: undefined, account_id: accountId });
+    await sendTraffic(gateway, [apiKey], { count: 1, seed: 4 });
+    const of = { headers: { authorization: `Bearer ${apiKey}` } };
+    const read = async (path: string) =>
+      (await fetch(`${gateway.url}/v1/dashboard/${path}`, of)).json();
+    const { allowance } = (await read('account')) as {
+      allowance: { left_usd: string; renews_at: string };
+    };
+    expect(allowance.left_usd).not.toBe('1.5');
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, apiKey);
+    const left = page.locator('#figures > div', { hasText: 'Left of this month’s allowance' });
+    await eventually(async () => {
+      expect(await valuesOf(page, '#figures > div:has-text("allowance") data')).toEqual([
+        allowance.left_usd,
+        '1.5',
+      ]);
+      expect(await left.locator('time').getAttribute('datetime')).toBe(allowance.renews_at);
+    });
+    await openPart(page, 'prices');
+    const prices = page.getByRole('region', { name: 'Prices' });
+    await prices.getByText('These prices were agreed for your account.').waitFor();
+    await prices.getByText('used first and does not carry over').waitFor();
+    // Half of 3 USD per million tokens.
+    const row = prices.getByRole('row', { name: 'claude-sonnet-4-6' });
+    expect(await row.first().locator('td').first().innerText()).toBe('1.5');
+    await openPart(page, 'statement');
+    await page.getByText(/^Credit: promotional, monthly allowance \d{4}-\d\d$/).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+
+    const usual = await openPage(browser, dashboard(gateway));
+    await signIn(usual.page, other);
+    await openPart(usual.page, 'prices');
+    await usual.page.getByRole('row', { name: 'claude-sonnet-4-6' }).first().waitFor();
+    const text = await usual.page.locator('main').innerText();
+    expect(text).not.toMatch(/agreed|allowance|carry over/);
+    await usual.context.close();
+  });
+
   it('changes at which shares notices are written, and refuses what is not a share', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
@@ -620,10 +668,12 @@ describe('the customer’s page', () => {
       expect(await page.getByRole('alert').innerText()).toContain('from 1 to 100');
     });
     await shares.fill('80 %, 50');
+    await page.getByLabel('Mail to').fill('person@customer.example');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Change the notices' }).click();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await card.getByText('50 %, 80 %', { exact: true }).waitFor();
+    await card.getByText('person@customer.example', { exact: true }).waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -112,6 +112,21 @@ describe('readConfig', () => {
     expect(connectionLimitsOf(readConfig({}).clientTimes)).toEqual(CONNECTION_LIMITS);
   });
 
+  it('reads the mail server and the sender of mails, which need each other', () => {
+    const MAIL_FROM = 'Bücher & Söhne <billing@example.com>';
+    const from = { name: 'Bücher & Söhne', address: 'billing@example.com' };
+    expect(readConfig({ SMTP_URL: 'smtp://a%40b:p%2Fw@[::1]', MAIL_FROM }).mail).toEqual({
+      server: { host: '::1', port: 587, isTls: false, login: { user: 'a@b', pass: 'p/w' } },
+      from,
+    });
+    expect(readConfig({ SMTP_URL: 'smtps://mail.example.com', MAIL_FROM }).mail).toEqual({
+      server: { host: 'mail.example.com', port: 465, isTls: true, login: undefined },
+      from,
+    });
+    expect(() => readConfig({ SMTP_URL: 'smtp://mail.example.com' })).toThrow('MAIL_FROM');
+    expect(() => readConfig({ MAIL_FROM })).toThrow('SMTP_URL');
+  });
+
   it('counts empty variables as absent', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' })).toEqual(readConfig({}));
   });
@@ -147,6 +162,15 @@ describe('readConfig', () => {
     ['REPLICAS', '0'],
     ['WORKERS', '0'],
     ['WORKERS', 'all'],
+    ['SMTP_URL', 'mail.example.com'],
+    ['SMTP_URL', 'http://mail.example.com'],
+    ['SMTP_URL', 'smtp://'],
+    ['SMTP_URL', 'smtp://user@mail.example.com'],
+    ['SMTP_URL', 'smtp://user:p%ss@mail.example.com'],
+    ['SMTP_URL', 'smtp://mail.example.com/?tls.rejectUnauthorized=false'],
+    ['MAIL_FROM', 'billing'],
+    ['MAIL_FROM', 'A\r\nBcc: all@example.com <billing@example.com>'],
+    ['MAIL_FROM', 'A <billing@example.com>, B <b@example.com>'],
     ['WEBHOOK_URL', 'hooks.example.com'],
     ['WEBHOOK_URL', 'ftp://hooks.example.com'],
     ['WEBHOOK_SECRET', 'secret'],

@@ -268,3 +268,57 @@ it('holds what a request may cost at the prices of its account', async () => {
   expect((await shortfall('0.01'))[0]).toBe(200);
   await gateway.stop();
 });
+
+// F282: one of two replicas changes an account's prices while both serve requests of it: these are
+// charged as they were admitted. Requests that begin a second later have the new prices on both.
+it('two replicas charge what applied at admission, and both have a change within a second', async () => {
+  const upstream = await startGatedUpstream();
+  const env = {
+    UPSTREAM_URL: upstream.url,
+    DATABASE_URL: await postgres.createDatabase(),
+    ADMIN_TOKEN: 'admin-token-of-the-tests',
+    KEY_PEPPER: 'pepper-of-the-tests',
+  };
+  const replicas = [await startTestGateway({ env }), await startTestGateway({ env })];
+  const [first, second] = replicas as [TestGateway, TestGateway];
+  try {
+    const account = { name: 'c', balance_usd: '100', prices: '0.5' };
+    const { id: account_id } = await first.call('createAccount', account);
+    const { apiKey } = await first.createKey({ balance_usd: undefined, account_id });
+    const ask = async (replica: TestGateway) => {
+      const answer = await postMessages(replica, apiKey, userMessage('Hello'));
+      expect(answer.status).toBe(200);
+      await answer.text();
+    };
+    const ratesOf = async () =>
+      (await second.call('listLedger', { account_id, kind: 'charge' })).data.map((entry) =>
+        entry.kind === 'charge' ? entry.rates.input : '',
+      );
+    const both = () => Promise.all(replicas.map(ask));
+    await both();
+    upstream.shut();
+    const inFlight = both();
+    await until(() => upstream.waiting() === 2);
+    await first.call('updateAccount', { account_id, prices: '3' });
+    const changedAt = performance.now();
+    upstream.open();
+    await inFlight;
+    expect(await ratesOf()).toEqual(Array(4).fill('1.5'));
+    // The replica that made the change has it at once, the other one after its memory of keys.
+    await ask(first);
+    expect((await ratesOf())[0]).toBe('9');
+    let hasChanged = false;
+    for (let sentAt = 0; sentAt - changedAt <= 1_000;) {
+      sentAt = performance.now();
+      await ask(second);
+      const [rate] = await ratesOf();
+      if (hasChanged || sentAt - changedAt > 1_000) expect(rate).toBe('9');
+      else expect(['1.5', '9']).toContain(rate);
+      hasChanged = rate === '9';
+    }
+    expect((await first.call('auditLedger', {})).is_sound).toBe(true);
+  } finally {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await upstream.close();
+  }
+});

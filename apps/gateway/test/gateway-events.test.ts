@@ -270,20 +270,20 @@ describe('old events', () => {
     await write('delivered 31 days ago', 31);
     await write('delivered 29 days ago', 29);
     for (const { seq } of await store.listEvents({ limit: 2 })) {
-      await store.finishEvent(seq, { outcome: 'delivered' });
+      await store.finishEvent('webhook', seq, { outcome: 'delivered' });
     }
     await write('pending for 2 days', 2);
     await write('pending', 0);
   });
 
   it('that were delivered are deleted after 30 days; pending ones stay if a receiver is configured', async () => {
-    await startEventPruning(store, log, { isDelivering: true }).stop();
+    await startEventPruning(store, log, { idle: ['mail'] }).stop();
     expect(await namesIn('delivered')).toEqual(['delivered 29 days ago']);
     expect(await namesIn('pending')).toEqual(['pending for 2 days', 'pending']);
   });
 
   it('become undelivered after a day if no receiver is configured, and can still be listed', async () => {
-    await startEventPruning(store, log, { isDelivering: false }).stop();
+    await startEventPruning(store, log, { idle: ['webhook', 'mail'] }).stop();
     expect(await namesIn('pending')).toEqual(['pending']);
     expect(await namesIn('undelivered')).toEqual(['pending for 2 days']);
     expect(await namesIn('delivered')).toEqual(['delivered 29 days ago']);

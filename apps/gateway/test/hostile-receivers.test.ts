@@ -15,7 +15,7 @@ import {
   publicLookup,
 } from '../src/observe/notifications/address-guard.js';
 import { createWebhookClient } from '../src/observe/notifications/webhook-client.js';
-import type { SendOutcome } from '../src/observe/notifications/webhook-client.js';
+import type { SendOutcome } from '../src/observe/notifications/delivery-target.js';
 import { until } from './support/until.js';
 
 const cleanUps: (() => Promise<unknown>)[] = [];

@@ -51,7 +51,13 @@ describe.each(['embedded', 'PostgreSQL'] as const)('notices on the %s ledger', (
   it('are written once per share of the balance, and again after a top-up', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
     const accountId = await accountOf(id);
-    expect((await notices(apiKey)).json).toEqual({ object: 'notices', shares: [], full_usd: '1' });
+    expect((await notices(apiKey)).json).toEqual({
+      object: 'notices',
+      shares: [],
+      full_usd: '1',
+      email: null,
+      sends_mail: false,
+    });
     const set = await notices(apiKey, { shares: [90, 50, 100] });
     expect([set.status, set.json.shares]).toEqual([200, [50, 90, 100]]);
     await ask(apiKey);

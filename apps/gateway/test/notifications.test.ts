@@ -20,6 +20,7 @@ import { DELIVERY_PATIENCE, Deliverer } from '../src/observe/notifications/deliv
 import type { DelivererParts, DeliveryPatience } from '../src/observe/notifications/deliverer.js';
 import { createWebhookClient } from '../src/observe/notifications/webhook-client.js';
 import { webhookSigner } from '../src/observe/notifications/webhook-message.js';
+import { webhookTarget } from '../src/observe/notifications/webhook-target.js';
 import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { spawnGateway } from './support/gateway-process.js';
 import { postMessages, userMessage } from './support/gateway.js';
@@ -39,7 +40,7 @@ const SOON: DeliveryPatience = {
 };
 
 interface Place {
-  /** In the form that `webhook-sender.ts` expects. */
+  /** In the form that `event-sender.ts` expects. */
   readonly args: readonly [kind: string, place: string];
   open(): Promise<BalanceStore>;
 }
@@ -97,8 +98,10 @@ function deliver(
   const counts = { delivered: 0, failed: 0, givenUp: 0 };
   const deliverer = new Deliverer({
     store,
-    client: createWebhookClient({ url, allowPrivate: true }),
-    sign: webhookSigner([SECRET]),
+    target: webhookTarget(
+      createWebhookClient({ url, allowPrivate: true }),
+      webhookSigner([SECRET]),
+    ),
     metrics: {
       count: (what) => {
         counts[what] += 1;
@@ -240,7 +243,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
       kill();
       return 200;
     });
-    const program = join(__dirname, 'support/webhook-sender.ts');
+    const program = join(__dirname, 'support/event-sender.ts');
     const args = ['--import', HOOKS, program, ...place.args, to.url, '500'];
     const sender = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
     kill = () => sender.kill('SIGKILL');
@@ -280,10 +283,10 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     deliver(
       {
         takeDueEvents: (options) => store.takeDueEvents(options),
-        finishEvent(seq, result) {
+        finishEvent(channel, seq, result) {
           outages -= 1;
           if (outages >= 0) return Promise.reject(new StoreUnavailableError('away'));
-          return store.finishEvent(seq, result);
+          return store.finishEvent(channel, seq, result);
         },
       },
       to,

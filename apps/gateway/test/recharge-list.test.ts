@@ -193,6 +193,68 @@ it('have the cost of the band of their prompt if they were sold without bands', 
   expect([entry?.delta, entry?.cost]).toEqual([-parseUsd('0.075'), parseUsd('0.06')]);
 });
 
+// F279: lost charges are booked from usage that clients received, whose `iterations` name several
+// models, bands, fees or free attempts: each has the entries of the live charge, and its amounts
+// add up to the sum that was computed by hand.
+it('from the usage of a client, each iteration is charged at its model, as when it was live', async () => {
+  const several = vectors.filter(
+    ({ attempts }) => attempts.length > 1 && attempts.at(-1)?.end === undefined,
+  );
+  const replies = [
+    ...several.map((vector) => ({ of: vector, total: vector.total })),
+    ...RUNS.map((of) => ({ of, total: undefined })),
+  ];
+  const atList = { keys: [keyId], priceTable: tableOf('1.25') };
+  const lineOf = (requestId: string, of: Reply, model: string) =>
+    `${JSON.stringify({ request_id: requestId, key_id: keyId, model, usage: scripted(of).usage })}\n`;
+  const lines: string[] = [];
+  for (const [index, { of }] of replies.entries()) {
+    const id = `req_iterations_${String(index)}`;
+    await charged(id, of, COSTS);
+    lines.push(lineOf(id, of, (requestOf(of) as { model: string }).model));
+  }
+  expect(await recharge(lines, COSTS, atList)).toMatchObject({
+    booked: replies.length,
+    refused: [],
+  });
+  const ofTest = (entries: readonly ChargeEntry[]) =>
+    entries
+      .filter(({ id }) => id.startsWith('req_iterations_'))
+      .map((entry) => ({ ...essenceOf(entry), upstreamAccount: undefined, streamed: true }))
+      .sort(byId);
+  const [had, has] = [ofTest(await chargesIn(original)), ofTest(await chargesIn(restored))];
+  expect(has).toEqual(had);
+  expect(has.length).toBeGreaterThan(replies.length);
+  for (const [index, { total }] of replies.entries()) {
+    if (total === undefined) continue;
+    const id = `req_iterations_${String(index)}`;
+    const own = has.filter((entry) => entry.id === id || entry.id.startsWith(`${id}.`));
+    const sum = own.reduce((all, { delta }) => all - delta, 0n);
+    expect([index, sum * 4n]).toEqual([index, parseUsd(total) * 5n]);
+  }
+  expect(await recharge(lines, COSTS, atList)).toMatchObject({
+    booked: 0,
+    already_charged: replies.length,
+    refused: [],
+  });
+  expect((await restored.audit()).isSound).toBe(true);
+
+  // A model without a price: refused, and nothing is booked.
+  const before = (await chargesIn(restored)).length;
+  const advised = several.find(({ attempts }) => attempts[0]!.model !== attempts.at(-1)!.model)!;
+  const line = lineOf('req_unpriced', advised, advised.attempts.at(-1)!.model);
+  const unpriced = line.replaceAll(
+    JSON.stringify(advised.attempts[0]!.model),
+    JSON.stringify('claude-unheard-of'),
+  );
+  const answer = await recharge([unpriced], COSTS, atList);
+  expect([answer.booked, answer.refused]).toEqual([
+    0,
+    [expect.objectContaining({ reason: expect.stringContaining('claude-unheard-of') })],
+  ]);
+  expect((await chargesIn(restored)).length).toBe(before);
+});
+
 const attemptOf = (input_tokens: number) => ({
   model: HAIKU,
   usage: { input_tokens, output_tokens: 0 },

@@ -19,6 +19,8 @@ const EVENT: StoredEvent = {
   attempts: 0,
   deliveredAt: null,
   lastError: null,
+  mail: undefined,
+  mailError: null,
 };
 
 describe('the text of a webhook', () => {

@@ -30,6 +30,8 @@ export interface AccountSettings {
    * the balance or of a key's cap is used: `balance.share` or `cap.share`. Without any, none is.
    */
   readonly noticeShares: readonly number[];
+  /** Where mail about these shares, a balance that is used up and failed top-ups is sent. */
+  readonly noticeEmail: string | null;
 }
 
 export interface AccountRecord extends AccountSettings {

@@ -32,6 +32,17 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** The events that are also sent by mail to accounts with an address for notices. */
+export const MAILED_EVENT_TYPES = [
+  'balance.share',
+  'balance.exhausted',
+  'cap.share',
+  'auto_top_up.failed',
+] as const satisfies readonly EventType[];
+
+/** How events are delivered. Each is a queue of its own, with its own attempts. */
+export type EventChannel = 'webhook' | 'mail';
+
 export interface NewEvent {
   /**
    * `evt_` and a text that the caller chooses. The event is then written once, however often it is
@@ -57,10 +68,17 @@ export interface StoredEvent extends Omit<NewEvent, 'id'> {
    */
   readonly id: string;
   readonly createdAt: Date;
+  /** By the channel that took it; in lists, those by webhook. */
   readonly attempts: number;
   readonly deliveredAt: Date | null;
   readonly lastError: string | null;
+  /** `undefined` if it is not sent by mail. */
+  readonly mail: EventState | undefined;
+  readonly mailError: string | null;
 }
 
-/** `undelivered`: given up after its last attempt, or by `pruneEvents` without any. */
+/**
+ * Of a webhook or a mail. `undelivered`: given up after its last attempt, or by `pruneEvents`
+ * without any.
+ */
 export type EventState = 'pending' | 'delivered' | 'undelivered';

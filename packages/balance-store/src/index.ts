@@ -53,8 +53,8 @@ export type {
   DocumentWrite,
   StoredDocument,
 } from './document.js';
-export { EVENT_TYPES } from './event.js';
-export type { EventState, EventType, NewEvent, StoredEvent } from './event.js';
+export { EVENT_TYPES, MAILED_EVENT_TYPES } from './event.js';
+export type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from './event.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export { CAP_PERIODS } from './key.js';
 export { isAllowance } from './ledger/allowance.js';

@@ -23,7 +23,7 @@ import type {
 import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
 import type { BookPage, BookQuery } from './books.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
-import type { EventState, NewEvent, StoredEvent } from './event.js';
+import type { EventChannel, EventState, NewEvent, StoredEvent } from './event.js';
 import type {
   CapUse,
   KeyChange,
@@ -420,14 +420,17 @@ export interface BalanceStore {
   }): Promise<readonly StoredEvent[]>;
   /**
    * Takes the oldest unfinished event of each account, if it is due, so that the events of an
-   * account arrive in order. No other call takes these events before `leaseMs` has passed.
+   * account arrive in order. No other call for this channel takes these events before `leaseMs` has
+   * passed.
    */
   takeDueEvents(options: {
+    readonly channel: EventChannel;
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly StoredEvent[]>;
   /** @param result.retryAt - When to try again; absent to give up. */
   finishEvent(
+    channel: EventChannel,
     seq: bigint,
     result:
       | { readonly outcome: 'delivered' }
@@ -437,15 +440,16 @@ export interface BalanceStore {
    * Deletes old events, at most 1,000 in one call.
    *
    * @param options.finishedBefore - Deletes events that were written before this time and are
-   * delivered or given up.
-   * @param options.giveUpBefore - First gives up pending events that were written before this time
-   * and never tried, at most 1,000. For a process that does not deliver events. When absent, no
-   * event is given up.
+   * delivered or given up by each channel.
+   * @param options.giveUp - First gives up pending events that were written before this time and
+   * never tried by these channels, at most 1,000 for each. For a process that does not deliver by
+   * them. When absent, no event is given up.
    * @returns how many it deleted.
    */
   pruneEvents(options: {
     readonly finishedBefore: Date;
-    readonly giveUpBefore?: Date | undefined;
+    readonly giveUp?:
+      { readonly before: Date; readonly channels: readonly EventChannel[] } | undefined;
   }): Promise<number>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;

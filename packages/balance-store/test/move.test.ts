@@ -79,9 +79,9 @@ async function fill(store: BalanceStore) {
   });
   await store.rotateKey(team.key.id, { graceMs: 3_600_000_000, by: { name: 'b' } });
   await store.updateKey(team.key.id, { name: 'later' });
-  const [due] = await store.takeDueEvents({ limit: 1, leaseMs: 1 });
+  const [due] = await store.takeDueEvents({ channel: 'webhook', limit: 1, leaseMs: 1 });
   const failed = { outcome: 'failed', error: 'é', retryAt: new Date('2200-01-01') } as const;
-  await store.finishEvent(due?.seq ?? 0n, failed);
+  await store.finishEvent('webhook', due?.seq ?? 0n, failed);
   const charges = Array.from({ length: 1_200 }, (_, index) =>
     settlement(keyId, { usage: { inputTokens: index, outputTokens: 1 }, upstreamId: undefined }),
   );

@@ -72,6 +72,24 @@ function amount(
   );
 }
 
+/** @param none - What is shown without a text. */
+function text(
+  member: 'prices' | 'notice_email',
+  none: string,
+  described: Omit<Described, 'unit'>,
+): Setting {
+  return setting(
+    member,
+    { ...described, unit: '' },
+    {
+      read: (typed) => (typed.trim() === '' ? null : typed.trim()),
+      text: (value) => value ?? '',
+      shown: (value) => value ?? none,
+      problem: () => '',
+    },
+  );
+}
+
 export const ACCOUNT_SETTINGS: readonly Setting[] = [
   amount('low_balance_usd', {
     name: 'Low-balance notice at',
@@ -91,20 +109,14 @@ export const ACCOUNT_SETTINGS: readonly Setting[] = [
       problem: () => `Notices: ${SHARES_RULE}`,
     },
   ),
-  setting(
-    'prices',
-    {
-      name: 'Prices',
-      unit: '',
-      hint: 'A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. A change applies from the next request on. Empty: as for others.',
-    },
-    {
-      read: (text) => (text.trim() === '' ? null : text.trim()),
-      text: (prices) => prices ?? '',
-      shown: (prices) => prices ?? 'as for others',
-      problem: () => '',
-    },
-  ),
+  text('notice_email', 'nobody', {
+    name: 'Notices by mail to',
+    hint: 'One address, which the customer can change. Empty: none. Needs SMTP_URL.',
+  }),
+  text('prices', 'as for others', {
+    name: 'Prices',
+    hint: 'A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. A change applies from the next request on. Empty: as for others.',
+  }),
   amount('allowance_usd', {
     name: 'Allowance of each month',
     hint: 'Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none.',

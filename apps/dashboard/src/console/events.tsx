@@ -34,6 +34,12 @@ const COLUMNS: readonly Column<Sent<'event'>>[] = [
         <>
           <Badge tone={tone}>{text}</Badge>
           {event.delivered_at === null && <span class="when wraps">{event.last_error}</span>}
+          {event.mail !== null && (
+            <span class="when wraps">
+              {MAIL[event.mail]}
+              {event.mail_error !== null && `: ${event.mail_error}`}
+            </span>
+          )}
         </>
       );
     },
@@ -78,6 +84,12 @@ export function Events() {
     </section>
   );
 }
+
+const MAIL = {
+  pending: 'mail waiting',
+  delivered: 'mail sent',
+  undelivered: 'mail not sent',
+} as const;
 
 function deliveryOf(of: Sent<'event'>): {
   readonly tone: 'good' | 'bad' | 'plain';

@@ -161,6 +161,12 @@ function Result({ of }: { readonly of: Sent<'providerReconciliation'> }) {
           shows as a difference. Set <code>COSTS=list</code> to record the costs of future charges.
         </p>
       )}
+      {of.unknown_models.length > 0 && (
+        <p class="note">
+          The costs of these models are not known, so their differences have no worth:{' '}
+          {of.unknown_models.join(', ')}. Add them to the table of <code>COSTS</code>.
+        </p>
+      )}
       {isSame ? (
         <Empty>
           {compared === 0

@@ -112,7 +112,7 @@ const TABS: readonly Tab[] = [
       </section>
     ),
   },
-  { path: 'prices', label: 'Prices', content: () => <Prices /> },
+  { path: 'prices', label: 'Prices', content: ({ allowance }) => <Prices allowance={allowance} /> },
   { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
   { path: 'connect', label: 'Connect', content: () => <Connect /> },
   {

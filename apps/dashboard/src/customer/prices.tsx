@@ -1,11 +1,12 @@
-/** The prices of the models that the key may use. */
+/** The prices of the models that the key may use, and the account's allowance. */
 
-import { Loaded } from '../shared/parts.js';
+import type { Sent } from '../shared/gateway-types.js';
+import { Loaded, Money } from '../shared/parts.js';
 import { PriceTable } from '../shared/price-table.js';
 import { useResource } from '../shared/resource.js';
 import { call } from './session.js';
 
-export function Prices() {
+export function Prices({ allowance }: Pick<Sent<'accountOverview'>, 'allowance'>) {
   const prices = useResource('prices', (signal) => call('GET /v1/dashboard/prices', { signal }));
   return (
     <section class="card" aria-label="Prices">
@@ -15,6 +16,12 @@ export function Prices() {
         {({ data, are_agreed: areAgreed }) => (
           <>
             {areAgreed && <p>These prices were agreed for your account.</p>}
+            {allowance !== null && (
+              <p>
+                Each month includes <Money usd={allowance.amount_usd} /> of credit, which is used
+                first and does not carry over.
+              </p>
+            )}
             <PriceTable prices={data} />
           </>
         )}

@@ -74,6 +74,23 @@ export async function tryUpstream(): Promise<{
 }
 
 /**
+ * Logs in to the mail server, and sends nothing.
+ *
+ * @returns a line for a person, or a problem in its place; `undefined` without `SMTP_URL`
+ */
+export async function tryMail(): Promise<
+  { readonly line: string } | { readonly problem: string } | undefined
+> {
+  const { mail } = readConfig(process.env);
+  if (mail === undefined) return undefined;
+  const { tryMailServer } = await import('../process/try-mail.js');
+  const reason = await tryMailServer(mail);
+  return reason === undefined
+    ? { line: 'The mail server can be used.' }
+    : { problem: `SMTP_URL: ${reason}` };
+}
+
+/**
  * Tries to record a charge, without leaving a trace. Creates and migrates nothing.
  *
  * @returns a line for a person

@@ -19,6 +19,9 @@ export function printProviderReconciliation(report: Reconciliation): string {
     ...(report.days_without_costs === 0
       ? {}
       : { 'days compared by charges': String(report.days_without_costs) }),
+    ...(report.unknown_models.length === 0
+      ? {}
+      : { 'models without known costs': report.unknown_models.join(', ') }),
     'differences (USD)': report.difference_usd,
     'tolerance (USD)': report.tolerance_usd,
     result: report.differences.length === 0 ? 'the same' : verdict,

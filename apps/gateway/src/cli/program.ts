@@ -17,7 +17,7 @@ import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
-import { checkConfig, tryLedger, tryUpstream } from './check-config.js';
+import { checkConfig, tryLedger, tryMail, tryUpstream } from './check-config.js';
 import { addKeys } from './key-commands.js';
 import { addOperation } from './operation-command.js';
 import { makeConsoleLink, printConsoleLink } from './console-link.js';
@@ -76,8 +76,12 @@ export function createProgram(): Command {
     .option('--ledger', 'then try whether the ledger can be used and a charge be recorded')
     .action(async ({ ledger }: { readonly ledger?: true }) => {
       process.stdout.write(`${checkConfig()}\n`);
-      const { lines, problems } = await tryUpstream();
+      const { lines, problems: refused } = await tryUpstream();
       for (const line of lines) process.stdout.write(`${line}\n`);
+      const mail = await tryMail();
+      if (mail !== undefined && 'line' in mail) process.stdout.write(`${mail.line}\n`);
+      const problems =
+        mail !== undefined && 'problem' in mail ? [...refused, mail.problem] : refused;
       if (ledger === true) process.stdout.write(`${await tryLedger()}\n`);
       if (problems.length > 0) throw new ConfigError(problems);
     });

@@ -31,7 +31,11 @@ export interface WitnessLine {
   readonly endedAt?: string;
 }
 
-type Counts = Omit<WitnessedUsage, 'request_id' | 'charge_usd'> & { readonly of1h?: number };
+type Counts = Omit<WitnessedUsage, 'request_id' | 'charge_usd'> & {
+  readonly of1h?: number;
+  /** The usage object itself, if a lost charge is priced by more of it than the counts. */
+  readonly native?: Record<string, unknown>;
+};
 
 const nativeUsage = z
   .looseObject({
@@ -51,6 +55,7 @@ const nativeUsage = z
     cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
     ...wholeOf(usage),
     of1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
+    ...(usage['iterations'] == null ? {} : { native: usage }),
   }));
 
 /** The work that a usage object only lists in `iterations` is charged, too. */
@@ -172,7 +177,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
     throw new OperationError(400, 'invalid_request_error', `${where}: ${issue?.message ?? ''}`);
   }
   const { request_id, usage, charge_usd, key_id, model } = parsed.data;
-  const { of1h = 0, ...counts } = usage;
+  const { of1h = 0, native, ...counts } = usage;
   return [
     {
       place,
@@ -181,6 +186,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
         ...(key_id === undefined ? {} : { key_id }),
         ...(model === undefined ? {} : { model }),
         ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
+        ...(native === undefined ? {} : { native_usage: native }),
       },
     },
   ];

@@ -116,6 +116,12 @@ export function readConfig(env: Environment): Config {
     problems.push('OPERATOR: is needed when OPERATOR_ADDRESS or STATEMENT_NOTE is set');
   }
   problems.push(...webhookProblems(v), ...stripeProblems(v));
+  if (v.SMTP_URL !== undefined && v.MAIL_FROM === undefined) {
+    problems.push('MAIL_FROM: is needed when SMTP_URL is set');
+  }
+  if (v.SMTP_URL === undefined && v.MAIL_FROM !== undefined) {
+    problems.push('SMTP_URL: is needed when MAIL_FROM is set');
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return configOf(v);
 }
@@ -168,6 +174,11 @@ function configOf(v: Values) {
             secrets: v.WEBHOOK_SECRET,
             allowPrivate: v.WEBHOOK_ALLOW_PRIVATE,
           },
+    /** `undefined`: no notices are sent by mail. */
+    mail:
+      v.SMTP_URL === undefined || v.MAIL_FROM === undefined
+        ? undefined
+        : { server: v.SMTP_URL, from: v.MAIL_FROM },
     /** The address at which browsers reach the gateway, without a slash at its end. */
     publicUrl: v.PUBLIC_URL,
     /** `undefined`: no payments are served. */

@@ -14,6 +14,7 @@ export interface LivePrices extends PriceTable {
   nextChange(afterMs: number): number;
   /** As {@link PriceSchedules.of}. */
   readonly of: PriceSchedules['of'];
+  readonly owned: PriceSchedules['owned'];
   replace(tables: PriceTables): void;
 }
 
@@ -36,6 +37,7 @@ export function createLivePrices(tables: PriceTables, now: () => number = Date.n
     },
     nextChange: (afterMs) => schedules.usual.nextChange(afterMs),
     of: (prices) => schedules.of(prices),
+    owned: () => schedules.owned(),
     replace(next) {
       schedules = readSchedules(next);
     },

@@ -16,6 +16,8 @@ export interface PriceSchedules {
   readonly usual: PriceSchedule;
   /** @param prices - As an account has it: a factor, or the name of a table; `null`: the usual. */
   readonly of: (prices: string | null) => ScheduleReading;
+  /** The tables of `CUSTOMER_PRICES`. */
+  readonly owned: () => readonly PriceSchedule[];
 }
 
 export function readSchedules({ priceTable, customerTables }: PriceTables): PriceSchedules {
@@ -39,17 +41,24 @@ export function readSchedules({ priceTable, customerTables }: PriceTables): Pric
     }
   }
 
+  function of(prices: string | null): ScheduleReading {
+    if (prices === null) return { schedule: usual };
+    let reading = known.get(prices);
+    if (reading === undefined) {
+      reading = read(prices);
+      known.set(prices, reading);
+    }
+    return reading;
+  }
+
   return {
     usual,
-    of(prices) {
-      if (prices === null) return { schedule: usual };
-      let reading = known.get(prices);
-      if (reading === undefined) {
-        reading = read(prices);
-        known.set(prices, reading);
-      }
-      return reading;
-    },
+    of,
+    owned: () =>
+      Object.keys(customerTables).flatMap((name) => {
+        const reading = of(name);
+        return 'schedule' in reading ? [reading.schedule] : [];
+      }),
   };
 }
 

@@ -9,6 +9,7 @@ import { parseUsd } from '@gateway/billing';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { centsFromUnits } from './cents.js';
+import { mailSender, smtpUrl } from './mail-config.js';
 import { tracingVariables } from './tracing-config.js';
 import type { Variable } from './variable.js';
 
@@ -252,6 +253,18 @@ export const VARIABLES = {
       .enum(['true', 'false'], { error: 'must be true or false' })
       .transform((value) => value === 'true'),
     default: 'false',
+  },
+  SMTP_URL: {
+    about:
+      'The server through which notices go to customers by mail, with its log-in, ' +
+      'percent-encoded: smtp://user:password@mail.example.com, on port 587 with STARTTLS, or ' +
+      'smtps://, on port 465. Notices go to accounts that have an address for them. Empty: no mail.',
+    schema: smtpUrl.optional(),
+    isSecret: true,
+  },
+  MAIL_FROM: {
+    about: 'The sender of these mails: Example Ltd <billing@example.com>.',
+    schema: mailSender.optional(),
   },
   ADMIN_URL: {
     about:

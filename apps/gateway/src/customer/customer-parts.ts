@@ -23,6 +23,8 @@ export interface CustomerParts extends Pick<
   readonly payments: Payments | undefined;
   /** Where customers buy credit. */
   readonly topUpUrl: string | undefined;
+  /** Whether notices can be sent by mail. */
+  readonly sendsMail: boolean;
   /** Whether the bundled simulator answers in place of a model. */
   readonly isSimulated: boolean;
   /** Who runs the gateway, for its customers. */

@@ -1,23 +1,27 @@
 /**
  * `/v1/dashboard/notices`: at which shares of the account's balance and of its keys' caps the
- * customer wants a notice. The events are `balance.share` and `cap.share`.
+ * customer wants a notice, and to which address they are also sent by mail. The events are
+ * `balance.share` and `cap.share`.
  */
 
-import type { AccountRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
-import { noticeShares } from '../endpoints/fields.js';
+import { noticeEmail, noticeShares } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
 import { readJson } from '../http/json-body.js';
-import { refusalOfQuery } from '../http/query-refusal.js';
+import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import type { CustomerParts } from './customer-parts.js';
 import { holderOf, keyEndpoint } from './key-route.js';
 import type { KeyEndpoint, ReadAnswer } from './key-route.js';
 import { needsManage, refusalOfStopped } from './scope.js';
 import { maySeeAccount } from './statement.js';
 
-const notices = z.strictObject({ shares: noticeShares });
+const notices = z.strictObject({
+  shares: noticeShares,
+  /** When absent, it stays. */
+  email: noticeEmail.nullable().optional(),
+});
 
 const declared = {
   path: '/v1/dashboard/notices',
@@ -37,7 +41,7 @@ const getNotices = keyEndpoint(
   (parts) =>
     async (key): Promise<ReadAnswer> => {
       if (!(await maySeeAccount(key, parts))) return { refusal: needsManage('notices') };
-      return { json: noticesView(await accountOf(key.accountId, parts)) };
+      return { json: await noticesOf(key.accountId, parts) };
     },
 );
 
@@ -46,7 +50,7 @@ const setNotices = keyEndpoint(
     ...declared,
     method: 'put',
     id: 'setNotices',
-    summary: 'Chooses these shares, in percent; none for no event',
+    summary: 'Chooses these shares, in percent, none for no event, and an address for mail',
     body: notices,
   },
   (parts) =>
@@ -58,23 +62,34 @@ const setNotices = keyEndpoint(
       if (unreadable !== undefined) return { refusal: unreadable };
       const input = notices.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { shares, email } = input.data;
+      if (typeof email === 'string' && !parts.sendsMail)
+        return {
+          refusal: invalidQuery('email', 'cannot be set, because this gateway sends no mail'),
+        };
       const by = holderOf(key, req);
-      await parts.store.updateAccount(key.accountId, { noticeShares: input.data.shares }, by);
-      return { json: noticesView(await accountOf(key.accountId, parts)) };
+      const change = {
+        noticeShares: shares,
+        ...(email === undefined ? {} : { noticeEmail: email }),
+      };
+      await parts.store.updateAccount(key.accountId, change, by);
+      return { json: await noticesOf(key.accountId, parts) };
     },
 );
 
 export const noticeEndpoints = [getNotices, setNotices] as const;
 
-async function accountOf(
+async function noticesOf(
   accountId: string,
-  { store }: Pick<CustomerParts, 'store'>,
-): Promise<AccountRecord> {
+  { store, sendsMail }: Pick<CustomerParts, 'store' | 'sendsMail'>,
+) {
   const account = await store.getAccount(accountId);
   if (account === undefined) throw new Error('an authenticated key has no account');
-  return account;
-}
-
-function noticesView({ noticeShares: shares, noticeBase }: AccountRecord) {
-  return { object: 'notices' as const, shares, full_usd: formatUsd(noticeBase) };
+  return {
+    object: 'notices' as const,
+    shares: account.noticeShares,
+    full_usd: formatUsd(account.noticeBase),
+    email: account.noticeEmail,
+    sends_mail: sendsMail,
+  };
 }

@@ -7,7 +7,7 @@
 import type { AccountChange, AccountRecord, AccountSettings } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { z } from 'zod';
-import { accountPrices, amountUsd, help, noticeShares } from './fields.js';
+import { accountPrices, amountUsd, help, noticeEmail, noticeShares } from './fields.js';
 import { orNull, text, usd } from './schemas/basics.js';
 
 interface Setting {
@@ -55,6 +55,15 @@ export const ACCOUNT_SETTINGS = {
       .array(z.int())
       .meta({ description: 'percent of the balance or a cap at which an event is written' }),
     label: 'notices at (%)',
+  },
+  notice_email: {
+    of: 'noticeEmail',
+    input: noticeEmail,
+    says: 'send these notices to this address by mail',
+    shown: orNull(text).meta({
+      description: 'where these notices are sent by mail, and that the balance is used up',
+    }),
+    label: 'notices to',
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 

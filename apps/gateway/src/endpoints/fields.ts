@@ -4,6 +4,12 @@ import type { KeyCaps, KeyRecord } from '@gateway/balance-store';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
+import {
+  MAIL_ADDRESS,
+  MAIL_ADDRESS_RULE,
+  MAX_MAIL_ADDRESS,
+  isMailAddress,
+} from '../base/mail-address.js';
 import { HOUR_MS } from '../base/times.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
@@ -209,6 +215,12 @@ export const noticeShares = z
   .max(10)
   .refine((shares) => new Set(shares).size === shares.length, 'must be different from each other')
   .transform((shares) => shares.sort((one, other) => one - other));
+
+export const noticeEmail = z
+  .string()
+  .max(MAX_MAIL_ADDRESS, MAIL_ADDRESS_RULE)
+  .regex(MAIL_ADDRESS, MAIL_ADDRESS_RULE)
+  .refine(isMailAddress, MAIL_ADDRESS_RULE);
 
 /** How long a link with which others may read the dashboard of a key is valid. */
 export const linkSeconds = wholeNumber

@@ -356,6 +356,8 @@ export function eventView(event: StoredEvent) {
     attempts: event.attempts,
     delivered_at: event.deliveredAt?.toISOString() ?? null,
     last_error: event.lastError,
+    mail: event.mail ?? null,
+    mail_error: event.mailError,
   };
 }
 

@@ -1,7 +1,8 @@
 /** What the exchange with the upstream came to, for logs, metrics and traces. */
 
 import type { SettledPricing, Settlement } from '@gateway/balance-store';
-import type { Usage, UsageRemark } from '@gateway/translator';
+import type { Usage } from '@gateway/translator';
+import type { ChargeRemark } from '../ledger/charges-of-response.js';
 
 /** Why no charge was confirmed for a request that may have cost the operator money. */
 export const LOSS_REASONS = [
@@ -35,10 +36,6 @@ export interface Charge {
   /** How many parts of the usage were set aside for the operator: most have no known price. */
   readonly setAside: number;
 }
-
-/** A detail that a person should look into. Its message is only for the ledger. */
-export type ChargeRemark =
-  UsageRemark | { readonly detail: 'unknown_members'; readonly message: string };
 
 /**
  * Tokens of another model than the request's own, or work that the counts of the message do not

@@ -187,6 +187,7 @@ function lastingParts(
     readLinks: createReadLinks(peppersOf(config)),
     pageSessions: createPageSessions(peppersOf(config)),
     topUpUrl: config.topUpUrl,
+    sendsMail: config.mail !== undefined,
     operator: config.operator,
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,

@@ -216,8 +216,11 @@ BEGIN
       "costed" = usage_hour."costed" + excluded."costed"
   ),
   new_events AS (
-    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
-    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
+    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at",
+      "mail_due_at")
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment,
+      (SELECT moment FROM "account" a WHERE a."id" = e."account_id"
+        AND a."notice_email" IS NOT NULL AND "is_mailed"(e."type", e."data"))
     FROM (
       SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
         jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,

@@ -91,7 +91,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     events: {
       list: (filter) => read('listEvents', filter),
       takeDue: (options) => write('takeDueEvents', options),
-      finish: (seq, result) => write('finishEvent', seq, result),
+      finish: (channel, seq, result) => write('finishEvent', channel, seq, result),
       prune: (options) => write('pruneEvents', options),
     },
     documents: {

@@ -95,12 +95,13 @@ export function assertAccount(account: NewAccount | AccountChange): void {
     if (typeof value === 'bigint') assertAmount(member, value);
     if (value instanceof Date) assertTime(member, value);
   }
-  const { externalId, metadata, prices, allowance, noticeShares } = account;
+  const { externalId, metadata, prices, allowance, noticeShares, noticeEmail } = account;
   if (typeof externalId === 'string') assertId('externalId', externalId);
   if (typeof prices === 'string') assertId('prices', prices);
   if (typeof allowance === 'bigint') assertPositive('allowance', allowance);
   assertMetadata(metadata);
   assertShares(noticeShares);
+  if (typeof noticeEmail === 'string') assertId('noticeEmail', noticeEmail);
 }
 
 function assertShares(shares: readonly number[] = []): void {

@@ -11,7 +11,7 @@ import type { AccountFilter, AccountRecord } from '../account.js';
 import type { AuditOptions, AuditReport, SealHead } from '../audit.js';
 import type { BookPage, BookQuery } from '../books.js';
 import type { DocumentFilter, StoredDocument } from '../document.js';
-import type { EventState, StoredEvent } from '../event.js';
+import type { EventChannel, EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord, PresentedKey } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
@@ -145,11 +145,13 @@ export interface EventTable {
   }): Promise<readonly StoredEvent[]>;
   /** Takes the oldest unfinished event of each account, if that event is due. */
   takeDue(options: {
+    readonly channel: EventChannel;
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly StoredEvent[]>;
   /** @param result.retryAt - `null` if the event is delivered or given up. */
   finish(
+    channel: EventChannel,
     seq: bigint,
     result: {
       readonly isDelivered: boolean;
@@ -169,12 +171,30 @@ export interface DocumentTable {
 
 export interface EventPruning {
   readonly finishedBefore: Date;
-  readonly giveUpBefore: Date | null;
-  /** The most events that one call gives up, and the most that it deletes. */
+  readonly giveUp:
+    { readonly before: Date; readonly channels: readonly EventChannel[] } | undefined;
+  /** The most events that one call gives up for each channel, and the most that it deletes. */
   readonly limit: number;
 }
 
-/** `last_error` of events that were given up because nothing delivers events. */
+/** The columns in which each channel keeps its attempts. */
+export const CHANNEL_COLUMNS = {
+  webhook: { attempts: 'attempts', due: 'due_at', done: 'delivered_at', error: 'last_error' },
+  mail: { attempts: 'mail_attempts', due: 'mail_due_at', done: 'mailed_at', error: 'mail_error' },
+} as const satisfies Record<EventChannel, object>;
+
+/** `undefined`: neither sent nor to be sent, and not given up. */
+export function mailState({
+  mailedAt,
+  mailDueAt,
+  mailError,
+}: Readonly<Record<'mailedAt' | 'mailDueAt' | 'mailError', unknown>>): EventState | undefined {
+  if (mailedAt !== null) return 'delivered';
+  if (mailDueAt !== null) return 'pending';
+  return mailError === null ? undefined : 'undelivered';
+}
+
+/** The error of events that were given up because nothing delivers them. */
 export const NO_RECEIVER = 'no receiver is configured';
 
 export interface HoldTable {

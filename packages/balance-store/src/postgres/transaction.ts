@@ -282,8 +282,10 @@ class PostgresTransaction implements LedgerTransaction {
 
   insertEvent({ id, type, accountId, keyId, data }: NewEvent): Promise<void> {
     return this.#run(
-      'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at) ' +
-        'VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp()) ' +
+      'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at, mail_due_at) ' +
+        'VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp(), ' +
+        '(SELECT clock_timestamp() FROM account ' +
+        'WHERE id = $3 AND notice_email IS NOT NULL AND is_mailed($2, $5::jsonb))) ' +
         'ON CONFLICT (id) DO NOTHING',
       [id ?? `evt_${randomUUID()}`, type, accountId, keyId ?? null, JSON.stringify(data)],
     );

@@ -65,6 +65,7 @@ export function accountsContract(part: ContractPart): void {
         allowanceDueAt: null,
         noticeShares: [],
         noticeBase: 3n * USD,
+        noticeEmail: null,
         balance: 3n * USD,
         spent: 0n,
         credited: 3n * USD,

@@ -25,6 +25,7 @@ import { allowancesContract } from './allowances-contract.js';
 import { creditsContract } from './credits-contract.js';
 import { documentsContract } from './documents-contract.js';
 import { eventPruningContract } from './event-pruning-contract.js';
+import { mailedEventsContract } from './mailed-events-contract.js';
 import { eventsContract } from './events-contract.js';
 import { holdsContract } from './holds-contract.js';
 import { listOrderContract } from './list-order-contract.js';
@@ -555,6 +556,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     eventPruningContract(part);
+    mailedEventsContract(part);
     requestsContract(part);
     holdsContract(part);
     accountsContract(part);

@@ -36,9 +36,9 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
       const undelivered = await newEvent(accountId, 'given up, old', 31);
       await newEvent(accountId, 'pending, old', 31);
       const recent = await newEvent(accountId, 'delivered, new', 29);
-      await store.finishEvent(delivered.seq, { outcome: 'delivered' });
-      await store.finishEvent(recent.seq, { outcome: 'delivered' });
-      await store.finishEvent(undelivered.seq, {
+      await store.finishEvent('webhook', delivered.seq, { outcome: 'delivered' });
+      await store.finishEvent('webhook', recent.seq, { outcome: 'delivered' });
+      await store.finishEvent('webhook', undelivered.seq, {
         outcome: 'failed',
         error: 'no answer',
         retryAt: undefined,
@@ -55,14 +55,17 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;
       const tried = await newEvent(accountId, 'tried', 2);
-      await store.finishEvent(tried.seq, {
+      await store.finishEvent('webhook', tried.seq, {
         outcome: 'failed',
         error: 'no answer',
         retryAt: new Date(Date.now() + LEASE_MS),
       });
       await newEvent(accountId, 'untried', 2);
       await newEvent(accountId, 'new', 0);
-      await store.pruneEvents({ finishedBefore: daysAgo(30), giveUpBefore: daysAgo(1) });
+      await store.pruneEvents({
+        finishedBefore: daysAgo(30),
+        giveUp: { before: daysAgo(1), channels: ['webhook'] },
+      });
 
       const found = await store.listEvents({ state: 'undelivered', accountId, limit: 10 });
       assert.deepEqual(

@@ -28,13 +28,15 @@ export function eventsContract(part: ContractPart): void {
   async function deliverAll(): Promise<void> {
     const { store } = subject();
     for (;;) {
-      const due = await store.takeDueEvents({ limit: 1_000, leaseMs: HOUR_MS });
+      const due = await store.takeDueEvents({ channel: 'webhook', limit: 1_000, leaseMs: HOUR_MS });
       if (due.length === 0) return;
-      await Promise.all(due.map(({ seq }) => store.finishEvent(seq, { outcome: 'delivered' })));
+      await Promise.all(
+        due.map(({ seq }) => store.finishEvent('webhook', seq, { outcome: 'delivered' })),
+      );
     }
   }
   const take = (limit = 100, leaseMs = HOUR_MS) =>
-    subject().store.takeDueEvents({ limit, leaseMs });
+    subject().store.takeDueEvents({ channel: 'webhook', limit, leaseMs });
   const numbersOf = (events: readonly StoredEvent[]) => events.map(({ data }) => data['n']).sort();
   const announce = (accountId: string, n: number) =>
     subject().store.recordEvent({
@@ -340,10 +342,11 @@ export function eventsContract(part: ContractPart): void {
       assert.equal(new Set(first.map(({ id }) => id)).size, 3);
       assert.ok(first.every(({ id, attempts }) => id.startsWith('evt_') && attempts === 0));
       assert.deepEqual(await take(), []);
-      for (const { seq } of first) await store.finishEvent(seq, { outcome: 'delivered' });
+      for (const { seq } of first)
+        await store.finishEvent('webhook', seq, { outcome: 'delivered' });
       const second = await take();
       assert.deepEqual(numbersOf(second), ['2']);
-      await store.finishEvent(second[0]?.seq ?? 0n, { outcome: 'delivered' });
+      await store.finishEvent('webhook', second[0]?.seq ?? 0n, { outcome: 'delivered' });
       assert.deepEqual(await take(), []);
       const delivered = await store.listEvents({ state: 'delivered', accountId: a, limit: 10 });
       assert.deepEqual(
@@ -376,7 +379,7 @@ export function eventsContract(part: ContractPart): void {
       await announce(accountId, 2);
       const seq = (await take())[0]?.seq ?? 0n;
       const failure = (retryAt: Date | undefined) =>
-        store.finishEvent(seq, { outcome: 'failed', error: 'status 503', retryAt });
+        store.finishEvent('webhook', seq, { outcome: 'failed', error: 'status 503', retryAt });
       await failure(new Date(Date.now() + HOUR_MS));
       // The second waits for the first.
       assert.deepEqual(await take(), []);
@@ -413,8 +416,12 @@ export function eventsContract(part: ContractPart): void {
       const [second] = await take();
       assert.deepEqual(second, first);
       const seq = first?.seq ?? 0n;
-      await store.finishEvent(seq, { outcome: 'delivered' });
-      await store.finishEvent(seq, { outcome: 'failed', error: 'late', retryAt: new Date(0) });
+      await store.finishEvent('webhook', seq, { outcome: 'delivered' });
+      await store.finishEvent('webhook', seq, {
+        outcome: 'failed',
+        error: 'late',
+        retryAt: new Date(0),
+      });
       assert.deepEqual(await take(), []);
       const [event] = await store.listEvents({ accountId, limit: 1 });
       assert.deepEqual([event?.attempts, event?.lastError], [1, null]);

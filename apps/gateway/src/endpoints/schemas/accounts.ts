@@ -102,5 +102,7 @@ export const notices = z
     full_usd: usd.meta({
       description: 'the balance after the last credit, of which a share is used',
     }),
+    email: orNull(text).meta({ description: 'where notices are sent by mail' }),
+    sends_mail: z.boolean().meta({ description: 'false: email cannot be set' }),
   })
   .meta({ id: 'Notices' });

@@ -127,6 +127,10 @@ export const event = z
     attempts: count,
     delivered_at: orNull(time),
     last_error: orNull(text),
+    mail: orNull(z.enum(['pending', 'delivered', 'undelivered'])).meta({
+      description: 'null: not sent by mail',
+    }),
+    mail_error: orNull(text),
   })
   .meta({ id: 'Event' });
 

@@ -54,6 +54,9 @@ export const providerReconciliation = z
     days_without_costs: count.meta({
       description: 'on which a charge has no recorded cost: a markup is a difference then',
     }),
+    unknown_models: z.array(text).meta({
+      description: 'of which neither COSTS, nor PRICES, nor the list has rates',
+    }),
     charged_usd: usd.meta({ description: 'what customers paid' }),
     margin_usd: usd.meta({ description: 'what customers paid, minus what the provider bills' }),
     difference_usd: usd,

@@ -1,7 +1,7 @@
 /**
- * Delivers events as webhooks: at least once each, unless all attempts fail, and in order for each
+ * Delivers events to a target: at least once each, unless all attempts fail, and in order for each
  * account. The ledger's database is the queue, so nothing is lost when this process ends, and
- * several processes share the work.
+ * several processes share the work. Each target has a queue and a deliverer of its own.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,19 +9,15 @@ import type { Logger } from 'pino';
 import type { BalanceStore, StoredEvent } from '@gateway/balance-store';
 import { reasonOf } from '../../base/error-code.js';
 import { MINUTE_MS } from '../../base/times.js';
+import type { DeliveryMetrics } from './delivery-metrics.js';
+import type { DeliveryTarget, SendOutcome } from './delivery-target.js';
 import { RETRY_SCHEDULE, nextAttempt } from './retry-schedule.js';
 import type { RetrySchedule } from './retry-schedule.js';
-import { SEND_TIMEOUT_MS } from './webhook-client.js';
-import type { SendOutcome, WebhookClient } from './webhook-client.js';
-import { webhookBody } from './webhook-message.js';
-import type { WebhookSigner } from './webhook-message.js';
-import type { WebhookMetrics } from './webhook-metrics.js';
 
 export interface DelivererParts {
   readonly store: Pick<BalanceStore, 'takeDueEvents' | 'finishEvent'>;
-  readonly client: WebhookClient;
-  readonly sign: WebhookSigner;
-  readonly metrics: Pick<WebhookMetrics, 'count'>;
+  readonly target: DeliveryTarget;
+  readonly metrics: DeliveryMetrics;
   readonly log: Logger;
   readonly patience?: DeliveryPatience;
 }
@@ -46,10 +42,6 @@ export const DELIVERY_PATIENCE: DeliveryPatience = {
   stopMs: 5_000,
 };
 
-/**
- * The most attempts in progress. An account has at most one, even if the receiver does not respond.
- */
-const MAX_AT_ONCE = 32;
 /** The time between two attempts to record an outcome while the database does not respond. */
 const FINISH_RETRY_MS = 1_000;
 
@@ -76,7 +68,7 @@ export class Deliverer {
 
   async #run(): Promise<void> {
     while (!this.#isStopping) {
-      const taken = await this.#take(MAX_AT_ONCE - this.#underWay.size);
+      const taken = await this.#take(this.#parts.target.mostAtOnce - this.#underWay.size);
       for (const event of taken) this.#start(event);
       if (taken.length === 0) await this.#pause();
     }
@@ -87,6 +79,7 @@ export class Deliverer {
     const askedAt = performance.now();
     try {
       const events = await this.#parts.store.takeDueEvents({
+        channel: this.#parts.target.channel,
         limit,
         leaseMs: this.#patience.leaseMs,
       });
@@ -132,20 +125,24 @@ export class Deliverer {
 
   async #deliver(event: StoredEvent): Promise<void> {
     const sent = await this.#send(event);
-    if (sent.outcome === 'stopped') return;
-    if (sent.outcome === 'delivered') {
-      this.#parts.metrics.count('delivered');
-      await this.#finish(event, { outcome: 'delivered' });
-    } else {
-      await this.#fail(event, sent);
+    switch (sent.outcome) {
+      case 'stopped':
+        return;
+      case 'delivered':
+        this.#parts.metrics.count('delivered');
+        await this.#finish(event, { outcome: 'delivered' });
+        return;
+      case 'needless':
+        await this.#finish(event, { outcome: 'failed', error: sent.reason, retryAt: undefined });
+        return;
+      case 'failed':
+        await this.#fail(event, sent);
     }
   }
 
   async #send(event: StoredEvent): Promise<SendOutcome> {
     try {
-      const body = webhookBody(event);
-      const headers = this.#parts.sign(event.id, new Date(), body);
-      return await this.#parts.client.send({ headers, body }, this.#cutOff.signal);
+      return await this.#parts.target.send(event, this.#cutOff.signal);
     } catch (error) {
       // For example, the event may be from a newer version. It must not stop the others.
       return { outcome: 'failed', reason: `the event cannot be sent: ${reasonOf(error)}` };
@@ -154,11 +151,14 @@ export class Deliverer {
 
   async #fail(
     event: StoredEvent,
-    { reason }: SendOutcome & { readonly outcome: 'failed' },
+    { reason, isFinal }: SendOutcome & { readonly outcome: 'failed' },
   ): Promise<void> {
     const { type, accountId, attempts } = event;
     const now = Date.now();
-    const retryAt = nextAttempt(this.#patience.schedule, event, { now, random: Math.random() });
+    const retryAt =
+      isFinal === true
+        ? undefined
+        : nextAttempt(this.#patience.schedule, event, { now, random: Math.random() });
     this.#parts.metrics.count('failed');
     const facts = {
       event_id: event.id,
@@ -167,11 +167,15 @@ export class Deliverer {
       attempt: attempts + 1,
       reason,
     };
+    const { channel } = this.#parts.target;
     if (retryAt === undefined) {
       this.#parts.metrics.count('givenUp');
-      this.#parts.log.error(facts, 'webhook given up');
+      this.#parts.log.error(facts, `${channel} given up`);
     } else {
-      this.#parts.log.warn({ ...facts, retry_at: retryAt.toISOString() }, 'webhook not delivered');
+      this.#parts.log.warn(
+        { ...facts, retry_at: retryAt.toISOString() },
+        `${channel} not delivered`,
+      );
     }
     await this.#finish(event, { outcome: 'failed', error: reason, retryAt });
   }
@@ -179,18 +183,19 @@ export class Deliverer {
   /** Records an outcome. Retries only within the lease: after it the event is sent again anyway. */
   async #finish(
     { id, seq }: StoredEvent,
-    result: Parameters<BalanceStore['finishEvent']>[1],
+    result: Parameters<BalanceStore['finishEvent']>[2],
   ): Promise<void> {
-    const until = performance.now() + this.#patience.leaseMs - SEND_TIMEOUT_MS;
+    const { channel, timeoutMs } = this.#parts.target;
+    const until = performance.now() + this.#patience.leaseMs - timeoutMs;
     for (;;) {
       try {
-        await this.#parts.store.finishEvent(seq, result);
+        await this.#parts.store.finishEvent(channel, seq, result);
         return;
       } catch (error) {
         if (this.#isStopping || performance.now() > until) {
           this.#parts.log.warn(
             { event_id: id, reason: reasonOf(error) },
-            'webhook outcome not recorded',
+            `${channel} outcome not recorded`,
           );
           return;
         }
@@ -212,6 +217,6 @@ export class Deliverer {
     }, this.#patience.stopMs);
     await Promise.all(this.#underWay);
     clearTimeout(deadline);
-    await this.#parts.client.close();
+    await this.#parts.target.close();
   }
 }

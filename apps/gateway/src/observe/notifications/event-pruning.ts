@@ -1,7 +1,7 @@
 /** Deletes old events, once an hour while the gateway serves. */
 
 import type { Logger } from 'pino';
-import type { BalanceStore } from '@gateway/balance-store';
+import type { BalanceStore, EventChannel } from '@gateway/balance-store';
 import { reasonOf } from '../../base/error-code.js';
 import { DAY_MS, MINUTE_MS } from '../../base/times.js';
 
@@ -9,16 +9,15 @@ const PERIOD_MS = 60 * MINUTE_MS;
 /** Delivered and given-up events can be listed for this long. */
 const KEPT_MS = 30 * DAY_MS;
 /**
- * If no receiver is configured, events that were never sent are given up after this time. A
- * receiver that is configured later then gets the events of the last day, not those of the last
- * month.
+ * Events that were never sent by a channel that is not configured are given up after this time. One
+ * that is configured later then gets the events of the last day, not those of the last month.
  */
 const WAITING_MS = DAY_MS;
 
 export function startEventPruning(
   store: Pick<BalanceStore, 'pruneEvents'>,
   log: Logger,
-  { isDelivering }: { readonly isDelivering: boolean },
+  { idle }: { readonly idle: readonly EventChannel[] },
 ): { stop(): Promise<void> } {
   let isStopping = false;
 
@@ -26,7 +25,7 @@ export function startEventPruning(
     const now = Date.now();
     const options = {
       finishedBefore: new Date(now - KEPT_MS),
-      giveUpBefore: isDelivering ? undefined : new Date(now - WAITING_MS),
+      giveUp: { before: new Date(now - WAITING_MS), channels: idle },
     };
     try {
       while (!isStopping && (await store.pruneEvents(options)) > 0);

@@ -1,12 +1,14 @@
 /**
- * Starts the delivery of events, if a receiver is configured, and the deletion of old ones. Both
- * run in the process that owns the ledger; with PostgreSQL, in each replica.
+ * Starts the delivery of events by webhook and by mail, as far as they are configured, and the
+ * deletion of old events. All run in the process that owns the ledger; with PostgreSQL, in each
+ * replica.
  */
 
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { BalanceStore, LedgerSummary } from '@gateway/balance-store';
+import type { BalanceStore, EventChannel, LedgerSummary } from '@gateway/balance-store';
 import type { Config } from '../../config/config.js';
+import type { DeliveryTarget } from './delivery-target.js';
 import { startEventPruning } from './event-pruning.js';
 
 export interface NotificationParts {
@@ -23,29 +25,59 @@ export interface Notifications {
 }
 
 export async function startNotifications(
-  { webhook }: Pick<Config, 'webhook'>,
-  { store, registry, log, summary }: NotificationParts,
+  config: Pick<Config, 'webhook' | 'mail' | 'publicUrl' | 'operator'>,
+  parts: NotificationParts,
 ): Promise<Notifications> {
-  const pruning = startEventPruning(store, log, { isDelivering: webhook !== undefined });
-  if (webhook === undefined) return pruning;
-  // Loaded only if a receiver is configured.
-  const [{ Deliverer }, { createWebhookClient }, { webhookSigner }, { addWebhookMetrics }] =
-    await Promise.all([
-      import('./deliverer.js'),
-      import('./webhook-client.js'),
-      import('./webhook-message.js'),
-      import('./webhook-metrics.js'),
-    ]);
-  const deliverer = new Deliverer({
-    store,
-    client: createWebhookClient(webhook),
-    sign: webhookSigner(webhook.secrets),
-    metrics: addWebhookMetrics(registry, () => summary()?.oldestPendingEventAt),
-    log,
+  const targets = [await webhooksOf(config, parts), await mailOf(config, parts)].filter(
+    (target) => target !== undefined,
+  );
+  const { store, registry, log } = parts;
+  const idle = CHANNELS.filter((channel) => targets.every((target) => target.channel !== channel));
+  const pruning = startEventPruning(store, log, { idle });
+  if (targets.length === 0) return pruning;
+  // Loaded only if events are delivered.
+  const [{ Deliverer }, { addDeliveryMetrics }] = await Promise.all([
+    import('./deliverer.js'),
+    import('./delivery-metrics.js'),
+  ]);
+  const deliverers = targets.map((target) => {
+    const metrics = addDeliveryMetrics(registry, target.channel);
+    return new Deliverer({ store, target, metrics, log });
   });
   return {
     async stop() {
-      await Promise.all([deliverer.stop(), pruning.stop()]);
+      await Promise.all([...deliverers, pruning].map((running) => running.stop()));
     },
   };
+}
+
+const CHANNELS = ['webhook', 'mail'] as const satisfies readonly EventChannel[];
+
+async function webhooksOf(
+  { webhook }: Pick<Config, 'webhook'>,
+  { registry, summary }: NotificationParts,
+): Promise<DeliveryTarget | undefined> {
+  if (webhook === undefined) return undefined;
+  const [{ webhookTarget }, { createWebhookClient }, { webhookSigner }, { addPendingWebhooks }] =
+    await Promise.all([
+      import('./webhook-target.js'),
+      import('./webhook-client.js'),
+      import('./webhook-message.js'),
+      import('./delivery-metrics.js'),
+    ]);
+  addPendingWebhooks(registry, () => summary()?.oldestPendingEventAt);
+  return webhookTarget(createWebhookClient(webhook), webhookSigner(webhook.secrets));
+}
+
+async function mailOf(
+  { mail, publicUrl, operator }: Pick<Config, 'mail' | 'publicUrl' | 'operator'>,
+  { store }: NotificationParts,
+): Promise<DeliveryTarget | undefined> {
+  if (mail === undefined) return undefined;
+  const [{ mailTarget }, { createMailClient }] = await Promise.all([
+    import('./mail-target.js'),
+    import('./mail-client.js'),
+  ]);
+  const origin = { from: mail.from, publicUrl, operator: operator?.name };
+  return mailTarget(store, createMailClient(mail), origin);
 }

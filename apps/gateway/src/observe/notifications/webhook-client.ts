@@ -7,21 +7,12 @@ import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../../base/error-code.js';
 import { PrivateAddressError, publicConnector } from './address-guard.js';
+import type { SendOutcome } from './delivery-target.js';
 
 export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-
-export type SendOutcome =
-  | { readonly outcome: 'delivered' }
-  /**
-   * `reason` is a text of the gateway. It repeats nothing of the receiver's response except the
-   * status.
-   */
-  | { readonly outcome: 'failed'; readonly reason: string }
-  /** The signal ended the attempt. The receiver may have got the request. */
-  | { readonly outcome: 'stopped' };
 
 export interface WebhookClient {
   send(request: WebhookRequest, signal: AbortSignal): Promise<SendOutcome>;

@@ -280,7 +280,7 @@ export const accountOperations = {
   eraseAccount: operation({
     method: 'post',
     path: '/admin/accounts/:account_id/erase',
-    summary: 'Erases the names, external ids, metadata and notes of an account',
+    summary: 'Erases the names, external ids, metadata, notes and mail address of an account',
     right: 'change',
     input: oneAccount,
     output: schema.account,

@@ -22,7 +22,7 @@ export interface OperationContext {
    */
   readonly prices: PriceTable &
     Pick<PriceSchedule, 'at' | 'nextChange'> &
-    Pick<PriceSchedules, 'of'>;
+    Pick<PriceSchedules, 'of' | 'owned'>;
   /** What requests cost the operator at a time; `undefined` if that is not configured. */
   readonly costsAt: (atMs: number) => PriceTable | undefined;
   /** `undefined` in the command line if no upstream is configured. */

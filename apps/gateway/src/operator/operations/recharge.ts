@@ -4,12 +4,14 @@
  */
 
 import { z } from 'zod';
-import type { BalanceStore, LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
+import type { LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
 import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gateway/billing';
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
+import { readNativeUsage } from '@gateway/translator/native';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
+import { chargesOf, withinReason } from '../../ledger/charges-of-response.js';
 import type { OperationContext } from './operation.js';
 
 const count = z.int().min(0);
@@ -58,6 +60,11 @@ export const lostCharge = z.strictObject({
       fees: z.array(z.object({ what: line.max(40), units: count })).max(20),
     })
     .optional(),
+  /**
+   * The usage object of the messages format from which the counts are, as a client received it. It
+   * is priced as that of a response: each of its `iterations` at its model, with fees.
+   */
+  native_usage: z.looseObject({}).optional(),
   /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
@@ -80,9 +87,9 @@ const CLOCK_MARGIN_MS = 600_000;
 
 /**
  * Charges each request whose charge is not in the ledger, at the rates of its time, by the prices
- * that its account has now. A charge in the
- * ledger stays as it is, so repeating changes nothing. A request whose charge may be archived
- * is refused, because the ledger no longer knows whether it was charged.
+ * that its account has now. A charge in the ledger stays as it is, so repeating changes nothing. A
+ * request whose charge may be archived is refused, because the ledger no longer knows whether it
+ * was charged.
  */
 export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
   const { store } = context;
@@ -98,11 +105,13 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
     const outcome =
       entry === undefined
         ? await bookUnlessArchived(lost, archived, context)
-        : { problem: differenceFrom(entry, lost) };
-    if ('entry' in outcome) {
-      known.set(request_id, outcome.entry);
+        : { problem: await differenceFrom(entry, lost, context) };
+    if ('entries' in outcome) {
+      for (const each of outcome.entries) {
+        known.set(each.id, each);
+        charged -= each.delta;
+      }
       booked += 1;
-      charged -= outcome.entry.delta;
     } else if (outcome.problem === undefined) {
       present += 1;
     } else {
@@ -138,10 +147,62 @@ function bookUnlessArchived(
   return book(lost, context);
 }
 
+interface Booked {
+  readonly entries: readonly LedgerEntry[];
+}
+
 async function book(
   lost: LostCharge,
-  { store, prices, costsAt, overdraft, by }: OperationContext,
-): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
+  context: OperationContext,
+): Promise<Booked | { readonly problem: string }> {
+  const read = await readRecord(lost, context);
+  if ('problem' in read) return read;
+  const { charges } = read;
+  const amount = charges.reduce((sum, charge) => sum + charge.amount, 0n);
+  const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
+  if (recorded !== amount) {
+    return {
+      problem:
+        `charge_usd: with written_off_usd, the record says ${formatUsd(recorded)}, ` +
+        `but the price table of that time gives ${formatUsd(amount)}`,
+    };
+  }
+  const { store, overdraft, by } = context;
+  const when = lost.at === undefined ? '' : `, request of ${lost.at.toISOString()}`;
+  const entries: LedgerEntry[] = [];
+  // The message comes last: if this is interrupted, a repetition books what is missing.
+  for (const { requestId, remarks, ...charge } of charges.toReversed()) {
+    const { outcome } = await store.settle(
+      {
+        ...charge,
+        requestId,
+        keyId: lost.key_id,
+        overdraft,
+        endpoint: lost.endpoint,
+        streamed: lost.streamed,
+        upstreamId: undefined,
+        upstreamAccount: lost.upstream_account,
+        remarks: [remarks, `charged from a record by ${by.name}${when}`]
+          .filter((text) => text !== undefined)
+          .join('; '),
+      },
+      { deadlineMs: SETTLE_DEADLINE_MS },
+    );
+    const [entry] = await store.findEntries([requestId]);
+    if (entry === undefined || outcome === 'conflict') {
+      return { problem: `the ledger did not book the charge ${requestId}: ${outcome}` };
+    }
+    // A part that the ledger still had was not booked now.
+    if (outcome !== 'replayed') entries.push(entry);
+  }
+  return { entries };
+}
+
+/** @returns the charges of a record; the first is that of the message */
+async function readRecord(
+  lost: LostCharge,
+  { store, prices, costsAt }: OperationContext,
+): Promise<{ readonly charges: readonly RecordedCharge[] } | { readonly problem: string }> {
   const usage = usageOf(lost);
   const problem = usageProblem(usage);
   if (problem !== undefined) return { problem };
@@ -157,53 +218,96 @@ async function book(
   const table = reading.schedule.at(at);
   const price = findPrice(table, lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
-  const { amount, rates, pricing } = pricedRecord(lost, usage, { price, table });
-  const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
-  if (recorded !== amount) {
+  const charges = chargesOfRecord(lost, usage, { price, table, costs: costsAt(at) });
+  return 'problem' in charges ? charges : { charges };
+}
+
+type RecordedCharge = Pick<
+  Settlement,
+  'requestId' | 'model' | 'usage' | 'amount' | 'rates' | 'pricing' | 'cost' | 'remarks'
+>;
+
+interface RecordPrices {
+  readonly price: ModelPrice;
+  readonly table: PriceTable;
+  readonly costs: PriceTable | undefined;
+}
+
+function chargesOfRecord(
+  lost: LostCharge,
+  usage: SettledUsage,
+  prices: RecordPrices,
+): readonly RecordedCharge[] | { readonly problem: string } {
+  if (lost.native_usage !== undefined && !lost.is_unbilled) {
+    return chargesOfUsage(lost, lost.native_usage, prices);
+  }
+  const charge = {
+    ...pricedRecord(lost, usage, prices),
+    requestId: lost.request_id,
+    model: prices.price.id,
+    usage,
+    cost: lost.cost_usd ?? costOfRecord(lost, usage, prices.costs),
+  };
+  return [charge];
+}
+
+const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const;
+
+/** As a live response with this usage is charged. */
+function chargesOfUsage(
+  lost: LostCharge,
+  native: Readonly<Record<string, unknown>>,
+  { price, table, costs }: RecordPrices,
+): readonly RecordedCharge[] | { readonly problem: string } {
+  if (lost.pricing !== undefined || lost.cost_usd !== undefined) {
     return {
-      problem:
-        `charge_usd: with written_off_usd, the record says ${formatUsd(recorded)}, ` +
-        `but the price table of that time gives ${formatUsd(amount)}`,
+      problem: 'native_usage: cannot be given with pricing or cost_usd, which follow from it',
     };
   }
-  const when = lost.at === undefined ? '' : `, request of ${lost.at.toISOString()}`;
-  const outcome = await store.settle(
+  const other = COUNTS.find((name) => (native[name] ?? 0) !== lost[name]);
+  if (other !== undefined) return { problem: `native_usage: has another number of ${other}` };
+  const reading = withinReason(readNativeUsage(native), price);
+  if (reading.outcome === 'invalid') return { problem: `native_usage: ${reading.reason}` };
+  const { settlements, unpriced } = chargesOf(
+    reading,
+    { usage: reading, messageId: undefined, model: undefined, streamed: lost.streamed },
     {
       requestId: lost.request_id,
       keyId: lost.key_id,
-      amount,
-      overdraft,
-      model: price.id,
-      usage,
-      rates,
-      pricing,
-      cost: lost.cost_usd ?? costOfRecord(lost, usage, costsAt(at)),
-      endpoint: lost.endpoint,
-      streamed: lost.streamed,
-      upstreamId: undefined,
-      upstreamAccount: lost.upstream_account,
-      remarks: `charged from a record by ${by.name}${when}`,
+      price,
+      prices: table,
+      // A model without a price is refused below, never charged at the price of another.
+      isModelOpen: true,
+      unknownMembers: [],
+      call: { account: lost.upstream_account },
+      format: { dialect: lost.endpoint },
     },
-    { deadlineMs: SETTLE_DEADLINE_MS },
+    { overdraft: 'bounded', costs },
   );
-  return bookedEntry(lost, outcome.outcome, store);
-}
-
-async function bookedEntry(
-  { request_id }: LostCharge,
-  outcome: string,
-  store: BalanceStore,
-): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
-  const [entry] = await store.findEntries([request_id]);
-  if (entry !== undefined && outcome !== 'conflict') return { entry };
-  return { problem: `the ledger did not book this charge: ${outcome}` };
+  const [problem] = unpriced;
+  return problem === undefined ? settlements : { problem: `native_usage: ${problem.reason}` };
 }
 
 /** @returns how the key or the counts differ from the record; `undefined` if they do not */
-function differenceFrom(entry: LedgerEntry, lost: LostCharge): string | undefined {
+async function differenceFrom(
+  entry: LedgerEntry,
+  lost: LostCharge,
+  context: OperationContext,
+): Promise<string | undefined> {
   if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is not a charge';
   if (entry.keyId !== lost.key_id) return 'key_id: the ledger has this charge under another key';
-  const [had, given] = [countsText(entry.usage), countsText(usageOf(lost))];
+  let usage = usageOf(lost);
+  if (lost.native_usage !== undefined) {
+    const read = await readRecord(lost, context);
+    if ('problem' in read) return read.problem;
+    usage = read.charges[0]?.usage ?? usage;
+  }
+  const [had, given] = [countsText(entry.usage), countsText(usage)];
   return had === given ? undefined : `the ledger has other counts: ${had} instead of ${given}`;
 }
 

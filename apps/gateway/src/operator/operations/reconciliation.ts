@@ -15,9 +15,10 @@ import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
 import { ProviderReportError, TOKEN_CLASSES } from '../../upstream/provider-reports/reports.js';
 import type { AccountReports } from '../../upstream/provider-reports/reports.js';
-import { compareUsage } from '../../upstream/reconciliation/compare-usage.js';
+import { compareUsage, dayOf } from '../../upstream/reconciliation/compare-usage.js';
 import type { ComparedItem, ComparedModel } from '../../upstream/reconciliation/compare-usage.js';
 import { explainDifference } from '../../upstream/reconciliation/explain-difference.js';
+import { readModelPrices } from '../../upstream/reconciliation/model-prices.js';
 import { operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -46,7 +47,7 @@ export const reconciliationOperations = {
     async run({ from, until, tolerance_usd: tolerance, upstream }, context) {
       const reports = reportsOf(upstream, context);
       const { accounts } = reports;
-      const { store, prices, costsAt } = context;
+      const { store, prices, costsAt, now } = context;
       const range = { from, until };
       const [usage, costs] = await reachingProvider(() =>
         Promise.all([reports.readUsage(range), reports.readCosts(range)]),
@@ -59,18 +60,11 @@ export const reconciliationOperations = {
         ...(accounts === undefined ? [] : ['upstream' as const]),
       ] as const;
       const sums = await store.readUsage({ by, byRates: true, ...range });
-      const ledger = sums.filter((sum) => isOfAccounts(sum.upstreamAccount));
-      const comparison = compareUsage({
-        usage,
-        costs,
-        ledger,
-        nameOf: (model) => prices.find(model)?.id ?? model,
-        ratesOf(model, onDay, isAtCost) {
-          const end = new Date(onDay).getTime() + DAY_MS - 1;
-          const table = (isAtCost ? costsAt(end) : undefined) ?? prices.at(end);
-          return table.find(model)?.rates;
-        },
-      });
+      const known = readModelPrices(prices, costsAt, now());
+      const ledger = sums
+        .filter((sum) => isOfAccounts(sum.upstreamAccount))
+        .map((sum) => known.withCosts(sum, dayOf(sum)));
+      const comparison = compareUsage({ usage, costs, ledger, ...known });
       const differences = [];
       for (const model of comparison.models) {
         differences.push(
@@ -94,6 +88,7 @@ export const reconciliationOperations = {
         provider_usd: formatUsd(comparison.providerCost),
         ledger_usd: formatUsd(comparison.ledgerCost),
         days_without_costs: comparison.daysWithoutCosts,
+        unknown_models: comparison.unknownModels,
         charged_usd: formatUsd(comparison.charged),
         margin_usd: formatUsd(comparison.charged - comparison.providerCost),
         difference_usd: formatUsd(worth),

@@ -41,6 +41,8 @@ export interface UsageComparison {
   readonly charged: bigint;
   /** How many days have charges without a recorded cost. */
   readonly daysWithoutCosts: number;
+  /** Models without known rates: neither the costs, nor the usual prices, nor the list have any. */
+  readonly unknownModels: readonly string[];
   /** By day and model. */
   readonly models: readonly ComparedModel[];
 }
@@ -98,7 +100,6 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
   for (const { day, model, tokens } of usage) {
     for (const item of TOKEN_CLASSES) add(day, model, item, { providerTokens: tokens[item] });
   }
-  const dayOf = ({ start }: UsageSum): string => start?.toISOString().slice(0, 10) ?? '';
   const days = new Set(ledger.map(dayOf));
   const daysWithoutCosts = new Set(
     ledger.filter(({ costed, requests }) => costed < requests).map(dayOf),
@@ -132,10 +133,13 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
     if (writtenOff > 0n) add(day, model, WRITTEN_OFF, { ledgerCost: -writtenOff });
   }
 
+  const unknown = new Set<string>();
   let [compared, providerCost, ledgerCost] = [0, 0n, 0n];
   const result: ComparedModel[] = [];
   for (const { day, model, items } of models.values()) {
     const differences: ComparedItem[] = [];
+    const rates = model === null ? undefined : ratesOf(model, day, isAtCost(day));
+    if (model !== null && rates === undefined) unknown.add(model);
     for (const [item, sums] of items) {
       compared += 1;
       providerCost += sums.providerCost;
@@ -146,7 +150,6 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
       const isSame =
         tokens.includes(shown.providerTokens) && shown.providerCost === shown.ledgerCost;
       if (isSame) continue;
-      const rates = model === null ? undefined : ratesOf(model, day, isAtCost(day));
       differences.push({ item, ...shown, worth: worthOf(item, shown, rates) });
     }
     if (differences.length > 0) {
@@ -159,8 +162,13 @@ export function compareUsage(sources: ComparedSources): UsageComparison {
     ledgerCost,
     charged,
     daysWithoutCosts: daysWithoutCosts.size,
+    unknownModels: [...unknown].sort(),
     models: withUnexplainedCosts(result).sort(byDayAndModel),
   };
+}
+
+export function dayOf({ start }: UsageSum): string {
+  return start?.toISOString().slice(0, 10) ?? '';
 }
 
 /** So that the worths of a day add up to that of its tokens or its costs, whichever is larger. */

@@ -1,17 +1,20 @@
 /** Writes events, takes them for delivery, and lists them. */
 
 import { randomUUID } from 'node:crypto';
-import type { EventState, EventType, NewEvent, StoredEvent } from '../../event.js';
-import { NO_RECEIVER } from '../../ledger/ledger-database.js';
+import type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from '../../event.js';
+import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../../ledger/ledger-database.js';
 import type { EventPruning } from '../../ledger/ledger-database.js';
+import { isMailed } from '../../ledger/mailed-events.js';
 import type { Connection } from './connection.js';
 import { dateOf } from './time.js';
 
 /** Call it within a transaction. @param now - Milliseconds since the epoch. */
 export function insertEvent(connection: Connection, event: NewEvent, now: number): void {
   connection.run(
-    'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+    'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at, mail_due_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ' +
+      '(SELECT ? FROM account WHERE id = ? AND notice_email IS NOT NULL)) ' +
+      'ON CONFLICT (id) DO NOTHING',
     event.id ?? `evt_${randomUUID()}`,
     event.type,
     event.accountId,
@@ -19,6 +22,8 @@ export function insertEvent(connection: Connection, event: NewEvent, now: number
     JSON.stringify(event.data),
     now,
     now,
+    isMailed(event) ? now : null,
+    event.accountId,
   );
 }
 
@@ -33,11 +38,16 @@ interface EventRow {
   readonly attempts: number;
   readonly deliveredAt: number | null;
   readonly lastError: string | null;
+  readonly mailedAt: number | null;
+  readonly mailDueAt: number | null;
+  readonly mailError: string | null;
 }
 
-const COLUMNS =
+const columnsFor = (channel: EventChannel) =>
   'seq, id, type, account_id AS accountId, key_id AS keyId, data, created_at AS createdAt, ' +
-  'attempts, delivered_at AS deliveredAt, last_error AS lastError';
+  `${CHANNEL_COLUMNS[channel].attempts} AS attempts, delivered_at AS deliveredAt, ` +
+  'last_error AS lastError, mailed_at AS mailedAt, mail_due_at AS mailDueAt, ' +
+  'mail_error AS mailError';
 
 const IN_STATE = {
   pending: 'due_at IS NOT NULL',
@@ -68,7 +78,7 @@ export function listEvents(
   if (accountId !== undefined) conditions.push('account_id = ?');
   return connection
     .all<EventRow>(
-      `SELECT ${COLUMNS} FROM event WHERE ${conditions.join(' AND ')} ` +
+      `SELECT ${columnsFor('webhook')} FROM event WHERE ${conditions.join(' AND ')} ` +
         `ORDER BY seq ${isNewestFirst ? 'DESC' : ''} LIMIT ?`,
       ...(after === undefined ? [] : [after]),
       ...(accountId === undefined ? [] : [accountId]),
@@ -79,19 +89,24 @@ export function listEvents(
 
 export function takeDueEvents(
   connection: Connection,
-  { limit, leaseMs }: { readonly limit: number; readonly leaseMs: number },
+  {
+    channel,
+    limit,
+    leaseMs,
+  }: { readonly channel: EventChannel; readonly limit: number; readonly leaseMs: number },
 ): readonly StoredEvent[] {
+  const { due } = CHANNEL_COLUMNS[channel];
   return connection.write(() => {
     const now = Date.now();
     const rows = connection.all<EventRow>(
-      `SELECT ${COLUMNS} FROM event WHERE seq IN ` +
-        '(SELECT min(seq) FROM event WHERE due_at IS NOT NULL GROUP BY account_id) ' +
-        'AND due_at <= ? ORDER BY seq LIMIT ?',
+      `SELECT ${columnsFor(channel)} FROM event WHERE seq IN ` +
+        `(SELECT min(seq) FROM event WHERE ${due} IS NOT NULL GROUP BY account_id) ` +
+        `AND ${due} <= ? ORDER BY seq LIMIT ?`,
       now,
       limit,
     );
     for (const { seq } of rows) {
-      connection.run('UPDATE event SET due_at = ? WHERE seq = ?', now + leaseMs, seq);
+      connection.run(`UPDATE event SET ${due} = ? WHERE seq = ?`, now + leaseMs, seq);
     }
     return rows.map(eventOf);
   });
@@ -99,6 +114,7 @@ export function takeDueEvents(
 
 export function finishEvent(
   connection: Connection,
+  channel: EventChannel,
   seq: bigint,
   {
     isDelivered,
@@ -110,10 +126,11 @@ export function finishEvent(
     readonly retryAt: Date | null;
   },
 ): void {
+  const { attempts, done, due, error: column } = CHANNEL_COLUMNS[channel];
   connection.write(() => {
     connection.run(
-      'UPDATE event SET attempts = attempts + 1, delivered_at = ?, due_at = ?, last_error = ? ' +
-        'WHERE seq = ? AND delivered_at IS NULL',
+      `UPDATE event SET ${attempts} = ${attempts} + 1, ${done} = ?, ${due} = ?, ${column} = ? ` +
+        `WHERE seq = ? AND ${done} IS NULL`,
       isDelivered ? Date.now() : null,
       retryAt?.getTime() ?? null,
       error,
@@ -124,31 +141,33 @@ export function finishEvent(
 
 export function pruneEvents(
   connection: Connection,
-  { finishedBefore, giveUpBefore, limit }: EventPruning,
+  { finishedBefore, giveUp, limit }: EventPruning,
 ): number {
   return connection.write(() => {
-    if (giveUpBefore !== null) {
+    for (const channel of giveUp?.channels ?? []) {
+      const { attempts, due, error } = CHANNEL_COLUMNS[channel];
       connection.run(
-        'UPDATE event SET due_at = NULL, last_error = ? WHERE seq IN (SELECT seq FROM event ' +
-          'WHERE due_at IS NOT NULL AND attempts = 0 AND created_at < ? LIMIT ?)',
+        `UPDATE event SET ${due} = NULL, ${error} = ? WHERE seq IN (SELECT seq FROM event ` +
+          `WHERE ${due} IS NOT NULL AND ${attempts} = 0 AND created_at < ? LIMIT ?)`,
         NO_RECEIVER,
-        giveUpBefore.getTime(),
+        giveUp?.before.getTime() ?? 0,
         limit,
       );
     }
     // The limit is in the inner query, so that it does not read the whole table.
     return connection.run(
       'DELETE FROM event WHERE seq IN (SELECT seq FROM (SELECT seq, created_at FROM event ' +
-        'WHERE due_at IS NULL ORDER BY seq LIMIT ?) WHERE created_at < ?)',
+        'WHERE due_at IS NULL AND mail_due_at IS NULL ORDER BY seq LIMIT ?) WHERE created_at < ?)',
       limit,
       finishedBefore.getTime(),
     );
   });
 }
 
-function eventOf(row: EventRow): StoredEvent {
+function eventOf({ mailedAt, mailDueAt, ...row }: EventRow): StoredEvent {
   return {
     ...row,
+    mail: mailState({ mailedAt, mailDueAt, mailError: row.mailError }),
     seq: BigInt(row.seq),
     keyId: row.keyId ?? undefined,
     data: JSON.parse(row.data) as StoredEvent['data'],

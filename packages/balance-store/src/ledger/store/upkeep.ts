@@ -33,15 +33,16 @@ export function createUpkeep(
   return {
     listEvents: (filter) => database.events.list(filter),
     takeDueEvents: (takeOptions) => database.events.takeDue(takeOptions),
-    finishEvent: (seq, result) =>
+    finishEvent: (channel, seq, result) =>
       database.events.finish(
+        channel,
         seq,
         result.outcome === 'delivered'
           ? { isDelivered: true, error: null, retryAt: null }
           : { isDelivered: false, error: result.error, retryAt: result.retryAt ?? null },
       ),
-    pruneEvents: ({ finishedBefore, giveUpBefore = null }) =>
-      database.events.prune({ finishedBefore, giveUpBefore, limit: EVENTS_PER_PRUNING }),
+    pruneEvents: ({ finishedBefore, giveUp }) =>
+      database.events.prune({ finishedBefore, giveUp, limit: EVENTS_PER_PRUNING }),
     async rollUpUsage({ before = new Date(Date.now() - ROLL_UP_DELAY_MS) } = {}) {
       assertTime('before', before);
       const hour = Math.floor(before.getTime() / HOUR_MS);

@@ -10,7 +10,7 @@ import {
 } from '@gateway/billing';
 import type { AttemptCharge, AttemptEnd, ModelPrice, PriceTable, Rates } from '@gateway/billing';
 import type { ModelRun, Usage, UsageReading } from '@gateway/translator';
-import { findPrice, settledPricingOf } from '../../base/pricing.js';
+import { findPrice, settledPricingOf } from '../base/pricing.js';
 
 type ReadUsage = Extract<UsageReading, { readonly outcome: 'read' }>;
 type Circumstances = NonNullable<ReadUsage['circumstances']>;

@@ -1,0 +1,24 @@
+/**
+ * Books the allowance of each account that it is given. With `STAY`, it then waits to be killed.
+ *
+ * Arguments: `embedded` and a directory, or `postgres` and a connection string; then the ids of the
+ * accounts. Prints each id before its allowance is booked and after.
+ */
+
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { openPostgresStore } from '../src/postgres/index.js';
+
+const [kind = '', place = '', ...accountIds] = process.argv.slice(2);
+const pepper = 'pepper of the tests';
+const store =
+  kind === 'embedded'
+    ? await openEmbeddedStore({ dataDir: place, pepper })
+    : await openPostgresStore({ connectionString: place, pepper });
+
+for (const accountId of accountIds) {
+  process.stdout.write(`begins ${accountId}\n`);
+  await store.renewAllowance(accountId);
+  process.stdout.write(`booked ${accountId}\n`);
+}
+if (process.env['STAY'] === undefined) await store.close();
+else setInterval(() => undefined, 60_000);
