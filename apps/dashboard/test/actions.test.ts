@@ -334,10 +334,11 @@ describe('the settings for clients', () => {
     await signIn(page, lead);
     await openPart(page, 'connect');
     await page.getByRole('button', { name: 'My key' }).click();
-    const clients = await page.getByLabel('Client').locator('option').allInnerTexts();
+    const choices = page.getByRole('group', { name: 'Client' }).getByRole('button');
+    const clients = await choices.allInnerTexts();
     expect(clients.slice(0, 5)).toEqual(['Claude Code', 'Codex', 'opencode', 'Cline', 'aider']);
-    for (const client of clients) {
-      await page.getByLabel('Client').selectOption(client);
+    for (const choice of await choices.all()) {
+      await choice.click();
       expect(await page.locator('main pre').allInnerTexts()).toContainEqual(
         expect.stringContaining(lead),
       );

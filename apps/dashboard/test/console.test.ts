@@ -202,6 +202,8 @@ describe('the console', () => {
     await context.close();
   });
 
+  // F301: an account whose state has changed while the dialog says so: its title still names what
+  // was done, not what may be done next.
   it('suspends an account with all its keys, says so beside each, and resumes it', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -212,6 +214,9 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Suspend', exact: true }).click();
     await page.getByRole('button', { name: 'Suspend the account' }).click();
     await page.getByText('is now suspended.').waitFor();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Resume', exact: true, includeHidden: true }).waitFor();
+    expect(await dialog.getByRole('heading').first().innerText()).toMatch(/^Suspend /);
     expect(await state()).toBe('suspended');
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText('with its account').first().waitFor();

@@ -41,6 +41,8 @@ interface TableProps<Item> {
   readonly rowName?: `data-${string}`;
   /** The details that a row opens; `undefined` for a row without. */
   readonly details?: (item: Item) => (() => ComponentChildren) | undefined;
+  /** Whether the details of the only row are open at first. */
+  readonly opensOnly?: boolean;
   /** What details are called to screen readers, before the id. */
   readonly detailsOf?: string;
   /** Buttons at the end of each row. */
@@ -248,7 +250,14 @@ function Rows<Item>(
             >
               {() =>
                 block.map((item) => (
-                  <Row key={idOf(item)} {...props} of={item} aligned={aligned} width={width} />
+                  <Row
+                    key={idOf(item)}
+                    {...props}
+                    of={item}
+                    aligned={aligned}
+                    width={width}
+                    isOnly={items.length === 1}
+                  />
                 ))
               }
             </Block>
@@ -322,6 +331,7 @@ function Row<Item>(
     readonly of: Item;
     readonly aligned: readonly (Aligned | undefined)[];
     readonly width: number;
+    readonly isOnly: boolean;
   },
 ) {
   const { of, columns, aligned, width, idOf, rowName, details, actions, selection } = props;
@@ -369,6 +379,7 @@ function Row<Item>(
       what={`${props.detailsOf ?? 'row'} ${id}`}
       columns={width}
       details={details(of)}
+      opens={props.opensOnly === true && props.isOnly}
       end={end}
     >
       {cells}
