@@ -160,6 +160,12 @@ function sumsOf(store, newest) {
       accountId: accountOf(0),
       keyId: keyOf(0),
     }),
+    'the same, without what was spent': sums({
+      from: ago(DAYS),
+      by: ['model'],
+      everyMs: HOUR_MS,
+      without: 'spend',
+    }),
     'a month by account, in one': sums({ from: ago(DAYS), by: ['account'] }),
     'a week by account, by hour': sums({ from: ago(7), by: ['account'], everyMs: HOUR_MS }),
     'a day by account, by hour': sums({ from: ago(1), by: ['account'], everyMs: HOUR_MS }),

@@ -1,28 +1,19 @@
 /** Fills a ledger, serves it, and asks all questions at each width. See `../questions.mjs`. */
 
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { writeDemo } from '../demo/write-demo.mjs';
-import { freePort } from '../free-port.cjs';
-import { NODE_FLAGS } from '../run-gateway.mjs';
-import { startServers } from '../servers.mjs';
-import { node, root } from '../setup.mjs';
 import { CUSTOMER } from './customer.mjs';
 import { readFacts } from './facts.mjs';
 import { OPERATOR } from './operator.mjs';
 import { Person } from './person.mjs';
-
-const { chromium } = createRequire(join(root, 'apps/dashboard/package.json'))('playwright-core');
+import { ADMIN_TOKEN, openChromium, serveDemo } from './serve-demo.mjs';
 
 const MAX_CLICKS = 3;
 const MAX_SECONDS = 20;
 const HEIGHTS = { 390: 844, 1024: 768, 1440: 900 };
-const ADMIN_TOKEN = 'admin-token-of-the-questions';
 
 const { values: options } = parseArgs({
   options: {
@@ -35,43 +26,15 @@ const { values: options } = parseArgs({
 
 const dataDir = mkdtempSync(join(tmpdir(), 'questions-'));
 const settings = writeDemo(dataDir);
-const gateway = await serve();
+const gateway = await serveDemo(dataDir, settings);
 try {
   const results = await askAll();
   const bad = results.filter(isBad).length;
   process.stdout.write(`${String(results.length - bad)} of ${String(results.length)} answered\n`);
   if (bad > 0) process.exitCode = 1;
 } finally {
-  gateway.child.kill();
-  await gateway.ended;
+  await gateway.stop();
   rmSync(dataDir, { recursive: true });
-}
-
-async function serve() {
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const main = join(root, 'apps/gateway/dist/main.js');
-  const child = spawn(node, [...NODE_FLAGS, main, 'serve'], {
-    cwd: dataDir,
-    // Each window has an address of its own, because log-ins and reads are limited per address.
-    env: {
-      ...settings,
-      PATH: process.env['PATH'],
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
-      ADMIN_TOKEN,
-      TRUST_PROXY: '1',
-    },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  const [url, adminUrl] = [port, adminPort].map((each) => `http://127.0.0.1:${String(each)}`);
-  for (let tries = 0; ; tries += 1) {
-    const answer = await fetch(`${adminUrl}/health`).catch(() => undefined);
-    if (answer !== undefined) break;
-    if (tries > 200 || child.exitCode !== null) throw new Error('the gateway did not start');
-    await sleep(100);
-  }
-  return { url, adminUrl, child, ended };
 }
 
 /** Calls the admin API, for what the questions need before they are asked. */
@@ -86,11 +49,7 @@ async function admin(method, path, body) {
 }
 
 async function askAll() {
-  const { env } = await startServers({ postgres: false, redis: false, chromium: true });
-  const browser = await chromium.launch({
-    executablePath: env.TEST_CHROMIUM,
-    args: ['--no-sandbox', '--disable-background-networking'],
-  });
+  const browser = await openChromium();
   const facts = () => readFacts(dataDir);
   const demoKey = readFileSync(join(dataDir, 'demo-key'), 'utf8').trim();
   const pages = {

@@ -175,14 +175,16 @@ function Rows<Item>(
   },
 ) {
   const { items, what, columns, idOf, selection, order, sorting, sortBy } = props;
+  const all = props.list.items;
   const aligned = useMemo(
     () =>
       columns.map(({ kind, value }) =>
         kind === 'usd'
-          ? alignedDecimals(items.flatMap((item) => textOrNothing(value(item))))
+          ? alignedDecimals((all ?? []).flatMap((item) => textOrNothing(value(item))))
           : undefined,
       ),
-    [items, columns.map(({ label }) => label).join()],
+    // Not the sorted rows: they align alike in each order.
+    [all, columns.map(({ label }) => label).join()],
   );
   const sort = (column: Column<Item>) => {
     if (order === undefined || column.order === undefined) sortBy(column.label);
