@@ -1,7 +1,8 @@
 /**
  * `--against FOLDER`: the CPU time of a request, compared with another checkout of this repository
- * that was built. Both answer in turn in every round, so that other load on the machine affects
- * them alike, and each figure is the ratio within a round.
+ * that was built; `--against NAME=VALUE`: with another setting. Both answer in turn in every round,
+ * so that other load on the machine affects them alike, and each figure is the ratio within a
+ * round.
  */
 
 import { mkdtempSync } from 'node:fs';
@@ -25,24 +26,30 @@ const WARM_UP_MS = 15_000;
 const DURATION_MS = 750;
 
 /** @returns the exit code: 1 if an answer was wrong */
-export async function compareWith(session, { folder, rounds }) {
-  const sides = { now: MAIN, before: join(resolve(folder), 'apps/gateway/dist/main.js') };
+export async function compareWith(session, { folder, rounds }, chosen = works) {
+  const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(folder) ?? [];
+  const other =
+    name === undefined ? { main: join(resolve(folder), 'apps/gateway/dist/main.js') } : {};
+  const sides = {
+    now: { main: MAIN },
+    before: { main: MAIN, env: name === undefined ? {} : { [name]: value }, ...other },
+  };
   let exitCode = 0;
   for (const [ledger, start] of Object.entries(LEDGERS)) {
     const contestants = [];
-    for (const [side, main] of Object.entries(sides)) {
+    for (const [side, given] of Object.entries(sides)) {
       const adapter = {
         name: side,
         isOurs: true,
         translates: true,
         fidelity: 'bytes',
         needsServers: ledger !== 'embedded',
-        start: (context) => start({ ...context, name: `${ledger}-${side}`, main }, side),
+        start: (context) => start({ ...context, name: `${ledger}-${side}`, ...given }, side),
       };
       contestants.push(await session.start(adapter));
     }
     await warmUpAll(session, contestants, WARM_UP_MS);
-    for (const work of works.filter(({ name }) => COMPARED.includes(name))) {
+    for (const work of chosen.filter((each) => COMPARED.includes(each.name))) {
       const { samples, leftOut } = await runRounds({
         session,
         contestants,
@@ -61,7 +68,10 @@ export async function compareWith(session, { folder, rounds }) {
 
 const LEDGERS = {
   embedded: (context) =>
-    startGateway({ ...context, env: { DATA_DIR: mkdtempSync(join(context.scratch, 'data-')) } }),
+    startGateway({
+      ...context,
+      env: { DATA_DIR: mkdtempSync(join(context.scratch, 'data-')), ...context.env },
+    }),
   async servers(context, side) {
     // The checkouts may have different tables.
     const { databaseUrl } = context.servers;

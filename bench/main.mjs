@@ -9,7 +9,9 @@
  *   npm run bench -- --units                           the cost per request, by process
  *   npm run bench -- --replicas                        charges per second by processes and keys
  *   npm run bench -- --usage                           sums of usage over a month
+ *   npm run bench -- --requests 10000000                the record of requests at this size
  *   npm run bench -- --against ../before             a request's cost, with another checkout's
+ *   npm run bench -- --against REQUEST_RECORD_DAYS=0   the same, with another setting's
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
@@ -18,6 +20,7 @@ import { guardRatios } from './ratio-guard.mjs';
 import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
 import { measureReplicas } from './replicas.mjs';
+import { measureRequests } from './request-record.mjs';
 import { loadContestants, openSession } from './session.mjs';
 import { runWorks } from './run-works.mjs';
 import { measureUnitCosts } from './unit-costs.mjs';
@@ -36,7 +39,8 @@ try {
 function run() {
   if (options.isReplicas) return measureReplicas(session);
   if (options.isUsage) return measureUsage(session);
-  if (options.against !== undefined) return compareWith(session, options.against);
+  if (options.requests) return measureRequests(session, options.requests);
+  if (options.against !== undefined) return compareWith(session, options.against, options.works);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.isGuard) return guardRatios(session, contestants, { records: options.isRecord });
   if (options.profile !== undefined) return profile(session, options.profile);

@@ -25,6 +25,7 @@ export function readOptions(contestants) {
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
       usage: { type: 'boolean', default: false },
+      requests: { type: 'string' },
       against: { type: 'string' },
     },
   });
@@ -39,6 +40,7 @@ export function readOptions(contestants) {
     isUnits: values.units,
     isReplicas: values.replicas,
     isUsage: values.usage,
+    requests: values.requests && positive('requests', values.requests),
     against:
       values.against === undefined
         ? undefined

@@ -13,15 +13,14 @@ import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
-  axeFindings,
   loaded,
   openBrowser,
   openPage,
   openPart,
-  overflow,
   signIn,
   valuesOf,
 } from './support/browser.js';
+import { checkScreen, eachDialog, eachScreen, tabThrough } from './support/screens.js';
 import {
   MODELS,
   createFolder,
@@ -1047,6 +1046,8 @@ describe('the customer’s page', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Make the link' }).click();
     const link = await page.getByLabel('the read-only link', { exact: true }).innerText();
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('button', { name: 'I have copied it' }).isVisible()).toBe(true);
     const [own] = await valuesOf(page, '#balance data');
     await context.close();
     // The link is opened in a tab that shows the data of another person.
@@ -1161,23 +1162,28 @@ describe('the customer’s page', () => {
   it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
     const watched = await openPage(browser, dashboard(gateway), look);
     const { page, context, problems } = watched;
-    const check = async (part: string) => {
-      const findings = await axeFindings(watched);
-      expect({ part, findings, overflow: await overflow(page) }).toEqual({
-        part,
-        findings: [],
-        overflow: 0,
-      });
-    };
-    await check('sign-in');
+    await checkScreen(watched, 'sign-in');
     await signIn(page, key);
-    const parts = ['home', 'usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys'];
-    for (const part of ['notices', ...parts]) {
-      await openPart(page, part);
-      await check(part);
-    }
+    const screens = await eachScreen(page, (screen) => checkScreen(watched, screen));
+    expect(screens).toContain('notices');
     await page.getByRole('button', { name: 'Caps: member' }).click();
-    await check('a dialog');
+    await checkScreen(watched, 'a dialog');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  // F302
+  it('is used by keyboard alone, on each screen and in each dialog', async () => {
+    const watched = await openPage(browser, dashboard(gateway));
+    const { page, context, problems } = watched;
+    await signIn(page, key);
+    const dialogs: string[] = [];
+    await eachScreen(page, async (screen) => {
+      expect({ screen, problems: await tabThrough(page) }).toEqual({ screen, problems: [] });
+      const opened = await eachDialog(page, (name) => checkScreen(watched, `${screen}: ${name}`));
+      dialogs.push(...opened);
+    });
+    expect(dialogs).toEqual(expect.arrayContaining(['Redeem a code', 'Caps', 'Create a key']));
     expect(problems).toEqual([]);
     await context.close();
   });

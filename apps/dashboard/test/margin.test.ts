@@ -12,16 +12,15 @@ import { postMessages, userMessage } from '../../gateway/test/support/gateway.js
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import {
   LOOKS,
-  axeFindings,
   consoleCookie,
   loaded,
   openBrowser,
   openConsole,
   openPart,
-  overflow,
   valuesOf,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
+import { checkScreen } from './support/screens.js';
 import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
 
 const DAY_MS = 86_400_000;
@@ -141,10 +140,7 @@ describe('the margin', () => {
         .locator(part === 'usage' ? `${CARD} dl` : 'tr[data-difference]')
         .first()
         .waitFor();
-      expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({
-        findings: [],
-        overflow: 0,
-      });
+      await checkScreen(watched, part);
     }
     await context.close();
   });

@@ -12,17 +12,16 @@ import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
-  axeFindings,
   consoleCookie,
   openBrowser,
   openConsole,
   openPage,
   openPart,
-  overflow,
   signIn,
   valuesOf,
 } from './support/browser.js';
-import type { Look, WatchedPage } from './support/browser.js';
+import type { Look } from './support/browser.js';
+import { checkScreen } from './support/screens.js';
 import { ADMIN_TOKEN, sendTraffic, startPages } from './support/traffic.js';
 
 const SECRET_KEY = 'sk_test_of_the_browser_tests';
@@ -68,15 +67,6 @@ function deliveryOf(stripe: StripeSimulator, gateway: TestGateway) {
       expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(200);
     }
   };
-}
-
-async function check(watched: WatchedPage, part: string): Promise<void> {
-  const findings = await axeFindings(watched);
-  expect({ part, findings, overflow: await overflow(watched.page) }).toEqual({
-    part,
-    findings: [],
-    overflow: 0,
-  });
 }
 
 describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %s', (ledger) => {
@@ -450,26 +440,26 @@ describe('payments on the pages', () => {
     await deliver();
     const customer = await openPage(browser, `${gateway.url}/dashboard/?top_up=paid`, look);
     await customer.page.getByText('You are back').waitFor();
-    await check(customer, 'back from the payment page');
+    await checkScreen(customer, 'back from the payment page');
     await signIn(customer.page, apiKey);
     await openPart(customer.page, 'payments');
-    await check(customer, 'payments');
+    await checkScreen(customer, 'payments');
     await customer.page.getByRole('button', { name: 'Top up' }).click();
-    await check(customer, 'the amount');
+    await checkScreen(customer, 'the amount');
     await customer.page.getByRole('button', { name: 'Continue' }).click();
-    await check(customer, 'the question');
+    await checkScreen(customer, 'the question');
     await customer.page.keyboard.press('Escape');
     await customer.page.getByRole('button', { name: 'Set up' }).click();
-    await check(customer, 'the order');
+    await checkScreen(customer, 'the order');
     const operator = await open(look);
     for (const part of ['list', 'unbooked', 'compare', 'codes']) {
       await openPart(operator.page, `payments/${part}`);
-      await check(operator, part);
+      await checkScreen(operator, part);
     }
     await openPart(operator.page, `payments/list?account_id=${accountId}`);
     await operator.page.getByRole('button', { name: /^Open payment/ }).click();
     await operator.page.getByRole('button', { name: 'Refund', exact: true }).click();
-    await check(operator, 'a refund');
+    await checkScreen(operator, 'a refund');
     expect([...customer.problems, ...operator.problems]).toEqual([]);
     await customer.context.close();
     await operator.context.close();

@@ -10,15 +10,8 @@ import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually } from '../../gateway/test/support/until.js';
-import {
-  LOOKS,
-  axeFindings,
-  consoleCookie,
-  openBrowser,
-  openPage,
-  openPart,
-  overflow,
-} from './support/browser.js';
+import { LOOKS, consoleCookie, openBrowser, openPage, openPart } from './support/browser.js';
+import { checkScreen } from './support/screens.js';
 import { READ_TOKEN, startPages } from './support/traffic.js';
 
 const MODEL = 'claude-sonnet-4-6';
@@ -97,7 +90,7 @@ describe('the prices of the console', () => {
     const watched = await openPage(browser, url, { ...look, cookie });
     await openPart(watched.page, 'prices');
     await watched.page.getByText('The table lacks 1 model').waitFor();
-    expect([await axeFindings(watched), await overflow(watched.page)]).toEqual([[], 0]);
+    await checkScreen(watched, 'prices');
     await watched.context.close();
   });
 
@@ -118,7 +111,7 @@ describe('the prices of the console', () => {
     await eventually(async () => {
       expect(await page.getByText('not compared', { exact: true }).count()).toBeGreaterThan(10);
     });
-    expect([await axeFindings(watched), await overflow(page)]).toEqual([[], 0]);
+    await checkScreen(watched, 'prices');
     await page.getByRole('button', { name: 'Ask again' }).click();
     await note.waitFor();
     expect(problems).toEqual([]);

@@ -7,17 +7,16 @@ import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { eventually, until } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
-  axeFindings,
   consoleCookie,
   loaded,
   openBrowser,
   openConsole,
   openPage,
   openPart,
-  overflow,
   signIn,
   valuesOf,
 } from './support/browser.js';
+import { checkScreen } from './support/screens.js';
 import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
 
 const MARKUP = '<img src=x onerror="document.title=\'owned\'">';
@@ -219,10 +218,7 @@ describe('the requests of both pages', () => {
       await rows(page).nth(3).getByRole('button', { name: 'Open' }).click();
       await page.locator('table.lines').waitFor();
       await loaded(page);
-      expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({
-        findings: [],
-        overflow: 0,
-      });
+      await checkScreen(watched, 'requests');
       expect(problems).toEqual([]);
       await context.close();
     }

@@ -1,5 +1,8 @@
 /** Usage by one dimension and by time, and the first screens, in a browser. */
 
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
@@ -174,6 +177,22 @@ describe('the first screen', () => {
     await hasRows(page, 1);
     expect(problems).toEqual([]);
     await context.close();
+  });
+});
+
+describe('the questions of customers and operators', () => {
+  // F300: a charge whose request is no longer recorded, or that another key of the account made:
+  // its id finds nothing on the customer's page.
+  it('are answered on a phone as by the ledger, after at most three clicks', async () => {
+    const script = join(__dirname, '../../../scripts/questions/main.mjs');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--disable-warning=ExperimentalWarning',
+      script,
+      '--untimed',
+      '--widths=390',
+    ]).catch((error: unknown) => error as { readonly stdout: string });
+    expect(stdout.split('\n').filter((line) => /^✗|the ledger has/.test(line))).toEqual([]);
+    expect(stdout).toMatch(/^16 of 16 answered$/m);
   });
 });
 

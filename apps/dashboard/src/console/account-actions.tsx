@@ -12,6 +12,8 @@ import { call, may } from './session.js';
 
 interface Props extends DialogCallbacks {
   readonly account: Sent<'account'>;
+  /** The amount that was typed into the search; the dialog then begins with the question. */
+  readonly asked?: string | undefined;
 }
 
 /** Why an operator gives credit. The first two are credits, the others corrections. */
@@ -34,8 +36,8 @@ const TAKEN_FOR = [
 
 type Booked = Pick<Sent<'topUp'>, 'balance_usd' | 'replayed'>;
 
-export function GiveCredit({ account, ...callbacks }: Props) {
-  const [text, setText] = useState('');
+export function GiveCredit({ account, asked, ...callbacks }: Props) {
+  const [text, setText] = useState(asked ?? '');
   const [reason, setReason] = useState<(typeof GIVEN_FOR)[number][0]>('paid');
   const [expiry, setExpiry] = useState('');
   const words = useWords();
@@ -70,6 +72,7 @@ export function GiveCredit({ account, ...callbacks }: Props) {
       changes={() => [balanceChange(account, amount ?? '0')]}
       facts={[['Reason', labelIn(GIVEN_FOR, reason)], ...words.facts, ['Expires', expires ?? null]]}
       confirm={`Give ${amount ?? ''} USD`}
+      asksAtOnce={asked !== undefined}
       run={(actionId) =>
         isCredit
           ? call('POST /admin/accounts/:account_id/top-ups', {
@@ -90,8 +93,8 @@ export function GiveCredit({ account, ...callbacks }: Props) {
   );
 }
 
-export function TakeBack({ account, ...callbacks }: Props) {
-  const [text, setText] = useState('');
+export function TakeBack({ account, asked, ...callbacks }: Props) {
+  const [text, setText] = useState(asked ?? '');
   const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0]>('refund');
   const words = useWords();
   const amount = positive(text);
@@ -114,6 +117,7 @@ export function TakeBack({ account, ...callbacks }: Props) {
       facts={[['Reason', labelIn(TAKEN_FOR, reason)], ...words.facts]}
       confirm={`Take back ${amount ?? ''} USD`}
       isDangerous
+      asksAtOnce={asked !== undefined}
       run={(actionId) =>
         adjust(account, { id: actionId, amount: `-${amount ?? ''}`, reason, ...words.given })
       }
@@ -302,14 +306,16 @@ export function EditAccount({ account, ...callbacks }: Props) {
 
 /** Suspends the account with all its keys, or resumes it. */
 export function ChangeAccountState({ account, ...callbacks }: Props) {
-  const isActive = account.state === 'active';
+  // The account is loaded again after the change, while the dialog still says what was done.
+  const [state] = useState(account.state);
+  const isActive = state === 'active';
   return (
     <ActionDialog
       title={`${isActive ? 'Suspend' : 'Resume'} ${account.name}`}
       changes={() => [
         {
           what: 'State',
-          before: account.state,
+          before: state,
           after: isActive
             ? 'suspended: requests of all its keys are refused, also of new ones'
             : 'active: each key is again what it was',

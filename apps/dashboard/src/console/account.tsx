@@ -1,6 +1,6 @@
 /** One account: its balance, its usage, its keys, and all actions on it. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
-import { to } from '../shared/router.js';
+import { forgetQuery, route, to } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
 import {
   ChangeAccountState,
@@ -26,6 +26,7 @@ import {
 } from './account-actions.js';
 import { ACCOUNT_SETTINGS } from './account-settings.js';
 import { AccountKeys } from './account-keys.js';
+import { CustomersView } from './customers-view.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
@@ -109,12 +110,23 @@ function Head(props: {
   readonly changed: () => void;
 }) {
   const { account, changed } = props;
+  const { give, take } = route.value.query;
+  const asked = give ?? take;
   const [acting, setActing] = useState<Acting>();
+  const [typed, setTyped] = useState<string>();
+  // An action that was typed into the search. A reload must not ask again.
+  useEffect(() => {
+    if (asked === undefined) return;
+    setTyped(asked);
+    setActing(give === undefined ? 'take' : 'give');
+    forgetQuery();
+  }, [asked]);
   const callbacks = {
     account,
     onDone: changed,
     onClose: () => {
       setActing(undefined);
+      setTyped(undefined);
     },
   };
   const button = (action: Acting, label: string) => (
@@ -152,6 +164,7 @@ function Head(props: {
           {may('change') && button('transfer', 'Transfer')}
           {may('change') && button('edit', 'Edit')}
           {may('change') && button('state', account.state === 'active' ? 'Suspend' : 'Resume')}
+          {may('change') && <CustomersView account={account} />}
         </div>
       )}
       <dl class="grid">
@@ -173,9 +186,9 @@ function Head(props: {
         </Figure>
       </dl>
       {account.unspent.lots.length > 0 && <Lots of={account} />}
-      {acting === 'give' && <GiveCredit {...callbacks} />}
+      {acting === 'give' && <GiveCredit asked={typed} {...callbacks} />}
       {acting === 'link' && <SendPaymentLink {...callbacks} />}
-      {acting === 'take' && <TakeBack {...callbacks} />}
+      {acting === 'take' && <TakeBack asked={typed} {...callbacks} />}
       {acting === 'transfer' && <Transfer {...callbacks} />}
       {acting === 'edit' && <EditAccount {...callbacks} />}
       {acting === 'state' && <ChangeAccountState {...callbacks} />}

@@ -5,15 +5,37 @@ import { to } from '../shared/router.js';
 import { isSecret, reading, together } from '../shared/search.js';
 import type { Found, SearchAnswer } from '../shared/search.js';
 import { learn, nameOf } from './names.js';
-import { call } from './session.js';
+import { positive } from './account-actions.js';
+import { call, may } from './session.js';
 
 /** Of each kind. */
 const MOST = 6;
 /** Payments that are searched by the provider's id, the newest. */
 const MOST_PAYMENTS = 500;
 
+/** `refund 5 Example Ltd`: leads to the question of that action, which asks as ever. */
+const COMMAND =
+  /^(refund|take back|give|credit)\s+\$?(\d[\d.,]*)(?:\s+usd)?\s+(?:(?:to|from)\s+)?(\S.*)$/i;
+
 export async function find(text: string, signal: AbortSignal): Promise<SearchAnswer> {
   if (isSecret(text)) return findCredential(text, signal);
+  const [, word = '', amount = '', name = ''] = COMMAND.exec(text) ?? [];
+  const usd = positive(amount);
+  if (usd !== undefined) {
+    const isGift = ['give', 'credit'].includes(word.toLowerCase());
+    if (!may(isGift ? 'credit' : 'change')) return [];
+    return reading(
+      call('GET /admin/accounts', { query: { limit: MOST, name }, signal }),
+      ofList((account) => ({
+        kind: 'Action',
+        name: isGift
+          ? `Give ${usd} USD to ${account.name}`
+          : `Refund ${usd} USD to ${account.name}`,
+        about: isGift ? undefined : 'from its balance',
+        href: to(['accounts', account.id], { [isGift ? 'give' : 'take']: usd }),
+      })),
+    );
+  }
   const named = { limit: MOST, name: text };
   const external = { limit: MOST, external_id: text };
   const isId = /^[\w.:-]{6,128}$/.test(text);

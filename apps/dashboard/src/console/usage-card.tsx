@@ -43,7 +43,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         }
         dimensions={
           accountId === undefined
-            ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+            ? ['account', 'model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
             : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
         }
         nameOf={(dimension, value) =>

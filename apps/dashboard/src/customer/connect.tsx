@@ -46,7 +46,7 @@ export function Connect() {
         <code>{gatewayUrl}/v1</code> for OpenAI-style clients.
       </p>
       <div class="row">
-        <Choice label="Client" value={client} options={CLIENTS} onValue={setClient} />
+        <Segments label="Client" value={client} options={CLIENTS} onValue={setClient} wraps />
         {ids.length > 0 && (
           <Choice
             label="Model"

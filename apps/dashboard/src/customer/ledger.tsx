@@ -102,8 +102,8 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
         button="Filter"
         kinds={KINDS}
       />
-      <div class="row middle no-print">
-        <FindRequest />
+      <FindRequest of={seesAccount ? 'account' : 'key'} />
+      <div class="row no-print">
         <SaveCsv
           fileName="ledger"
           read={(cursor) =>
@@ -145,23 +145,23 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** Opens one charge by the id of its request. */
-function FindRequest() {
-  const [text, setText] = useState('');
-  const [asked, setAsked] = useState('');
+/** Opens one charge by the id of its request, which is in the address. */
+function FindRequest({ of }: { readonly of: 'key' | 'account' }) {
+  const { request_id: asked = '' } = route.value.query;
+  const [text, setText] = useState(asked);
   return (
     <div class="stack">
       <form
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          setAsked(text.trim());
+          changeQuery({ request_id: text.trim() });
         }}
       >
         <TextField label="Request or message id" value={text} onValue={setText} />
         <button type="submit">Find</button>
       </form>
-      {asked !== '' && <FoundCharge id={asked} of="key" />}
+      {asked !== '' && <FoundCharge id={asked} of={of} />}
     </div>
   );
 }

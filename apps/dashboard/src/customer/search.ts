@@ -40,6 +40,15 @@ export function findFor({ key, may_see_account: seesAccount }: Sent<'accountOver
               call('GET /v1/dashboard/requests', { query: { of, id: text, limit: MOST }, signal }),
               (list) => list.data.map(ofRequest),
             ),
+            // A charge is in the ledger for longer than its request is in the record.
+            reading(
+              call('GET /v1/dashboard/usage/:request_id', {
+                path: { request_id: text },
+                query: { of },
+                signal,
+              }),
+              (charge) => [ofCharge(charge)],
+            ),
             reading(
               call('GET /v1/dashboard/top-ups', { query: { limit: MOST_PAYMENTS }, signal }),
               (list) =>
@@ -71,6 +80,10 @@ function ofModel({ model, display_name: about }: Sent<'price'>): Found {
 function ofRequest({ id, status, model }: Sent<'recordedRequest'>): Found {
   const about = [String(status), model].filter(Boolean).join(' ');
   return { kind: 'Request', name: id, about, href: to(['requests'], { id }) };
+}
+
+function ofCharge({ request_id: id, model }: Sent<'usage'>): Found {
+  return { kind: 'Charge', name: id, about: model, href: to(['ledger'], { request_id: id }) };
 }
 
 function ofPayment({ id, amount_usd: usd, state }: Sent<'payment'>): Found {

@@ -3,12 +3,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-export const ROWS_PER_BLOCK = 50;
+export const ROWS_PER_BLOCK = 25;
 
 /** Before a block was drawn once, its height is guessed. */
 const ROW_PX = 48;
 /** Blocks this near to the window are drawn, so that nobody sees a gap while scrolling. */
-const NEAR = '1200px 0px';
+const NEAR = '700px 0px';
 
 export function Block(props: {
   readonly rows: number;

@@ -520,6 +520,8 @@ function Groups(props: Shown) {
     (group) => valueOf(group.total, measure) > 0n || valueOf(group.before, measure) > 0n,
   );
   const hasMargin = measure === 'spend' && (of.total as Figures).margin_usd !== undefined;
+  // A phone has room for two figures.
+  const change = hasMargin ? 'n wide-only' : 'n';
   const narrower = by === 'model' ? 'key' : by === 'key' ? 'model' : undefined;
   return (
     <TableFrame label={`${TITLES[measure]} by ${labelOf(by)}`}>
@@ -538,7 +540,7 @@ function Groups(props: Shown) {
                 Share
               </th>
             )}
-            <th scope="col" class="n">
+            <th scope="col" class={change}>
               Change
             </th>
             {hasMargin && (
@@ -589,7 +591,7 @@ function Groups(props: Shown) {
                   <Value of={value} measure={measure} />
                 </td>
                 {!isTime && <td class="n wide-only">{shareText(value, total)}</td>}
-                <td class="n">
+                <td class={change}>
                   <Change from={valueOf(group.before, measure)} to={value} />
                 </td>
                 {hasMargin && (

@@ -14,11 +14,13 @@ export function ExpandableRow(props: {
   readonly columns: number;
   /** `undefined` if there are none, so nothing can be opened. */
   readonly details: (() => ComponentChildren) | undefined;
+  /** Whether the details are open at first. */
+  readonly opens?: boolean;
   /** A `<td>` after the button. */
   readonly end?: ComponentChildren;
 }) {
   const { data, what, children, columns, details, end } = props;
-  const [isOpen, setIsOpen] = useState(false);
+  const [isOpen, setIsOpen] = useState(props.opens ?? false);
   return (
     <>
       <tr role="row" {...data}>

@@ -41,6 +41,8 @@ interface TableProps<Item> {
   readonly rowName?: `data-${string}`;
   /** The details that a row opens; `undefined` for a row without. */
   readonly details?: (item: Item) => (() => ComponentChildren) | undefined;
+  /** Whether the details of the only row are open at first. */
+  readonly opensOnly?: boolean;
   /** What details are called to screen readers, before the id. */
   readonly detailsOf?: string;
   /** Buttons at the end of each row. */
@@ -173,14 +175,16 @@ function Rows<Item>(
   },
 ) {
   const { items, what, columns, idOf, selection, order, sorting, sortBy } = props;
+  const all = props.list.items;
   const aligned = useMemo(
     () =>
       columns.map(({ kind, value }) =>
         kind === 'usd'
-          ? alignedDecimals(items.flatMap((item) => textOrNothing(value(item))))
+          ? alignedDecimals((all ?? []).flatMap((item) => textOrNothing(value(item))))
           : undefined,
       ),
-    [items, columns.map(({ label }) => label).join()],
+    // Not the sorted rows: they align alike in each order.
+    [all, columns.map(({ label }) => label).join()],
   );
   const sort = (column: Column<Item>) => {
     if (order === undefined || column.order === undefined) sortBy(column.label);
@@ -248,7 +252,14 @@ function Rows<Item>(
             >
               {() =>
                 block.map((item) => (
-                  <Row key={idOf(item)} {...props} of={item} aligned={aligned} width={width} />
+                  <Row
+                    key={idOf(item)}
+                    {...props}
+                    of={item}
+                    aligned={aligned}
+                    width={width}
+                    isOnly={items.length === 1}
+                  />
                 ))
               }
             </Block>
@@ -322,6 +333,7 @@ function Row<Item>(
     readonly of: Item;
     readonly aligned: readonly (Aligned | undefined)[];
     readonly width: number;
+    readonly isOnly: boolean;
   },
 ) {
   const { of, columns, aligned, width, idOf, rowName, details, actions, selection } = props;
@@ -369,6 +381,7 @@ function Row<Item>(
       what={`${props.detailsOf ?? 'row'} ${id}`}
       columns={width}
       details={details(of)}
+      opens={props.opensOnly === true && props.isOnly}
       end={end}
     >
       {cells}

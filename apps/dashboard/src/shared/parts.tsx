@@ -356,9 +356,15 @@ export function Segments<Value extends string>(props: {
   readonly value: Value | '';
   readonly options: Options<Value>;
   readonly onValue: (value: Value) => void;
+  /** For more of them than fit into one line of a phone. */
+  readonly wraps?: true;
 }) {
   return (
-    <div class="segments" role="group" aria-label={props.label}>
+    <div
+      class={props.wraps === true ? 'segments wrapping' : 'segments'}
+      role="group"
+      aria-label={props.label}
+    >
       {props.options.map(([value, label]) => (
         <button
           key={value}

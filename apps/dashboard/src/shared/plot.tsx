@@ -222,7 +222,8 @@ function Column(props: {
   const common = {
     class: `column${state}`,
     'aria-label': label,
-    tabIndex: isCurrent ? 0 : -1,
+    // In SVG, names of attributes are case-sensitive.
+    tabindex: isCurrent ? 0 : -1,
     onPointerEnter: onPoint,
     onFocus: onPoint,
     onPointerDown: () => {

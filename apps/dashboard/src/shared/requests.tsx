@@ -273,6 +273,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
           </div>
         )}
         detailsOf="request"
+        opensOnly={id !== undefined}
       />
     </section>
   );

@@ -36,6 +36,12 @@ export function changeQuery(change: Route['query']): void {
   location.hash = to(path, { ...query, ...change });
 }
 
+/** Takes the query out of the address. Going back does not bring it again. */
+export function forgetQuery(): void {
+  history.replaceState(null, '', to(route.peek().path));
+  fragment.value = location.hash;
+}
+
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

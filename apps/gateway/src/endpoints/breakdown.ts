@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type {
   BalanceStore,
   RequestDimension,
+  RequestSum,
   RequestSumQuery,
   UsageDimension,
   UsageQuery,
@@ -17,7 +18,7 @@ import type {
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS, HOUR_MS } from '../base/times.js';
 import { help, hour, rangeOf, wholeNumber } from './fields.js';
-import { factOf } from './requests.js';
+import { factOf, spendOf } from './requests.js';
 import { line } from './storable.js';
 import { costFigures } from './views.js';
 import { daysIn, isWholeHours, isZone } from './zones.js';
@@ -400,6 +401,7 @@ async function readRecorded(
     keyId,
     model,
     ...(by === 'error' ? { failed: true } : {}),
+    without: inLedger ? 'spend' : undefined,
     maxSums: MAX_SUMS,
   };
   const sums = await store.sumRequests(query);
@@ -412,18 +414,21 @@ async function readRecorded(
       durationMs: sum.durationMs,
       firstByteMs: sum.firstByteMs,
       firstBytes: sum.firstBytes,
-      ...(inLedger
-        ? {}
-        : {
-            charged: sum.charge,
-            charges: sum.requests - sum.failed,
-            input: BigInt(sum.tokens.input),
-            output: BigInt(sum.tokens.output),
-            cacheRead: BigInt(sum.tokens.cacheRead),
-            cacheWrite: BigInt(sum.tokens.cacheWrite),
-          }),
+      ...(inLedger ? {} : spentFigures(sum)),
     },
   }));
+}
+
+function spentFigures(sum: RequestSum): Partial<Figures> {
+  const { tokens, charge } = spendOf(sum);
+  return {
+    charged: charge,
+    charges: sum.requests - sum.failed,
+    input: BigInt(tokens.input),
+    output: BigInt(tokens.output),
+    cacheRead: BigInt(tokens.cacheRead),
+    cacheWrite: BigInt(tokens.cacheWrite),
+  };
 }
 
 type Breakdown = Awaited<ReturnType<typeof readBreakdown>>;

@@ -222,17 +222,31 @@ export function requestSumsView(
       failed: sum.failed,
       mean_duration_ms: mean(sum.durationMs, sum.requests),
       mean_first_byte_ms: sum.firstBytes === 0 ? null : mean(sum.firstByteMs, sum.firstBytes),
-      input_tokens: sum.tokens.input,
-      output_tokens: sum.tokens.output,
-      cache_read_input_tokens: sum.tokens.cacheRead,
-      cache_creation_input_tokens: sum.tokens.cacheWrite,
-      charged_usd: formatUsd(sum.charge),
+      ...spendView(spendOf(sum)),
     })),
     has_more: false,
     next_cursor: null,
     from: from.toISOString(),
     until: until.toISOString(),
   };
+}
+
+function spendView({ tokens, charge }: Spend) {
+  return {
+    input_tokens: tokens.input,
+    output_tokens: tokens.output,
+    cache_read_input_tokens: tokens.cacheRead,
+    cache_creation_input_tokens: tokens.cacheWrite,
+    charged_usd: formatUsd(charge),
+  };
+}
+
+type Spend = Required<Pick<RequestSum, 'tokens' | 'charge'>>;
+
+/** What was spent, of sums that were read with it. */
+export function spendOf({ tokens, charge }: RequestSum): Spend {
+  if (tokens === undefined || charge === undefined) throw new Error('spend: was not read');
+  return { tokens, charge };
 }
 
 const MEMBERS = {

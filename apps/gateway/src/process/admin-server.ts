@@ -148,7 +148,7 @@ export class AdminServer {
   }
 
   #appParts(
-    { readMetrics, metrics, activity }: ClientProcesses,
+    { url, readMetrics, metrics, activity }: ClientProcesses,
     reloader: Reloader,
     readTraffic: () => ReturnType<TrafficReader['read']>,
   ): AdminParts {
@@ -182,6 +182,7 @@ export class AdminServer {
       get isSimulated() {
         return isSimulated(settings().upstream);
       },
+      clientUrl: config.publicUrl ?? (isLoopback(new URL(url).hostname) ? url : undefined),
       consoleLinks: this.#links,
       consolePage: this.#consolePage,
       // Log-ins are rare, so each replica counts its own.

@@ -211,6 +211,11 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
           { model: 'claude-opus-5', errorType: 'rate_limit_error', ...none },
         ]),
       );
+      const times = await store.sumRequests({ ...query, by: ['model', 'error'], without: 'spend' });
+      assert.deepEqual(
+        times,
+        byModel.map(({ tokens: _tokens, charge: _charge, ...rest }) => rest),
+      );
       await assert.rejects(store.sumRequests({ ...query, by: ['model'], maxSums: 1 }), RangeError);
       await assert.rejects(
         store.sumRequests({ ...query, from: new Date(first + 1), by: [] }),

@@ -23,6 +23,9 @@ export const consoleSession = z
     idle_expires_at: time,
     expires_at: time,
     simulated: z.boolean(),
+    client_url: text.nullable().meta({
+      description: 'the address of the port for clients, for links to the customer’s page',
+    }),
   })
   .meta({ id: 'ConsoleSession' });
 

@@ -26,6 +26,8 @@ export interface SessionParts {
   readonly adminTokens: readonly AdminToken[];
   /** Whether the bundled simulator answers in place of a model. */
   readonly isSimulated: boolean;
+  /** The address of the port for clients; `undefined` if only other machines know it. */
+  readonly clientUrl: string | undefined;
   /** Counts log-ins. */
   readonly limiter: Pick<Limiter, 'record'>;
   /** Milliseconds since the epoch. */
@@ -159,7 +161,7 @@ export function startSession(
   req: Request,
   res: Response,
   token: AdminToken,
-  parts: Pick<SessionParts, 'isSimulated' | 'now'>,
+  parts: Pick<SessionParts, 'isSimulated' | 'clientUrl' | 'now'>,
 ): void {
   const startedAt = parts.now();
   const session = { token, startedAt, seenAt: startedAt };
@@ -189,7 +191,10 @@ function secondsLeft(session: Session, now: number): number {
   return Math.ceil((endOf(session) - now) / 1000);
 }
 
-function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSimulated'>) {
+function sessionView(
+  session: Session,
+  { isSimulated, clientUrl }: Pick<SessionParts, 'isSimulated' | 'clientUrl'>,
+) {
   const { token, startedAt } = session;
   return {
     object: 'console_session' as const,
@@ -200,6 +205,7 @@ function sessionView(session: Session, { isSimulated }: Pick<SessionParts, 'isSi
     idle_expires_at: new Date(endOf(session)).toISOString(),
     expires_at: new Date(startedAt + LIFETIME_MS).toISOString(),
     simulated: isSimulated,
+    client_url: clientUrl ?? null,
   };
 }
 

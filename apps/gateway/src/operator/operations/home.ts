@@ -100,10 +100,12 @@ async function readLastHour(store: Store, now: number) {
   const until = new Date(Math.ceil((now + 1) / FIVE_MINUTES_MS) * FIVE_MINUTES_MS);
   const from = new Date(until.getTime() - HOUR_MS);
   const maxSums = 10_000;
+  const without = 'spend';
   const [sums, asked] = await Promise.all([
-    store.sumRequests({ by: ['account', 'upstream', 'status'], from, until, maxSums }),
+    store.sumRequests({ by: ['account', 'upstream', 'status'], from, until, without, maxSums }),
     store.sumRequests({
       by: ['upstream'],
+      without,
       from: new Date(Math.floor((now - DAY_MS) / HOUR_MS) * HOUR_MS),
       until: new Date(Math.ceil((now + 1) / HOUR_MS) * HOUR_MS),
       maxSums,

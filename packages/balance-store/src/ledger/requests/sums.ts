@@ -42,11 +42,9 @@ export function seriesConditions(filter: RequestFilter): readonly Condition[] {
   ];
 }
 
+const TIMES = ['requests', 'duration_ms', 'first_byte_ms', 'first_bytes'] as const;
 const COUNTS = [
-  'requests',
-  'duration_ms',
-  'first_byte_ms',
-  'first_bytes',
+  ...TIMES,
   'input_tokens',
   'output_tokens',
   'cache_read_tokens',
@@ -64,20 +62,21 @@ export function sumsQuery(
     sumOfCharge,
   }: { readonly sumOf: (value: string) => string; readonly sumOfCharge: string },
 ): { readonly text: string; readonly values: readonly Value[] } {
-  const { by, everyMs, maxSums } = query;
+  const { by, everyMs, maxSums, without } = query;
   const periods = (everyMs ?? 0) / (periodOf(query) * MINUTE_MS);
   const start = `period / ${String(periods)} * ${String(periods)}`;
   const dimensions = by.map((name) => COLUMNS[name][0]);
   const groups = [...(everyMs === undefined ? [] : [start]), ...dimensions];
   const source = isLabelled(query) ? labelledSource(query) : sourceOf(query);
   const { where, values } = matching(...seriesConditions(query));
-  const counts = COUNTS.map((name) => `${sumOf(name)} AS ${name}`);
+  const names = without === 'spend' ? TIMES : COUNTS;
+  const counts = names.map((name) => `${sumOf(name)} AS ${name}`);
   const selected = [
     ...(everyMs === undefined ? [] : [`${start} AS period`]),
     ...dimensions,
     ...counts,
     `${sumOf('CASE WHEN error_type IS NULL THEN 0 ELSE requests END')} AS failed`,
-    `${sumOfCharge} AS charge`,
+    ...(without === 'spend' ? [] : [`${sumOfCharge} AS charge`]),
   ];
   const grouped =
     groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
@@ -183,7 +182,7 @@ export function sumsOf(
   query: RequestSumQuery,
   unitsOf: (charge: string) => bigint,
 ): readonly RequestSum[] {
-  const { by, everyMs, maxSums } = query;
+  const { by, everyMs, maxSums, without } = query;
   if (rows.length > maxSums) throw new RangeError('the query has more sums than it allows');
   return rows
     .filter(({ requests }) => requests !== null)
@@ -201,13 +200,17 @@ export function sumsOf(
         durationMs: count('duration_ms'),
         firstByteMs: count('first_byte_ms'),
         firstBytes: count('first_bytes'),
-        tokens: {
-          input: count('input_tokens'),
-          output: count('output_tokens'),
-          cacheRead: count('cache_read_tokens'),
-          cacheWrite: count('cache_write_tokens'),
-        },
-        charge: unitsOf(String(row['charge'])),
+        ...(without === 'spend'
+          ? {}
+          : {
+              tokens: {
+                input: count('input_tokens'),
+                output: count('output_tokens'),
+                cacheRead: count('cache_read_tokens'),
+                cacheWrite: count('cache_write_tokens'),
+              },
+              charge: unitsOf(String(row['charge'])),
+            }),
       };
     });
 }
