@@ -46,9 +46,9 @@ export interface ChatConfig {
 export function readEnvironment(env: Environment): Environment {
   const given = withoutEmpty(env);
   const path = given['ENV_FILE'];
-  if (path === undefined) return given;
+  if (path === undefined) return withProxies(given);
   try {
-    return { ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given };
+    return withProxies({ ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given });
   } catch (error) {
     throw new ConfigError([`ENV_FILE: ${reasonOf(error)}`]);
   }
@@ -73,10 +73,11 @@ function withoutEmpty(env: Environment): Environment {
 /**
  * @param env - The process environment. Empty variables count as absent. With `ENV_FILE`, the
  * variables of that file are read too.
+ * @param changed - Variables that operators changed, in place of those of the environment.
  * @throws {ConfigError} One line per problem. Secrets are never repeated.
  */
-export function readConfig(env: Environment): Config {
-  const parsed = parseVariables(withProxies(readEnvironment(env)));
+export function readConfig(env: Environment, changed: Environment = {}): Config {
+  const parsed = parseVariables({ ...readEnvironment(env), ...changed });
   if (!parsed.success) {
     throw new ConfigError(
       parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${problemOf(issue)}`),
@@ -117,11 +118,13 @@ export function readConfig(env: Environment): Config {
   }
   problems.push(...webhookProblems(v), ...stripeProblems(v));
   if (problems.length > 0) throw new ConfigError(problems);
-  return configOf(v);
+  return configOf(v, env);
 }
 
-function configOf(v: Values) {
+function configOf(v: Values, env: Environment) {
   return {
+    /** Where it was read from, to read it again. */
+    env,
     host: v.HOST,
     port: v.PORT,
     adminHost: v.ADMIN_HOST,

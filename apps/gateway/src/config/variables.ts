@@ -226,6 +226,8 @@ export const VARIABLES = {
     about:
       'An event is written when the balance of a new account falls to this amount. Empty: none.',
     schema: usd.optional(),
+    isReloadable: true,
+    isChangeable: true,
   },
   WEBHOOK_URL: {
     about:
@@ -405,20 +407,24 @@ export const VARIABLES = {
     about:
       'The models offered and their prices. specification: one input and one output rate per ' +
       'model, cache reads at 10 % and writes at 125 %. list: the prices of the provider. Or a ' +
-      'JSON file, which may extend either, for instance by a factor; packages/billing/README.md ' +
-      'describes its form. A model may have price_changes, each with an effective_from.',
+      'JSON file, or its contents, which may extend either: {"extends":"list","factor":"1.25"}. ' +
+      'packages/billing/README.md describes its form. A model may have price_changes, each with an effective_from.',
     schema: text,
     default: 'specification',
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   CUSTOMER_PRICES: {
     about:
-      'A JSON file of price tables for single customers, by name. Each is like the file of PRICES ' +
-      'and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
+      'A JSON file, or its contents, of price tables for single customers, by name. Each is like ' +
+      'that of PRICES and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
       '"prices", "factor": "0.9"}}. An account gets one by its name. Requests of an account whose ' +
       'table is missing are answered with 503.',
     schema: text.optional(),
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   COSTS: {
     about:
@@ -427,6 +433,8 @@ export const VARIABLES = {
       "margin, and reconcile compares the costs with the provider's. Unset: no costs.",
     schema: text.optional(),
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   VERIFIED_MODELS: {
     group: true,
@@ -437,6 +445,7 @@ export const VARIABLES = {
     schema: list,
     default: '',
     isReloadable: true,
+    isChangeable: true,
   },
   ALLOW_FEATURES: {
     group: true,
@@ -669,16 +678,19 @@ export const VARIABLES = {
     schema: positive.max(100_000),
     default: '20',
     isReloadable: true,
+    isChangeable: true,
   },
   KEY_BURST: {
     schema: positive.max(1_000_000),
     default: '60',
     isReloadable: true,
+    isChangeable: true,
   },
   KEY_REQUESTS_PER_MINUTE: {
     schema: positive.max(10_000_000),
     default: '600',
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_CONCURRENCY: {
     group: true,
@@ -688,14 +700,17 @@ export const VARIABLES = {
       'account is never limited to less than the key that makes the request.',
     schema: positive.max(1_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_BURST: {
     schema: positive.max(10_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_REQUESTS_PER_MINUTE: {
     schema: positive.max(100_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
 } as const satisfies Readonly<Record<string, Variable>>;
 
