@@ -643,6 +643,7 @@ describe('the console', () => {
       'ledger',
       'dispute',
       'prices',
+      'settings',
       'events',
       'trail',
       'audit',

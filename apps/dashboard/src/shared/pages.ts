@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure, Page } from './api.js';
 import { useLive } from './freshness.js';
+import type { Resource } from './resource.js';
 
 export interface Paged<Item> {
   readonly items: readonly Item[] | undefined;
@@ -13,6 +14,22 @@ export interface Paged<Item> {
   readonly archivedUntil: string | undefined;
   readonly more: () => void;
   readonly reload: () => void;
+}
+
+/** A list that the gateway sends as a whole. */
+export function wholeList<Value, Item>(
+  { value, failure, isLoading, reload }: Resource<Value>,
+  itemsOf: (value: Value) => readonly Item[],
+): Paged<Item> {
+  return {
+    items: value === undefined ? undefined : itemsOf(value),
+    failure,
+    isLoading,
+    hasMore: false,
+    archivedUntil: undefined,
+    more: reload,
+    reload,
+  };
 }
 
 interface State<Item> {

@@ -31,6 +31,7 @@ export function printSettings(settings: OperationOutput<'showSettings'>): string
 
 const CHANGES = { gateway: 'change-setting', reload: 'and reloaded', restart: 'with a restart' };
 
-function shortened(text: string): string {
+function shortened(given: string): string {
+  const text = given.replaceAll(/\s+/g, ' ');
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
 }

@@ -55,6 +55,8 @@ export interface VariableView {
   readonly value: string | null;
   readonly is_set: boolean;
   readonly is_secret: boolean;
+  /** Whether it may be JSON. */
+  readonly is_json: boolean;
   readonly default: string | null;
   /**
    * Where it is set: by an operator in the gateway, in the environment, in the file that ENV_FILE
@@ -93,6 +95,7 @@ export function describeVariables(sources: VariableSources): readonly VariableVi
       value: isSecret || shown === '' ? null : withoutPassword(shown),
       is_set: text !== undefined,
       is_secret: isSecret,
+      is_json: variable.isFile === true,
       default: variable.default ?? null,
       set_in: name in changed ? 'gateway' : text === undefined ? 'default' : originOf(name, env),
       changes_by:

@@ -1034,6 +1034,7 @@ export const settings = z
         value: text.nullable(),
         is_set: z.boolean(),
         is_secret: z.boolean(),
+        is_json: z.boolean(),
         default: text.nullable(),
         set_in: z.enum(['gateway', 'environment', 'file', 'default']),
         changes_by: z.enum(['gateway', 'reload', 'restart']),
