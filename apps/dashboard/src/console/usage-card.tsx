@@ -43,8 +43,18 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         }
         dimensions={
           accountId === undefined
-            ? ['model', 'account', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
-            : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+            ? [
+                'model',
+                'account',
+                'key',
+                'endpoint',
+                'upstream',
+                'session',
+                'tag',
+                'client',
+                'error',
+              ]
+            : ['model', 'key', 'endpoint', 'upstream', 'session', 'tag', 'client', 'error']
         }
         nameOf={(dimension, value) =>
           dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined

@@ -203,6 +203,8 @@ function configOf(v: Values, env: Environment) {
       v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
     /** How long, and how many, requests are kept in their record; with 0 days, none is. */
     requestRecord: { days: v.REQUEST_RECORD_DAYS, maxRows: v.REQUEST_RECORD_ROWS },
+    /** The member of a request's `metadata` by which requests are summed. */
+    tagMember: v.TAG_METADATA_MEMBER,
     /** How long responses of the Responses API are kept; `undefined`: none is. */
     responseMemory:
       v.RESPONSE_MEMORY_MINUTES === 0

@@ -602,6 +602,15 @@ export const VARIABLES = {
     schema: z.coerce.number().int().min(1_000).max(1_000_000_000),
     default: '10000000',
   },
+  TAG_METADATA_MEMBER: {
+    about:
+      'The member of metadata in a request whose text is recorded as its tag, such as project: up ' +
+      'to 64 printable characters. Usage is shown by tag. The header x-gateway-tag names one in ' +
+      'any format, and comes first. In the native format the provider admits only user_id.',
+    schema: text
+      .regex(/^[\w.-]{1,64}$/, 'must have up to 64 letters, digits, dots, _ and -')
+      .optional(),
+  },
   RESPONSE_MEMORY_MINUTES: {
     group: true,
     about:
