@@ -51,7 +51,7 @@ export function App() {
           {state.name === 'signed in' && (
             <div class="row middle">
               <span>
-                <span class="quiet">Signed in as</span> {state.operator.name}{' '}
+                <span class="quiet wide-only">Signed in as</span> {state.operator.name}{' '}
                 {!state.operator.may.includes('change') && (
                   <Badge tone="plain">
                     {state.operator.may.includes('credit') ? 'read and credit' : 'read only'}

@@ -7,7 +7,7 @@ import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
-import { wholeList } from '../shared/pages.js';
+import { loadedList } from '../shared/pages.js';
 import { Badge, CodeBlock, Facts, Loaded, TextField, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
@@ -156,12 +156,13 @@ function List(props: {
   const { of, text, title, about, isShown } = props;
   const [changed, setChanged] = useState<Setting>();
   const words = text.trim().toLowerCase();
-  const list = wholeList(of, ({ variables }) =>
-    variables.filter(
+  const list = loadedList(
+    (of.value?.variables ?? []).filter(
       (setting) =>
         isShown(setting) && `${setting.name} ${setting.about}`.toLowerCase().includes(words),
     ),
   );
+  if (of.value === undefined) return null;
   const canChange = may('change') && list.items?.some(({ changes_by: by }) => by === 'gateway');
   return (
     <section class="card" aria-label={title}>
@@ -169,7 +170,7 @@ function List(props: {
       <p class="quiet">{about}</p>
       <PagedTable
         list={list}
-        what={title.toLowerCase()}
+        what={`the settings: ${title.toLowerCase()}`}
         columns={COLUMNS}
         empty={words === '' ? 'There are none.' : `No setting has "${text.trim()}".`}
         comesBy="their subject"

@@ -21,7 +21,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
     account_id: accountId,
   };
   const sums = useResource(`margin ${JSON.stringify(range)}`, (signal) =>
-    call('GET /admin/usage', { query: { ...range, by: 'model' }, signal }),
+    call('GET /admin/usage', { query: { ...range, by: 'day' }, signal }),
   );
   return (
     <div class="stack">
@@ -61,7 +61,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         }
         {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
       />
-      {sums.value !== undefined && <Margin of={range} sums={sums.value.data} />}
+      <Margin of={sums} />
     </div>
   );
 }

@@ -32,6 +32,13 @@ export function wholeList<Value, Item>(
   };
 }
 
+/** A part of what is on the screen already, whose failures are shown elsewhere. */
+export function loadedList<Item>(items: readonly Item[]): Paged<Item> {
+  const nothing = () => undefined;
+  const state = { failure: undefined, isLoading: false, hasMore: false, archivedUntil: undefined };
+  return { ...state, items, more: nothing, reload: nothing };
+}
+
 interface State<Item> {
   readonly of: string;
   readonly items: readonly Item[] | undefined;
