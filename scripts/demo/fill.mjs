@@ -16,6 +16,9 @@ import { failureOf } from './failures.mjs';
 import { createRandom } from './random.mjs';
 import { trafficOf } from './traffic.mjs';
 
+/** What agents name as the tag of their work. */
+const PROJECTS = ['checkout', 'search', 'reports'];
+
 const [dataDir = '', seed = '1'] = process.argv.slice(2);
 
 const MINUTE_MS = 60_000;
@@ -200,6 +203,7 @@ async function serve(event) {
     traceId: undefined,
     client,
     sessionId,
+    tag: sessionId === undefined ? undefined : PROJECTS[Number.parseInt(sessionId[0], 16) % 3],
     count: 1,
   };
   if (failure !== undefined) {

@@ -49,6 +49,34 @@ describe('a list of the command line', () => {
   });
 });
 
+describe('an overview of the command line', () => {
+  it('has what the first screen of the console has', async () => {
+    const home = await gateway.call('showHome', {});
+    const text = await printed('home');
+    expect(text).toMatch(new RegExp(`today +│ +1 │ +${home.spend.today.charged_usd} │`));
+    expect(text).toMatch(/New accounts:\n[^]*second \(acct_\w+\)/);
+    expect(JSON.parse(await printed('home', '--json'))).toMatchObject({ spend: home.spend });
+  });
+
+  it('breaks the spend of a range down, with the period before', async () => {
+    const midnight = (days: number) =>
+      new Date((Math.floor(Date.now() / 86_400_000) + days) * 86_400_000).toISOString();
+    const [from, until] = [midnight(-1), midnight(1)];
+    // A day alone is its midnight.
+    const range = ['--from', from.slice(0, 10), '--until', until];
+    const { total } = await gateway.call('breakDown', {
+      by: 'key',
+      from,
+      until,
+    });
+    const text = await printed('breakdown', '--by', 'key', ...range);
+    for (const row of ['key_\\w+', 'in all']) {
+      expect(text).toMatch(new RegExp(`│ ${row} +│ .*│ +${total.charged_usd} │ +0 │`));
+    }
+    expect(await printed('breakdown', '--by', 'error', ...range)).toMatch(/in all +│ +0 │/);
+  });
+});
+
 describe('the help', () => {
   const programs = (command: Command): readonly Command[] => [
     command,

@@ -282,6 +282,7 @@ describe('the recorder', () => {
       traceId: undefined,
       client: undefined,
       sessionId: undefined,
+      tag: undefined,
       count: 1,
       ...changes,
     };
@@ -393,7 +394,12 @@ describe('the words of an error', () => {
 it('reads a program, a session and a trace from headers of their form only', () => {
   expect(
     readClientHeaders({ 'user-agent': 'codex_cli_rs/0.38.0 (Ubuntu)', session_id: 'abcd' }),
-  ).toEqual({ client: 'codex_cli_rs/0.38.0', sessionId: 'abcd', traceId: undefined });
+  ).toEqual({
+    client: 'codex_cli_rs/0.38.0',
+    sessionId: 'abcd',
+    tag: undefined,
+    traceId: undefined,
+  });
   expect(
     readClientHeaders({
       'user-agent': '(Ubuntu)',
@@ -401,5 +407,5 @@ it('reads a program, a session and a trace from headers of their form only', () 
       'x-session-id': 'y'.repeat(65),
       traceparent: '00-1-2',
     }),
-  ).toEqual({ client: undefined, sessionId: undefined, traceId: undefined });
+  ).toEqual({ client: undefined, sessionId: undefined, tag: undefined, traceId: undefined });
 });

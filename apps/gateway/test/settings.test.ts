@@ -59,6 +59,9 @@ it.each([
     const reloader = createReloader({
       env,
       initial: readSettings(readConfig(env), defaults),
+      initiallyChanged: { version: 0, texts: {} },
+      readChanged: () => Promise.resolve({ version: 0, texts: {} }),
+      writeChange: () => Promise.resolve('written'),
       read: (config) => readSettings(config, defaults),
       apply: () => Promise.resolve(),
       workerVersions: () => Promise.resolve([]),

@@ -19,7 +19,7 @@ describe('the example file', () => {
   it('sets every variable to its default', () => {
     const example = parseEnv(exampleFile());
     expect(Object.keys(example).sort()).toEqual([...NAMES].sort());
-    expect(readConfig(example)).toEqual(readConfig({}));
+    expect(readConfig(example)).toEqual({ ...readConfig({}), env: example });
   });
 
   it('describes every variable, or the one before it on the next line does', () => {

@@ -51,6 +51,8 @@ export interface RequestRecord extends RequestFacts {
   /** The client's program, from the header `user-agent`. */
   readonly client: string | undefined;
   readonly sessionId: string | undefined;
+  /** What the client names to sum by, such as a project. */
+  readonly tag: string | undefined;
   /** How many equal refusals it stands for; 1 for a request of its own. */
   readonly count: number;
 }
@@ -68,6 +70,7 @@ export interface RequestFilter extends Partial<
     readonly sessionId: string | undefined;
     /** The client's program. */
     readonly client: string | undefined;
+    readonly tag: string | undefined;
   }
 > {
   readonly endpoint?: string | undefined;
@@ -111,12 +114,13 @@ export const REQUEST_DIMENSIONS = [
   'error',
   'client',
   'session',
+  'tag',
 ] as const;
 export type RequestDimension = (typeof REQUEST_DIMENSIONS)[number];
 
 /**
  * Sums are kept for periods of this length for two days, and for whole hours and days as long as
- * requests. Those of programs and sessions are kept for whole days only.
+ * requests. Those of programs, sessions and tags are kept for whole days only.
  */
 export const REQUEST_PERIOD_MS = 300_000;
 
@@ -124,7 +128,9 @@ export interface RequestSumQuery extends RequestFilter {
   /** A whole period, as is `until`. */
   readonly from: Date;
   readonly until: Date;
-  /** If programs or sessions are summed or chosen, times and spans must be whole days in UTC. */
+  /**
+   * If programs, sessions or tags are summed or chosen, times and spans must be whole days in UTC.
+   */
   readonly by: readonly RequestDimension[];
   /** Sums each span of this length by itself; a multiple of {@link REQUEST_PERIOD_MS}. */
   readonly everyMs?: number | undefined;
@@ -147,6 +153,7 @@ export interface RequestSum extends Partial<RequestFacts> {
   /** The client's program. Absent for requests of none, and for those that are only counted. */
   readonly client?: string | undefined;
   readonly sessionId?: string | undefined;
+  readonly tag?: string | undefined;
   /** Absent, as is `charge`, if the query leaves them out. */
   readonly tokens?: RequestTokens;
   /** In units of 10^-14 USD. */

@@ -107,6 +107,7 @@ function requestOf(accountId: string, sessionId: string): RequestRecord {
     traceId: undefined,
     client: 'tests/1.0',
     sessionId,
+    tag: undefined,
     count: 1,
   };
 }

@@ -23,6 +23,7 @@ import { ProviderBill } from './provider-bill.js';
 import { OperatorRequests } from './requests.js';
 import { find } from './search.js';
 import { restoreSession, session, signOut } from './session.js';
+import { Settings } from './settings.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
 import { Trail } from './trail.js';
@@ -50,7 +51,7 @@ export function App() {
           {state.name === 'signed in' && (
             <div class="row middle">
               <span>
-                <span class="quiet">Signed in as</span> {state.operator.name}{' '}
+                <span class="quiet wide-only">Signed in as</span> {state.operator.name}{' '}
                 {!state.operator.may.includes('change') && (
                   <Badge tone="plain">
                     {state.operator.may.includes('credit') ? 'read and credit' : 'read only'}
@@ -103,6 +104,7 @@ const TABS: readonly Tab[] = [
   { path: 'trail', label: 'Trail', content: () => <Trail /> },
   { path: 'audit', label: 'Audit', content: () => <Audit /> },
   { path: 'bill', label: "Provider's bill", content: () => <ProviderBill /> },
+  { path: 'settings', label: 'Settings', content: () => <Settings /> },
 ];
 
 function SignedIn() {

@@ -2,7 +2,9 @@
 
 import type { Sent } from '../shared/gateway-types.js';
 import { Id } from '../shared/ids.js';
-import { ExpandableRow } from '../shared/expandable-row.js';
+import { PagedTable } from '../shared/paged-table.js';
+import type { Column } from '../shared/paged-table.js';
+import { loadedList } from '../shared/pages.js';
 import { Count, Money, TableFrame, Time } from '../shared/parts.js';
 import { CLASSES } from '../shared/price-table.js';
 import { to } from '../shared/router.js';
@@ -12,66 +14,59 @@ type Difference = Sent<'providerReconciliation'>['differences'][number];
 type Item = Difference['items'][number];
 type Explanation = Difference['requests'][number];
 
+const modelOf = ({ model, items }: Difference) =>
+  model ?? (items.some(isAllCosts) ? 'all models' : 'no model');
+
+const COLUMNS: readonly Column<Difference>[] = [
+  {
+    label: 'Day and model',
+    value: (difference) => `${difference.day} ${modelOf(difference)}`,
+    cell: (difference) => (
+      <>
+        {difference.day}
+        <span class="when">{modelOf(difference)}</span>
+      </>
+    ),
+  },
+  {
+    label: 'Provider',
+    kind: 'usd',
+    value: ({ items }) => sumOf(items.map((item) => item.provider_usd)),
+    cell: ({ items }) => <SumOf amounts={items.map((item) => item.provider_usd)} />,
+  },
+  {
+    label: 'Ledger',
+    kind: 'usd',
+    value: ({ items }) => sumOf(items.map((item) => item.ledger_usd)),
+    cell: ({ items }) => <SumOf amounts={items.map((item) => item.ledger_usd)} />,
+  },
+  { label: 'Worth', kind: 'usd', value: (difference) => difference.difference_usd },
+];
+
 export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
   return (
-    <TableFrame label="Differences">
-      <table>
-        <caption>
-          The sums contain only items that differ. The worth of a row is the sum over its items: for
-          each, the difference of the costs, or that of the tokens at their price, whichever is
-          larger. Where your costs are recorded, those of a day are one figure; its worth is what
-          the tokens of the day do not explain.
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Day and model</th>
-            <th scope="col" class="n">
-              Provider
-            </th>
-            <th scope="col" class="n">
-              Ledger
-            </th>
-            <th scope="col" class="n">
-              Worth
-            </th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map((difference) => (
-            <Row key={`${difference.day} ${difference.model ?? ''}`} of={difference} />
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
-  );
-}
-
-const COLUMNS = 5;
-
-function Row({ of }: { readonly of: Difference }) {
-  const model = of.model ?? (of.items.some(isAllCosts) ? 'all models' : 'no model');
-  return (
-    <ExpandableRow
-      data={{ 'data-difference': `${of.day} ${model}` }}
-      what={`the difference of ${of.day}, ${model}`}
-      columns={COLUMNS}
-      details={() => <Details of={of} name={`${of.day}, ${model}`} />}
-    >
-      <td>
-        {of.day}
-        <span class="when">{model}</span>
-      </td>
-      <td class="n">
-        <SumOf amounts={of.items.map((item) => item.provider_usd)} />
-      </td>
-      <td class="n">
-        <SumOf amounts={of.items.map((item) => item.ledger_usd)} />
-      </td>
-      <td class="n">
-        <Money usd={of.difference_usd} />
-      </td>
-    </ExpandableRow>
+    <>
+      <p class="quiet">
+        The sums contain only items that differ. The worth of a row is the sum over its items: for
+        each, the difference of the costs, or that of the tokens at their price, whichever is
+        larger. Where your costs are recorded, those of a day are one figure; its worth is what the
+        tokens of the day do not explain.
+      </p>
+      <PagedTable
+        list={loadedList(of)}
+        what="differences"
+        columns={COLUMNS}
+        empty="Nothing differs."
+        comesBy="their day"
+        idOf={(difference) => `${difference.day} ${modelOf(difference)}`}
+        rowName="data-difference"
+        detailsOf="the difference of"
+        details={(difference) => () => (
+          <Details of={difference} name={`${difference.day}, ${modelOf(difference)}`} />
+        )}
+        file="differences"
+      />
+    </>
   );
 }
 
@@ -146,12 +141,13 @@ function Items({ of, name }: { readonly of: readonly Item[]; readonly name: stri
 
 /** The costs of tokens are `null` on a day whose costs are compared in one figure. */
 function SumOf({ amounts }: { readonly amounts: readonly (string | null)[] }) {
+  const sum = sumOf(amounts);
+  return sum === null ? <span class="quiet">in all costs</span> : <Money usd={sum} />;
+}
+
+function sumOf(amounts: readonly (string | null)[]): string | null {
   const known = amounts.filter((amount) => amount !== null);
-  return known.length === 0 ? (
-    <span class="quiet">in all costs</span>
-  ) : (
-    <Money usd={sumUsd(known)} />
-  );
+  return known.length === 0 ? null : sumUsd(known);
 }
 
 function isAllCosts({ item }: Item): boolean {

@@ -4,8 +4,8 @@ import type { Sent } from '../shared/gateway-types.js';
 import { to } from '../shared/router.js';
 import { isSecret, reading, together } from '../shared/search.js';
 import type { Found, SearchAnswer } from '../shared/search.js';
+import { positive } from '../shared/usd.js';
 import { learn, nameOf } from './names.js';
-import { positive } from './account-actions.js';
 import { call, may } from './session.js';
 
 /** Of each kind. */

@@ -3,7 +3,10 @@
 import type { Answer } from '../shared/api.js';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
+import { PagedTable } from '../shared/paged-table.js';
+import type { Column } from '../shared/paged-table.js';
+import { loadedList, wholeList } from '../shared/pages.js';
+import { Count, Loaded, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
@@ -49,8 +52,16 @@ function Summary() {
   );
 }
 
-function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'today'>['gateway']> }) {
-  const { requests, first_byte_ms: firstByte, upstream, since } = gateway;
+type Replica = NonNullable<Sent<'today'>['gateway']>;
+
+const ANSWERS: readonly Column<ReturnType<typeof statusesOf>[number]>[] = [
+  { label: 'Status', value: ({ status }) => status },
+  { label: 'To clients', kind: 'count', value: ({ toClients }) => toClients },
+  { label: 'From the upstream', kind: 'count', value: ({ fromUpstream }) => fromUpstream },
+];
+
+function Traffic({ gateway }: { readonly gateway: Replica }) {
+  const { first_byte_ms: firstByte, since } = gateway;
   return (
     <section class="card" aria-label="Traffic">
       <h2>Traffic of this replica</h2>
@@ -61,49 +72,40 @@ function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'today'>['gat
         <Figure name="First byte, median">{milliseconds(firstByte.p50)}</Figure>
         <Figure name="First byte, 95 %">{milliseconds(firstByte.p95)}</Figure>
       </dl>
-      <TableFrame label="Answers by status">
-        <table>
-          <caption>Answers by status</caption>
-          <thead>
-            <tr>
-              <th scope="col">Status</th>
-              <th scope="col" class="n">
-                To clients
-              </th>
-              <th scope="col" class="n">
-                From the upstream
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {statusesOf(gateway).map((status) => (
-              <tr key={status}>
-                <th scope="row">{status}</th>
-                <td class="n">
-                  <Count of={requests.find((row) => row.status === status)?.requests ?? 0} />
-                </td>
-                <td class="n">
-                  <Count
-                    of={upstream.responses.find((row) => row.status === status)?.responses ?? 0}
-                  />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <PagedTable
+        list={loadedList(statusesOf(gateway))}
+        what="answers by status"
+        columns={ANSWERS}
+        empty="No answer yet."
+        comesBy="their status"
+        idOf={({ status }) => status}
+      />
     </section>
   );
 }
 
-function statusesOf({ requests, upstream }: NonNullable<Sent<'today'>['gateway']>) {
+function statusesOf({ requests, upstream }: Replica) {
   const all = [...requests, ...upstream.responses].map(({ status }) => status);
-  return [...new Set(all)].sort();
+  return [...new Set(all)].sort().map((status) => ({
+    status,
+    toClients: requests.find((row) => row.status === status)?.requests ?? 0,
+    fromUpstream: upstream.responses.find((row) => row.status === status)?.responses ?? 0,
+  }));
 }
 
 function milliseconds(value: number | null): string {
   return value === null ? 'no request yet' : `${String(Math.round(value))} ms`;
 }
+
+const ACCOUNTS: readonly Column<TopAccount>[] = [
+  {
+    label: 'Account',
+    value: ({ name }) => name,
+    cell: ({ id, name }) => <a href={to(['accounts', id])}>{name}</a>,
+  },
+  { label: 'Requests', kind: 'count', value: ({ sum }) => sum.requests },
+  { label: 'Charged', kind: 'usd', value: ({ sum }) => sum.charged_usd },
+];
 
 function TopAccounts() {
   const days = lastDays(7, Date.now());
@@ -111,41 +113,15 @@ function TopAccounts() {
   return (
     <section class="card" aria-label="Most active accounts">
       <h2>Most active accounts, 7 days</h2>
-      <Loaded of={top} what="the accounts">
-        {(accounts) => (
-          <TableFrame label="Accounts by charges">
-            <table>
-              <caption class="hidden">Accounts by charges</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Account</th>
-                  <th scope="col" class="n">
-                    Requests
-                  </th>
-                  <th scope="col" class="n">
-                    Charged
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {accounts.map(({ id, name, sum }) => (
-                  <tr key={id}>
-                    <td>
-                      <a href={to(['accounts', id])}>{name}</a>
-                    </td>
-                    <td class="n">
-                      <Count of={sum.requests} />
-                    </td>
-                    <td class="n">
-                      <Money usd={sum.charged_usd} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </TableFrame>
-        )}
-      </Loaded>
+      <PagedTable
+        list={wholeList(top, (accounts) => accounts)}
+        what="accounts by charges"
+        columns={ACCOUNTS}
+        empty="No account was charged in these days."
+        comesBy="their charges"
+        idOf={({ id }) => id}
+        file="accounts"
+      />
     </section>
   );
 }

@@ -21,7 +21,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
     account_id: accountId,
   };
   const sums = useResource(`margin ${JSON.stringify(range)}`, (signal) =>
-    call('GET /admin/usage', { query: { ...range, by: 'model' }, signal }),
+    call('GET /admin/usage', { query: { ...range, by: 'day' }, signal }),
   );
   return (
     <div class="stack">
@@ -43,15 +43,25 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         }
         dimensions={
           accountId === undefined
-            ? ['account', 'model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
-            : ['model', 'key', 'endpoint', 'upstream', 'session', 'client', 'error']
+            ? [
+                'account',
+                'model',
+                'key',
+                'endpoint',
+                'upstream',
+                'session',
+                'tag',
+                'client',
+                'error',
+              ]
+            : ['model', 'key', 'endpoint', 'upstream', 'session', 'tag', 'client', 'error']
         }
         nameOf={(dimension, value) =>
           dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined
         }
         {...(accountId === undefined ? {} : { filters: { account_id: accountId } })}
       />
-      {sums.value !== undefined && <Margin of={range} sums={sums.value.data} />}
+      <Margin of={sums} />
     </div>
   );
 }

@@ -65,6 +65,9 @@ export function App() {
   );
 }
 
+/** On a phone, a part begins on the first screen. */
+const WIDE = matchMedia('(min-width: 40rem)');
+
 interface Tab {
   readonly path: string;
   readonly label: string;
@@ -160,7 +163,12 @@ function SignedIn() {
     <>
       <h1 class="hidden">Usage and balance</h1>
       {gateway.value?.simulated === true && <SimulatorNote />}
-      <StandingCard overview={overview} payments={payments} topUpUrl={gateway.value?.top_up_url} />
+      <StandingCard
+        overview={overview}
+        payments={payments}
+        topUpUrl={gateway.value?.top_up_url}
+        isOpen={current?.path === 'home' && WIDE.matches}
+      />
       <Tabs
         label="Parts of this page"
         tabs={tabs}

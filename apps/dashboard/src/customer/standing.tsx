@@ -23,8 +23,10 @@ export function StandingCard(props: {
   readonly payments: Resource<Payments | null>;
   /** The operator's shop, if there is one. */
   readonly topUpUrl: string | undefined;
+  /** Whether what matters less is shown at first, too. */
+  readonly isOpen: boolean;
 }) {
-  const { overview, payments, topUpUrl } = props;
+  const { overview, payments, topUpUrl, isOpen } = props;
   const credits = creditsSeen.value;
   useEffect(() => {
     if (credits > 0) overview.reload();
@@ -36,61 +38,52 @@ export function StandingCard(props: {
       <Loaded of={overview} what="your balance">
         {(value) => (
           <div class="stack">
-            <div>
-              <div class="row middle">
-                <h2>Balance</h2>
-                <Badge tone={TONES[stateOf(value)]}>{stateOf(value)}</Badge>
+            <div class="standing">
+              <div>
+                <div class="row middle">
+                  <h2>Balance</h2>
+                  <Badge tone={TONES[stateOf(value)]}>{stateOf(value)}</Badge>
+                </div>
+                <p class="balance" id="balance">
+                  <Money usd={value.balance_usd} />
+                </p>
+                <p>
+                  {stateOf(value) === 'used up' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
+                  {isLink.value && ' You opened a read-only link to this key.'}
+                </p>
               </div>
-              <p class="balance" id="balance">
-                <Money usd={value.balance_usd} />
-              </p>
-              <Owner of={value} />
-              <p>
-                {stateOf(value) === 'used up' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
-              </p>
-              {isLink.value && <p class="quiet">You opened a read-only link to this key.</p>}
+              <dl id="figures">
+                <Lasting of={value} />
+              </dl>
+              <div class="row">
+                {canPay && (
+                  <TopUpButton
+                    balanceUsd={value.balance_usd}
+                    limits={payments.value.limits}
+                    onStarted={payments.reload}
+                  />
+                )}
+                {!canPay && !(payments.isLoading && !isLink.value) && (
+                  <TopUpLink address={topUpUrl} />
+                )}
+              </div>
             </div>
-            <dl class="grid" id="figures">
-              <Lasting of={value} />
-              <Amount
-                name={`Spent in ${String(value.pace.days)} days, ${value.is_shared ? 'all keys' : 'this key'}`}
-                usd={value.pace.spent_usd}
-              />
-              {value.is_shared && (
-                <Amount
-                  name={`Spent in ${String(value.pace.days)} days, this key`}
-                  usd={value.pace.spent_by_key_usd}
-                />
-              )}
-              {value.allowance !== null && (
-                <Figure name="Left of this month’s allowance">
-                  <Money usd={value.allowance.left_usd} /> of{' '}
-                  <Money usd={value.allowance.amount_usd} />, renewed on{' '}
-                  <DateOf iso={value.allowance.renews_at} />
-                </Figure>
-              )}
-              {value.expiring.length > 0 && <Expiring of={value} />}
-              <Figure name="Key expires">
-                {value.key.expires_at === null ? 'never' : <DateOf iso={value.key.expires_at} />}
-              </Figure>
-              <Figure name="Last used">
-                <Time iso={value.key.last_charged_at} />
-              </Figure>
-            </dl>
-            <div class="row">
-              {canPay && (
-                <TopUpButton
-                  balanceUsd={value.balance_usd}
-                  limits={payments.value.limits}
-                  onStarted={payments.reload}
-                />
-              )}
-              {!canPay && !(payments.isLoading && !isLink.value) && (
-                <TopUpLink address={topUpUrl} />
-              )}
-              {!isLink.value && <PromoCode balanceUsd={value.balance_usd} />}
-              {!isLink.value && <ShareLink />}
-            </div>
+            <details key={String(isOpen)} open={isOpen}>
+              <summary>
+                Key <strong>{value.key.name}</strong> <span class="id quiet">{value.key.hint}</span>{' '}
+                of the account <strong>{value.account_name}</strong>
+              </summary>
+              <div class="stack">
+                <Owner of={value} />
+                <Figures of={value} />
+                {!isLink.value && (
+                  <div class="row">
+                    <PromoCode balanceUsd={value.balance_usd} />
+                    <ShareLink />
+                  </div>
+                )}
+              </div>
+            </details>
           </div>
         )}
       </Loaded>
@@ -98,17 +91,43 @@ export function StandingCard(props: {
   );
 }
 
-/** The names of the key, of its account and of the operator. */
-function Owner({ of }: { readonly of: Overview }) {
-  const { key, account_name: account, operator } = of;
+function Figures({ of }: { readonly of: Overview }) {
+  const { pace, key, allowance, expiring } = of;
+  const days = String(pace.days);
+  return (
+    <dl class="grid">
+      <Amount
+        name={`Spent in ${days} days, ${of.is_shared ? 'all keys' : 'this key'}`}
+        usd={pace.spent_usd}
+      />
+      {of.is_shared && (
+        <Amount name={`Spent in ${days} days, this key`} usd={pace.spent_by_key_usd} />
+      )}
+      {allowance !== null && (
+        <Figure name="Left of this month’s allowance">
+          <Money usd={allowance.left_usd} /> of <Money usd={allowance.amount_usd} />, renewed on{' '}
+          <DateOf iso={allowance.renews_at} />
+        </Figure>
+      )}
+      {expiring.length > 0 && <Expiring of={of} />}
+      <Figure name="Key expires">
+        {key.expires_at === null ? 'never' : <DateOf iso={key.expires_at} />}
+      </Figure>
+      <Figure name="Last used">
+        <Time iso={key.last_charged_at} />
+      </Figure>
+    </dl>
+  );
+}
+
+/** Whose balance it is, and who runs the gateway. The names of key and account stand above. */
+function Owner({ of: { is_shared: isShared, operator } }: { readonly of: Overview }) {
+  if (!isShared && operator === null) return null;
   return (
     <p class="owner">
-      Key <strong>{key.name}</strong> <span class="id quiet">{key.hint}</span> of the account{' '}
-      <strong>{account}</strong>
-      {of.is_shared && ', whose balance is shared with other keys'}.
+      {isShared && 'The balance of the account is shared with other keys. '}
       {operator !== null && (
         <>
-          {' '}
           Your operator is {operator.name}
           {operator.contact !== null && (
             <>

@@ -24,8 +24,8 @@ export function Usage({ overview }: { readonly overview: Sent<'accountOverview'>
       }
       dimensions={
         of === 'account'
-          ? ['model', 'key', 'endpoint', 'session', 'client', 'error']
-          : ['model', 'endpoint', 'session', 'client', 'error']
+          ? ['model', 'key', 'endpoint', 'session', 'tag', 'client', 'error']
+          : ['model', 'endpoint', 'session', 'tag', 'client', 'error']
       }
       nameOf={(dimension, value) => (dimension === 'key' ? names.get(value) : undefined)}
       {...(of === 'key' ? { filters: { key_id: overview.key.id } } : {})}

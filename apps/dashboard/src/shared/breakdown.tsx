@@ -35,7 +35,7 @@ interface BreakdownAsked<By extends Dimension> {
 }
 
 type Dimension =
-  'model' | 'key' | 'endpoint' | 'session' | 'client' | 'error' | 'account' | 'upstream';
+  'model' | 'key' | 'endpoint' | 'session' | 'tag' | 'client' | 'error' | 'account' | 'upstream';
 
 /** Also names the filter of the list of requests. */
 const DIMENSIONS = {
@@ -43,6 +43,7 @@ const DIMENSIONS = {
   key: { label: 'Key', filter: 'key_id', none: 'no key' },
   endpoint: { label: 'Endpoint', filter: 'endpoint', none: 'no endpoint' },
   session: { label: 'Session', filter: 'session', none: 'no session' },
+  tag: { label: 'Tag', filter: 'tag', none: 'no tag' },
   client: { label: 'Program', filter: 'client', none: 'no program' },
   error: { label: 'Type of error', filter: 'error', none: 'no error' },
   account: { label: 'Account', filter: 'account_id', none: 'no account' },
@@ -50,7 +51,7 @@ const DIMENSIONS = {
 } as const satisfies Record<Dimension, { label: string; filter: string; none: string }>;
 
 /** The record of requests has these by whole days in UTC only. */
-const DAILY: ReadonlySet<string> = new Set(['session', 'client']);
+const DAILY: ReadonlySet<string> = new Set(['session', 'tag', 'client']);
 
 const MEASURES = [
   ['spend', 'Spend'],

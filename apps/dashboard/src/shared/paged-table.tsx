@@ -49,6 +49,8 @@ interface TableProps<Item> {
   readonly actions?: ((item: Item) => ComponentChildren) | undefined;
   /** The rows that can be chosen for an action on several. */
   readonly selection?: Selection<Item> | undefined;
+  /** What the order is called in which the list comes; absent: the newest first. */
+  readonly comesBy?: string;
   /** The order of the gateway that is in force, and how to ask for another. */
   readonly order?: { readonly name: string; readonly change: (name: string) => void };
   /** The name of the file that the shown rows can be saved as, without `.csv`. */
@@ -206,7 +208,12 @@ function Rows<Item>(
   );
   return (
     <>
-      <SortChoice columns={columns} direction={direction} sort={sort} />
+      <SortChoice
+        columns={columns}
+        comesBy={props.comesBy ?? 'the newest'}
+        direction={direction}
+        sort={sort}
+      />
       <TableFrame label={what}>
         <table class="cards" role="table" aria-rowcount={isWindowed ? items.length + 1 : undefined}>
           <caption class="hidden">{what}</caption>
@@ -300,17 +307,18 @@ function SortedHeader(props: {
 /** On a phone, where rows are cards, there is no header to press. */
 function SortChoice<Item>(props: {
   readonly columns: readonly Column<Item>[];
+  readonly comesBy: string;
   readonly direction: (column: Column<Item>) => boolean | undefined;
   readonly sort: (column: Column<Item>) => void;
 }) {
-  const { columns, direction, sort } = props;
+  const { columns, comesBy, direction, sort } = props;
   const current = columns.find((column) => direction(column) !== undefined);
   return (
     <div class="narrow-only no-print">
       <Choice
         label="Sorted by"
         value={current?.label ?? ''}
-        options={[['', 'the newest'], ...columns.map(({ label }) => [label, label] as const)]}
+        options={[['', comesBy], ...columns.map(({ label }) => [label, label] as const)]}
         onValue={(label) => {
           const chosen = columns.find((column) => column.label === label) ?? current;
           if (chosen !== undefined) sort(chosen);

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure, Page } from './api.js';
 import { useLive } from './freshness.js';
+import type { Resource } from './resource.js';
 
 export interface Paged<Item> {
   readonly items: readonly Item[] | undefined;
@@ -13,6 +14,29 @@ export interface Paged<Item> {
   readonly archivedUntil: string | undefined;
   readonly more: () => void;
   readonly reload: () => void;
+}
+
+/** A list that the gateway sends as a whole. */
+export function wholeList<Value, Item>(
+  { value, failure, isLoading, reload }: Resource<Value>,
+  itemsOf: (value: Value) => readonly Item[],
+): Paged<Item> {
+  return {
+    items: value === undefined ? undefined : itemsOf(value),
+    failure,
+    isLoading,
+    hasMore: false,
+    archivedUntil: undefined,
+    more: reload,
+    reload,
+  };
+}
+
+/** A part of what is on the screen already, whose failures are shown elsewhere. */
+export function loadedList<Item>(items: readonly Item[]): Paged<Item> {
+  const nothing = () => undefined;
+  const state = { failure: undefined, isLoading: false, hasMore: false, archivedUntil: undefined };
+  return { ...state, items, more: nothing, reload: nothing };
 }
 
 interface State<Item> {

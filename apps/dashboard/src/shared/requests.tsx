@@ -55,6 +55,7 @@ interface Selection {
   readonly error: string | undefined;
   readonly client: string | undefined;
   readonly session: string | undefined;
+  readonly tag: string | undefined;
 }
 
 const ENDPOINTS = [
@@ -72,6 +73,7 @@ const LINKED = [
   ['error', 'Type of error'],
   ['client', 'Program'],
   ['session', 'Session'],
+  ['tag', 'Tag'],
   ['upstream', 'Upstream account'],
 ] as const;
 
@@ -120,6 +122,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
     error: given(query['error']),
     client: given(query['client']),
     session: given(query['session']),
+    tag: given(query['tag']),
   };
   const from = () => own?.from ?? new Date(Date.now() - LENGTHS_MS[range]).toISOString();
   const until = own?.until;
@@ -135,8 +138,8 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
     readOn((next) => props.list(listed(next, pageLimit(cursor)), signal), cursor),
   );
-  // Programs and sessions are summed by days.
-  const isDaily = (filters.client ?? filters.session) !== undefined;
+  // Programs, sessions and tags are summed by days.
+  const isDaily = (filters.client ?? filters.session ?? filters.tag) !== undefined;
   const every = isDaily ? 'day' : own === undefined ? STEPS[range] : stepOf(own);
   const sums = useResource(id === undefined ? name : '', (signal) =>
     id === undefined
@@ -424,6 +427,7 @@ function factsOf(request: Recorded): readonly Fact[] {
     ['Charged', charged === null ? 'nothing' : `${charged} USD`],
     ["Provider's request id", request.upstream_request_id],
     ['Session', request.session],
+    ['Tag', request.tag],
     ['Trace', request.trace_id],
   ];
 }

@@ -6,14 +6,21 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
-import { readConfig } from '../config/config.js';
+import type { BalanceStore } from '@gateway/balance-store';
+import { readChangedVariables, writeChange } from '../config/changed-variables.js';
+import { readConfig, readEnvironment } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
+import { describeVariables } from '../config/describe-variables.js';
+import { changeVariable, needsRestart } from '../config/reloader.js';
+import type { SettingsReport } from '../config/reloader.js';
 import { createLiveCosts, createLivePrices } from '../config/live-prices.js';
 import { readCostTable, readPriceTables } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
+import { OperationError } from '../endpoints/operation-error.js';
 import { createLocalCaller, createRemoteCaller } from '../operator/operations/callers.js';
+import type { OperationContext } from '../operator/operations/operation.js';
 import type { CallOperation } from '../operator/operations/operations.js';
 import { openPayments } from '../payments/open-payments.js';
 import { listUpstreamModels } from '../upstream/list-models.js';
@@ -28,8 +35,6 @@ export async function withOperations<Result>(
     return operate(createRemoteCaller({ url: config.adminUrl, token: config.adminToken ?? '' }));
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const prices = createLivePrices(readPriceTables(config));
-  const costs = { costTable: readCostTable(config) };
   const target = upstreamTarget(config);
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
@@ -44,15 +49,25 @@ export async function withOperations<Result>(
       registry: new Registry(),
       log: pino({ level: config.logLevel }, pino.destination(2)),
     });
+    const changed = await readChangedVariables(store);
+    const inForce = once(() => readConfig(process.env, changed.texts));
+    const prices = once(() => createLivePrices(readPriceTables(inForce())));
+    const costs = once(() => ({ costTable: readCostTable(inForce()) }));
     return await operate(
       createLocalCaller({
         store,
-        prices,
-        costsAt: createLiveCosts(() => costs),
+        get prices() {
+          return prices();
+        },
+        costsAt: createLiveCosts(costs),
         upstreamModels:
           target === undefined ? undefined : () => listUpstreamModels(target, config.proxies),
-        defaultLimits: config.keyLimits,
-        lowBalance: config.lowBalance,
+        get defaultLimits() {
+          return inForce().keyLimits;
+        },
+        get lowBalance() {
+          return inForce().lowBalance;
+        },
         payments,
         reports: openProviderReports(config, target),
         overdraft: config.overdraft,
@@ -60,6 +75,7 @@ export async function withOperations<Result>(
         sendsEvents: config.webhook !== undefined,
         readLinks: createReadLinks(peppersOf(config)),
         live: undefined,
+        settingsDesk: settingsBesideGateway(store),
         now: Date.now,
         onProgress: showEntries,
         by: { name: 'cli' },
@@ -68,4 +84,54 @@ export async function withOperations<Result>(
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Reads a value when it is first needed. A change of the settings that cannot be used must not
+ * keep the command from running that takes it back.
+ */
+function once<Value>(read: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => (known ??= { value: read() }).value;
+}
+
+/** The settings as this command's environment and the ledger have them. */
+function settingsBesideGateway(store: BalanceStore): OperationContext['settingsDesk'] {
+  async function report(): Promise<SettingsReport> {
+    const { texts } = await readChangedVariables(store);
+    const environment = readEnvironment(process.env);
+    return {
+      object: 'settings',
+      version: null,
+      loaded_at: null,
+      workers: [],
+      needs_restart: [],
+      variables: describeVariables({
+        env: process.env,
+        started: environment,
+        loaded: environment,
+        changed: texts,
+        needsStart: needsRestart,
+      }),
+    };
+  }
+  return {
+    report,
+    reload: () => {
+      throw new OperationError(409, 'conflict_error', 'ADMIN_URL: only a running gateway reloads');
+    },
+    async change(change, by) {
+      await changeVariable(change, by, {
+        readChanged: () => readChangedVariables(store),
+        writeChange: (before, written) => writeChange(store, before, written),
+        check: (texts) => {
+          const next = readConfig(process.env, texts);
+          readPriceTables(next);
+          readCostTable(next);
+        },
+      });
+      // A running gateway follows within seconds.
+      return report();
+    },
+  };
 }

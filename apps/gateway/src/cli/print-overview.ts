@@ -1,8 +1,12 @@
-/** Overviews as text: the figures of today, the books of a month, audits of a running gateway. */
+/**
+ * Overviews as text: what needs attention, spend by a dimension, the figures of today, the books of
+ * a month, audits of a running gateway.
+ */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { costColumns, pairs, table } from './print.js';
+import type { Columns } from './print.js';
 
 export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {
   const sums = [
@@ -42,6 +46,81 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
           }),
     }),
   ].join('\n');
+}
+
+export function printHome(home: OperationOutput<'showHome'>): string {
+  const { spend, last_hour, running_out, unusual, new_accounts } = home;
+  const sums = Object.entries(spend).map(([range, sum]) => ({
+    range: range.replaceAll('_', ' '),
+    ...sum,
+  }));
+  const nameOf = ({ name, account_id }: { readonly name: string; readonly account_id: string }) =>
+    name === '' ? account_id : `${name} (${account_id})`;
+  return [
+    table(sums, {
+      'days and months in UTC': 'range',
+      '>requests': 'requests',
+      '>charged (USD)': 'charged_usd',
+      ...costColumns(sums),
+    }),
+    `Since ${last_hour.from}: ${countOf(last_hour)}.`,
+    ...last_hour.upstreams.map(
+      (each) =>
+        `  upstream ${each.upstream_account ?? ''}: ${countOf(each)}` +
+        (each.mean_first_byte_ms === null
+          ? ''
+          : `, first byte after ${String(each.mean_first_byte_ms)} ms`),
+    ),
+    ...section('Run out within three days', running_out, {
+      account: nameOf,
+      '>balance (USD)': 'balance_usd',
+      until: 'lasts_until',
+    }),
+    ...section('Unusual', unusual, {
+      account: nameOf,
+      '>last day (USD)': 'charged_usd',
+      '>usual (USD)': 'usual_usd',
+      '>failed in the hour': ({ failed, requests }) => `${String(failed)} of ${String(requests)}`,
+    }),
+    ...section('New accounts', new_accounts, {
+      account: nameOf,
+      created: 'created_at',
+      '>balance (USD)': 'balance_usd',
+    }),
+    `Version ${home.version}`,
+  ].join('\n');
+}
+
+function countOf(sum: { readonly requests: number; readonly failed: number }): string {
+  return `${String(sum.requests)} requests, ${String(sum.failed)} failed`;
+}
+
+/** A table with its heading; nothing without rows. */
+function section<Row>(heading: string, rows: readonly Row[], columns: Columns<Row>): string[] {
+  return rows.length === 0 ? [] : [`${heading}:`, table(rows, columns)];
+}
+
+export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string {
+  const { by, from, until, before, groups, total, total_before } = breakdown;
+  const rows = [
+    ...groups.map(({ value, others, total: sum, before: earlier }) => ({
+      ...sum,
+      group: value ?? (others > 0 ? `${String(others)} others` : 'none'),
+      earlier: earlier.charged_usd,
+    })),
+    { ...total, group: 'in all', earlier: total_before.charged_usd },
+  ];
+  const made = table(rows, {
+    [by]: 'group',
+    '>requests': 'requests',
+    '>failed': 'failed',
+    '>mean ms': 'mean_duration_ms',
+    '>tokens in/out': (row) => `${String(row.input_tokens)}/${String(row.output_tokens)}`,
+    '>charged (USD)': 'charged_usd',
+    ...costColumns(rows),
+    '>before (USD)': 'earlier',
+  });
+  return `From ${from} until ${until}; before: from ${before.from} until ${before.until}\n${made}`;
 }
 
 /** One page. The figures in all end the last one. */

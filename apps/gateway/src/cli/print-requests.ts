@@ -36,6 +36,7 @@ export function printRequestSums({ data, from, until }: OperationOutput<'sumRequ
         sum.error_type,
         sum.client,
         sum.session,
+        sum.tag,
       ]
         .filter((part) => part !== undefined && part !== null)
         .join('  '),

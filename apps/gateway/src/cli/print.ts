@@ -428,7 +428,7 @@ type TextIn<Row> = {
  * The cells of a table by their headings: members of a row, or what is made from it. A heading that
  * begins with `>` is a column of numbers, aligned at its end.
  */
-type Columns<Row> = Readonly<Record<string, TextIn<Row> | ((row: Row) => Text)>>;
+export type Columns<Row> = Readonly<Record<string, TextIn<Row> | ((row: Row) => Text)>>;
 
 /** @param widths - The widths of columns in which long texts are wrapped, by their headings. */
 export function table<Row>(

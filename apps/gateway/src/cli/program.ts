@@ -25,7 +25,13 @@ import { run, runPages, show, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
 import { printEntry, printLedger } from './print-ledger.js';
-import { printAudits, printBooks, printToday } from './print-overview.js';
+import {
+  printAudits,
+  printBooks,
+  printBreakdown,
+  printHome,
+  printToday,
+} from './print-overview.js';
 import {
   printAudit,
   printBackup,
@@ -39,6 +45,7 @@ import {
   printUsage,
 } from './print.js';
 import { printRequestSums, printRequests } from './print-requests.js';
+import { printSettings } from './print-settings.js';
 import { showProgress } from './progress.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
@@ -143,12 +150,16 @@ function addReports(program: Command): void {
   ).action((month: string, options: FormatOptions) =>
     runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
+  addOperation(program, 'home', 'showHome', printHome);
+  addOperation(program, 'breakdown', 'breakDown', printBreakdown);
   addOperation(program, 'today', 'showToday', printToday);
   addOperation(program, 'audits', 'listAudits', printAudits);
   addOperation(program, 'requests', 'listRequests', printRequests, { limit: 50 });
   addOperation(program, 'requests-summary', 'sumRequests', printRequestSums);
   addOperation(program, 'events', 'listEvents', printEvents);
   addOperation(program, 'trail', 'listTrail', printTrail);
+  addOperation(program, 'settings', 'showSettings', printSettings);
+  addOperation(program, 'change-setting <name>', 'changeSetting', printSettings);
 }
 
 interface AuditOptions extends OutputOptions {

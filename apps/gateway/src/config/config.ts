@@ -46,9 +46,9 @@ export interface ChatConfig {
 export function readEnvironment(env: Environment): Environment {
   const given = withoutEmpty(env);
   const path = given['ENV_FILE'];
-  if (path === undefined) return given;
+  if (path === undefined) return withProxies(given);
   try {
-    return { ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given };
+    return withProxies({ ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given });
   } catch (error) {
     throw new ConfigError([`ENV_FILE: ${reasonOf(error)}`]);
   }
@@ -73,10 +73,11 @@ function withoutEmpty(env: Environment): Environment {
 /**
  * @param env - The process environment. Empty variables count as absent. With `ENV_FILE`, the
  * variables of that file are read too.
+ * @param changed - Variables that operators changed, in place of those of the environment.
  * @throws {ConfigError} One line per problem. Secrets are never repeated.
  */
-export function readConfig(env: Environment): Config {
-  const parsed = parseVariables(withProxies(readEnvironment(env)));
+export function readConfig(env: Environment, changed: Environment = {}): Config {
+  const parsed = parseVariables({ ...readEnvironment(env), ...changed });
   if (!parsed.success) {
     throw new ConfigError(
       parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${problemOf(issue)}`),
@@ -123,11 +124,13 @@ export function readConfig(env: Environment): Config {
     problems.push('SMTP_URL: is needed when MAIL_FROM is set');
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return configOf(v);
+  return configOf(v, env);
 }
 
-function configOf(v: Values) {
+function configOf(v: Values, env: Environment) {
   return {
+    /** Where it was read from, to read it again. */
+    env,
     host: v.HOST,
     port: v.PORT,
     adminHost: v.ADMIN_HOST,
@@ -211,6 +214,8 @@ function configOf(v: Values) {
       v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
     /** How long, and how many, requests are kept in their record; with 0 days, none is. */
     requestRecord: { days: v.REQUEST_RECORD_DAYS, maxRows: v.REQUEST_RECORD_ROWS },
+    /** The member of a request's `metadata` by which requests are summed. */
+    tagMember: v.TAG_METADATA_MEMBER,
     /** How long responses of the Responses API are kept; `undefined`: none is. */
     responseMemory: responseMemoryOf(v),
     /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */

@@ -42,9 +42,77 @@ export function givenValues(env: Environment, all: Environment): readonly string
   return [...BY_NAME].flatMap(([name, { isSecret }]) => {
     const text = all[name];
     if (text === undefined) return [];
-    const origin = (env[name] ?? '').trim() === '' ? 'ENV_FILE' : 'environment';
-    return [`${name}=${isSecret === true ? '(secret)' : text}  (${origin})`];
+    const origin = originOf(name, env) === 'file' ? 'ENV_FILE' : 'environment';
+    return [`${name}=${isSecret === true ? '(secret)' : withoutPassword(text)}  (${origin})`];
   });
+}
+
+export interface VariableView {
+  readonly name: string;
+  /** What it does. Variables that follow one another may share a text. */
+  readonly about: string;
+  /** Its text in force; `null` if it has none or is a secret. */
+  readonly value: string | null;
+  readonly is_set: boolean;
+  readonly is_secret: boolean;
+  /** Whether it may be JSON. */
+  readonly is_json: boolean;
+  readonly default: string | null;
+  /**
+   * Where it is set: by an operator in the gateway, in the environment, in the file that ENV_FILE
+   * names, or nowhere, so that its default applies.
+   */
+  readonly set_in: 'gateway' | 'environment' | 'file' | 'default';
+  /** How it can change: by an operator in the gateway, by a reload, or only by a restart. */
+  readonly changes_by: 'gateway' | 'reload' | 'restart';
+}
+
+export interface VariableSources {
+  /** The variables of the process. */
+  readonly env: Environment;
+  /** Those with the variables of the file, at the start and at the last reload. */
+  readonly started: Environment;
+  readonly loaded: Environment;
+  /** Those that operators changed. */
+  readonly changed: Environment;
+  /** Whether a change of this variable needs a restart. */
+  readonly needsStart: (name: string) => boolean;
+}
+
+/** @returns every variable; a secret without its value */
+export function describeVariables(sources: VariableSources): readonly VariableView[] {
+  const { env, started, loaded, changed, needsStart } = sources;
+  let shared = '';
+  return [...BY_NAME].map(([name, variable]) => {
+    shared = variable.about ?? shared;
+    const isForStart = needsStart(name);
+    const text = changed[name] ?? (isForStart ? started : loaded)[name];
+    const isSecret = variable.isSecret === true;
+    const shown = text ?? variable.default ?? '';
+    return {
+      name,
+      about: shared,
+      value: isSecret || shown === '' ? null : withoutPassword(shown),
+      is_set: text !== undefined,
+      is_secret: isSecret,
+      is_json: variable.isFile === true,
+      default: variable.default ?? null,
+      set_in: name in changed ? 'gateway' : text === undefined ? 'default' : originOf(name, env),
+      changes_by:
+        variable.isChangeable === true ? 'gateway' : isForStart ? 'restart' : ('reload' as const),
+    };
+  });
+}
+
+function originOf(name: string, env: Environment): 'environment' | 'file' {
+  // Those of proxies are often written in lower case.
+  const isInProcess = [name, name.toLowerCase()].some((form) => (env[form] ?? '').trim() !== '');
+  return isInProcess ? 'environment' : 'file';
+}
+
+/** An address may have the password of a proxy in front of it. */
+function withoutPassword(text: string): string {
+  return text.replace(/(\/\/)[^/@\s]+@/g, '$1…@');
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { NAMED_TABLES, PriceTableError, wholePriceTable } from '@gateway/billing';
+import { NAMED_TABLES, PriceTableError, formatUsd, wholePriceTable } from '@gateway/billing';
 import type { NamedTable, PriceScheduleJson } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
 import type { AdminToken } from './admin-tokens.js';
@@ -27,6 +27,8 @@ export interface Settings {
   readonly upstream: UpstreamTarget;
   readonly keyLimits: Config['keyLimits'];
   readonly accountLimits: Config['accountLimits'];
+  /** Threshold of the event `balance.low` for new accounts, in USD. */
+  readonly lowBalanceUsd: string | undefined;
   /** The tokens that the admin API accepts. */
   readonly adminTokens: readonly AdminToken[];
   readonly metricsToken: string | undefined;
@@ -59,6 +61,7 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
     upstream,
     keyLimits: config.keyLimits,
     accountLimits: config.accountLimits,
+    lowBalanceUsd: config.lowBalance === undefined ? undefined : formatUsd(config.lowBalance),
     adminTokens: adminTokensOf(config, defaults),
     metricsToken: config.metricsToken,
   };
@@ -141,14 +144,26 @@ export function readPriceTables(
 
 const CUSTOMER_PRICES = 'CUSTOMER_PRICES';
 
+/**
+ * @param text - The JSON itself, or the file that has it.
+ * @throws {ConfigError}
+ */
+function readJson(text: string, variable: string): unknown {
+  try {
+    return JSON.parse(isJsonText(text) ? text : readFileSync(text, 'utf8'));
+  } catch (error) {
+    throw new ConfigError([`${variable}: ${reasonOf(error)}`]);
+  }
+}
+
+/** Whether the text of a variable is JSON itself, and not the name of a file. */
+export function isJsonText(text: string): boolean {
+  return text.startsWith('{');
+}
+
 /** @throws {ConfigError} */
 function readCustomerFile(path: string): Readonly<Record<string, unknown>> {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new ConfigError([`${CUSTOMER_PRICES}: ${reasonOf(error)}`]);
-  }
+  const json = readJson(path, CUSTOMER_PRICES);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new ConfigError([`${CUSTOMER_PRICES}: must have an object of price tables by name`]);
   }
@@ -170,13 +185,14 @@ export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJs
 }
 
 /**
- * @param prices - The name of a table, or a file.
+ * @param prices - The name of a table, its JSON, or a file.
  * @returns all models of the table, also those that VERIFIED_MODELS does not name
  */
 export function readWholeTable(prices: string, variable = 'PRICES'): PriceScheduleJson {
   if (prices in NAMED_TABLES) return NAMED_TABLES[prices as NamedTable];
+  const json = readJson(prices, variable);
   try {
-    return wholePriceTable(JSON.parse(readFileSync(prices, 'utf8')));
+    return wholePriceTable(json);
   } catch (error) {
     throw new ConfigError([`${variable}: ${reasonOf(error)}`]);
   }

@@ -71,6 +71,7 @@ export const tracingVariables = {
     isSecret: true,
   },
   OTEL_SERVICE_NAME: {
+    about: 'The name of this gateway in traces.',
     schema: z.string().trim().min(1).max(255),
     default: 'gateway',
   },

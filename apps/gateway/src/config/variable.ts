@@ -13,6 +13,13 @@ export interface Variable {
   readonly isSecret?: true;
   /** Whether it can change while the gateway serves. A change of others needs a restart. */
   readonly isReloadable?: true;
+  /**
+   * Whether operators can also change it through the admin API. Its value is then kept in the
+   * ledger. Not for what leads the upstream's key somewhere.
+   */
+  readonly isChangeable?: true;
+  /** Whether its text may name a file. Operators give the file's contents instead. */
+  readonly isFile?: true;
   /** Whether another subject begins with it. */
   readonly group?: true;
 }

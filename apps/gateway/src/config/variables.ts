@@ -227,6 +227,8 @@ export const VARIABLES = {
     about:
       'An event is written when the balance of a new account falls to this amount. Empty: none.',
     schema: usd.optional(),
+    isReloadable: true,
+    isChangeable: true,
   },
   WEBHOOK_URL: {
     about:
@@ -418,20 +420,24 @@ export const VARIABLES = {
     about:
       'The models offered and their prices. specification: one input and one output rate per ' +
       'model, cache reads at 10 % and writes at 125 %. list: the prices of the provider. Or a ' +
-      'JSON file, which may extend either, for instance by a factor; packages/billing/README.md ' +
-      'describes its form. A model may have price_changes, each with an effective_from.',
+      'JSON file, or its contents, which may extend either: {"extends":"list","factor":"1.25"}. ' +
+      'packages/billing/README.md describes its form. A model may have price_changes, each with an effective_from.',
     schema: text,
     default: 'specification',
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   CUSTOMER_PRICES: {
     about:
-      'A JSON file of price tables for single customers, by name. Each is like the file of PRICES ' +
-      'and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
+      'A JSON file, or its contents, of price tables for single customers, by name. Each is like ' +
+      'that of PRICES and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
       '"prices", "factor": "0.9"}}. An account gets one by its name. Requests of an account whose ' +
       'table is missing are answered with 503.',
     schema: text.optional(),
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   COSTS: {
     about:
@@ -440,6 +446,8 @@ export const VARIABLES = {
       "margin, and reconcile compares the costs with the provider's. Unset: no costs.",
     schema: text.optional(),
     isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   VERIFIED_MODELS: {
     group: true,
@@ -450,6 +458,7 @@ export const VARIABLES = {
     schema: list,
     default: '',
     isReloadable: true,
+    isChangeable: true,
   },
   ALLOW_FEATURES: {
     group: true,
@@ -606,6 +615,15 @@ export const VARIABLES = {
     schema: z.coerce.number().int().min(1_000).max(1_000_000_000),
     default: '10000000',
   },
+  TAG_METADATA_MEMBER: {
+    about:
+      'The member of metadata in a request whose text is recorded as its tag, such as project: up ' +
+      'to 64 printable characters. Usage is shown by tag. The header x-gateway-tag names one in ' +
+      'any format, and comes first. In the native format the provider admits only user_id.',
+    schema: text
+      .regex(/^[\w.-]{1,64}$/, 'must have up to 64 letters, digits, dots, _ and -')
+      .optional(),
+  },
   RESPONSE_MEMORY_MINUTES: {
     group: true,
     about:
@@ -682,16 +700,19 @@ export const VARIABLES = {
     schema: positive.max(100_000),
     default: '20',
     isReloadable: true,
+    isChangeable: true,
   },
   KEY_BURST: {
     schema: positive.max(1_000_000),
     default: '60',
     isReloadable: true,
+    isChangeable: true,
   },
   KEY_REQUESTS_PER_MINUTE: {
     schema: positive.max(10_000_000),
     default: '600',
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_CONCURRENCY: {
     group: true,
@@ -701,14 +722,17 @@ export const VARIABLES = {
       'account is never limited to less than the key that makes the request.',
     schema: positive.max(1_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_BURST: {
     schema: positive.max(10_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
   ACCOUNT_REQUESTS_PER_MINUTE: {
     schema: positive.max(100_000_000).optional(),
     isReloadable: true,
+    isChangeable: true,
   },
 } as const satisfies Readonly<Record<string, Variable>>;
 

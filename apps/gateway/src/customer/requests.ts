@@ -67,7 +67,16 @@ export const listRequests = keyEndpoint(
 
 const sumQuery = z
   .strictObject({
-    ...requestSumFields(['model', 'key', 'endpoint', 'status', 'error', 'client', 'session']),
+    ...requestSumFields([
+      'model',
+      'key',
+      'endpoint',
+      'status',
+      'error',
+      'client',
+      'session',
+      'tag',
+    ]),
     ...whose,
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);

@@ -1,8 +1,8 @@
 /**
  * Spend, tokens, requests, errors and latency by one dimension and by time, beside the period
  * before. Money and tokens are the ledger's sums of charges; failed requests and times are those of
- * the record of requests, and so are all figures of programs, sessions and errors, which the ledger
- * does not know.
+ * the record of requests, and so are all figures of programs, sessions, tags and errors, which the
+ * ledger does not know.
  */
 
 import { z } from 'zod';
@@ -23,7 +23,15 @@ import { line } from './storable.js';
 import { costFigures } from './views.js';
 import { daysIn, isWholeHours, isZone } from './zones.js';
 
-export const HOLDER_GROUPS = ['model', 'key', 'endpoint', 'client', 'session', 'error'] as const;
+export const HOLDER_GROUPS = [
+  'model',
+  'key',
+  'endpoint',
+  'client',
+  'session',
+  'tag',
+  'error',
+] as const;
 export const OPERATOR_GROUPS = [...HOLDER_GROUPS, 'account', 'upstream'] as const;
 type Group = (typeof OPERATOR_GROUPS)[number];
 
@@ -306,7 +314,7 @@ function spansOf({ by, from, until, every, zone }: BreakdownQuery): Spans {
   };
 }
 
-/** Sums of programs and sessions are kept by day. */
+/** Sums of programs, sessions and tags are kept by day. */
 function isRecordedByHour(by: Group): boolean {
   return LEDGER_GROUPS[by] !== undefined || by === 'error';
 }

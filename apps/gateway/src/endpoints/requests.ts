@@ -43,6 +43,7 @@ const facts = {
     .optional()
     .register(help, said('only those of this program, such as claude-cli/2.1.8')),
   session: line.min(1).max(64).optional().register(help, said('only those of this session')),
+  tag: line.min(1).max(128).optional().register(help, said('only those with this tag')),
 } as const;
 
 export const requestFields = {
@@ -82,7 +83,7 @@ type Facts = {
 };
 
 function filterOf(facts: Facts): RequestFilter {
-  const { from, until, model, endpoint, status, outcome, error, client, session } = facts;
+  const { from, until, model, endpoint, status, outcome, error, client, session, tag } = facts;
   const statusFrom = status === undefined ? undefined : Number(status.charAt(0)) * 100;
   return {
     from,
@@ -92,6 +93,7 @@ function filterOf(facts: Facts): RequestFilter {
     errorType: error,
     client,
     sessionId: session,
+    tag,
     statusFrom,
     statusUntil: statusFrom === undefined ? undefined : statusFrom + 100,
     failed: outcome === undefined ? undefined : outcome === 'failed',
@@ -158,6 +160,7 @@ export function requestView(request: RequestRecord) {
     trace_id: request.traceId ?? null,
     client: request.client ?? null,
     session: request.sessionId ?? null,
+    tag: request.tag ?? null,
   };
 }
 
@@ -175,12 +178,16 @@ interface Summing extends Facts {
   readonly every?: keyof typeof SPANS | undefined;
 }
 
+/** Their sums are kept by day. */
+const DAILY: ReadonlySet<RequestDimension> = new Set(['client', 'session', 'tag']);
+
 /** The most sums of one response. */
 const MAX_SUMS = 5_000;
 
 /**
  * The query of sums, the last 24 hours by default. Sums are kept by five minutes and by hour, those
- * of programs and sessions by day, so the range is widened to whole ones, and the answer states it.
+ * of programs, sessions and tags by day, so the range is widened to whole ones, and the answer
+ * states it.
  */
 export function sumQueryOf(
   summing: Summing,
@@ -189,9 +196,8 @@ export function sumQueryOf(
 ): RequestSumQuery {
   const { by = [], every } = summing;
   const isDaily =
-    by.includes('client') ||
-    by.includes('session') ||
-    (summing.client ?? summing.session) !== undefined;
+    by.some((name) => DAILY.has(name)) ||
+    (summing.client ?? summing.session ?? summing.tag) !== undefined;
   const step = isDaily ? DAY_MS : every === '5m' ? REQUEST_PERIOD_MS : HOUR_MS;
   const until = Math.ceil((summing.until?.getTime() ?? now + 1) / step) * step;
   const from = Math.floor((summing.from?.getTime() ?? until - DAY_MS) / step) * step;
@@ -259,6 +265,7 @@ const MEMBERS = {
   error: 'error_type',
   client: 'client',
   session: 'session',
+  tag: 'tag',
 } as const satisfies Record<RequestDimension, string>;
 
 export function factOf(sum: RequestSum, name: RequestDimension): string | number | null {
@@ -272,6 +279,7 @@ export function factOf(sum: RequestSum, name: RequestDimension): string | number
     error: sum.errorType,
     client: sum.client,
     session: sum.sessionId,
+    tag: sum.tag,
   };
   return values[name] ?? null;
 }

@@ -151,7 +151,8 @@ async function serve(exchange: Exchange, key: KeyRecord, memory: ByteReservation
   if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
   try {
-    return await servePrepared(exchange, key, preparation, admittedAt);
+    const { tag } = preparation;
+    return { tag, ...(await servePrepared(exchange, key, preparation, admittedAt)) };
   } finally {
     preparation.kept.release();
   }

@@ -57,6 +57,8 @@ export interface FinishedRequest {
   /** The account of the key. */
   readonly accountId?: string;
   readonly model?: string;
+  /** What its `metadata` names to sum by. */
+  readonly tag?: string | undefined;
   readonly limited?: LimitName | undefined;
   /** The gateway's own refusal, before anything was sent upstream. */
   readonly error?: ReportedError | undefined;

@@ -13,7 +13,6 @@ import type * as schemas from '../endpoints/schemas.js';
 import type { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import type { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { operations } from '../operator/operations/operations.js';
-import type { settingsEndpoints } from '../operator/settings-routes.js';
 import type { clientEndpoints, openAdminEndpoints } from './endpoints.js';
 
 interface Declaration {
@@ -100,7 +99,6 @@ export type AdminCalls = Calls<
   | (typeof sessionEndpoints)[number]
   | (typeof linkSessionEndpoints)[number]
   | (typeof linkEndpoints)[number]
-  | (typeof settingsEndpoints)[number]
   | AsEndpoint<(typeof operations)[keyof typeof operations]>
 >;
 

@@ -21,7 +21,6 @@ import { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { Operation } from '../operator/operations/operation.js';
 import { isRepeatable, operations } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
-import { settingsEndpoints } from '../operator/settings-routes.js';
 import { openApiEndpoint } from './openapi-route.js';
 import type { Port } from './openapi-route.js';
 
@@ -56,7 +55,6 @@ export const ENDPOINTS: Readonly<Record<Port, readonly Endpoint[]>> = {
     ...sessionEndpoints,
     ...linkSessionEndpoints,
     ...linkEndpoints,
-    ...settingsEndpoints,
     ...(Object.keys(operations) as OperationName[]).map(operationEndpoint),
   ],
 };

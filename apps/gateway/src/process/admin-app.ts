@@ -12,7 +12,6 @@ import type { Registry } from 'prom-client';
 import type { Activity } from '../base/activity.js';
 import { mayDo } from '../config/admin-tokens.js';
 import type { AdminToken, Right } from '../config/admin-tokens.js';
-import type { Reloader } from '../config/reloader.js';
 import type { Settings } from '../config/settings.js';
 import { NEXT_CURSOR, rangeHeaders } from '../customer/key-route.js';
 import type { Endpoint, Method, Served } from '../endpoints/endpoint.js';
@@ -47,13 +46,11 @@ import {
 } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
 import { refuse } from '../operator/refuse.js';
-import { settingsEndpoints } from '../operator/settings-routes.js';
 import { limitTokenGuesses } from '../operator/token-guesses.js';
 
 export interface AdminParts extends Omit<OperationContext, 'by'>, LinkParts {
   /** Returns the settings in force. */
   readonly settings: () => Pick<Settings, 'metricsToken'>;
-  readonly reloader: Reloader;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   /** The metrics in the OpenMetrics form, which has exemplars; `undefined` without traces. */
   readonly openMetrics: (() => Promise<string>) | undefined;
@@ -97,10 +94,6 @@ export function createAdminApp(parts: AdminParts): Express {
     express.json({ limit: MAX_BODY }),
   );
   addRoutes(app, linkEndpoints, ({ right, serve }) => [requireRight(right), serve(parts)]);
-  addRoutes(app, settingsEndpoints, ({ right, serve }) => [
-    requireRight(right),
-    serve(parts.reloader),
-  ]);
   addRoutes(app, namedOperations(), ({ name, right, method }) => [
     requireRight(right),
     async (req, res) => {

@@ -3,8 +3,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
+import { parseUsd } from '@gateway/billing';
 import { createMemoryLimiter } from '@gateway/rate-limiter';
+import { readChangedVariables, writeChange } from '../config/changed-variables.js';
+import type { ChangedVariables } from '../config/changed-variables.js';
 import type { Config } from '../config/config.js';
 import { createLiveCosts } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
@@ -47,6 +51,9 @@ export interface AdminServerParts {
 /** Longer admin requests only read (audits) or can be repeated, so ending them loses nothing. */
 const DRAIN_MS = 5_000;
 
+/** Until another replica has what an operator changed. */
+const FOLLOW_MS = 2_000;
+
 export interface OpenAdmin {
   /** Empty without a token. */
   readonly adminUrl: string;
@@ -65,6 +72,8 @@ export class AdminServer {
   readonly #parts: AdminServerParts;
   readonly #metrics: ReturnType<typeof addSettingsMetrics>;
   #settings: Settings;
+  readonly #changed: ChangedVariables;
+  #follower: NodeJS.Timeout | undefined;
   readonly #links = createConsoleLinks(Date.now);
   readonly #credentials: CredentialWatch;
   #consolePage: PageFiles | undefined;
@@ -72,13 +81,22 @@ export class AdminServer {
 
   constructor(
     config: Config,
-    { initial, defaults }: { readonly initial: Settings; readonly defaults: SettingsDefaults },
+    {
+      initial,
+      initiallyChanged,
+      defaults,
+    }: {
+      readonly initial: Settings;
+      readonly initiallyChanged: ChangedVariables;
+      readonly defaults: SettingsDefaults;
+    },
     parts: AdminServerParts,
   ) {
     this.#config = config;
     this.#defaults = defaults;
     this.#parts = parts;
     this.#settings = initial;
+    this.#changed = initiallyChanged;
     this.#metrics = addSettingsMetrics(parts.registry, initial.version);
     const { log } = parts;
     this.#credentials = createCredentialWatch({ proxies: config.proxies, log, now: Date.now });
@@ -91,6 +109,7 @@ export class AdminServer {
   async open(clients: ClientProcesses): Promise<OpenAdmin> {
     const reloader = this.#createReloader(clients);
     const { reload } = reloader;
+    this.#follower = followChanges(reloader, this.#parts.log);
     if (this.#settings.adminTokens.length === 0) {
       this.#parts.log.warn(
         'no admin token is set (ADMIN_TOKEN, ADMIN_TOKENS): no admin API and no metrics',
@@ -118,6 +137,7 @@ export class AdminServer {
 
   close(): Promise<void> {
     this.#credentials.stop();
+    clearInterval(this.#follower);
     return this.#close();
   }
 
@@ -130,9 +150,13 @@ export class AdminServer {
   }
 
   #createReloader({ applySettings, workerVersions }: ClientProcesses): Reloader {
+    const { store } = this.#parts;
     return createReloader({
-      env: process.env,
+      env: this.#config.env,
       initial: this.#settings,
+      initiallyChanged: this.#changed,
+      readChanged: () => readChangedVariables(store),
+      writeChange: (before, change) => writeChange(store, before, change),
       read: (next) => readSettings(next, this.#defaults),
       apply: async (next) => {
         const isChanged = !isDeepStrictEqual(next.upstream, this.#settings.upstream);
@@ -156,7 +180,7 @@ export class AdminServer {
     const { store, prices, upkeep, payments, log } = this.#parts;
     const settings = (): Settings => this.#settings;
     return {
-      reloader,
+      settingsDesk: reloader,
       metrics,
       activity,
       openMetrics:
@@ -168,7 +192,10 @@ export class AdminServer {
       get defaultLimits() {
         return settings().keyLimits;
       },
-      lowBalance: config.lowBalance,
+      get lowBalance() {
+        const { lowBalanceUsd } = settings();
+        return lowBalanceUsd === undefined ? undefined : parseUsd(lowBalanceUsd);
+      },
       payments,
       reports: (account) => openProviderReports(config, settings().upstream)(account),
       overdraft: config.overdraft,
@@ -197,4 +224,21 @@ export class AdminServer {
       log,
     };
   }
+}
+
+/** Looks for changes that an operator made in another replica, or by the command line. */
+function followChanges({ follow }: Reloader, log: Logger): NodeJS.Timeout {
+  let isFollowing = false;
+  return setInterval(() => {
+    if (isFollowing) return;
+    isFollowing = true;
+    void follow()
+      .catch((error: unknown) => {
+        // The next time may succeed, and an outage of the database is in the log already.
+        if (!(error instanceof StoreUnavailableError)) log.error({ err: error }, 'settings');
+      })
+      .finally(() => {
+        isFollowing = false;
+      });
+  }, FOLLOW_MS).unref();
 }

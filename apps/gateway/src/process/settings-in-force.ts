@@ -117,9 +117,9 @@ export class SettingsInForce {
   }
 
   #bookFor(table: PriceTable): PriceBook {
-    const { overdraft, chat } = this.#config;
+    const { overdraft, chat, tagMember } = this.#config;
     const allow = admittedFeatures(this.#config, table);
-    const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat };
+    const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat, tagMember };
     const preparer = createRequestPreparer(rules, this.#thread);
     return { prices: table, allowedFeatures: allow, preparer };
   }

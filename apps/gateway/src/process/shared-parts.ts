@@ -8,7 +8,9 @@ import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import { memoryLimit, memoryProblem } from '../config/body-memory.js';
-import { readEnvironment } from '../config/config.js';
+import { readChangedVariables } from '../config/changed-variables.js';
+import type { ChangedVariables } from '../config/changed-variables.js';
+import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import type { DataDir } from '../config/data-dir.js';
@@ -98,7 +100,8 @@ async function openPartsOf(
         : { url: simulator.url, apiKey: SIMULATOR_KEY, isLocal: true },
     pepper: peppersOf(config).pepper,
   };
-  const settings = readSettings(config, defaults);
+  const initiallyChanged = await readChangedVariables(store);
+  const settings = readInitialSettings(config, initiallyChanged, defaults);
   const prices = createLivePrices(settings);
   const upkeep = startLedgerUpkeep(store, log, config.requestRecord);
   const summary = () => upkeep.summary;
@@ -119,7 +122,7 @@ async function openPartsOf(
   const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);
   const admin = new AdminServer(
     config,
-    { initial: settings, defaults },
+    { initial: settings, initiallyChanged, defaults },
     { store, prices, upkeep, payments, registry, log },
   );
 
@@ -143,4 +146,23 @@ async function openPartsOf(
       await simulator?.close();
     },
   };
+}
+
+/** @throws {ConfigError} that also says how to take back what operators changed */
+function readInitialSettings(
+  config: Config,
+  { texts }: ChangedVariables,
+  defaults: SettingsDefaults,
+): Settings {
+  const names = Object.keys(texts);
+  if (names.length === 0) return readSettings(config, defaults);
+  try {
+    return readSettings(readConfig(config.env, texts), defaults);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError([
+      ...error.problems,
+      `operators changed ${names.join(', ')}: "gateway change-setting <name> --value none" takes a change back`,
+    ]);
+  }
 }

@@ -42,6 +42,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       traceId: undefined,
       client: 'contract/1.0',
       sessionId: undefined,
+      tag: undefined,
       count: 1,
       ...changes,
     };
@@ -320,6 +321,32 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
         store.sumRequests({ ...query, by: ['client'], until: new Date(day + 3_600_000) }),
         RangeError,
       );
+    });
+
+    it('finds and sums what clients tagged, beside requests without a tag', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const day = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 3 * 86_400_000;
+      const at = (hour: number, changes: Partial<RequestRecord>) =>
+        newRequest({ accountId, endedAt: day + hour * 3_600_000, ...changes });
+      const tagged = [at(1, { tag: 'blue team' }), at(2, { tag: 'blue team', client: undefined })];
+      await record(store, ...tagged, at(3, { tag: 'Größe' }), at(4, {}));
+      await store.recordRequests({ kept: [], counted: [at(5, { tag: 'flood', count: 7 })] });
+      const query = { accountId, from: new Date(day), until: new Date(day + 86_400_000) };
+      const sums = await store.sumRequests({ ...query, by: ['tag'], maxSums: 9 });
+      assert.deepEqual(
+        new Map(sums.map(({ tag, requests, charge }) => [tag, [requests, charge]])),
+        new Map([
+          ['blue team', [2, 24_690n]],
+          ['Größe', [1, 12_345n]],
+          // Those that are only counted, and so are not listed, keep no tag.
+          [undefined, [8, 24_690n]],
+        ]),
+      );
+      const [sum] = await store.sumRequests({ ...query, by: [], tag: 'Größe', maxSums: 9 });
+      assert.equal(sum?.requests, 1);
+      assert.deepEqual(await listAll({ accountId, tag: 'blue team', limit: 1 }), tagged.reverse());
+      assert.deepEqual(await listAll({ accountId, tag: 'blue', limit: 5 }), []);
     });
 
     it('forgets an erased account, and nothing of others', async () => {

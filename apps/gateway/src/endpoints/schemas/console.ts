@@ -7,10 +7,23 @@ import { count, text, time } from './basics.js';
 export const settings = z
   .strictObject({
     object: z.literal('settings'),
-    version: text,
-    loaded_at: time,
+    version: text.nullable(),
+    loaded_at: time.nullable(),
     workers: z.array(z.strictObject({ worker: count, version: text })),
     needs_restart: z.array(text),
+    variables: z.array(
+      z.strictObject({
+        name: text,
+        about: text,
+        value: text.nullable(),
+        is_set: z.boolean(),
+        is_secret: z.boolean(),
+        is_json: z.boolean(),
+        default: text.nullable(),
+        set_in: z.enum(['gateway', 'environment', 'file', 'default']),
+        changes_by: z.enum(['gateway', 'reload', 'restart']),
+      }),
+    ),
   })
   .meta({ id: 'Settings' });
 

@@ -28,6 +28,7 @@ const requestMembers = {
   trace_id: orNull(text),
   client: orNull(text),
   session: orNull(text),
+  tag: orNull(text),
 };
 
 /** A recorded request, as its customer sees it. */
@@ -56,6 +57,7 @@ export const requestSums = listOf(
       error_type: orNull(text).exactOptional(),
       client: orNull(text).exactOptional(),
       session: orNull(text).exactOptional(),
+      tag: orNull(text).exactOptional(),
       requests: count,
       failed: count,
       mean_duration_ms: count,

@@ -35,6 +35,7 @@ export type NativeInspection =
       readonly findings: ChargeFindings;
       /** Some members of the root that this version does not know. Clients choose these names. */
       readonly unknownMembers: readonly string[];
+      readonly metadata: FoundMember | undefined;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The body has more values than may be scanned here. */
@@ -116,7 +117,8 @@ function inspect(
   const unknownMembers = [...scan.members.keys()]
     .filter((name) => !KNOWN_MEMBERS.has(name))
     .slice(0, MAX_UNKNOWN_MEMBERS);
-  const read = { model, models, maxTokens, findings, unknownMembers };
+  const metadata = find('metadata');
+  const read = { model, models, maxTokens, findings, unknownMembers, metadata };
   const accepted = { outcome: 'accepted', ...read } as const;
   const toolChoice = find('tool_choice');
   if (toolChoice === undefined) return { ...accepted, body };

@@ -21,6 +21,7 @@ import type { LowerableLimit } from './lowerable-limit.js';
 import type { NamedModel } from './native-body-scan.js';
 import { writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
+import { readTag } from './read-tag.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
@@ -31,6 +32,8 @@ export interface PreparationRules {
   readonly allow: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['overdraft'];
   readonly chat: ChatConfig;
+  /** The member of a request's `metadata` that is its tag. */
+  readonly tagMember?: string | undefined;
 }
 
 export interface PreparationJob {
@@ -57,6 +60,8 @@ export type Preparation =
       readonly models: readonly NamedModel[];
       /** Members of a native request that this version does not know, named by the client. */
       readonly unknownMembers: readonly string[];
+      /** What its `metadata` names to sum by. */
+      readonly tag: string | undefined;
       /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
       /**
@@ -115,14 +120,16 @@ class Preparer {
   readonly #scanForCharge = createChargeScan();
   readonly #prices = new Map<string, ModelPrice>();
   readonly #fees: Fees;
+  readonly #tagMember: string | undefined;
   readonly #collectGarbage: () => void;
 
   constructor(
-    { models, fees, allow, overdraft, chat }: PreparationRules,
+    { models, fees, allow, overdraft, chat, tagMember }: PreparationRules,
     collectGarbage: () => void,
   ) {
     this.#fees = fees;
     this.#overdraft = overdraft;
+    this.#tagMember = tagMember;
     this.#features = translatorFeatures(chat, allow);
     this.#inspectMessage = createNativeInspector({ allow, kind: 'message' });
     this.#inspectCount = createNativeInspector({ allow, kind: 'count_tokens' });
@@ -190,6 +197,7 @@ class Preparer {
       model: price.id,
       models,
       unknownMembers,
+      tag: readTag(inspection.metadata, this.#tagMember),
       body,
       translation: undefined,
       conversation: undefined,
@@ -242,6 +250,8 @@ class Preparer {
       const span = scan.members.get(name);
       return isGiven(span && { body: job.body, span });
     });
+    const metadata = scan.members.get('metadata');
+    const tag = readTag(metadata && { body: job.body, span: metadata }, this.#tagMember);
     const isLarge = bytes > LARGE_BYTES;
     const translation = this.#parseAndTranslate(job, format, isLarge);
     if (translation.outcome === 'refused') return translation;
@@ -254,6 +264,7 @@ class Preparer {
       // A translation writes no other model into its body.
       models: [{ path: 'model', model: price.id }],
       unknownMembers: [],
+      tag,
       body,
       translation: translation.context,
       conversation: translation.conversation,

@@ -9,6 +9,7 @@ export interface ClientHeaders {
   /** Name and version of the program, such as `claude-cli/2.1.0`. */
   readonly client: string | undefined;
   readonly sessionId: string | undefined;
+  readonly tag: string | undefined;
   readonly traceId: string | undefined;
 }
 
@@ -21,13 +22,22 @@ const SESSION_HEADERS = [
   'x-session-id',
 ] as const;
 
+const TAG_HEADER = 'x-gateway-tag';
+/** Up to 64 printable characters, which neither begin nor end with a space. */
+const TAG = /^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]{0,62}[^\p{C}\p{Z}])?$/u;
 const PRODUCT = /^[A-Za-z][\w.+-]{0,39}(?:\/[\w.+-]{1,24})?(?= |$)/;
 const ID = /^[\w.:-]{4,64}$/;
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
 
 export function readClientHeaders(headers: IncomingHttpHeaders): ClientHeaders {
   const [client] = PRODUCT.exec(headers['user-agent'] ?? '') ?? [];
-  return { client, sessionId: sessionOf(headers), traceId: traceOf(headers) };
+  const tag = tagOf(headers[TAG_HEADER]);
+  return { client, sessionId: sessionOf(headers), tag, traceId: traceOf(headers) };
+}
+
+/** What a client names to sum by, in a header or in `metadata`. Another form is left out. */
+export function tagOf(given: unknown): string | undefined {
+  return typeof given === 'string' && TAG.test(given) ? given : undefined;
 }
 
 function sessionOf(headers: IncomingHttpHeaders): string | undefined {

@@ -40,7 +40,7 @@ const LOSSES = {
 function recordOf(request: FinishedRequest, endedAt: number): RequestRecord {
   const { report, status, trace } = request;
   const charged = report?.charged;
-  const { client, sessionId, traceId } = readClientHeaders(request.headers ?? {});
+  const { client, sessionId, tag, traceId } = readClientHeaders(request.headers ?? {});
   return {
     id: request.requestId,
     accountId: request.accountId,
@@ -63,6 +63,7 @@ function recordOf(request: FinishedRequest, endedAt: number): RequestRecord {
     traceId: trace?.traceId ?? traceId,
     client,
     sessionId,
+    tag: tag ?? request.tag,
     count: 1,
   };
 }

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { PriceSchedules } from '../../config/price-schedules.js';
+import type { Reloader } from '../../config/reloader.js';
 import type { Right } from '../../config/admin-tokens.js';
 import type { Method, ResultOf } from '../../endpoints/endpoint.js';
 import type { Issuer } from '../../endpoints/statement/statement-facts.js';
@@ -39,6 +40,7 @@ export interface OperationContext {
   readonly operator: Issuer | undefined;
   /** Whether events are sent to a receiver. */
   readonly sendsEvents: boolean;
+  readonly settingsDesk: Pick<Reloader, 'report' | 'reload' | 'change'>;
   /** `undefined` in the command line. */
   readonly live: LiveGateway | undefined;
   /** Milliseconds since the epoch. */

@@ -18,6 +18,7 @@ import type { Operation, OperationContext } from './operation.js';
 import { paymentOperations } from './payments.js';
 import { reconciliationOperations } from './reconciliation.js';
 import { requestOperations } from './requests.js';
+import { settingsOperations } from './settings.js';
 import { todayOperations } from './today.js';
 
 export const operations = {
@@ -32,6 +33,7 @@ export const operations = {
   ...paymentOperations,
   ...modelOperations,
   ...reconciliationOperations,
+  ...settingsOperations,
 } as const;
 
 export type OperationName = keyof typeof operations;

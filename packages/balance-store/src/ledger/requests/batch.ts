@@ -3,7 +3,7 @@
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
 import type { Row } from '../tables.js';
 import type { PendingSums } from './pending-sums.js';
-import { seriesOf, sessionTag } from './tags.js';
+import { clientTag, seriesOf, sessionTag } from './tags.js';
 
 /** The rows of one batch, in the form in which they are stored. */
 export interface StoredBatch {
@@ -38,6 +38,8 @@ export type BlockRow = readonly [
   traceId: string | null,
   client: string | null,
   sessionId: string | null,
+  /** Blocks of earlier versions do not have it. */
+  tag?: string | null,
 ];
 
 /** @param sums - Gets the sums of the requests. */
@@ -60,6 +62,8 @@ export function blockOf(rows: readonly BlockRow[]): StoredBlock {
     tags.add(row[PLACE.series]);
     const sessionId = row[PLACE.sessionId];
     if (sessionId !== null) tags.add(sessionTag(sessionId));
+    const tag = row[PLACE.tag] ?? null;
+    if (tag !== null) tags.add(clientTag(tag));
     for (const id of [row[PLACE.upstreamRequestId], row[PLACE.traceId]]) {
       if (id !== null) ids.push(hashOfId(id));
     }
@@ -85,6 +89,7 @@ export const PLACE = {
   traceId: 14,
   client: 15,
   sessionId: 16,
+  tag: 17,
 } as const;
 
 function rowOf(request: RequestRecord, series: number): BlockRow {
@@ -109,13 +114,14 @@ function rowOf(request: RequestRecord, series: number): BlockRow {
     request.traceId ?? null,
     request.client ?? null,
     request.sessionId ?? null,
+    request.tag ?? null,
   ];
 }
 
 export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
   const [id, , endedAt, durationMs, firstByteMs, streamed, clientLeft, count] = row;
   const [, , , , , , , , tokens, charge, errorMessage, fault, upstreamStatus, ...ids] = row;
-  const [upstreamRequestId, traceId, client, sessionId] = ids;
+  const [upstreamRequestId, traceId, client, sessionId, tag] = ids;
   return {
     id,
     ...facts,
@@ -136,6 +142,7 @@ export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
     traceId: traceId ?? undefined,
     client: client ?? undefined,
     sessionId: sessionId ?? undefined,
+    tag: tag ?? undefined,
     count,
   };
 }

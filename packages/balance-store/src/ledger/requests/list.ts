@@ -13,7 +13,7 @@ import type {
 import type { Row } from '../tables.js';
 import { PLACE, hashOfId, readBlock, recordOf } from './batch.js';
 import type { BlockRow } from './batch.js';
-import { sessionTag } from './tags.js';
+import { clientTag, sessionTag } from './tags.js';
 
 export type FoundBlock = Pick<Row<'RequestBlock'>, 'seq' | 'requests'>;
 
@@ -69,10 +69,7 @@ export async function listRequests(
   if (first === undefined || end === undefined) return { requests: [] };
   page.startAt(position);
   let last = position === undefined || end < position.block ? end : position.block;
-  const tags =
-    query.sessionId === undefined
-      ? matching && [...matching.keys()]
-      : [sessionTag(query.sessionId)];
+  const tags = namedTags(query) ?? (matching && [...matching.keys()]);
   let read = 0;
   while (!page.isFull) {
     if (read >= MAX_BLOCKS) {
@@ -91,6 +88,12 @@ export async function listRequests(
     last = oldest.seq - 1n;
   }
   return page.finish(source);
+}
+
+/** What finds fewer blocks than the series of the query would. */
+function namedTags({ sessionId, tag }: RequestQuery): readonly number[] | undefined {
+  if (sessionId !== undefined) return [sessionTag(sessionId)];
+  return tag === undefined ? undefined : [clientTag(tag)];
 }
 
 /** Collects the requests that fit the query. */
@@ -132,12 +135,13 @@ class Page {
   }
 
   #fits(row: BlockRow): boolean {
-    const { from, until, sessionId, client, id } = this.#query;
+    const { from, until, sessionId, client, tag, id } = this.#query;
     if (this.#matching?.has(row[PLACE.series]) === false) return false;
     if (from !== undefined && row[PLACE.endedAt] < from.getTime()) return false;
     if (until !== undefined && row[PLACE.endedAt] >= until.getTime()) return false;
     if (sessionId !== undefined && row[PLACE.sessionId] !== sessionId) return false;
     if (client !== undefined && row[PLACE.client] !== client) return false;
+    if (tag !== undefined && row[PLACE.tag] !== tag) return false;
     return id === undefined || IDS.some((place) => row[place] === id);
   }
 

@@ -77,18 +77,19 @@ export class PendingSums {
   }
 
   /**
-   * The programs and sessions of requests that are only counted are left out, so that a flood that
-   * names a new session with each request adds no rows.
+   * What names requests that are only counted is left out, so that a flood that names a new session
+   * with each request adds no rows.
    */
   #labelSumOf(series: number, request: RequestRecord, how: 'kept' | 'counted'): LabelSum {
     const day = Math.floor(request.endedAt / DAY_MS);
     const client = (how === 'kept' ? request.client : undefined) ?? null;
     const sessionId = (how === 'kept' ? request.sessionId : undefined) ?? null;
-    const name = `${String(day)} ${String(series)} ${client ?? ''} ${sessionId ?? ''}`;
+    const tag = (how === 'kept' ? request.tag : undefined) ?? null;
+    const name = `${String(day)} ${String(series)} ${client ?? ''} ${sessionId ?? ''} ${tag ?? ''}`;
     let sum = this.#labels.get(name);
     if (sum === undefined) {
-      const label = BigInt(labelTag(client, sessionId));
-      sum = { row: { day, series: BigInt(series), label, client, sessionId }, ...NOTHING };
+      const label = BigInt(labelTag({ client, sessionId, tag }));
+      sum = { row: { day, series: BigInt(series), label, client, sessionId, tag }, ...NOTHING };
       this.#labels.set(name, sum);
       this.#count += 1;
     }

@@ -22,6 +22,7 @@ const COLUMNS = {
   error: ['error_type', 'errorType'],
   client: ['client', 'client'],
   session: ['session_id', 'sessionId'],
+  tag: ['tag', 'tag'],
 } as const satisfies Record<RequestDimension, readonly [column: string, member: string]>;
 
 /** Conditions on the columns of a series. */
@@ -96,20 +97,26 @@ interface Source {
   readonly values: readonly Value[];
 }
 
-/** @returns whether only the sums by program and session answer the query */
-export function isLabelled({ by, client, sessionId }: RequestSumQuery): boolean {
-  return by.includes('client') || by.includes('session') || (client ?? sessionId) !== undefined;
+/** The sums by program, session and tag are kept by themselves. */
+const LABELS: ReadonlySet<RequestDimension> = new Set(['client', 'session', 'tag']);
+
+/** @returns whether only the sums by program, session and tag answer the query */
+export function isLabelled({ by, client, sessionId, tag }: RequestSumQuery): boolean {
+  return by.some((name) => LABELS.has(name)) || (client ?? sessionId ?? tag) !== undefined;
 }
 
-function labelledSource({ from, until, client, sessionId }: RequestSumQuery): Source {
+function labelledSource({ from, until, client, sessionId, tag }: RequestSumQuery): Source {
   const { where, values } = matching(
     ['day >= ?', from.getTime() / DAY_MS],
     ['day < ?', until.getTime() / DAY_MS],
     ['client = ?', client],
     ['session_id = ?', sessionId],
+    ['tag = ?', tag],
   );
   return {
-    text: `SELECT day AS period, series, client, session_id, ${FIGURES} FROM request_label ${where}`,
+    text:
+      `SELECT day AS period, series, client, session_id, tag, ${FIGURES} ` +
+      `FROM request_label ${where}`,
     values,
   };
 }

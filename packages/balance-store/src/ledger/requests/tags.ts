@@ -1,7 +1,8 @@
-/** Numbers that stand for texts: series, sessions, and programs with sessions. */
+/** Numbers that stand for texts: series, sessions, clients' tags, and programs with both. */
 
 import { hash } from 'node:crypto';
 import type { RequestFacts } from '../../request-record.js';
+import type { Row } from '../tables.js';
 
 /**
  * Made from the facts, so that several processes need not agree on numbers. With 100,000 series,
@@ -19,8 +20,19 @@ export function sessionTag(sessionId: string): number {
   return tagOf(`session\n${sessionId}`);
 }
 
-export function labelTag(client: string | null, sessionId: string | null): number {
-  return tagOf(`label\n${client ?? ''}\n${sessionId ?? ''}`);
+/** For what a client itself calls a tag. */
+export function clientTag(tag: string): number {
+  return tagOf(`tag\n${tag}`);
+}
+
+export function labelTag({
+  client,
+  sessionId,
+  tag,
+}: Pick<Row<'RequestLabel'>, 'client' | 'sessionId' | 'tag'>): number {
+  // Without a tag, as earlier versions wrote it: sums of one day are added up in one row.
+  const end = tag === null ? '' : `\n${tag}`;
+  return tagOf(`label\n${client ?? ''}\n${sessionId ?? ''}${end}`);
 }
 
 const MAX_KNOWN_TAGS = 10_000;
