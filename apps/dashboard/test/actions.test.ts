@@ -288,7 +288,7 @@ describe('the search', () => {
     await context.close();
   });
 
-  // F303: an amount that is typed into the search, or stands in the address of an account: nothing
+  // F292: an amount that is typed into the search, or stands in the address of an account: nothing
   // is booked before the question is answered, and a reload does not ask it again.
   it('leads to the question of an action, which changes nothing by itself', async () => {
     const { page, context, problems } = await open();

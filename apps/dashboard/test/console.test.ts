@@ -204,7 +204,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  // F301: an account whose state has changed while the dialog says so: its title still names what
+  // F290: an account whose state has changed while the dialog says so: its title still names what
   // was done, not what may be done next.
   it('suspends an account with all its keys, says so beside each, and resumes it', async () => {
     const { page, context, problems } = await open();
@@ -645,7 +645,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  // F302: an action that is not reached by keyboard, a focus that nobody sees, or one that goes
+  // F291: an action that is not reached by keyboard, a focus that nobody sees, or one that goes
   // through each bar of a plot before it reaches the table below.
   it('is used by keyboard alone, on each screen and in each dialog', async () => {
     const watched = await open();

@@ -1172,7 +1172,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  // F302
+  // F291
   it('is used by keyboard alone, on each screen and in each dialog', async () => {
     const watched = await openPage(browser, dashboard(gateway));
     const { page, context, problems } = watched;

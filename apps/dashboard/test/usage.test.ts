@@ -181,7 +181,7 @@ describe('the first screen', () => {
 });
 
 describe('the questions of customers and operators', () => {
-  // F300: a charge whose request is no longer recorded, or that another key of the account made:
+  // F289: a charge whose request is no longer recorded, or that another key of the account made:
   // its id finds nothing on the customer's page.
   it('are answered on a phone as by the ledger, after at most three clicks', async () => {
     const script = join(__dirname, '../../../scripts/questions/main.mjs');

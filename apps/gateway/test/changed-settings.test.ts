@@ -106,7 +106,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     expect(await settingOf(gateway, 'UPSTREAM_API_KEY')).toMatchObject({ changes_by: 'reload' });
   });
 
-  // F290: an operator changes prices while a request runs: it is charged at those that it began
+  // F285: an operator changes prices while a request runs: it is charged at those that it began
   // with, and the next one at the new ones.
   it('charge each request at the prices that it began with', async () => {
     upstream.shut();
@@ -146,7 +146,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     expect(data.find(({ id }) => id === MODEL)?.rates.input).toBe('6');
   });
 
-  // F291: settings change in another replica, or by the command line beside a gateway: it follows
+  // F286: settings change in another replica, or by the command line beside a gateway: it follows
   // by itself.
   it('are followed when something else changes them', async () => {
     const changed = await command('change-setting', 'PRICES', '--value', 'list');
@@ -200,7 +200,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     await expect(change).rejects.toMatchObject({ status: 403 });
   });
 
-  // F292: two operators change settings at once: both changes are in force, or one is refused and
+  // F287: two operators change settings at once: both changes are in force, or one is refused and
   // told so.
   it('lose no change of two operators at once', async () => {
     const asked = { KEY_REQUESTS_PER_MINUTE: '11', ACCOUNT_REQUESTS_PER_MINUTE: '22' };
@@ -227,7 +227,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     await other?.stop();
   });
 
-  // F293: what an operator changed no longer fits the environment: the gateway does not start with
+  // F288: what an operator changed no longer fits the environment: the gateway does not start with
   // other prices than it should, and says how to take the change back.
   it('keep a gateway from starting if they cannot be used, until they are taken back', async () => {
     const id = 'claude-mythos-5';

@@ -165,7 +165,7 @@ describe('PostgreSQL: many replicas', () => {
   });
 
   // F18: top-ups racing the exhausting charge: all credited, all keys active with 10^-14 USD.
-  // F316: all six sessions waited for the account's lock, and so did every other customer.
+  // F293: all six sessions waited for the account's lock, and so did every other customer.
   it('bookings that wait for the lock of their account leave sessions for the charges of others', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });

@@ -208,7 +208,7 @@ export function accountsContract(part: ContractPart): void {
       await assert.rejects(create({ account: { id }, key: KEY, maxKeys: 0 }), RangeError);
     });
 
-    // F316
+    // F293
     it('a holder who asks for many bookings at once does not keep those of other accounts waiting', async () => {
       const { store } = subject();
       const busy = { id: await newKey(), calls: 30 };
