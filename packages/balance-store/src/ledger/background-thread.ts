@@ -13,7 +13,7 @@ import { BackgroundWorkError } from '../errors.js';
 export const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 /** Limits for long work. A process that does nothing else then has less than 256 MB in all. */
-export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 64 };
+export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 96 };
 
 /** The share of the CPU that the thread then gets beside a busy one: a quarter. */
 const NICENESS = 5;

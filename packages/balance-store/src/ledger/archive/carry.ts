@@ -39,8 +39,8 @@ interface Run {
   readonly keys: Map<string, KeySum>;
 }
 
-/** So many rows are kept, and at most twice as many are held: some 40 MB. */
-const ROWS_KEPT = 50_000;
+/** So many rows are kept, and at most twice as many are held: some 15 MB. */
+const ROWS_KEPT = 20_000;
 
 /**
  * The sums of charges, in the order of account, number and key. There may be millions of keys, so
