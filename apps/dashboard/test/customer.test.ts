@@ -623,12 +623,10 @@ describe('the customer’s page', () => {
     expect(allowance.left_usd).not.toBe('1.5');
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, apiKey);
-    const left = page.locator('#figures > div', { hasText: 'Left of this month’s allowance' });
+    const figure = '[aria-label="Balance"] dl > div:has-text("Left of this month’s allowance")';
+    const left = page.locator(figure);
     await eventually(async () => {
-      expect(await valuesOf(page, '#figures > div:has-text("allowance") data')).toEqual([
-        allowance.left_usd,
-        '1.5',
-      ]);
+      expect(await valuesOf(page, `${figure} data`)).toEqual([allowance.left_usd, '1.5']);
       expect(await left.locator('time').getAttribute('datetime')).toBe(allowance.renews_at);
     });
     await openPart(page, 'prices');
@@ -1033,7 +1031,7 @@ describe('the customer’s page', () => {
     await days.focus();
     await page.keyboard.press('Enter');
     await page.locator('figure').waitFor();
-    expect(await page.getByRole('button', { name: 'Tokens', pressed: true }).count()).toBe(1);
+    await page.getByRole('button', { name: 'Tokens', pressed: true }).waitFor();
     expect(await days.evaluate(hasFocus)).toBe(true);
     expect(problems).toEqual([]);
     await context.close();

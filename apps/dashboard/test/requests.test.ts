@@ -106,7 +106,6 @@ describe('the requests of a customer', () => {
       await hasRows(page, 1);
       expect(await rows(page).getAttribute('data-request')).toBe(id);
     }
-    await page.getByRole('button', { name: `Open request ${id}` }).click();
     const lines = page.getByRole('region', { name: `How the charge of ${id} is calculated` });
     await lines.waitFor();
     expect((await valuesOf(page, 'table.lines tfoot data')).at(-1)).toBe(charged);
