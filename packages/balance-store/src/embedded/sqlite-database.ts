@@ -6,10 +6,9 @@
  * so that no page waits for them.
  */
 
-import type { AuditSource } from '../ledger/audit-source.js';
 import type { ArchiveWork } from '../ledger/archive/archive-work.js';
 import type { ArchiveRange } from '../ledger/archive/plan.js';
-import type { LedgerDatabase } from '../ledger/ledger-database.js';
+import type { ArchiveSource, LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { StoredBlock } from '../ledger/requests/batch.js';
 import type { BookResult } from '../ledger/books/index.js';
@@ -215,32 +214,11 @@ function createThreadWork(thread: LedgerThread<ReadOperations>): ArchiveWork {
   };
 }
 
-/** Reads the ledger page by page in a thread. */
-function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
-  const page =
-    <Name extends keyof AuditSource>(name: Name) =>
-    (...args: Parameters<AuditSource[Name]>) =>
-      thread.call('readSource', [name, args], BACKGROUND_TIMEOUT_MS) as ReturnType<
-        AuditSource[Name]
-      >;
+function createThreadSource(thread: LedgerThread<ReadOperations>): ArchiveSource {
   return {
-    head: page('head'),
-    accountsAfter: page('accountsAfter'),
-    keysFrom: page('keysFrom'),
-    seqOf: page('seqOf'),
-    entriesAfter: page('entriesAfter'),
-    chargesAfter: page('chargesAfter'),
-    usageAfter: page('usageAfter'),
-    usageDayAfter: page('usageDayAfter'),
-    sealsAfter: page('sealsAfter'),
-    blocksAfter: page('blocksAfter'),
-    trailAfter: page('trailAfter'),
-    rightsAfter: page('rightsAfter'),
-    counts: page('counts'),
-    archives: page('archives'),
-    carriesAfter: page('carriesAfter'),
-    blockOf: page('blockOf'),
-    chargesOf: page('chargesOf'),
-    hasCarriedCharges: page('hasCarriedCharges'),
+    archives: () => thread.call('archives', [], BACKGROUND_TIMEOUT_MS),
+    carriesAfter: (...args) => thread.call('carriesAfter', args, BACKGROUND_TIMEOUT_MS),
+    hasCarriedCharges: (number) =>
+      thread.call('hasCarriedCharges', [number], BACKGROUND_TIMEOUT_MS),
   };
 }

@@ -26,7 +26,7 @@ export type CarriedRun = Pick<CarryRow, 'accountId' | 'from' | 'to'>;
  * @param keys - Only those of these keys.
  */
 export async function* readCarried(
-  source: AuditSource,
+  source: Pick<AuditSource, 'carriesAfter'>,
   after: string,
   last: string | undefined,
   keys?: KeyRange,

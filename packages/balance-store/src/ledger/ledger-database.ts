@@ -241,6 +241,9 @@ export interface SealTable {
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
 }
 
+/** What is read of archives besides their {@link ArchiveWork}. */
+export type ArchiveSource = Pick<AuditSource, 'archives' | 'carriesAfter' | 'hasCarriedCharges'>;
+
 export interface ArchiveTables {
   /**
    * Keeps other processes from archiving, until it is released or this process ends.
@@ -248,7 +251,7 @@ export interface ArchiveTables {
    * @returns a function that releases the lock; `undefined` if another process has it.
    */
   lock(): Promise<(() => Promise<void>) | undefined>;
-  readonly source: AuditSource;
+  readonly source: ArchiveSource;
   readonly work: ArchiveWork;
   /**
    * Deletes the charges of these ranges in one transaction. The database refuses to delete charges

@@ -1,7 +1,6 @@
 /**
  * The operations of the ledger's threads. A thread finishes one operation before it starts the
- * next, except that an audit, the work of an archive and `readSource` let other calls run before
- * each page.
+ * next, except that an audit and the work of an archive let other calls run before each page.
  */
 
 import type { ArchiveProgress } from '../../archive.js';
@@ -236,8 +235,9 @@ export function createReadOperations(connection: Connection) {
       }
       return page;
     },
-    /** Reads one page of the ledger. */
-    readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
-      (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),
+    archives: () => source.archives(),
+    carriesAfter: (...args: Parameters<AuditSource['carriesAfter']>) =>
+      source.carriesAfter(...args),
+    hasCarriedCharges: (number: number) => source.hasCarriedCharges(number),
   };
 }
