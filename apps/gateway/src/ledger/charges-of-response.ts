@@ -18,6 +18,7 @@ export interface ChargedExchange {
   readonly requestId: string;
   readonly keyId: string;
   readonly price: ModelPrice;
+  /** The table in force when the request was admitted. */
   readonly prices: PriceTable;
   /** Whether the request allows other models than its own to answer. */
   readonly isModelOpen: boolean;

@@ -11,7 +11,6 @@
 
 import type { Response } from 'express';
 import { formatUsd } from '@gateway/billing';
-import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { StreamEnd, UsageReading, FinishedResponse } from '@gateway/translator';
 import type { SkimmedMessage } from '@gateway/translator/native';
 import { errorCode } from '../../base/error-code.js';
@@ -19,6 +18,7 @@ import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
+import type { ChargedExchange } from '../../ledger/charges-of-response.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
@@ -30,16 +30,7 @@ import type { SettledResponse, SettleParts } from './settle-charge.js';
 import { UpstreamResponse } from './upstream-response.js';
 import type { UpstreamListener, UpstreamOutcome } from './upstream-response.js';
 
-export interface RelayJob {
-  readonly requestId: string;
-  readonly keyId: string;
-  readonly price: ModelPrice;
-  /** The table in force when the request was admitted. */
-  readonly prices: PriceTable;
-  /** Whether the request allows other models than its own to answer. */
-  readonly isModelOpen: boolean;
-  /** Members of the request that this version does not know, named by the client. */
-  readonly unknownMembers: readonly string[];
+export interface RelayJob extends ChargedExchange {
   readonly upstream: UpstreamClient;
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;
