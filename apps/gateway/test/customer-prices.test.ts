@@ -11,6 +11,7 @@ import { startMarginWatch } from '../src/observe/notifications/margin-watch.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { soldModel } from './support/sold-model.js';
 import { until } from './support/until.js';
 
 const OWN_MODEL = 'claude-haiku-4-5';
@@ -36,7 +37,7 @@ beforeAll(async () => {
       factor: '0.5',
       models: [{ id: OWN_MODEL, ...OWN_RATES }],
     },
-    'one-model': { models: [modelOf(OWN_MODEL)] },
+    'one-model': { models: [soldModel(OWN_MODEL, OWN_RATES.rate_in, OWN_RATES.rate_out)] },
   };
   writeFileSync(join(folder, 'customers.json'), JSON.stringify(tables));
 });
@@ -44,22 +45,6 @@ afterAll(async () => {
   await postgres.stop();
   rmSync(folder, { recursive: true });
 });
-
-function modelOf(id: string) {
-  return {
-    id,
-    display_name: id,
-    ...OWN_RATES,
-    max_output_tokens: 64_000,
-    context_window: 200_000,
-    traits: {
-      sampling: 'accepted',
-      forced_tool_choice: 'accepted',
-      effort: [],
-      thinking_off: 'omit',
-    },
-  };
-}
 
 describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
   let gateway: TestGateway;

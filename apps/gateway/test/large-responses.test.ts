@@ -8,20 +8,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
-import {
-  PATHS,
-  postChat,
-  postMessages,
-  postResponses,
-  startTestGateway,
-} from './support/gateway.js';
-import { userMessage } from './support/gateway.js';
+import { ENDPOINTS, POSTS, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { eventually } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
-const POST = { messages: postMessages, 'chat.completions': postChat, responses: postResponses };
-const DIALECTS = Object.keys(PATHS) as (keyof typeof PATHS)[];
 /** The limit of an event is 32 MiB, and that of a plain response is 64 MiB. */
 const OVER_32 = 33;
 /** 2 tokens at 3 USD and 3 at 15 USD per million. */
@@ -84,7 +75,7 @@ afterAll(() => {
 
 // What becomes of a response depends on its dialect, and how it is charged on OVERDRAFT.
 describe.each([
-  ['bounded', [20, OVER_32], DIALECTS],
+  ['bounded', [20, OVER_32], ENDPOINTS],
   ['none', [OVER_32], ['messages']],
 ] as const)('with OVERDRAFT=%s,', (OVERDRAFT, sizes, dialects) => {
   let gateway: TestGateway;
@@ -104,9 +95,9 @@ describe.each([
     expect(audit).toMatchObject({ is_sound: true, gap_usd: '0', quarantined: 0 });
   }
 
-  async function ask(dialect: keyof typeof PATHS, stream: boolean) {
+  async function ask(dialect: keyof typeof POSTS, stream: boolean) {
     const { id, apiKey } = await gateway.createKey();
-    const response = await POST[dialect](gateway, apiKey, userMessage('Hello', { stream }));
+    const response = await POSTS[dialect](gateway, apiKey, userMessage('Hello', { stream }));
     return { id, status: response.status, text: await response.text() };
   }
 

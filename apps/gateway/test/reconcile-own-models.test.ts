@@ -17,25 +17,12 @@ import { printProviderReconciliation } from '../src/cli/print-reconciliation.js'
 import { createLivePrices } from '../src/config/live-prices.js';
 import { createLocalCaller } from '../src/operator/operations/callers.js';
 import type { OperationContext } from '../src/operator/operations/operation.js';
+import { soldModel } from './support/sold-model.js';
 
 const [USUAL, LISTED, UNKNOWN] = ['claude-haiku-4-5', 'claude-opus-4-5', 'claude-of-one'] as const;
-const modelOf = (id: string, rate_in: string, rate_out: string) => ({
-  id,
-  display_name: id,
-  rate_in,
-  rate_out,
-  max_output_tokens: 64_000,
-  context_window: 200_000,
-  traits: {
-    sampling: 'accepted',
-    forced_tool_choice: 'accepted',
-    effort: [],
-    thinking_off: 'omit',
-  },
-});
 /** The operator sells one model to all, and two more to one customer, at three times their cost. */
-const usual = { models: [modelOf(USUAL, '1', '5')] };
-const own = { models: [modelOf(LISTED, '15', '75'), modelOf(UNKNOWN, '30', '90')] };
+const usual = { models: [soldModel(USUAL, '1', '5')] };
+const own = { models: [soldModel(LISTED, '15', '75'), soldModel(UNKNOWN, '30', '90')] };
 const PRICES = createLivePrices({
   priceTable: usual,
   customerTables: { partner: own },

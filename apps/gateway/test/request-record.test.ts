@@ -20,11 +20,11 @@ import {
 import { createRegistry } from '../src/observe/registry.js';
 import {
   MODEL,
+  ENDPOINTS,
   PATHS,
+  POSTS,
   bodyFor,
-  postChat,
   postMessages,
-  postResponses,
   startTestGateway,
   userMessage,
 } from './support/gateway.js';
@@ -47,13 +47,6 @@ async function recordsOf(keyId: string, count: number): Promise<readonly Request
   });
   return requests;
 }
-
-const POSTS = {
-  messages: postMessages,
-  'chat.completions': postChat,
-  responses: postResponses,
-} as const;
-const ENDPOINTS = Object.keys(PATHS) as (keyof typeof PATHS)[];
 
 it('records a charged request of each format with what it cost and who sent it', async () => {
   const { id: keyId, apiKey } = await gateway.createKey();

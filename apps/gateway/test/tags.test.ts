@@ -3,23 +3,17 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { tagOf } from '../src/observe/requests/client-headers.js';
 import {
+  ENDPOINTS,
   PATHS,
+  POSTS,
   bodyFor,
-  postChat,
   postMessages,
-  postResponses,
   startTestGateway,
   userMessage,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { until } from './support/until.js';
 
-const POSTS = {
-  messages: postMessages,
-  'chat.completions': postChat,
-  responses: postResponses,
-} as const;
-const ENDPOINTS = Object.keys(PATHS) as (keyof typeof PATHS)[];
 const DAY_MS = 86_400_000;
 
 let gateway: TestGateway;

@@ -19,6 +19,12 @@ export const PATHS = {
   'chat.completions': '/v1/chat/completions',
   responses: '/v1/responses',
 } as const;
+export const ENDPOINTS = Object.keys(PATHS) as readonly (keyof typeof PATHS)[];
+export const POSTS = {
+  messages: postMessages,
+  'chat.completions': postChat,
+  responses: postResponses,
+} as const satisfies Record<keyof typeof PATHS, unknown>;
 
 export interface TestGateway {
   /** Root of the client-facing server, without `/v1`. */
