@@ -129,7 +129,7 @@ export class Person {
   }
 }
 
-/** Tries again if the page draws the element anew at this moment. */
+/** Tries again, because the page may replace the element at this moment. */
 async function whileDrawn(work) {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -200,8 +200,8 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     await expect(change).rejects.toMatchObject({ status: 403 });
   });
 
-  // F287: two operators change settings at once: both changes are in force, or one is refused and
-  // told so.
+  // F287: two operators change settings at once: both changes are in force, or one is refused with
+  // the reason.
   it('lose no change of two operators at once', async () => {
     const asked = { KEY_REQUESTS_PER_MINUTE: '11', ACCOUNT_REQUESTS_PER_MINUTE: '22' };
     const other = ledger === LEDGERS.embedded ? undefined : await startAnother();
