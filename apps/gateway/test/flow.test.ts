@@ -276,8 +276,9 @@ describe.each([
       let tail = '';
       response.on('data', (bytes: Buffer) => (tail = (tail + bytes.toString()).slice(-1_000)));
       await closed;
-      expect(response.complete).toBe(false);
-      expect(tail).not.toMatch(end);
+      // Together, so that a failure shows with what the response ended.
+      const { complete } = response;
+      expect({ complete, tail }).toEqual({ complete: false, tail: expect.not.stringMatching(end) });
     },
   );
 });
