@@ -40,7 +40,7 @@ export default defineConfig([
     entry: {
       index: 'src/index.ts',
       'postgres/index': 'src/postgres/index.ts',
-      'postgres/audit-thread': 'src/postgres/audit-thread.ts',
+      'postgres/background-thread': 'src/postgres/background-thread.ts',
       'embedded/index': 'src/embedded/index.ts',
       'embedded/ledger-thread': 'src/embedded/threads/ledger-thread.ts',
       'testing/index': 'src/testing/index.ts',

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LedgerFileError, SchemaTooOldError } from '../errors.js';
-import { BACKGROUND_LIMITS } from '../ledger/background-thread.js';
+import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { Peppers } from '../ledger/pepper.js';
@@ -31,7 +31,7 @@ import type { ReadOperations, RequestOperations, WriteOperations } from './threa
 import { decodeChanged } from './threads/batch-codec.js';
 import type { ThreadData } from './threads/messages.js';
 import { createLedgerThread } from './threads/thread-client.js';
-import type { LedgerThread } from './threads/thread-client.js';
+import type { LedgerThread } from '../ledger/threads/thread-client.js';
 
 export interface EmbeddedStoreOptions {
   /** Where the ledger's files are: `ledger.db` and its companions. Created when missing. */

@@ -6,8 +6,7 @@
  * so that no page waits for them.
  */
 
-import type { ArchiveWork } from '../ledger/archive/archive-work.js';
-import type { ArchiveRange } from '../ledger/archive/plan.js';
+import { createBackgroundWork } from '../ledger/background-work.js';
 import type { ArchiveSource, LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { StoredBlock } from '../ledger/requests/batch.js';
@@ -24,7 +23,7 @@ import type { StandingMemory } from './standing-memory.js';
 import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
 import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
 import { decodeSums } from './threads/sums-codec.js';
-import type { LedgerThread } from './threads/thread-client.js';
+import type { LedgerThread } from '../ledger/threads/thread-client.js';
 
 /**
  * If the disk hangs, settlements, holds and other writes fail after this time instead of waiting.
@@ -34,7 +33,6 @@ const READ_TIMEOUT_MS = 30_000;
 /** The background thread has the lowest priority, and reads far more at once. */
 const BACKGROUND_TIMEOUT_MS = 600_000;
 const ACCOUNTS_PER_PAGE = 1_000;
-const CARRIES_PER_PAGE = 250;
 
 export interface SqliteDatabaseParts {
   readonly dataDir: string;
@@ -134,9 +132,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     quarantine: (usage) => write('insertQuarantine', usage),
     listQuarantined: (filter) => read('listQuarantined', filter),
     summarize: (pepperId) => read('summarize', pepperId),
-    // No timeout: an audit reads page by page, and its duration grows with the ledger.
-    audit: ({ anchor, onProgress }) =>
-      background.call('audit', [{ anchor }], undefined, onProgress),
+    background: createBackgroundWork(background),
     ping: () => write('ping'),
     async close() {
       await Promise.all([reading.stop(), background.stop(), requests.stop()]);
@@ -185,7 +181,6 @@ function createArchiveTable({
   return {
     lock: () => readHere(() => takeArchiveLock(dataDir)),
     source: createThreadSource(background),
-    work: createThreadWork(background),
     async deleteCharges(ranges) {
       const deleted = await writing.call('deleteCharges', [ranges], WRITE_TIMEOUT_MS);
       await keepLogSmall({ dataDir, file }, () => writing.call('emptyLog', [], WRITE_TIMEOUT_MS));
@@ -198,20 +193,6 @@ function createArchiveTable({
 function isOfAllOwners({ by, accountId, keyId }: UsageQuery): boolean {
   if (accountId !== undefined || keyId !== undefined) return false;
   return by.includes('account') || by.includes('key');
-}
-
-/** An archive is written and read in the thread, which has a limit of memory. */
-function createThreadWork(thread: LedgerThread<ReadOperations>): ArchiveWork {
-  return {
-    prepare: (archive, onProgress) =>
-      thread.call('prepareArchive', [archive], undefined, onProgress),
-    async *carries(range) {
-      const next = (from: ArchiveRange | undefined) =>
-        thread.call('nextCarries', [from, CARRIES_PER_PAGE], BACKGROUND_TIMEOUT_MS);
-      for (let page = await next(range); page.length > 0; page = await next(undefined)) yield* page;
-    },
-    compare: (file, onProgress) => thread.call('compareArchive', [file], undefined, onProgress),
-  };
 }
 
 function createThreadSource(thread: LedgerThread<ReadOperations>): ArchiveSource {

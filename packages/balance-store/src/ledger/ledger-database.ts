@@ -8,6 +8,7 @@
  */
 
 import type { AccountFilter, AccountRecord } from '../account.js';
+import type { ArchiveComparison, ArchiveFileSummary, ArchiveProgress } from '../archive.js';
 import type { AuditOptions, AuditReport, SealHead } from '../audit.js';
 import type { BookPage, BookQuery } from '../books.js';
 import type { DocumentFilter, StoredDocument } from '../document.js';
@@ -31,7 +32,9 @@ import type {
 } from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
-import type { ArchiveWork } from './archive/archive-work.js';
+import type { ArchiveRange } from './archive/plan.js';
+import type { ArchiveToPrepare, PreparedArchive } from './archive/prepare-archive.js';
+import type { CarryRow } from './archive/carry-row.js';
 import type { AuditSource } from './audit-source.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
@@ -77,7 +80,7 @@ export interface LedgerDatabase {
    * the keys with a working credential under another pepper.
    */
   summarize(pepperId: string): Promise<LedgerSummary>;
-  audit(options: AuditOptions): Promise<AuditReport>;
+  readonly background: BackgroundWork;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -241,7 +244,35 @@ export interface SealTable {
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
 }
 
-/** What is read of archives besides their {@link ArchiveWork}. */
+/** The work that reads the whole ledger, or a whole file of an archive, beside all requests. */
+export interface BackgroundWork {
+  /** @throws {StoreUnavailableError} @throws {BackgroundWorkError} */
+  audit(options: AuditOptions): Promise<AuditReport>;
+  /**
+   * Writes the file of an archive, unless it exists, and reads it again.
+   *
+   * @returns what the ledger records of it; `undefined` if the archive would have no charges
+   * @throws {LedgerArchiveError} when a file of this name is not that of this archive, or cannot be
+   * written.
+   */
+  prepareArchive(
+    archive: ArchiveToPrepare,
+    onProgress: (progress: ArchiveProgress) => void,
+  ): Promise<PreparedArchive | undefined>;
+  /** The sums of the charges to archive, in the order of account, number and key. */
+  carries(range: ArchiveRange): AsyncIterable<CarryRow>;
+  /** @throws {LedgerArchiveError} names the line that is wrong. */
+  verifyArchive(
+    file: string,
+    onProgress: ((charges: number) => void) | undefined,
+  ): Promise<ArchiveFileSummary>;
+  compareArchive(
+    file: string,
+    onProgress: ((charges: number) => void) | undefined,
+  ): Promise<ArchiveComparison>;
+}
+
+/** What is read of archives besides their {@link BackgroundWork}. */
 export type ArchiveSource = Pick<AuditSource, 'archives' | 'carriesAfter' | 'hasCarriedCharges'>;
 
 export interface ArchiveTables {
@@ -252,7 +283,6 @@ export interface ArchiveTables {
    */
   lock(): Promise<(() => Promise<void>) | undefined>;
   readonly source: ArchiveSource;
-  readonly work: ArchiveWork;
   /**
    * Deletes the charges of these ranges in one transaction. The database refuses to delete charges
    * that no archive carries.

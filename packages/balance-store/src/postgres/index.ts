@@ -1,12 +1,16 @@
 /** The balance store on PostgreSQL: any number of processes may share one database. */
 
+import { extname } from 'node:path';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
+import type { BackgroundOperations } from '../ledger/background-work.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { PepperUse } from '../ledger/pepper.js';
+import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
+import { createThread } from '../ledger/threads/thread-client.js';
 import type { BalanceStore } from '../store.js';
-import { createAuditor } from './audit-beside.js';
+import type { BackgroundThreadData } from './background-thread.js';
 import { assertServerFits } from './charging.js';
 import { assertMigrated, migrate } from './migrate.js';
 import { createPostgresDatabase } from './postgres-database.js';
@@ -39,6 +43,15 @@ export interface PostgresStoreOptions {
   readonly watchCharging?: boolean;
 }
 
+/** A thread always runs the built file, even when tests run the sources. */
+const BACKGROUND_FILE = new URL(
+  extname(import.meta.url) === '.ts'
+    ? '../../dist/postgres/background-thread.js'
+    : './background-thread.js',
+  import.meta.url,
+);
+/** After this time without a call, the thread ends: it is seldom needed. */
+const BACKGROUND_IDLE_MS = 10_000;
 const MIN_ADMIN_CONNECTIONS = 2;
 /** Timeout of operators' queries that set none of their own: those of Prisma, and migrations. */
 const ADMIN_TIMEOUT_MS = 30_000;
@@ -90,8 +103,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     pool.on('connect', (client) => client.on('error', () => undefined));
   }
   const charges = options.migrate !== false;
-  const auditor = createAuditor(connectionString);
-  const database = createPostgresDatabase({ hot, admin, watch, record, auditor });
+  const background = createThread<BackgroundOperations>(
+    { file: BACKGROUND_FILE, data: { connectionString } satisfies BackgroundThreadData },
+    { idleTimeoutMs: BACKGROUND_IDLE_MS, limits: BACKGROUND_LIMITS },
+  );
+  const database = createPostgresDatabase({ hot, admin, watch, record, background });
   try {
     await reachingDatabase(async () => {
       if (charges) await assertServerFits(watch);

@@ -6,12 +6,13 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
-import { createArchiveWork } from '../ledger/archive/archive-work.js';
+import type { BackgroundOperations } from '../ledger/background-work.js';
+import { createBackgroundWork } from '../ledger/background-work.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
+import type { LedgerThread } from '../ledger/threads/thread-client.js';
 import { createAccountTable } from './accounts.js';
 import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
-import type { Auditor } from './audit-beside.js';
 import { createAuditSource } from './audit/source.js';
 import { checkCharging, probeCharging } from './charging.js';
 import { createDocumentTable } from './documents.js';
@@ -42,12 +43,12 @@ export interface PostgresDatabaseParts {
   readonly watch: Pool;
   /** The pool with one connection that records requests. */
   readonly record: Pool;
-  readonly auditor: Auditor;
+  /** The thread for work that reads the whole ledger. */
+  readonly background: LedgerThread<BackgroundOperations>;
 }
 
 export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
-  const { hot, admin, watch, record, auditor } = parts;
-  const source = createAuditSource(admin);
+  const { hot, admin, watch, record, background } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(admin),
@@ -59,8 +60,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     seals: createSealTable(admin),
     archives: {
       lock: () => reachingDatabase(() => takeArchiveLock(admin)),
-      source,
-      work: createArchiveWork(source),
+      source: createAuditSource(admin),
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     requests: createRequestTables(record, admin),
@@ -78,13 +78,13 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     listQuarantined: (filter) => reachingDatabase(() => listQuarantined(admin, filter)),
     summarize: (pepperId) => reachingDatabase(() => summarizeLedger(admin, pepperId)),
-    audit: (options) => auditor.audit(options),
+    background: createBackgroundWork(background),
     ping: () =>
       reachingDatabase(async () => {
         await queryRows(hot, { text: 'SELECT 1', timeoutMs: READ_TIMEOUT_MS });
       }),
     async close() {
-      await auditor.close();
+      await background.stop();
       await prisma.$disconnect();
       await Promise.all([hot.end(), admin.end(), watch.end(), record.end()]);
     },

@@ -2,16 +2,7 @@
 
 import { constants } from 'node:os';
 import { LedgerArchiveError } from '../../errors.js';
-
-export type Fault =
-  /** The file cannot be read or written now: the same statement may succeed later. */
-  | 'unavailable'
-  /** A value is at fault, so that the same statement will always fail. */
-  | 'refused'
-  /** A `LedgerArchiveError`: an archive cannot be made, or its file is at fault. */
-  | 'archive'
-  /** None of these: a mistake in this program. */
-  | 'mistake';
+import type { Fault } from '../../ledger/threads/messages.js';
 
 /** Result codes of SQLite, see https://sqlite.org/rescode.html */
 const CODE = {

@@ -7,7 +7,9 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { workerData } from 'node:worker_threads';
-import { yieldToOtherThreads } from '../../ledger/background-thread.js';
+import { yieldToOtherThreads } from '../../ledger/threads/background-thread.js';
+import type { StartedThreadData } from '../../ledger/threads/messages.js';
+import { serveThread } from '../../ledger/threads/serve-thread.js';
 import { markReader } from '../commit-mark.js';
 import { markErasure, rewriteErased } from '../erasure.js';
 import { assertNotMoved } from '../moved.js';
@@ -16,17 +18,16 @@ import { openReader, openWriter } from '../sqlite/connection.js';
 import type { Connection } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
-import { decode, encode } from '../../ledger/thread-codec.js';
 import { createCommitReports } from './commit-reports.js';
-import { STOP } from './messages.js';
-import type { Answer, Progress, Request, StartedThreadData } from './messages.js';
+import type { ThreadData } from './messages.js';
 import {
   createReadOperations,
   createRequestOperations,
   createWriteOperations,
 } from './operations.js';
 
-const { file, role, checkpoints, indexDescriptor, port } = workerData as StartedThreadData;
+const { file, role, checkpoints, indexDescriptor, port } = workerData as ThreadData &
+  StartedThreadData;
 
 if (role === 'background') yieldToOtherThreads();
 const connection = open();
@@ -79,35 +80,13 @@ function createOperations() {
   });
 }
 
-const operations = createOperations() as Readonly<
-  Record<string, (...args: readonly unknown[]) => unknown>
->;
-
-async function answer({ id, operation, args, reportsProgress }: Request): Promise<Answer> {
-  const report = (progress: unknown): void => {
-    port.postMessage({ id, progress: encode(progress) } satisfies Progress);
-  };
-  try {
-    const run = operations[operation];
-    if (run === undefined) throw new Error(`there is no operation ${operation}`);
-    const result = encode(await run(...args.map(decode), ...(reportsProgress ? [report] : [])));
-    const commit = commits.take();
-    return commit === undefined ? { id, result } : { id, result, commit };
-  } catch (error) {
-    commits.take();
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
-    return { id, fault: faultOf(error), name, message };
-  }
-}
-
-port.on('message', (message: Request | typeof STOP) => {
-  if (message === STOP) {
+serveThread({
+  port,
+  operations: createOperations(),
+  faultOf,
+  takeReport: commits.take,
+  onStop() {
     if ((role === 'write' || role === 'requests') && checkpoints) rewriteErased(connection, file);
     connection.close();
-    port.close();
-    return;
-  }
-  void answer(message).then((reply) => {
-    port.postMessage(reply);
-  });
+  },
 });

@@ -3,15 +3,8 @@
  * next, except that an audit and the work of an archive let other calls run before each page.
  */
 
-import type { ArchiveProgress } from '../../archive.js';
-import type { AuditOptions } from '../../audit.js';
-import { LedgerArchiveError } from '../../errors.js';
-import { createArchiveWork } from '../../ledger/archive/archive-work.js';
-import type { ArchiveToPrepare } from '../../ledger/archive/archive-work.js';
-import type { CarryRow } from '../../ledger/archive/carry-row.js';
-import type { ArchiveRange } from '../../ledger/archive/plan.js';
-import { auditLedger } from '../../ledger/audit-ledger.js';
 import type { AuditSource } from '../../ledger/audit-source.js';
+import { createBackgroundOperations } from '../../ledger/background-work.js';
 import { callBook } from '../../ledger/books/index.js';
 import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
@@ -184,9 +177,8 @@ export function createRequestOperations(
 
 export function createReadOperations(connection: Connection) {
   const source = createAuditSource(connection);
-  const work = createArchiveWork(source);
-  let carries: AsyncIterator<CarryRow> | undefined;
   return {
+    ...createBackgroundOperations(source),
     listAccounts: on(connection, listAccounts),
     readLots: on(connection, readLots),
     readBalanceAt: on(connection, readBalanceAt),
@@ -207,34 +199,6 @@ export function createReadOperations(connection: Connection) {
     readHead: on(connection, readHead),
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
-    audit: (
-      options: Pick<AuditOptions, 'anchor'>,
-      onProgress: AuditOptions['onProgress'] = undefined,
-    ) => auditLedger(source, { ...options, onProgress }),
-    prepareArchive: (
-      archive: ArchiveToPrepare,
-      onProgress: (progress: ArchiveProgress) => void = () => undefined,
-    ) => work.prepare(archive, onProgress),
-    compareArchive: (
-      file: string,
-      onProgress: ((charges: number) => void) | undefined = undefined,
-    ) => work.compare(file, onProgress),
-    /**
-     * A page of {@link ArchiveWork.carries}; an empty one after the last.
-     *
-     * @param range - Begins again.
-     */
-    async nextCarries(range: ArchiveRange | undefined, limit: number) {
-      if (range !== undefined) carries = work.carries(range)[Symbol.asyncIterator]();
-      if (carries === undefined) throw new LedgerArchiveError('the thread has ended: try again');
-      const page: CarryRow[] = [];
-      while (page.length < limit) {
-        const next = await carries.next();
-        if (next.done === true) break;
-        page.push(next.value);
-      }
-      return page;
-    },
     archives: () => source.archives(),
     carriesAfter: (...args: Parameters<AuditSource['carriesAfter']>) =>
       source.carriesAfter(...args),

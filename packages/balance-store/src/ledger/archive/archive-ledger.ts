@@ -19,14 +19,13 @@ import type { ArchiveRange } from './plan.js';
 import { deleteCarriedCharges } from './delete-charges.js';
 import { createCarryDigest } from './carry.js';
 import type { CarryRow } from './carry-row.js';
-import { verifyArchiveFile } from './verify-file.js';
 
 const MIN_AGE_DAYS = 3;
 /** A small number, because charges of the embedded ledger wait during each step. */
 const CARRIES_PER_STEP = 1_000;
 
 export async function archiveLedger(
-  database: Pick<LedgerDatabase, 'archives' | 'audit' | 'book'>,
+  database: Pick<LedgerDatabase, 'archives' | 'background' | 'book'>,
   seal: () => Promise<unknown>,
   options: ArchiveOptions,
 ): Promise<ArchiveReport> {
@@ -43,7 +42,7 @@ export async function archiveLedger(
     const archive =
       last === undefined || last.until < options.until
         ? await makeArchive(database, seal, last, options)
-        : await resumeArchive(last, options);
+        : await resumeArchive(database, last, options);
     const deleted = await deleteCarriedCharges(database.archives, archive, (done) => {
       options.onProgress?.({ stage: 'delete', done, total: archive.charges });
     });
@@ -55,6 +54,7 @@ export async function archiveLedger(
 
 /** @throws {LedgerArchiveError} unless the file is that of this archive. */
 async function resumeArchive(
+  { background }: Pick<LedgerDatabase, 'background'>,
   last: LedgerArchive,
   { until, file, onProgress }: ArchiveOptions,
 ): Promise<LedgerArchive> {
@@ -69,29 +69,29 @@ async function resumeArchive(
     onProgress?.({ stage: 'verify', done, total: last.charges });
   };
   progress(0);
-  const { digest } = await verifyArchiveFile(file, { onProgress: progress });
+  const { digest } = await background.verifyArchive(file, progress);
   if (digest === last.fileDigest) return last;
   throw new LedgerArchiveError(`${file} is not the file in which ${what}: nothing was changed`);
 }
 
 async function makeArchive(
-  database: Pick<LedgerDatabase, 'archives' | 'audit' | 'book'>,
+  database: Pick<LedgerDatabase, 'archives' | 'background' | 'book'>,
   seal: () => Promise<unknown>,
   last: LedgerArchive | undefined,
   { until, file, by, onProgress }: ArchiveOptions,
 ): Promise<LedgerArchive> {
-  const { source, work } = database.archives;
+  const { background } = database;
   const progress = (stage: ArchiveProgress['stage'], done: number, total?: number) => {
     onProgress?.({ stage, done, total });
   };
-  if (last !== undefined && (await source.hasCarriedCharges(last.number))) {
+  if (last !== undefined && (await database.archives.source.hasCarriedCharges(last.number))) {
     throw new LedgerArchiveError(
       `the archive until ${dayOf(last.until)} was interrupted: repeat its command first`,
     );
   }
   await seal();
   progress('audit', 0);
-  const audit = await database.audit({
+  const audit = await background.audit({
     onProgress: ({ entries }) => {
       progress('audit', entries);
     },
@@ -102,7 +102,7 @@ async function makeArchive(
     );
   }
   const number = (last?.number ?? 0) + 1;
-  const prepared = await work.prepare(
+  const prepared = await background.prepareArchive(
     { number, until, after: last?.until, file },
     onProgress ?? (() => undefined),
   );
@@ -124,7 +124,7 @@ async function makeArchive(
  * that an interrupted call has left are deleted first.
  */
 async function writeCarries(
-  { archives: { work }, book }: Pick<LedgerDatabase, 'archives' | 'book'>,
+  { background, book }: Pick<LedgerDatabase, 'background' | 'book'>,
   range: ArchiveRange,
   expected: string,
 ): Promise<void> {
@@ -135,7 +135,7 @@ async function writeCarries(
     throw new LedgerArchiveError('another archive was made meanwhile: nothing was deleted');
   };
   let step: CarryRow[] = [];
-  for await (const row of work.carries(range)) {
+  for await (const row of background.carries(range)) {
     digest.add(row);
     step.push(row);
     if (step.length < CARRIES_PER_STEP) continue;

@@ -8,7 +8,8 @@ import { HOUR_MS } from '../hours.js';
 import { TRAIL } from '../ledger-database.js';
 import type { LedgerDatabase, SealTable } from '../ledger-database.js';
 
-const ENTRIES_PER_BLOCK = 1_000;
+/** Charges of the embedded ledger wait while a block is sealed, some 10 ms. */
+const ENTRIES_PER_BLOCK = 250;
 const EVENTS_PER_PRUNING = 1_000;
 /** Charges of an hour may still be on their way to the database when the hour ends. */
 const ROLL_UP_DELAY_MS = 5 * 60_000;
@@ -59,8 +60,8 @@ export function createUpkeep(
       return archiveLedger(database, () => sealEntries(database.seals, true), archiveOptions);
     },
     listArchives: () => database.archives.source.archives(),
-    compareArchive: (file, onProgress) => database.archives.work.compare(file, onProgress),
-    audit: (auditOptions = {}) => database.audit(auditOptions),
+    compareArchive: (file, onProgress) => database.background.compareArchive(file, onProgress),
+    audit: (auditOptions = {}) => database.background.audit(auditOptions),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { setPriority } from 'node:os';
-import { BackgroundWorkError } from '../errors.js';
+import { BackgroundWorkError } from '../../errors.js';
 
 /**
  * Limits of the heap of the embedded ledger's threads. All of their work is done page by page, so

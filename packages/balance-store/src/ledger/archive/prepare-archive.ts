@@ -1,12 +1,11 @@
-/** The parts of an archive that read the whole ledger or a whole file, and change neither. */
+/** The part of an archive that reads the whole ledger and writes the file. */
 
 import { existsSync } from 'node:fs';
-import type { ArchiveComparison, ArchiveProgress, LedgerArchive } from '../../archive.js';
+import type { ArchiveProgress, LedgerArchive } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import type { AuditSource } from '../audit-source.js';
-import type { CarryRow } from './carry-row.js';
-import { compareArchive, differencesFromChain, differencesFromPlan } from './compare-archive.js';
-import { planArchive, readCarries, usageDigestOf } from './plan.js';
+import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
+import { planArchive, usageDigestOf } from './plan.js';
 import type { ArchiveRange } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
 import { writeArchiveFile } from './write-file.js';
@@ -17,39 +16,14 @@ export interface ArchiveToPrepare extends ArchiveRange {
   readonly file: string;
 }
 
-export interface ArchiveWork {
-  /**
-   * Writes the file of an archive, unless it exists, and reads it again.
-   *
-   * @returns what the ledger records of it; `undefined` if the archive would have no charges
-   * @throws {LedgerArchiveError} when a file of this name is not that of this archive, or cannot be
-   * written.
-   */
-  prepare(
-    archive: ArchiveToPrepare,
-    onProgress: (progress: ArchiveProgress) => void,
-  ): Promise<Omit<LedgerArchive, 'createdAt'> | undefined>;
-  /** The sums of the charges to archive, in the order of account, number and key. */
-  carries(range: ArchiveRange): AsyncIterable<CarryRow>;
-  compare(
-    file: string,
-    onProgress: ((charges: number) => void) | undefined,
-  ): Promise<ArchiveComparison>;
-}
+/** What the ledger records of an archive. */
+export type PreparedArchive = Omit<LedgerArchive, 'createdAt'>;
 
-export function createArchiveWork(source: AuditSource): ArchiveWork {
-  return {
-    prepare: (archive, onProgress) => prepare(source, archive, onProgress),
-    carries: (range) => readCarries(source, range),
-    compare: (file, onProgress) => compareArchive(source, file, onProgress),
-  };
-}
-
-async function prepare(
+export async function prepareArchive(
   source: AuditSource,
   { number, until, after, file }: ArchiveToPrepare,
   onProgress: (progress: ArchiveProgress) => void,
-): Promise<Omit<LedgerArchive, 'createdAt'> | undefined> {
+): Promise<PreparedArchive | undefined> {
   const progress = (stage: ArchiveProgress['stage'], done: number, total: number) => {
     onProgress({ stage, done, total });
   };
