@@ -211,7 +211,8 @@ export function accountsContract(part: ContractPart): void {
     // F293
     it('a holder who asks for many bookings at once does not keep those of other accounts waiting', async () => {
       const { store } = subject();
-      const busy = { id: await newKey(), calls: 30 };
+      // So many that those of the others end among them, although their sessions are new.
+      const busy = { id: await newKey(), calls: 300 };
       const other = { id: await newKey(), calls: 1 };
       const ended: string[] = [];
       const book = async (keyId: string, by: Actor) => {
@@ -224,8 +225,8 @@ export function accountsContract(part: ContractPart): void {
       });
       await Promise.all([...bookings, book(other.id, TESTS)]);
       const last = Math.max(ended.indexOf(other.id), ended.indexOf(TESTS.name));
-      assert.equal(ended.length, 32);
-      assert.ok(last < 8, ended.join(' '));
+      assert.equal(ended.length, 302);
+      assert.ok(last < 150, String(last));
     });
 
     // F150
