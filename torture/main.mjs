@@ -172,7 +172,7 @@ const PARTS = {
     run: tortureHolders,
     least: { setups: 2, operations: 200 },
     short: { setups: 2, operations: 800 },
-    gate: { setups: 16, operations: 64_000 },
+    gate: { setups: 16, operations: 100_000 },
   },
   answers: {
     title: 'random answers of the upstream to one customer, while others watch their service',

@@ -35,6 +35,7 @@ export const PEPPER = 'torture-pepper-torture-pepper';
  * @param {string} [options.dataDir] - an empty folder for the embedded ledger
  * @param {string} [options.postgresParent] - the folder in which PostgreSQL's is made
  * @param {boolean} [options.hasPooler] - whether gateways reach PostgreSQL through PgBouncer
+ * @param {boolean} [options.hasLinks] - whether gateways reach the servers through `links`
  */
 export async function startSystem({
   replicaCount,
@@ -50,6 +51,7 @@ export async function startSystem({
   dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-data-')),
   postgresParent,
   hasPooler = false,
+  hasLinks = true,
 }) {
   const isEmbedded = ledger === 'embedded';
   const postgres = isEmbedded ? undefined : await startPostgres(undefined, postgresParent);
@@ -59,18 +61,19 @@ export async function startSystem({
     upstreamEnv === undefined
       ? await startUpstreams({ accounts: upstreamAccounts, journalEntries })
       : undefined;
+  const databaseUrl = (pooler ?? postgres)?.url;
   const links = {
-    ...(postgres && { postgres: await startFaultProxy(addressOf((pooler ?? postgres).url)) }),
-    ...(redis && { redis: await startFaultProxy(addressOf(redis.url)) }),
+    ...(hasLinks && databaseUrl && { postgres: await startFaultProxy(addressOf(databaseUrl)) }),
+    ...(hasLinks && redis && { redis: await startFaultProxy(addressOf(redis.url)) }),
     ...Object.fromEntries(upstreams?.members.map(({ name, link }) => [name, link]) ?? []),
   };
   const replicas = [];
   for (let i = 0; i < replicaCount; i += 1) {
     const shared = {
-      ...(links.postgres === undefined
+      ...(databaseUrl === undefined
         ? { DATA_DIR: dataDir }
-        : { DATABASE_URL: `postgres://postgres@127.0.0.1:${links.postgres.port}/postgres` }),
-      ...(links.redis && { REDIS_URL: `redis://127.0.0.1:${links.redis.port}` }),
+        : { DATABASE_URL: throughLink(databaseUrl, links.postgres) }),
+      ...(redis && { REDIS_URL: throughLink(redis.url, links.redis) }),
       ...(upstreamEnv ?? upstreams?.env),
       KEY_PEPPER: PEPPER,
       ADMIN_TOKEN,
@@ -216,6 +219,13 @@ export async function crashFor(server, ms) {
   await server.crash();
   await sleep(ms);
   await server.start();
+}
+
+function throughLink(url, link) {
+  if (link === undefined) return url;
+  const changed = new URL(url);
+  changed.host = `127.0.0.1:${link.port}`;
+  return changed.href;
 }
 
 function addressOf(url) {

@@ -5,12 +5,15 @@
  */
 
 import { performance } from 'node:perf_hooks';
+import { setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { askIn, createCalls } from './calls.mjs';
 import { FORMATS } from './formats.mjs';
 import { orderText } from './ordered-upstream.mjs';
 
+/** How often this thread looks at the clock, to know when it did not run. */
+const TICK_MS = 5;
 /** Number of first requests whose times do not count. */
 const WARM_UP = 15;
 const BODY_BYTES = 1_000;
@@ -60,6 +63,15 @@ if (!isMainThread && workerData?.customers !== undefined) {
     parentPort?.postMessage(watched);
     watched = [];
   });
+  /** How long this thread should have run and did not, because the machine was busy. */
+  let pausedMs = 0;
+  let tickedAt = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    pausedMs += Math.max(0, now - tickedAt - 2 * TICK_MS);
+    tickedAt = now;
+  }, TICK_MS);
+
   for (const [index, { credential, model }] of workerData.customers.entries()) {
     const order = orderText({ who: `watcher-${index}`, output: 5 });
     const { path, body } = askIn({
@@ -75,9 +87,10 @@ if (!isMainThread && workerData?.customers !== undefined) {
   async function watch(question) {
     for (;;) {
       const startedAt = performance.now();
+      const pausedBefore = pausedMs;
       const at = Date.now();
       const { status, text } = await call(question);
-      const ms = performance.now() - startedAt;
+      const ms = performance.now() - startedAt - (pausedMs - pausedBefore);
       watched.push({ at, ms, status, text: status === 200 ? '' : text.slice(0, 300) });
       await sleep(workerData.pauseMs);
     }
