@@ -170,12 +170,13 @@ function createSource(pool: Pool): RequestSource {
         last.toString(),
         limit,
       ]),
-    taggedBlocks: (tags, { first, last, limit }) =>
+    taggedBlocks: (tags, other, { first, last, limit }) =>
       blocks(
-        'request_block.seq IN (SELECT DISTINCT block FROM request_tag WHERE tag = ANY($1::int8[]) ' +
-          'AND block BETWEEN $2 AND $3 ORDER BY block DESC LIMIT $4) ' +
-          'ORDER BY request_block.seq DESC',
-        [tags.map(String), first.toString(), last.toString(), limit],
+        'request_block.seq IN (SELECT DISTINCT block FROM request_tag t WHERE tag = ANY($1::int8[]) ' +
+          'AND block BETWEEN $2 AND $3 AND ($5::int8 IS NULL OR EXISTS ' +
+          '(SELECT FROM request_tag o WHERE o.tag = $5 AND o.block = t.block)) ' +
+          'ORDER BY block DESC LIMIT $4) ORDER BY request_block.seq DESC',
+        [tags.map(String), first.toString(), last.toString(), limit, other?.toString() ?? null],
       ),
     blocksWithText: (text, from, until) =>
       blocks(

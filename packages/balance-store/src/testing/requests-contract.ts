@@ -149,12 +149,19 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
     it('finds a rare request among many without reading them all', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;
-      const rare = newRequest({ accountId, sessionId: randomUUID() });
+      const client = `rare/${randomUUID().slice(0, 8)}`;
+      const rare = newRequest({ accountId, client, sessionId: randomUUID() });
       await record(store, rare);
       for (let block = 0; block < 200; block += 1) await record(store, newRequest());
       const page = { requests: [rare] };
       assert.deepEqual(await store.listRequests({ accountId, limit: 5 }), page);
       assert.deepEqual(await store.listRequests({ sessionId: rare.sessionId, limit: 5 }), page);
+      assert.deepEqual(await store.listRequests({ client, limit: 5 }), page);
+      assert.deepEqual(await store.listRequests({ accountId, client, limit: 5 }), page);
+      const none = { requests: [] };
+      assert.deepEqual(await store.listRequests({ client: 'none/1', limit: 5 }), none);
+      const frequent = { client: 'contract/1.0', limit: 5 };
+      assert.deepEqual(await store.listRequests({ ...frequent, accountId }), none);
     });
 
     it('sums by fact and by time, also what is only counted', async () => {

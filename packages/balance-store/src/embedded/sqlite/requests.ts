@@ -178,7 +178,10 @@ type FoundRow = Pick<SqliteRow<'RequestBlock'>, 'seq' | 'requests'>;
 const FACTS = select('RequestSeries', membersWithout('RequestSeries', ['lastAt']));
 
 function sourceOf(connection: Connection): RequestSource {
-  const blocks = (text: string, ...values: readonly (number | bigint | string | Uint8Array)[]) =>
+  const blocks = (
+    text: string,
+    ...values: readonly (number | bigint | string | Uint8Array | null)[]
+  ) =>
     Promise.resolve(
       connection
         .all<FoundRow>(`SELECT ${BLOCK} FROM request_block WHERE ${text}`, ...values)
@@ -218,14 +221,17 @@ function sourceOf(connection: Connection): RequestSource {
       ),
     blocks: ({ first, last, limit }) =>
       blocks('seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?', first, last, limit),
-    taggedBlocks: (tags, { first, last, limit }) =>
+    taggedBlocks: (tags, other, { first, last, limit }) =>
       blocks(
-        'seq IN (SELECT DISTINCT block FROM request_tag WHERE tag IN ' +
-          '(SELECT value FROM json_each(?)) AND block BETWEEN ? AND ? ORDER BY block DESC LIMIT ?) ' +
-          'ORDER BY seq DESC',
+        'seq IN (SELECT DISTINCT block FROM request_tag AS t WHERE tag IN ' +
+          '(SELECT value FROM json_each(?)) AND block BETWEEN ? AND ? AND (? IS NULL OR EXISTS ' +
+          '(SELECT 1 FROM request_tag AS o WHERE o.tag = ? AND o.block = t.block)) ' +
+          'ORDER BY block DESC LIMIT ?) ORDER BY seq DESC',
         JSON.stringify(tags),
         first,
         last,
+        other ?? null,
+        other ?? null,
         limit,
       ),
     blocksWithText: (text, from, until) =>

@@ -3,12 +3,12 @@
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
 import type { Row } from '../tables.js';
 import type { PendingSums } from './pending-sums.js';
-import { clientTag, seriesOf, sessionTag } from './tags.js';
+import { clientTag, programTag, seriesOf, sessionTag } from './tags.js';
 
 /** The rows of one batch, in the form in which they are stored. */
 export interface StoredBatch {
   readonly series: readonly Row<'RequestSeries'>[];
-  /** Empty in most batches: see `pending-sums.ts`. */
+  /** Empty in a batch with a block: see `pending-sums.ts`. */
   readonly sums: readonly Row<'RequestSum'>[];
   readonly labels: readonly Row<'RequestLabel'>[];
   /** `undefined` if all requests are only counted. */
@@ -50,18 +50,21 @@ export function encodeBatch({ kept, counted }: RequestBatch, sums: PendingSums):
     return rowOf(request, id);
   });
   for (const request of counted) sums.add(seriesOf(request), request, 'counted');
-  return { ...sums.take(), block: rows.length === 0 ? undefined : blockOf(rows) };
+  const block = rows.length === 0 ? undefined : blockOf(rows);
+  return { series: sums.takeAdded(), sums: [], labels: [], block };
 }
 
 export function blockOf(rows: readonly BlockRow[]): StoredBlock {
   const tags = new Set<number>();
-  const ids: number[] = [];
+  const ids: Uint8Array[] = [];
   let endedAt = 0;
   for (const row of rows) {
     endedAt = Math.max(endedAt, row[PLACE.endedAt]);
     tags.add(row[PLACE.series]);
     const sessionId = row[PLACE.sessionId];
     if (sessionId !== null) tags.add(sessionTag(sessionId));
+    const client = row[PLACE.client];
+    if (client !== null) tags.add(programTag(client));
     const tag = row[PLACE.tag] ?? null;
     if (tag !== null) tags.add(clientTag(tag));
     for (const id of [row[PLACE.upstreamRequestId], row[PLACE.traceId]]) {
@@ -70,7 +73,7 @@ export function blockOf(rows: readonly BlockRow[]): StoredBlock {
   }
   return {
     endedAt: new Date(endedAt),
-    ids: new Uint8Array(Int32Array.from(ids).buffer),
+    ids: Buffer.concat(ids),
     requests: JSON.stringify(rows),
     tags: [...tags].sort((a, b) => a - b),
   };
@@ -147,11 +150,15 @@ export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
   };
 }
 
-/** FNV-1a. Only narrows a search: what has the same hash is compared afterwards. */
-export function hashOfId(id: string): number {
+/**
+ * Three bytes of a hash (FNV-1a), because a search reads those of all blocks. They only narrow the
+ * search: what has the same hash is compared afterwards.
+ */
+export function hashOfId(id: string): Uint8Array {
   let value = 0x811c9dc5;
   for (let index = 0; index < id.length; index += 1) {
     value = Math.imul(value ^ id.charCodeAt(index), 0x01000193);
   }
-  return value | 0;
+  // The first bytes of the four that earlier versions stored, so that a search also finds those.
+  return Uint8Array.of(value, value >>> 8, value >>> 16);
 }

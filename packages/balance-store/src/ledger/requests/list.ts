@@ -13,7 +13,7 @@ import type {
 import type { Row } from '../tables.js';
 import { PLACE, hashOfId, readBlock, recordOf } from './batch.js';
 import type { BlockRow } from './batch.js';
-import { clientTag, sessionTag } from './tags.js';
+import { clientTag, programTag, sessionTag } from './tags.js';
 
 export type FoundBlock = Pick<Row<'RequestBlock'>, 'seq' | 'requests'>;
 
@@ -33,7 +33,12 @@ export interface RequestSource {
   /** The last block that ended before this time; the last of all without one. */
   lastBlock(until: Date | undefined): Promise<bigint | undefined>;
   blocks(range: BlockRange): Promise<readonly FoundBlock[]>;
-  taggedBlocks(tags: readonly number[], range: BlockRange): Promise<readonly FoundBlock[]>;
+  /** Blocks with one of these tags, and with the other one if it is given. */
+  taggedBlocks(
+    tags: readonly number[],
+    other: number | undefined,
+    range: BlockRange,
+  ): Promise<readonly FoundBlock[]>;
   /** Blocks that ended in this time and contain this text. */
   blocksWithText(text: string, from: Date, until: Date): Promise<readonly FoundBlock[]>;
   /** Blocks whose `ids` contain these bytes. */
@@ -69,7 +74,9 @@ export async function listRequests(
   if (first === undefined || end === undefined) return { requests: [] };
   page.startAt(position);
   let last = position === undefined || end < position.block ? end : position.block;
-  const tags = namedTags(query) ?? (matching && [...matching.keys()]);
+  const program = query.client === undefined ? undefined : programTag(query.client);
+  const named = namedTags(query) ?? (matching && [...matching.keys()]);
+  const tags = named ?? (program === undefined ? undefined : [program]);
   let read = 0;
   while (!page.isFull) {
     if (read >= MAX_BLOCKS) {
@@ -80,7 +87,7 @@ export async function listRequests(
     const found =
       tags === undefined || read < UNTAGGED_BLOCKS
         ? await source.blocks(range)
-        : await source.taggedBlocks(tags, range);
+        : await source.taggedBlocks(tags, program, range);
     read += found.length;
     page.add(found);
     const oldest = found.at(-1);
@@ -191,10 +198,9 @@ async function blocksOfId(source: RequestSource, id: string): Promise<readonly F
     const until = new Date(began + LONGEST_REQUEST_MS);
     return source.blocksWithText(id, new Date(began - OVERLAP_MS), until);
   }
-  const hash = new Uint8Array(Int32Array.of(hashOfId(id)).buffer);
   const [given, session] = await Promise.all([
-    source.blocksWithId(hash, MAX_BLOCKS),
-    source.taggedBlocks([sessionTag(id)], {
+    source.blocksWithId(hashOfId(id), MAX_BLOCKS),
+    source.taggedBlocks([sessionTag(id)], undefined, {
       first: 0n,
       last: BigInt(Number.MAX_SAFE_INTEGER),
       limit: MAX_BLOCKS,

@@ -1,6 +1,7 @@
 /**
  * Sums of requests that are not written yet. They are written every 30 seconds, because writing
- * them with each block would cost more than the block: many keys have one request in it.
+ * them with each block would cost more than the block: many keys have one request in it. Holders
+ * choose how many there are, so they are taken in small parts, between which requests are served.
  */
 
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
@@ -17,8 +18,10 @@ export const DAY_MINUTES = DAY_MS / MINUTE_MS;
 export const FINE_SUMS_MS = 48 * HOUR_MS;
 
 const WRITE_EVERY_MS = 30_000;
-/** If there are more, they are written at once. */
+/** If there are more, they are written before the 30 seconds are over. */
 const MAX_PENDING = 5_000;
+/** How many sums, and how many labels, one part has at most: it takes some 5 ms. */
+const PART = 150;
 /** How many series are remembered as written. */
 const MAX_KNOWN = 50_000;
 
@@ -27,6 +30,7 @@ interface Figures extends Record<Exclude<Figure, 'charge'>, number> {
 }
 
 interface Sum extends Figures {
+  readonly series: number;
   readonly period: number;
   readonly request: RequestRecord;
   lastAt: number;
@@ -39,7 +43,7 @@ interface LabelSum extends Figures {
 type Figure = Exclude<keyof Row<'RequestSum'>, 'minutes' | 'period' | 'series'>;
 
 export interface TakenSums {
-  /** New series, and those of the sums. */
+  /** Those of the sums. */
   readonly series: readonly Row<'RequestSeries'>[];
   readonly sums: readonly Row<'RequestSum'>[];
   readonly labels: readonly Row<'RequestLabel'>[];
@@ -53,15 +57,23 @@ export class PendingSums {
   readonly #known = new Set<number>();
   #added: Row<'RequestSeries'>[] = [];
   #count = 0;
-  #writtenAt: number;
+  #countedSince: number;
+  /** What {@link takePart} takes. */
+  readonly #closedSums: Sum[] = [];
+  readonly #closedLabels: LabelSum[] = [];
 
   constructor(now: () => number) {
     this.#now = now;
-    this.#writtenAt = now();
+    this.#countedSince = now();
   }
 
   get isEmpty(): boolean {
-    return this.#count === 0;
+    return this.#count === 0 && this.#closedSums.length === 0 && this.#closedLabels.length === 0;
+  }
+
+  /** Whether the sums should be written now. */
+  get isDue(): boolean {
+    return this.#now() - this.#countedSince >= WRITE_EVERY_MS || this.#count >= MAX_PENDING;
   }
 
   add(series: number, request: RequestRecord, how: 'kept' | 'counted'): void {
@@ -102,48 +114,56 @@ export class PendingSums {
     if (sums === undefined) this.#sums.set(period, (sums = new Map<number, Sum>()));
     let sum = sums.get(series);
     if (sum === undefined) {
-      sum = { period, request, lastAt: 0, ...NOTHING };
+      sum = { series, period, request, lastAt: 0, ...NOTHING };
       sums.set(series, sum);
       this.#count += 1;
     }
     return sum;
   }
 
-  /** Takes new series, and the sums if they are due. */
-  take(): TakenSums {
-    const isDue = this.#now() - this.#writtenAt >= WRITE_EVERY_MS || this.#count >= MAX_PENDING;
-    if (isDue) return this.takeAll();
-    const series = this.#added;
+  /** Takes the series that are new since the last call. */
+  takeAdded(): readonly Row<'RequestSeries'>[] {
+    const added = this.#added;
     this.#added = [];
-    return { series: sortedById(series), sums: [], labels: [] };
+    return sortedById(added);
   }
 
-  takeAll(): TakenSums {
-    const series = new Map(this.#added.map((row) => [row.id, row]));
-    const sums = new Map<string, Row<'RequestSum'>>();
-    for (const ofPeriod of this.#sums.values()) {
-      for (const [id, sum] of ofPeriod) {
-        const row = seriesRow(id, sum.request, sum.lastAt);
-        const known = series.get(row.id);
-        if (known === undefined || known.lastAt < row.lastAt) series.set(row.id, row);
-        for (const minutes of [FINE_MINUTES, COARSE_MINUTES, DAY_MINUTES]) {
-          addRow(sums, minutes, row.id, sum);
-        }
-      }
-    }
-    const labels = [...this.#labels.values()].map(({ row, ...figures }) => ({
-      ...row,
-      ...rowOf(figures, LABEL_FIGURES),
-    }));
-    this.#added = [];
+  /** What is added from now on belongs to other sums, which are not taken before the next call. */
+  close(): void {
+    for (const sums of this.#sums.values()) this.#closedSums.push(...sums.values());
+    this.#closedLabels.push(...this.#labels.values());
     this.#sums.clear();
     this.#labels.clear();
     this.#count = 0;
-    this.#writtenAt = this.#now();
+    this.#countedSince = this.#now();
+  }
+
+  dropClosed(): void {
+    this.#closedSums.length = 0;
+    this.#closedLabels.length = 0;
+  }
+
+  /** Takes a part of the closed sums; undefined if there are none. */
+  takePart(): TakenSums | undefined {
+    const sums = this.#closedSums.splice(-PART);
+    const labels = this.#closedLabels.splice(-PART);
+    if (sums.length === 0 && labels.length === 0) return undefined;
+    const series = new Map<bigint, Row<'RequestSeries'>>();
+    const rows = new Map<string, Row<'RequestSum'>>();
+    for (const sum of sums) {
+      const row = seriesRow(sum.series, sum.request, sum.lastAt);
+      const known = series.get(row.id);
+      if (known === undefined || known.lastAt < row.lastAt) series.set(row.id, row);
+      for (const minutes of [FINE_MINUTES, COARSE_MINUTES, DAY_MINUTES]) {
+        addRow(rows, minutes, row.id, sum);
+      }
+    }
     return {
       series: sortedById([...series.values()]),
-      sums: [...sums.values()].sort(inOrder),
-      labels: labels.sort(inOrderOfLabels),
+      sums: [...rows.values()].sort(inOrder),
+      labels: labels
+        .map(({ row, ...figures }) => ({ ...row, ...rowOf(figures, LABEL_FIGURES) }))
+        .sort(inOrderOfLabels),
     };
   }
 }

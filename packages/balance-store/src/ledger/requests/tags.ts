@@ -1,4 +1,4 @@
-/** Numbers that stand for texts: series, sessions, clients' tags, and programs with both. */
+/** Numbers that stand for texts: series, sessions, programs, clients' tags, and labels. */
 
 import { hash } from 'node:crypto';
 import type { RequestFacts } from '../../request-record.js';
@@ -18,6 +18,10 @@ export function seriesOf(facts: RequestFacts): number {
 
 export function sessionTag(sessionId: string): number {
   return tagOf(`session\n${sessionId}`);
+}
+
+export function programTag(client: string): number {
+  return tagOf(`program\n${client}`);
 }
 
 /** For what a client itself calls a tag. */

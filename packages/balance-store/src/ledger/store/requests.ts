@@ -22,25 +22,41 @@ export function createRequestRecord(requests: RequestTables): Pick<
 } {
   const pending = new PendingSums(Date.now);
   let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
 
-  async function writeSums(): Promise<void> {
+  /** Writes the sums of all requests that were recorded before the call. */
+  function writeSums(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (!pending.isEmpty) await requests.record({ ...pending.takeAll(), block: undefined });
+    if (pending.isEmpty) return writing;
+    pending.close();
+    const written = writing.then(writeParts);
+    writing = written.catch(() => undefined);
+    return written;
   }
 
-  function writeSumsSoon(): void {
-    timer ??= setTimeout(() => {
-      // As with a block that cannot be written, the requests are missing in the sums.
-      writeSums().catch(() => undefined);
-    }, WRITE_SUMS_MS).unref();
+  async function writeParts(): Promise<void> {
+    try {
+      for (let part = pending.takePart(); part !== undefined; part = pending.takePart()) {
+        await requests.record({ ...part, block: undefined });
+      }
+    } catch (error) {
+      pending.dropClosed();
+      throw error;
+    }
+  }
+
+  /** As with a block that cannot be written, the requests are then missing in the sums. */
+  function tryToWriteSums(): void {
+    writeSums().catch(() => undefined);
   }
 
   return {
     async recordRequests(batch) {
       const stored = encodeBatch(batch, pending);
-      if (!pending.isEmpty) writeSumsSoon();
+      if (!pending.isEmpty) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
       await requests.record(stored);
+      if (pending.isDue) tryToWriteSums();
     },
     async listRequests(query) {
       assertTime('from', query.from);
