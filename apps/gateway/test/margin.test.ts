@@ -73,7 +73,6 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
     gateway = await startTestGateway({
       env: {
         PRICES: writePrices(),
-        COSTS: 'list',
         ...ALL_MODELS,
         ADMIN_TOKEN: 'token-of-the-tests-of-the-margin',
         KEY_PEPPER: 'pepper of the tests of the margin',
@@ -341,4 +340,17 @@ describe('without the costs of all requests', () => {
     );
     expect(csv.out).toContain('2 without a cost');
   });
+});
+
+it('COSTS=none records no cost', async () => {
+  const gateway = await startTestGateway({ env: { COSTS: 'none' } });
+  try {
+    const { apiKey } = await gateway.createKey();
+    await (await postMessages(gateway, apiKey, userMessage('Hello'))).text();
+    const { data } = await gateway.call('listUsage', { ...RANGE, by: 'day' });
+    expect(data).toMatchObject([{ requests: 1 }]);
+    expect(Object.keys(data[0]!).filter((name) => /cost|margin/.test(name))).toEqual([]);
+  } finally {
+    await gateway.stop();
+  }
 });

@@ -242,7 +242,6 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('a month on %s', (ledger) =
       env: {
         ...(isPostgres ? { DATABASE_URL: databaseUrl } : { DATA_DIR: dataDir }),
         PRICES: prices,
-        COSTS: 'list',
         KEY_PEPPER: pepper,
         ADMIN_TOKEN,
         ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-month',

@@ -145,6 +145,8 @@ describe.each([
       UPSTREAM_API_KEY: 'upstream-key',
       ANTHROPIC_ADMIN_KEY: ADMIN_KEY,
       ANTHROPIC_ADMIN_URL: simulator.url,
+      // What is charged is compared with the bill. The tests of a month compare costs.
+      COSTS: 'none',
     };
     gateway = await spawnGateway({ ...env, OVERDRAFT: 'none', KEY_CONCURRENCY: '100' });
     call = createRemoteCaller({ url: gateway.adminUrl, token: ADMIN_TOKEN });

@@ -68,7 +68,6 @@ async function start(env: Env): Promise<Gateway> {
     ADMIN_TOKEN,
     UPSTREAM_URL: upstream.url,
     UPSTREAM_API_KEY: 'upstream-key',
-    COSTS: 'list',
     ...env,
   });
   const call = createRemoteCaller({ url: started.adminUrl, token: ADMIN_TOKEN });

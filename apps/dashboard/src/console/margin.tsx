@@ -41,8 +41,8 @@ export function Margin({ of }: { readonly of: Resource<Sums> }) {
       <h2>Margin</h2>
       {all.cost_usd === undefined ? (
         <Empty>
-          No cost is recorded in these days. With <code>COSTS=list</code>, each charge records what
-          it costs you at the provider's list.
+          No cost is recorded in these days. Each charge records one if the table of{' '}
+          <code>COSTS</code> has its model.
         </Empty>
       ) : (
         <div class="stack">

@@ -158,7 +158,8 @@ function Result({ of }: { readonly of: Sent<'providerReconciliation'> }) {
         <p class="note">
           On <Count of={daysWithoutCosts} /> {daysWithoutCosts === 1 ? 'day' : 'days'}, charges have
           no recorded cost. What customers paid is compared with the bill there, so your markup
-          shows as a difference. Set <code>COSTS=list</code> to record the costs of future charges.
+          shows as a difference. Charges record a cost if the table of <code>COSTS</code> has their
+          model.
         </p>
       )}
       {of.unknown_models.length > 0 && (

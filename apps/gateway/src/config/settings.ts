@@ -181,7 +181,7 @@ const PRICES_NAME = /^(?!none$)[a-z][a-z0-9_-]{0,39}$/;
 
 /** @throws {ConfigError} */
 export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJson | undefined {
-  return costs === undefined ? undefined : readWholeTable(costs, 'COSTS');
+  return costs === 'none' ? undefined : readWholeTable(costs, 'COSTS');
 }
 
 /**

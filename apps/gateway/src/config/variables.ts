@@ -441,10 +441,11 @@ export const VARIABLES = {
   },
   COSTS: {
     about:
-      'What requests cost you: list, specification, or a file like that of PRICES, for instance ' +
-      'with a discount. Each charge then records its cost, usage and its CSV show cost and ' +
-      "margin, and reconcile compares the costs with the provider's. Unset: no costs.",
-    schema: text.optional(),
+      'What requests cost you: list (what the provider lists), specification, or a file like ' +
+      'that of PRICES, for instance with a discount. Each charge records its cost: usage and its ' +
+      "CSV show cost and margin, and reconcile compares the costs with the provider's. none: no " +
+      'costs are recorded.',
+    schema: text.default('list'),
     isReloadable: true,
     isChangeable: true,
     isFile: true,
