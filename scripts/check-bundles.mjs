@@ -44,11 +44,11 @@ for (const [page, limit] of Object.entries(PAGE_LIMITS)) {
   report(`the page ${page}`, pageSize(join(root, 'apps/dashboard/dist', page)), limit);
 }
 
-/** @returns the size in bytes of the page's gzip copies; a browser with Brotli loads less */
+/** @returns the size in bytes of the page's Brotli copies, which browsers load */
 function pageSize(dir) {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   return files
-    .filter((path) => path.endsWith('.gz'))
+    .filter((path) => path.endsWith('.br'))
     .reduce((size, path) => size + readFileSync(join(dir, path)).length, 0);
 }
 

@@ -25,5 +25,5 @@ function whole(name) {
   return { name, source: `export * from '${name}'` };
 }
 
-/** The largest size of a page with all of its files, in bytes compressed by gzip. */
-export const PAGE_LIMITS = { customer: 60_000, console: 120_000 };
+/** The largest size of a page with all of its files, in bytes compressed by Brotli. */
+export const PAGE_LIMITS = { customer: 60_000, console: 60_000 };

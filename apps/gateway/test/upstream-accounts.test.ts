@@ -368,6 +368,8 @@ it('a client that leaves while its request waits for room under the requests per
 
 // F143: a customer guesses the beginning of another's prompt: shared caches show it; not with an
 // upstream account of its own.
+// F295: customers of one upstream account share its prompt caches, so one can guess another's
+// prompts: an account with only_for never sees a request of anybody else.
 it('an account with only_for gets all requests of the customers that it lists, and no others, whatever fails', async () => {
   const setup = await start();
   const { gateway, simulators, file } = setup;
