@@ -17,7 +17,14 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 let gateway: TestGateway;
 let metrics: string;
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  gateway = await startTestGateway({
+    env: {
+      WEBHOOK_URL: 'https://receiver.example',
+      WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
+      SMTP_URL: 'smtp://mail.example',
+      MAIL_FROM: 'gateway@mail.example',
+    },
+  });
   metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
 });
 afterAll(() => gateway.stop());
