@@ -46,6 +46,8 @@ beforeAll(async () => {
   provider = await startUpstreamSimulator({ allowScriptText: true, unitsPerToken });
   gateway = await startPages({
     UPSTREAM_URL: provider.url,
+    // What is charged is compared with the bill. The tests of the margin compare costs.
+    COSTS: 'none',
     ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-browser-tests',
     ANTHROPIC_ADMIN_URL: provider.url,
   });

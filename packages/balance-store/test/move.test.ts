@@ -161,8 +161,8 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     trail: 7,
     personal_text: 5,
     hold: 1,
-    ledger_block: 2,
-    ledger_seal: 4,
+    ledger_block: 5,
+    ledger_seal: 7,
     ledger_archive: 0,
     ledger_carry: 0,
     quarantine: 1,
@@ -190,7 +190,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   expect(next.outcome).toBe('created');
   await target.suspendKey(keyId);
   await target.resumeKey(keyId);
-  expect((await target.sealEntries())?.block).toBe(3n);
+  expect((await target.sealEntries())?.block).toBe(6n);
   expect((await target.settle(settlement(keyId), DEADLINE)).outcome).toBe('settled');
   await target.close();
 });
