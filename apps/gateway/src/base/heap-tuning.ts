@@ -58,6 +58,15 @@ export function countBodyBytes(bytes: number): void {
   collect?.({ type: 'minor' });
 }
 
+/**
+ * Lets threads that begin later have the young generation that they ask for. The image starts Node
+ * with a larger one, which is meant for the thread that serves requests, and which V8 would give to
+ * all. For commands, whose threads read the whole ledger: 20 MB less.
+ */
+export function keepYoungGenerationOfThreads(): void {
+  setFlagsFromString('--max-semi-space-size=0');
+}
+
 /** How long V8's memory reducer waits before its first GC. */
 const REDUCER_WAITS_MS = 8_000;
 

@@ -2,6 +2,7 @@
 
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
+import { keepYoungGenerationOfThreads } from '../base/heap-tuning.js';
 import { EXIT, exitCodeOf } from '../process/exit-codes.js';
 import { createProgram } from './program.js';
 import { reportFailure } from './report-failure.js';
@@ -13,6 +14,7 @@ export async function runCommandLine(
   let running: Command | undefined;
   const program = createProgram().hook('preAction', (_program, command) => {
     running = command;
+    if (command.name() !== 'serve') keepYoungGenerationOfThreads();
   });
   try {
     await program.parseAsync(args, { from: 'user' });

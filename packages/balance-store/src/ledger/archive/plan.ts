@@ -23,8 +23,8 @@ export interface ArchivePlan {
   /** The first and the last block that seal one of the charges. */
   readonly firstBlock: bigint;
   readonly lastBlock: bigint;
-  /** For each account, the number of its last archived entry. */
-  readonly lastSeqs: ReadonlyMap<string, bigint>;
+  /** For each account, the number of its last archived entry. For the writing of the file. */
+  readonly lastSeqs: Map<string, bigint>;
 }
 
 export interface ArchiveRange {

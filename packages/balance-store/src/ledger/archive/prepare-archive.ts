@@ -36,6 +36,8 @@ export async function prepareArchive(
       progress('write', done, plan.charges);
     });
   }
+  // Verification needs the memory for its sums.
+  plan.lastSeqs.clear();
   progress('verify', 0, plan.charges);
   const written = await verifyArchiveFile(file, {
     onProgress(done) {
