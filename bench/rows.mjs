@@ -19,6 +19,8 @@ const TIMES = 8;
 const MAX_MS = 50;
 const MAX_MB = 60;
 
+const ALL_ROWS = `table[aria-rowcount="${String(ROWS + 1)}"]`;
+
 const dataDir = mkdtempSync(join(tmpdir(), 'rows-'));
 const gateway = await serveDemo(dataDir, writeDemo(dataDir));
 const browser = await openChromium();
@@ -38,8 +40,13 @@ async function measure() {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation').waitFor();
   await page.getByRole('link', { name: 'Ledger', exact: true }).first().click();
-  await page.getByRole('button', { name: 'Load more' }).click();
-  await page.locator(`table[aria-rowcount="${String(ROWS + 1)}"]`).waitFor();
+  const loadAll = async () => {
+    const more = page.getByRole('button', { name: 'Load more' });
+    await more.or(page.locator(ALL_ROWS)).first().waitFor();
+    if (await more.isVisible()) await more.click();
+    await page.locator(ALL_ROWS).waitFor();
+  };
+  await loadAll();
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const cpuMs = async () => {
@@ -58,6 +65,7 @@ async function measure() {
   const amount = await header('Amount');
   const time = await header('Time');
   await page.mouse.move(700, 700);
+  let isFiltered = false;
   const interactions = {
     'scroll by half a screen': byWheel(450),
     'scroll by ten screens': byWheel(9_000),
@@ -67,12 +75,17 @@ async function measure() {
       page.evaluate(() => {
         scrollTo(0, document.documentElement.scrollHeight / 2);
       }),
+    'filter by a kind': () => {
+      isFiltered = !isFiltered;
+      return page.getByLabel('Show').selectOption(isFiltered ? 'Credits' : 'Everything');
+    },
   };
   let isGood = true;
   for (const [name, act] of Object.entries(interactions)) {
     const samples = [];
     for (let times = 0; times < TIMES; times += 1) {
       if (name.startsWith('sort') || name.startsWith('jump')) await header('Time');
+      if (name.startsWith('filter')) await loadAll();
       await sleep(400);
       const before = await cpuMs();
       await act();
