@@ -42,6 +42,7 @@ export default defineConfig([
       'postgres/index': 'src/postgres/index.ts',
       'postgres/background-thread': 'src/postgres/background-thread.ts',
       'embedded/index': 'src/embedded/index.ts',
+      'embedded/copy-thread': 'src/embedded/copy-thread.ts',
       'embedded/ledger-thread': 'src/embedded/threads/ledger-thread.ts',
       'testing/index': 'src/testing/index.ts',
     },

@@ -3,15 +3,23 @@
  * without it the embedded ledger needs half the memory.
  */
 
-import type { Client } from 'pg';
+import { extname } from 'node:path';
 import { LedgerMoveError } from '../errors.js';
 import type { AuditReport } from '../audit.js';
-import { copyLedger } from './copy-ledger.js';
+import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
+import { createThread } from '../ledger/threads/thread-client.js';
+import type { CopyOperations, CopyThreadData } from './copy-thread.js';
 import { markAsMoved } from './moved.js';
 import { ledgerFile, openEmbedded } from './open.js';
 import { readHere } from './read-here.js';
-import { openReader, openWriter } from './sqlite/connection.js';
+import { openWriter } from './sqlite/connection.js';
 import type { Connection } from './sqlite/connection.js';
+
+/** A thread always runs the built file, even when tests run the sources. */
+const THREAD_FILE = new URL(
+  extname(import.meta.url) === '.ts' ? '../../dist/embedded/copy-thread.js' : './copy-thread.js',
+  import.meta.url,
+);
 
 export interface LedgerMove {
   /** The embedded ledger's directory. No process may have it open. */
@@ -87,39 +95,20 @@ function keepFromWriting(dataDir: string): Connection {
   return writer;
 }
 
+/** Copies in a thread, whose heap is limited: in this one, it grew with the ledger's size. */
 async function copyFile(
   dataDir: string,
   connectionString: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const { reachingDatabase } = await import('../postgres/query.js');
-  const reader = openReader(ledgerFile(dataDir));
+  const data = { file: ledgerFile(dataDir), connectionString } satisfies CopyThreadData;
+  const thread = createThread<CopyOperations>(
+    { file: THREAD_FILE, data },
+    { limits: BACKGROUND_LIMITS },
+  );
   try {
-    return await reachingDatabase(() =>
-      inTransaction(connectionString, (client) => copyLedger(reader, client)),
-    );
+    return new Map(await thread.call('copy', [], undefined));
   } finally {
-    reader.close();
-  }
-}
-
-async function inTransaction<Result>(
-  connectionString: string,
-  work: (client: Client) => Promise<Result>,
-): Promise<Result> {
-  const { Client } = await import('pg');
-  const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 });
-  // Without a listener, a lost connection ends the process. The query that needs it also rejects.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query('BEGIN');
-    // No gateway may write to the tables while they are compared.
-    await client.query('LOCK TABLE account, api_key, trail IN SHARE ROW EXCLUSIVE MODE');
-    const result = await work(client);
-    await client.query('COMMIT');
-    return result;
-  } finally {
-    await client.end();
+    await thread.stop();
   }
 }
 

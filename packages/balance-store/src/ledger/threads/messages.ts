@@ -31,6 +31,8 @@ export type Fault =
   | 'refused'
   /** A `LedgerArchiveError`: an archive cannot be made, or its file is at fault. */
   | 'archive'
+  /** A `LedgerMoveError`: a ledger cannot be moved to PostgreSQL. */
+  | 'move'
   /** None of these: a mistake in this program. */
   | 'mistake';
 

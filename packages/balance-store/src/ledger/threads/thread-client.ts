@@ -1,7 +1,7 @@
 /** The main thread's side of a ledger thread: starts it, calls its operations and stops it. */
 
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
-import { LedgerArchiveError } from '../../errors.js';
+import { LedgerArchiveError, LedgerMoveError } from '../../errors.js';
 import { StoreUnavailableError } from '../../store.js';
 import { unavailable } from '../reaching-database.js';
 import { withTimeout } from '../timeout.js';
@@ -224,6 +224,8 @@ function errorOf({ fault, name, message }: Extract<Answer, { readonly fault: unk
       return new RangeError(message);
     case 'archive':
       return new LedgerArchiveError(message);
+    case 'move':
+      return new LedgerMoveError(message);
     case 'mistake':
       return Object.assign(new Error(message), { name });
   }
