@@ -4,40 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { RequestTables } from '../src/ledger/ledger-database.js';
 import type { StoredBatch } from '../src/ledger/requests/batch.js';
 import { createRequestRecord } from '../src/ledger/store/requests.js';
-import type { RequestRecord } from '../src/request-record.js';
+import { requestRecord } from '../src/testing/samples.js';
 
 const KEYS = 2_000;
 const DAY_MS = 86_400_000;
 const endedAt = 20_000 * DAY_MS;
-
-function requestOf(key: number): RequestRecord {
-  return {
-    id: `req_${String(key)}`,
-    accountId: undefined,
-    keyId: `key_${String(key)}`,
-    model: 'model',
-    endpoint: 'messages',
-    status: 200,
-    errorType: undefined,
-    upstreamAccount: undefined,
-    endedAt,
-    durationMs: 1,
-    firstByteMs: undefined,
-    streamed: false,
-    clientLeft: false,
-    tokens: undefined,
-    charge: 1n,
-    errorMessage: undefined,
-    fault: undefined,
-    upstreamStatus: undefined,
-    upstreamRequestId: undefined,
-    traceId: undefined,
-    client: undefined,
-    sessionId: undefined,
-    tag: undefined,
-    count: 1,
-  };
-}
 
 function createTables(fails: () => boolean = () => false) {
   const written: StoredBatch[] = [];
@@ -55,7 +26,9 @@ function createTables(fails: () => boolean = () => false) {
   return { tables, written };
 }
 
-const kept = Array.from({ length: KEYS }, (_, key) => requestOf(key));
+const kept = Array.from({ length: KEYS }, (_, key) =>
+  requestRecord({ id: `req_${String(key)}`, keyId: `key_${String(key)}`, endedAt }),
+);
 const range = { from: new Date(0), until: new Date(endedAt + DAY_MS), by: [], maxSums: 10 };
 
 describe('the sums of requests', () => {

@@ -2,11 +2,9 @@
 
 import { workerData } from 'node:worker_threads';
 import { Client } from 'pg';
-import { LedgerMoveError } from '../errors.js';
-import type { Fault, StartedThreadData } from '../ledger/threads/messages.js';
+import type { StartedThreadData } from '../ledger/threads/messages.js';
 import { serveThread } from '../ledger/threads/serve-thread.js';
 import { reachingDatabase } from '../postgres/query.js';
-import { StoreUnavailableError } from '../store.js';
 import { copyLedger } from './copy-ledger.js';
 import { openReader } from './sqlite/connection.js';
 
@@ -25,10 +23,6 @@ const { file, connectionString, port } = workerData as CopyThreadData & StartedT
 serveThread({
   port,
   operations: { copy } satisfies CopyOperations,
-  faultOf(error): Fault {
-    if (error instanceof StoreUnavailableError) return 'unavailable';
-    return error instanceof LedgerMoveError ? 'move' : 'mistake';
-  },
   onStop: () => process.exit(),
 });
 

@@ -3,10 +3,10 @@
  * without it the embedded ledger needs half the memory.
  */
 
-import { extname } from 'node:path';
 import { LedgerMoveError } from '../errors.js';
 import type { AuditReport } from '../audit.js';
 import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
+import { builtFile } from '../ledger/threads/built-file.js';
 import { createThread } from '../ledger/threads/thread-client.js';
 import type { CopyOperations, CopyThreadData } from './copy-thread.js';
 import { markAsMoved } from './moved.js';
@@ -15,11 +15,7 @@ import { readHere } from './read-here.js';
 import { openWriter } from './sqlite/connection.js';
 import type { Connection } from './sqlite/connection.js';
 
-/** A thread always runs the built file, even when tests run the sources. */
-const THREAD_FILE = new URL(
-  extname(import.meta.url) === '.ts' ? '../../dist/embedded/copy-thread.js' : './copy-thread.js',
-  import.meta.url,
-);
+const THREAD_FILE = builtFile('embedded/copy-thread', import.meta.url);
 
 export interface LedgerMove {
   /** The embedded ledger's directory. No process may have it open. */

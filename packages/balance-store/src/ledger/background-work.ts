@@ -15,10 +15,8 @@ import type { ArchiveRange } from './archive/plan.js';
 import { verifyArchiveFile } from './archive/verify-file.js';
 import { auditLedger } from './audit-ledger.js';
 import type { AuditSource } from './audit-source.js';
-import type { BackgroundWork } from './ledger-database.js';
+import type { BackgroundWork, OnCharges } from './ledger-database.js';
 import type { LedgerThread } from './threads/thread-client.js';
-
-type OnCharges = ((charges: number) => void) | undefined;
 
 export type BackgroundOperations = ReturnType<typeof createBackgroundOperations>;
 

@@ -244,6 +244,9 @@ export interface SealTable {
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
 }
 
+/** Called with the number of charges that are done. */
+export type OnCharges = ((charges: number) => void) | undefined;
+
 /** The work that reads the whole ledger, or a whole file of an archive, beside all requests. */
 export interface BackgroundWork {
   /** @throws {StoreUnavailableError} @throws {BackgroundWorkError} */
@@ -262,14 +265,8 @@ export interface BackgroundWork {
   /** The sums of the charges to archive, in the order of account, number and key. */
   carries(range: ArchiveRange): AsyncIterable<CarryRow>;
   /** @throws {LedgerArchiveError} names the line that is wrong. */
-  verifyArchive(
-    file: string,
-    onProgress: ((charges: number) => void) | undefined,
-  ): Promise<ArchiveFileSummary>;
-  compareArchive(
-    file: string,
-    onProgress: ((charges: number) => void) | undefined,
-  ): Promise<ArchiveComparison>;
+  verifyArchive(file: string, onProgress: OnCharges): Promise<ArchiveFileSummary>;
+  compareArchive(file: string, onProgress: OnCharges): Promise<ArchiveComparison>;
 }
 
 /** What is read of archives besides their {@link BackgroundWork}. */

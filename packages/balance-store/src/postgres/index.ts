@@ -1,20 +1,19 @@
 /** The balance store on PostgreSQL: any number of processes may share one database. */
 
-import { extname } from 'node:path';
-import { Pool } from 'pg';
-import type { PoolConfig } from 'pg';
+import type { Pool, PoolConfig } from 'pg';
 import type { BackgroundOperations } from '../ledger/background-work.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { PepperUse } from '../ledger/pepper.js';
 import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
+import { builtFile } from '../ledger/threads/built-file.js';
 import { createThread } from '../ledger/threads/thread-client.js';
 import type { BalanceStore } from '../store.js';
 import type { BackgroundThreadData } from './background-thread.js';
 import { assertServerFits } from './charging.js';
 import { assertMigrated, migrate } from './migrate.js';
 import { createPostgresDatabase } from './postgres-database.js';
-import { CONNECT_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { WRITE_TIMEOUT_MS, openPool, queryRows, reachingDatabase } from './query.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or any form that `pg` reads. */
@@ -43,13 +42,7 @@ export interface PostgresStoreOptions {
   readonly watchCharging?: boolean;
 }
 
-/** A thread always runs the built file, even when tests run the sources. */
-const BACKGROUND_FILE = new URL(
-  extname(import.meta.url) === '.ts'
-    ? '../../dist/postgres/background-thread.js'
-    : './background-thread.js',
-  import.meta.url,
-);
+const BACKGROUND_FILE = builtFile('postgres/background-thread', import.meta.url);
 /** After this time without a call, the thread ends: it is seldom needed. */
 const BACKGROUND_IDLE_MS = 10_000;
 const MIN_ADMIN_CONNECTIONS = 2;
@@ -80,28 +73,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const common: PoolConfig = {
     connectionString,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
-    keepAlive: true,
     application_name: 'gateway-balance-store',
   };
   // Two pools, so that a request never waits for the connection of an audit or of a ledger page.
-  const hot = new Pool({ ...common, max: poolSizes?.hot ?? 6 });
-  const admin = new Pool({
+  const hot = openPool({ ...common, max: poolSizes?.hot ?? 6 });
+  const admin = openPool({
     ...common,
     max: adminConnections,
     query_timeout: ADMIN_TIMEOUT_MS,
   });
-  const watch = new Pool({ ...common, max: 2 });
-  const record = new Pool({ ...common, max: 1 });
-  const pools = [hot, admin, watch, record];
-  for (const pool of pools) {
-    // A broken connection emits `error`, which ends the process if there is no listener. The
-    // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
-    // connection.
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
-  }
+  const watch = openPool({ ...common, max: 2 });
+  const record = openPool({ ...common, max: 1 });
   const charges = options.migrate !== false;
   const background = createThread<BackgroundOperations>(
     { file: BACKGROUND_FILE, data: { connectionString } satisfies BackgroundThreadData },
@@ -141,10 +124,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
  * @throws {StoreUnavailableError} when it cannot be reached.
  */
 export async function checkPostgresServer(connectionString: string): Promise<void> {
-  const connectionTimeoutMillis = CONNECT_TIMEOUT_MS;
-  const pool = new Pool({ connectionString, connectionTimeoutMillis, max: 2 });
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const pool = openPool({ connectionString, max: 2 });
   try {
     await reachingDatabase(() => assertServerFits(pool));
   } finally {

@@ -1,7 +1,8 @@
 /** Runs one query on one pooled connection, and classifies its errors. */
 
 import { types } from 'node:util';
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { Pool } from 'pg';
+import type { PoolClient, PoolConfig, QueryResultRow } from 'pg';
 import { reachingDatabase as reaching } from '../ledger/reaching-database.js';
 import { withTimeout } from '../ledger/timeout.js';
 
@@ -15,13 +16,28 @@ export interface Query {
 }
 
 /** If no connection is free or can be opened within this time, the database is unavailable. */
-export const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** For reads that a client waits for: a database that hangs must not hang admission. */
 export const READ_TIMEOUT_MS = 5_000;
 /** For writes, which may wait for a row lock. */
 export const WRITE_TIMEOUT_MS = 10_000;
 /** For whole transactions, for pages of an audit, and for sealing. */
 export const LONG_TIMEOUT_MS = 30_000;
+
+/** @param config - Connections are kept alive, and given up after {@link CONNECT_TIMEOUT_MS}. */
+export function openPool(config: PoolConfig): Pool {
+  const pool = new Pool({
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    ...config,
+  });
+  // A broken connection emits `error`, which ends the process if there is no listener. The
+  // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
+  // connection.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
 
 export async function queryRows<Row extends QueryResultRow>(
   pool: Pool,

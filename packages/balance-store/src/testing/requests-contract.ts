@@ -5,6 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { REQUEST_PERIOD_MS } from '../request-record.js';
 import type { RequestQuery, RequestRecord } from '../request-record.js';
 import type { BalanceStore } from '../store.js';
+import { requestRecord } from './samples.js';
 import { TESTS } from './subject.js';
 import type { ContractPart } from './subject.js';
 
@@ -19,33 +20,8 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
     clock += 10;
     const { endedAt = clock, durationMs = 5 } = changes;
     const time = (endedAt - durationMs).toString(16).padStart(12, '0');
-    return {
-      id: `req_${time}7${randomBytes(10).toString('hex').slice(1)}`,
-      accountId: 'acct_of_requests',
-      keyId: 'key_of_requests',
-      model: 'claude-opus-5',
-      endpoint: 'messages',
-      status: 200,
-      errorType: undefined,
-      upstreamAccount: undefined,
-      endedAt,
-      durationMs,
-      firstByteMs: 3,
-      streamed: true,
-      clientLeft: false,
-      tokens: { input: 10, output: 20, cacheRead: 30, cacheWrite: 40 },
-      charge: 12_345n,
-      errorMessage: undefined,
-      fault: undefined,
-      upstreamStatus: 200,
-      upstreamRequestId: `req_011C${randomUUID()}`,
-      traceId: undefined,
-      client: 'contract/1.0',
-      sessionId: undefined,
-      tag: undefined,
-      count: 1,
-      ...changes,
-    };
+    const id = `req_${time}7${randomBytes(10).toString('hex').slice(1)}`;
+    return requestRecord({ id, endedAt, durationMs, ...changes });
   }
 
   const record = (store: BalanceStore, ...kept: readonly RequestRecord[]) =>

@@ -1,9 +1,10 @@
-/** Settlements for tests, with amounts that match their tokens and rates. */
+/** Settlements for tests, with amounts that match their tokens and rates, and recorded requests. */
 
 import { randomUUID } from 'node:crypto';
 import type { KeyLimits } from '../key.js';
 import { sumOfFees } from '../ledger/pricing-text.js';
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
+import type { RequestRecord } from '../request-record.js';
 import type { Settlement } from '../store.js';
 
 export const sampleLimits: KeyLimits = { concurrency: 5, burst: 10, requestsPerMinute: 60 };
@@ -62,4 +63,35 @@ export function chargeOf(usage: SettledUsage, rates: SettledRates): bigint {
     BigInt(cacheCreation5m) * rates.cacheWrite5mPerToken +
     BigInt(usage.cacheCreation1hInputTokens) * rates.cacheWrite1hPerToken
   );
+}
+
+/** The record of a served request. */
+export function requestRecord(
+  of: Partial<RequestRecord> & Pick<RequestRecord, 'id' | 'endedAt'>,
+): RequestRecord {
+  return {
+    accountId: 'acct_of_requests',
+    keyId: 'key_of_requests',
+    model: 'claude-opus-5',
+    endpoint: 'messages',
+    status: 200,
+    errorType: undefined,
+    upstreamAccount: undefined,
+    durationMs: 5,
+    firstByteMs: 3,
+    streamed: true,
+    clientLeft: false,
+    tokens: { input: 10, output: 20, cacheRead: 30, cacheWrite: 40 },
+    charge: 12_345n,
+    errorMessage: undefined,
+    fault: undefined,
+    upstreamStatus: 200,
+    upstreamRequestId: `req_011C${randomUUID()}`,
+    traceId: undefined,
+    client: 'contract/1.0',
+    sessionId: undefined,
+    tag: undefined,
+    count: 1,
+    ...of,
+  };
 }

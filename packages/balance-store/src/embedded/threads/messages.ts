@@ -1,4 +1,4 @@
-/** What a thread of the embedded ledger is started with, and what it tells of its commits. */
+/** What a thread of the embedded ledger is started with, and what it reports about its commits. */
 
 import type { CommitMark } from '../commit-mark.js';
 

@@ -1,6 +1,6 @@
 /** The main thread's side of a thread of the embedded ledger. */
 
-import { extname } from 'node:path';
+import { builtFile } from '../../ledger/threads/built-file.js';
 import { createThread } from '../../ledger/threads/thread-client.js';
 import type {
   LedgerThread,
@@ -9,13 +9,7 @@ import type {
 } from '../../ledger/threads/thread-client.js';
 import type { CommitReport, ThreadData } from './messages.js';
 
-/** A thread always runs the built file, even when tests run the sources. */
-const FILE = new URL(
-  extname(import.meta.url) === '.ts'
-    ? '../../../dist/embedded/ledger-thread.js'
-    : './ledger-thread.js',
-  import.meta.url,
-);
+const FILE = builtFile('embedded/ledger-thread', import.meta.url);
 
 export function createLedgerThread<All extends Operations<All>>(
   data: ThreadData,

@@ -36,7 +36,7 @@ export type Fault =
   /** None of these: a mistake in this program. */
   | 'mistake';
 
-/** @typeParam Report - What a thread that writes tells of its commit. */
+/** @typeParam Report - What a thread that writes reports about its commit. */
 export type Answer<Report = never> =
   | { readonly id: number; /** Encoded. */ readonly result: string; readonly commit?: Report }
   | { readonly id: number; readonly fault: Fault; readonly name: string; readonly message: string };

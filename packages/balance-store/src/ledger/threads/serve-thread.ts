@@ -1,6 +1,7 @@
 /** The side of a ledger thread: runs the operations that the main thread calls. */
 
 import type { MessagePort } from 'node:worker_threads';
+import { LedgerArchiveError, LedgerMoveError } from '../../errors.js';
 import { StoreUnavailableError } from '../../store.js';
 import { unavailable } from '../reaching-database.js';
 import { STOP } from './messages.js';
@@ -14,7 +15,8 @@ export interface ServedThread<Report> {
    * argument.
    */
   readonly operations: object;
-  readonly faultOf: (error: unknown) => Fault;
+  /** When absent, the errors of this package are told apart, and all others are mistakes. */
+  readonly faultOf?: (error: unknown) => Fault;
   /** The report of the operation that has just ended. */
   readonly takeReport?: () => Report | undefined;
   /** Closes what the operations use. No call comes after it. */
@@ -22,7 +24,8 @@ export interface ServedThread<Report> {
 }
 
 export function serveThread<Report = never>(served: ServedThread<Report>): void {
-  const { port, operations, faultOf, takeReport = () => undefined, onStop } = served;
+  const { port, operations, faultOf = faultOfStore, onStop } = served;
+  const { takeReport = () => undefined } = served;
   const byName = operations as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
   async function answer(request: Request): Promise<Answer<Report>> {
@@ -61,4 +64,11 @@ function statedError(error: unknown, fault: Fault): Error {
     return unavailable(error);
   }
   return error instanceof Error ? error : new Error(String(error));
+}
+
+function faultOfStore(error: unknown): Fault {
+  if (error instanceof StoreUnavailableError) return 'unavailable';
+  if (error instanceof LedgerArchiveError) return 'archive';
+  if (error instanceof LedgerMoveError) return 'move';
+  return error instanceof RangeError ? 'refused' : 'mistake';
 }

@@ -34,7 +34,7 @@ export interface LedgerThread<All extends Operations<All>> {
   receive(): void;
   /** Whether no call is in progress. */
   isIdle(): boolean;
-  /** Waits for the calls in progress. Later calls fail. */
+  /** Waits until the thread has ended. Work page by page is given up; later calls fail. */
   stop(): Promise<void>;
 }
 
