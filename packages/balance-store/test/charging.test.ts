@@ -143,6 +143,40 @@ describe('a database that cannot keep a ledger', () => {
   });
 });
 
+describe('the sessions for requests', () => {
+  // F296: a first burst waited while each new session compiled and planned the functions.
+  it('are all open when the store is, and each has held and charged', async () => {
+    const connectionString = await server.createDatabase();
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    // A sequence counts charges that are rolled back, too.
+    await querySql(connectionString, 'CREATE SEQUENCE charges');
+    await querySql(
+      connectionString,
+      `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM nextval('charges'); RETURN NULL; END $$`,
+    );
+    await querySql(
+      connectionString,
+      'CREATE TRIGGER note AFTER INSERT ON ledger FOR EACH STATEMENT EXECUTE FUNCTION note()',
+    );
+    const store = await openPostgresStore({
+      connectionString,
+      pepper: PEPPER,
+      poolSizes: { hot: 9 },
+    });
+    const [row] = await querySql<{ charged: string; sessions: string }>(
+      connectionString,
+      `SELECT (SELECT last_value FROM charges) AS charged, (SELECT count(*)
+        FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND application_name = 'gateway-balance-store') AS sessions`,
+    );
+    // One charge more is that of the probe.
+    expect(Number(row?.charged)).toBe(9 + 1);
+    expect(Number(row?.sessions)).toBeGreaterThanOrEqual(9);
+    await store.close();
+  });
+});
+
 describe('a database that becomes read-only', () => {
   // F163: the database becomes read-only, with or without requests: noticed without a charge; 503,
   // nothing sent upstream; recovers by itself, each response charged.

@@ -11,8 +11,11 @@ import { withTimeout } from '../ledger/timeout.js';
 import { StoreUnavailableError } from '../store.js';
 import type { Settlement } from '../store.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
+import { placeQueryOf, releaseQueryOf } from './holds.js';
 import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
+import type { TransactionQueries } from './query.js';
 import { settleQueryOf } from './settle.js';
+import { standingsQueryOf } from './standing-reader.js';
 
 /** As in `server_version_num`. PostgreSQL 12 lacks `gen_random_uuid`, which `settle_batch` uses. */
 const OLDEST_VERSION = 130_000;
@@ -23,6 +26,8 @@ const OLDEST_VERSION = 130_000;
 const ROUNDS = 3;
 /** PostgreSQL's codes for a prepared statement that is missing, or that exists already. */
 const PREPARED_ELSEWHERE = new Set(['26000', '42P05']);
+
+const PROBE_LIFETIME_MS = 1_000;
 
 const SESSION = { name: 'gateway_session', text: 'SELECT pg_backend_pid() AS pid' };
 
@@ -149,26 +154,51 @@ export async function checkCharging(pool: Pool): Promise<ChargingCheck> {
  */
 export async function probeCharging(pool: Pool): Promise<void> {
   await checkCharging(pool);
-  const id = `probe-${randomUUID()}`;
   await inTransaction(
     pool,
     'write',
-    async ({ rows }) => {
-      await rows('SAVEPOINT before_probe');
-      await rows(
-        'WITH made AS (INSERT INTO account (id, name, created_at) VALUES ($1, $1, now()) RETURNING id) ' +
-          'INSERT INTO api_key (id, account_id, name, hint, credential_hmac, pepper_id, concurrency, ' +
-          "burst, requests_per_minute, created_at) SELECT id, id, id, '', decode(md5(id), 'hex'), '', " +
-          '1, 1, 1, now() FROM made',
-        [id],
-      );
-      const { text, values } = settleQueryOf([probeSettlement(id)]);
-      await rows(text, values);
-      await rows('ROLLBACK TO SAVEPOINT before_probe');
-      await rows('SELECT id FROM _prisma_migrations LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED');
+    async (queries) => {
+      await tryRequest(queries);
+      await queries.rows('SELECT id FROM _prisma_migrations LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED');
     },
     READ_TIMEOUT_MS,
   );
+}
+
+/**
+ * Opens all connections of a pool, and lets each compile and plan what requests call. Without this,
+ * the first request of each session would wait, beside others in a burst, for 0.1 s. A connection
+ * that the server refuses now is opened when it is needed.
+ */
+export async function openSessions(pool: Pool): Promise<void> {
+  // As they start in one tick, each one gets a connection of its own.
+  const sessions = Array.from({ length: pool.options.max }, () =>
+    inTransaction(pool, 'write', tryRequest, WRITE_TIMEOUT_MS),
+  );
+  await Promise.allSettled(sessions);
+}
+
+/** Admits and charges a request of a key that exists only meanwhile. Leaves nothing behind. */
+async function tryRequest({ rows }: TransactionQueries): Promise<void> {
+  const id = `probe-${randomUUID()}`;
+  await rows('SAVEPOINT before_probe');
+  await rows(
+    'WITH made AS (INSERT INTO account (id, name, balance, created_at) VALUES ($1, $1, 1, now()) ' +
+      'RETURNING id) ' +
+      'INSERT INTO api_key (id, account_id, name, hint, credential_hmac, pepper_id, concurrency, ' +
+      "burst, requests_per_minute, created_at) SELECT id, id, id, '', decode(md5(id), 'hex'), '', " +
+      '1, 1, 1, now() FROM made',
+    [id],
+  );
+  for (const { text, values } of [
+    standingsQueryOf([id]),
+    placeQueryOf([{ requestId: id, keyId: id, amount: 1n }], PROBE_LIFETIME_MS),
+    releaseQueryOf([id]),
+    settleQueryOf([probeSettlement(id)]),
+  ]) {
+    await rows(text, values);
+  }
+  await rows('ROLLBACK TO SAVEPOINT before_probe');
 }
 
 function probeSettlement(id: string): Settlement {

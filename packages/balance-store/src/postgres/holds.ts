@@ -37,20 +37,7 @@ export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
   return {
     async place(holds, lifetimeMs) {
       const rows = await reachingDatabase(() =>
-        queryArrays<HoldRow>(hot, {
-          name: 'place_holds',
-          text:
-            'SELECT ordinal, outcome, standing, balance::text, held::text, held_by_key::text, ' +
-            'cap_period, cap::text, cap_used::text ' +
-            'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
-          values: [
-            holds.map(({ requestId }) => requestId),
-            holds.map(({ keyId }) => keyId),
-            holds.map(({ amount }) => numericFromUnits(amount)),
-            intervalOf(lifetimeMs),
-          ],
-          timeoutMs: READ_TIMEOUT_MS,
-        }),
+        queryArrays<HoldRow>(hot, placeQueryOf(holds, lifetimeMs)),
       );
       const outcomes: HoldOutcome[] = [];
       for (const row of rows) {
@@ -71,16 +58,7 @@ export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
     },
 
     async release(requestIds) {
-      await reachingDatabase(() =>
-        queryRows(hot, {
-          name: 'release_holds',
-          text:
-            'DELETE FROM hold WHERE request_id IN (SELECT request_id FROM hold ' +
-            'WHERE request_id = ANY ($1) ORDER BY request_id FOR UPDATE)',
-          values: [requestIds],
-          timeoutMs: WRITE_TIMEOUT_MS,
-        }),
-      );
+      await reachingDatabase(() => queryRows(hot, releaseQueryOf(requestIds)));
     },
 
     async list({ state, limit }) {
@@ -107,6 +85,35 @@ export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
       );
       return row?.count ?? 0;
     },
+  };
+}
+
+/** The call of `place_holds` with its arguments. */
+export function placeQueryOf(holds: readonly Hold[], lifetimeMs: number) {
+  return {
+    name: 'place_holds',
+    text:
+      'SELECT ordinal, outcome, standing, balance::text, held::text, held_by_key::text, ' +
+      'cap_period, cap::text, cap_used::text ' +
+      'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
+    values: [
+      holds.map(({ requestId }) => requestId),
+      holds.map(({ keyId }) => keyId),
+      holds.map(({ amount }) => numericFromUnits(amount)),
+      intervalOf(lifetimeMs),
+    ],
+    timeoutMs: READ_TIMEOUT_MS,
+  };
+}
+
+export function releaseQueryOf(requestIds: readonly string[]) {
+  return {
+    name: 'release_holds',
+    text:
+      'DELETE FROM hold WHERE request_id IN (SELECT request_id FROM hold ' +
+      'WHERE request_id = ANY ($1) ORDER BY request_id FOR UPDATE)',
+    values: [requestIds],
+    timeoutMs: WRITE_TIMEOUT_MS,
   };
 }
 

@@ -10,7 +10,7 @@ import { builtFile } from '../ledger/threads/built-file.js';
 import { createThread } from '../ledger/threads/thread-client.js';
 import type { BalanceStore } from '../store.js';
 import type { BackgroundThreadData } from './background-thread.js';
-import { assertServerFits } from './charging.js';
+import { assertServerFits, openSessions } from './charging.js';
 import { assertMigrated, migrate } from './migrate.js';
 import { createPostgresDatabase } from './postgres-database.js';
 import { WRITE_TIMEOUT_MS, openPool, queryRows, reachingDatabase } from './query.js';
@@ -77,7 +77,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     application_name: 'gateway-balance-store',
   };
   // Two pools, so that a request never waits for the connection of an audit or of a ledger page.
-  const hot = openPool({ ...common, max: poolSizes?.hot ?? 6 });
+  const hotConnections = poolSizes?.hot ?? 6;
+  const hot = openPool({ ...common, min: hotConnections, max: hotConnections });
   const admin = openPool({
     ...common,
     max: adminConnections,
@@ -99,6 +100,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     });
     if (charges) {
       await database.charging.probe();
+      await openSessions(hot);
       // Prisma's first query compiles its WebAssembly and its own code, for 0.1 s. Later, this
       // would delay all requests.
       await database.entries.list({ limit: 1 }, undefined);

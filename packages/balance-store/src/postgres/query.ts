@@ -29,6 +29,8 @@ export function openPool(config: PoolConfig): Pool {
   const pool = new Pool({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    // Below the time after which routers forget an idle connection without a word.
+    keepAliveInitialDelayMillis: 30_000,
     ...config,
   });
   // A broken connection emits `error`, which ends the process if there is no listener. The

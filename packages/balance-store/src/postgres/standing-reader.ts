@@ -41,12 +41,7 @@ export function capUseOf([period, cap, used]: readonly [
 export function createStandingReader(pool: Pool): (keyId: string) => Promise<Standing> {
   return createQueryBatcher(async (keyIds: readonly string[]) => {
     const rows = await reachingDatabase(() =>
-      queryArrays<StandingRow>(pool, {
-        name: 'read_standings',
-        text: READ_STANDINGS,
-        values: [[...new Set(keyIds)]],
-        timeoutMs: READ_TIMEOUT_MS,
-      }),
+      queryArrays<StandingRow>(pool, standingsQueryOf([...new Set(keyIds)])),
     );
     const standings = new Map<string, Standing>(
       rows.map(([id, standing, balance, uncovered, ...cap]) => [
@@ -61,4 +56,13 @@ export function createStandingReader(pool: Pool): (keyId: string) => Promise<Sta
     );
     return keyIds.map((keyId) => standings.get(keyId) ?? { standing: 'unknown' });
   });
+}
+
+export function standingsQueryOf(keyIds: readonly string[]) {
+  return {
+    name: 'read_standings',
+    text: READ_STANDINGS,
+    values: [keyIds],
+    timeoutMs: READ_TIMEOUT_MS,
+  };
 }
