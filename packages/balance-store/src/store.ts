@@ -531,7 +531,7 @@ export interface BalanceStore {
    * Whether charges can be recorded at the moment, without waiting. A fault ends by itself within
    * about a second after the database's: a probe is repeated until it succeeds.
    *
-   * If the store was opened with `watchCharging`, faults are also found while nothing is charged,
+   * If the store was opened with `serving`, faults are also found while nothing is charged,
    * within about a second. Otherwise only by charges that fail.
    */
   charging(): ChargingState;

@@ -163,6 +163,7 @@ describe('the sessions for requests', () => {
       connectionString,
       pepper: PEPPER,
       poolSizes: { hot: 9 },
+      serving: true,
     });
     const [row] = await querySql<{ charged: string; sessions: string }>(
       connectionString,
@@ -185,7 +186,7 @@ describe('a database that becomes read-only', () => {
     const store = await openPostgresStore({
       connectionString,
       pepper: PEPPER,
-      watchCharging: true,
+      serving: true,
     });
     const keyId = await newKey(store);
     await store.settle(settlement(keyId), DEADLINE);
@@ -242,7 +243,7 @@ describe('an embedded ledger whose disk is full', () => {
       return;
     }
     try {
-      const store = await openEmbeddedStore({ dataDir, pepper: PEPPER, watchCharging: true });
+      const store = await openEmbeddedStore({ dataDir, pepper: PEPPER, serving: true });
       const keyId = await newKey(store);
       // Leaves less than the reserve, and room for the charges of requests in progress.
       const filler = join(dataDir, 'filler');

@@ -103,7 +103,7 @@ export async function openStore(
   user: LedgerUser,
 ): Promise<BalanceStore> {
   const migrate = user !== 'command';
-  const watchCharging = user === 'gateway';
+  const serving = user === 'gateway';
   if (dataDir !== undefined) {
     const { openEmbeddedStore } = await import('@gateway/balance-store/embedded');
     const access = user === 'command' ? 'guest' : 'owner';
@@ -111,7 +111,7 @@ export async function openStore(
       ...embeddedLedger(config, dataDir),
       access,
       migrate,
-      watchCharging,
+      serving,
     });
   }
   const { openPostgresStore } = await import('@gateway/balance-store/postgres');
@@ -119,7 +119,7 @@ export async function openStore(
     connectionString: config.databaseUrl ?? '',
     ...peppersOf(config),
     migrate,
-    watchCharging,
+    serving,
   });
 }
 

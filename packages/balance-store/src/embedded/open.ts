@@ -52,8 +52,8 @@ export interface EmbeddedStoreOptions {
   readonly access?: 'owner' | 'guest';
   /** Whether to create the ledger and to apply missing migrations; true when absent. */
   readonly migrate?: boolean;
-  /** Checks twice a second that charges can be recorded. */
-  readonly watchCharging?: boolean;
+  /** For a process that serves requests: checks twice a second that charges can be recorded. */
+  readonly serving?: boolean;
 }
 
 /**
@@ -124,7 +124,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       maxInFlight: BATCHES_IN_FLIGHT,
       maxBatchRows: MAX_BATCH_ROWS,
       holdLifetimeMs,
-      watchCharging: options.watchCharging,
+      serving: options.serving,
     });
   } catch (error) {
     reader?.close();

@@ -24,7 +24,7 @@ export interface BalanceStoreOptions {
   readonly maxBatchRows?: number;
   readonly holdLifetimeMs?: number | undefined;
   /** Whether to check all the time that charges can be recorded, see `charging` of the store. */
-  readonly watchCharging?: boolean | undefined;
+  readonly serving?: boolean | undefined;
 }
 
 /**
@@ -37,7 +37,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const { database, peppers, maxInFlight, maxBatchRows, holdLifetimeMs } = options;
   const pepperId = pepperIdOf(peppers.pepper);
   const watch = createChargeWatch(database.charging, {
-    isPeriodic: options.watchCharging === true,
+    isPeriodic: options.serving === true,
   });
   const committer = new Committer({
     driver: database.settling,

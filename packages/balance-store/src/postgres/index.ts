@@ -38,8 +38,11 @@ export interface PostgresStoreOptions {
    * standby.
    */
   readonly migrate?: boolean;
-  /** Checks twice a second that charges can be recorded, on a connection of its own. */
-  readonly watchCharging?: boolean;
+  /**
+   * For a process that serves requests: opens all connections for them at once, keeps them open, and
+   * checks twice a second that charges can be recorded, on a connection of its own.
+   */
+  readonly serving?: boolean;
 }
 
 const BACKGROUND_FILE = builtFile('postgres/background-thread', import.meta.url);
@@ -64,7 +67,7 @@ const BATCHES_IN_FLIGHT = 2;
  * @throws {RangeError} when the pool for operators is too small.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
-  const { connectionString, pepper, previousPepper, poolSizes, holdLifetimeMs } = options;
+  const { connectionString, pepper, previousPepper, poolSizes, holdLifetimeMs, serving } = options;
   const peppers = { pepper, previousPepper };
   assertPeppers(peppers);
   const adminConnections = poolSizes?.admin ?? MIN_ADMIN_CONNECTIONS;
@@ -78,7 +81,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
   // Two pools, so that a request never waits for the connection of an audit or of a ledger page.
   const hotConnections = poolSizes?.hot ?? 6;
-  const hot = openPool({ ...common, min: hotConnections, max: hotConnections });
+  const hot = openPool({
+    ...common,
+    min: serving === true ? hotConnections : 0,
+    max: hotConnections,
+  });
   const admin = openPool({
     ...common,
     max: adminConnections,
@@ -100,22 +107,21 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     });
     if (charges) {
       await database.charging.probe();
-      await openSessions(hot);
       // Prisma's first query compiles its WebAssembly and its own code, for 0.1 s. Later, this
       // would delay all requests.
       await database.entries.list({ limit: 1 }, undefined);
+      if (serving === true) await openSessions(hot);
     }
   } catch (error) {
     await database.close();
     throw error;
   }
-  const { watchCharging } = options;
   return createBalanceStore({
     database,
     peppers,
     maxInFlight: BATCHES_IN_FLIGHT,
     holdLifetimeMs,
-    watchCharging,
+    serving,
   });
 }
 
