@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { fileURLToPath } from 'node:url';
+import { GOALS } from '../goals.mjs';
 import { chartsOf } from './charts.mjs';
-import { verdictsOf } from './verdicts.mjs';
 
 const PAGE = new URL('../../docs/performance.md', import.meta.url);
 const CHARTS = new URL('../../docs/performance/', import.meta.url);
@@ -30,9 +30,9 @@ function measured(results, charts) {
   const titles = new Map(results.contestants.map(({ name, title }) => [name, title]));
   return [
     conditions(results),
-    '## Budgets',
-    'Bold: missed.',
-    verdicts(results, titles),
+    '## Goals',
+    'Bold: reached.',
+    goals(results, titles),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
     '## Contestants',
     results.contestants
@@ -76,22 +76,24 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
   ].join(' ');
 }
 
-/** The budgets, with what each of the gateway's two forms took. */
-function verdicts(results, titles) {
-  const bySubject = SUBJECTS.map((subject) => verdictsOf(results, subject));
-  const rows = new Map(bySubject.flat().map(({ what, budget }) => [what, budget]));
-  const figureOf = (verdict) => {
-    if (verdict === undefined) return '';
-    return verdict.isMet ? verdict.measured : `**${verdict.measured}**`;
-  };
+/** The goals of the gateway's two forms, and what each took. */
+function goals(results, titles) {
+  const rows = GOALS.map((goal) => [goal.what(results), ...SUBJECTS.flatMap(cellsOf(goal))]);
   return table(
-    ['', 'budget', ...SUBJECTS.map((subject) => titles.get(subject) ?? subject)],
-    [...rows].map(([what, budget]) => [
-      what,
-      budget,
-      ...bySubject.map((verdicts) => figureOf(verdicts.find((each) => each.what === what))),
-    ]),
+    ['', ...SUBJECTS.flatMap((subject) => ['goal', titles.get(subject) ?? subject])],
+    rows.filter((cells) => cells.slice(1).some((text) => text !== '')),
   );
+
+  function cellsOf({ most = {}, least = {}, text, measure }) {
+    return (subject) => {
+      const [limit, floor] = [most[subject], least[subject]];
+      const goal = limit ?? floor;
+      const figure = goal === undefined ? undefined : measure(results, subject);
+      if (goal === undefined || figure === undefined) return ['', ''];
+      const isReached = limit === undefined ? figure >= goal : figure <= goal;
+      return [text(goal), isReached ? `**${text(figure)}**` : text(figure)];
+    };
+  }
 }
 
 function memoryTable({ memory, works }, titles) {
