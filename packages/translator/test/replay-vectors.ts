@@ -1,14 +1,14 @@
 /** The vectors in `vectors/replay`, and functions that several suites share. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { expect } from '@jest/globals';
 import type { StreamEnd, StreamPipe, TranslateResponseContext, Usage } from '../src/index.js';
+import { toolsOf, type VectorTools } from './called-as.js';
+import { vectorsIn } from './vector-files.js';
 
 export interface StreamVector {
   readonly why: string;
   readonly source: string;
-  readonly context?: Partial<TranslateResponseContext>;
-  readonly maxEventBytes?: number;
+  readonly context?: VectorTools & Partial<Omit<TranslateResponseContext, 'tools'>>;
   /** Native events, or SSE text. */
   readonly upstream: readonly (NativeEvent | string)[];
   /**
@@ -16,7 +16,11 @@ export interface StreamVector {
    */
   readonly chat: readonly ExpectedChunk[];
   readonly outcome: 'complete' | (StreamEnd & { readonly outcome: 'failed' })['cause'];
-  readonly usage?: Usage | 'invalid';
+  /** Set if only the translation fails. The stream itself is complete. */
+  readonly isCompleteUpstream?: true;
+  readonly usage?: Usage;
+  /** The reason, if the usage is invalid. */
+  readonly invalidUsage?: string;
   /** The `detail` of each remark on the usage. */
   readonly remarks?: readonly string[];
   readonly stopReason?: string | null;
@@ -49,15 +53,13 @@ interface ExpectedChunk {
   readonly usage?: unknown;
 }
 
-const FOLDER = join(__dirname, 'vectors/replay');
+export const STREAM_VECTORS = vectorsIn<StreamVector>('vectors/replay');
 
-export const STREAM_VECTORS: readonly (readonly [name: string, vector: StreamVector])[] =
-  readdirSync(FOLDER)
-    .sort()
-    .map((file) => {
-      const vector: StreamVector = JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
-      return [file.replace('.json', ''), vector];
-    });
+export function vectorNamed(wanted: string): StreamVector {
+  const vector = STREAM_VECTORS.find(([name]) => name === wanted)?.[1];
+  if (vector === undefined) throw new Error(`no vector ${wanted}`);
+  return vector;
+}
 
 export const CONTEXT: TranslateResponseContext = {
   model: 'my-"model"',
@@ -66,23 +68,34 @@ export const CONTEXT: TranslateResponseContext = {
   created: 1_700_000_000,
 };
 
-export function contextOf(vector: StreamVector): TranslateResponseContext {
-  return { ...CONTEXT, ...vector.context };
-}
-
-export function optionsOf({ maxEventBytes }: StreamVector): { readonly maxEventBytes?: number } {
-  return maxEventBytes === undefined ? {} : { maxEventBytes };
+export function contextOf({ context = {} }: StreamVector): TranslateResponseContext {
+  return { ...CONTEXT, ...context, tools: toolsOf(context) };
 }
 
 /** The SSE text of each event. */
-export function framesOf(vector: StreamVector): string[] {
-  return vector.upstream.map((event) =>
-    typeof event === 'string' ? event : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+export function framesOf({ upstream }: Pick<StreamVector, 'upstream'>, lineEnd = '\n'): string[] {
+  return upstream.map((event) =>
+    typeof event === 'string'
+      ? event
+      : [`event: ${event.type}`, `data: ${JSON.stringify(event)}`, '', ''].join(lineEnd),
   );
 }
 
-export function bytesOf(vector: StreamVector): Buffer {
-  return Buffer.from(framesOf(vector).join(''));
+export function bytesOf(vector: Pick<StreamVector, 'upstream'>, lineEnd?: string): Buffer {
+  return Buffer.from(framesOf(vector, lineEnd).join(''));
+}
+
+/** The stream with every line end; as it is, if the vector has it as text. */
+export function withEachLineEnd({ upstream }: StreamVector): Buffer[] {
+  const isText = upstream.some((event) => typeof event === 'string');
+  return (isText ? ['\n'] : ['\n', '\r\n', '\r']).map((end) => bytesOf({ upstream }, end));
+}
+
+/** The expected reading of the usage. */
+export function readingOf({ usage, invalidUsage, remarks }: StreamVector): object {
+  if (invalidUsage !== undefined) return { outcome: 'invalid', reason: invalidUsage };
+  const described = remarks?.map((detail) => ({ detail, message: expect.any(String) }));
+  return { outcome: 'read', usage, remarks: described };
 }
 
 /** Drives a pipe: pushes until the pipe is finished, then ends it. */

@@ -1,7 +1,5 @@
-/** Runs the vectors in `vectors/request`: one readable file per case. */
+/** Runs the vectors in `vectors/request`. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import {
   cacheEveryRequest,
@@ -12,6 +10,8 @@ import {
   type ReasoningForm,
 } from '../src/index.js';
 import { toolsOf, type VectorTools } from './called-as.js';
+import { titled } from './titled.js';
+import { vectorsIn } from './vector-files.js';
 
 interface Vector extends VectorTools {
   readonly why: string;
@@ -94,16 +94,10 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
   },
 };
 
-const FOLDER = join(__dirname, 'vectors/request');
-
 describe('translateRequest, with vectors', () => {
-  for (const file of readdirSync(FOLDER).sort()) {
-    const text = readFileSync(join(FOLDER, file), 'utf8');
-    const vector: Vector = JSON.parse(text);
-    it(`${file.replace('.json', '')}: ${vector.why}`, () => {
-      check(vector);
-    });
-  }
+  it.each(titled(vectorsIn<Vector>('vectors/request')))('%s', (_title, vector) => {
+    check(vector);
+  });
 });
 
 function check(vector: Vector): void {

@@ -1,9 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { errorBody, translateResponse, type ErrorDetails } from '../src/index.js';
 import { toolsOf, type VectorTools } from './called-as.js';
 import { titled } from './titled.js';
+import { vectorsIn } from './vector-files.js';
 
 interface ResponseVector {
   readonly why: string;
@@ -29,14 +28,6 @@ interface ErrorVector {
   readonly chat: unknown;
 }
 
-const FOLDER = join(__dirname, 'vectors/response');
-const vectors = readdirSync(FOLDER).map(
-  (file) =>
-    [
-      file.replace('.json', ''),
-      JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as ResponseVector,
-    ] as const,
-);
 const translate = (native: string | Uint8Array, context: Partial<ResponseVector['context']> = {}) =>
   translateResponse(native, {
     model: 'asked-for',
@@ -48,7 +39,7 @@ const translate = (native: string | Uint8Array, context: Partial<ResponseVector[
   });
 
 describe('translateResponse', () => {
-  it.each(titled(vectors))('%s', (_title, vector) => {
+  it.each(titled(vectorsIn<ResponseVector>('vectors/response')))('%s', (_title, vector) => {
     const native =
       typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
     const result = translate(new TextEncoder().encode(native), vector.context);
@@ -119,12 +110,7 @@ describe('translateResponse', () => {
 describe('errorBody', () => {
   const error = { type: 'not_found_error', message: 'No.', requestId: 'req_1' } as const;
 
-  const folder = join(__dirname, 'vectors/error');
-  const vectors = readdirSync(folder).map((file): readonly [string, ErrorVector] => [
-    file.replace('.json', ''),
-    JSON.parse(readFileSync(join(folder, file), 'utf8')),
-  ]);
-  it.each(titled(vectors))('%s', (_title, vector) => {
+  it.each(titled(vectorsIn<ErrorVector>('vectors/error')))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     for (const dialect of ['messages', 'chat'] as const) {
       const body = errorBody({

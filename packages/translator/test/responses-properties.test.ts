@@ -1,7 +1,5 @@
 /** Random requests of the Responses API, and random native messages translated to its responses. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -14,7 +12,18 @@ import {
   type TranslateMessageContext,
 } from '../src/index.js';
 import type { ResponseObject } from './responses-events.js';
+import { vectorsIn } from './vector-files.js';
 import { runs } from '../../../scripts/runs.cjs';
+
+interface ResponseVector {
+  readonly native: string | object;
+  readonly message: { readonly content: string | null };
+  readonly finish: string;
+  readonly usage: Readonly<Record<Count, number>>;
+}
+
+type Count =
+  'prompt_tokens' | 'cached' | 'written' | 'completion_tokens' | 'reasoning' | 'total_tokens';
 
 const traits: fc.Arbitrary<ModelTraits> = fc.record({
   sampling: fc.constantFrom('accepted', 'refused'),
@@ -493,11 +502,9 @@ describe('a message and its response', () => {
     );
   });
 
-  const folder = join(__dirname, 'vectors/response');
-  it.each(readdirSync(folder))(
+  it.each(vectorsIn<ResponseVector>('vectors/response'))(
     'of the vector %s have the same usage and text as in the chat format',
-    (file) => {
-      const vector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    (_name, vector) => {
       const native =
         typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
       const response = translateMessage(new TextEncoder().encode(native), CONTEXT);

@@ -1,7 +1,5 @@
-/** Runs the vectors in `vectors/responses/request`: one readable file per case. */
+/** Runs the vectors in `vectors/responses/request`. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
@@ -14,6 +12,8 @@ import {
   translateTokenCountRequest,
   type ModelTraits,
 } from '../src/index.js';
+import { titled } from './titled.js';
+import { vectorsIn } from './vector-files.js';
 
 interface Vector {
   readonly why: string;
@@ -83,15 +83,10 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
   },
 };
 
-const FOLDER = join(__dirname, 'vectors/responses/request');
-
 describe('translateResponsesRequest, with vectors', () => {
-  for (const file of readdirSync(FOLDER).sort()) {
-    const vector: Vector = JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
-    it(`${file.replace('.json', '')}: ${vector.why}`, () => {
-      check(vector);
-    });
-  }
+  it.each(titled(vectorsIn<Vector>('vectors/responses/request')))('%s', (_title, vector) => {
+    check(vector);
+  });
 });
 
 function check(vector: Vector): void {

@@ -3,8 +3,6 @@
  * anywhere and read by the SDKs, and with vectors of its own.
  */
 
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
@@ -26,6 +24,7 @@ import {
 } from './responses-events.js';
 import { eventsOf } from './sse-events.js';
 import { titled } from './titled.js';
+import { vectorsIn } from './vector-files.js';
 
 interface OwnVector {
   readonly why: string;
@@ -38,15 +37,6 @@ interface OwnVector {
   readonly events: readonly object[];
   /** Some members of the response in the last event. */
   readonly response: object;
-}
-
-const FOLDER = join(__dirname, 'vectors');
-
-function vectorsIn<Vector>(folder: string): (readonly [string, Vector])[] {
-  return readdirSync(join(FOLDER, folder)).map((file) => [
-    file.replace('.json', ''),
-    JSON.parse(readFileSync(join(FOLDER, folder, file), 'utf8')) as Vector,
-  ]);
 }
 
 const CONTEXT: TranslateMessageContext = {
@@ -75,23 +65,11 @@ const CONTEXT: TranslateMessageContext = {
 
 type Named = readonly [name: string, bytes: Buffer];
 
-const OWN = vectorsIn<OwnVector>('responses/stream');
+const OWN = vectorsIn<OwnVector>('vectors/responses/stream');
 const STREAMS: readonly Named[] = [
-  ...STREAM_VECTORS.filter(([, { maxEventBytes }]) => maxEventBytes === undefined).map(
-    ([name, vector]): Named => [`replay/${name}`, bytesOf(vector)],
-  ),
-  ...vectorsIn<{ readonly upstream: readonly { readonly type: string }[] }>('stream').map(
-    ([name, { upstream }]): Named => [`stream/${name}`, written(upstream)],
-  ),
-  ...OWN.map(([name, { upstream }]): Named => [`responses/${name}`, written(upstream)]),
+  ...STREAM_VECTORS.map(([name, vector]): Named => [`replay/${name}`, bytesOf(vector)]),
+  ...OWN.map(([name, { upstream }]): Named => [`responses/${name}`, bytesOf({ upstream })]),
 ];
-
-function written(upstream: readonly { readonly type: string }[], lineEnd = '\n'): Buffer {
-  const events = upstream.map((event) =>
-    [`event: ${event.type}`, `data: ${JSON.stringify(event)}`, '', ''].join(lineEnd),
-  );
-  return Buffer.from(events.join(''));
-}
 
 function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
   const { pushed, end } = run(createResponseStream(context), pieces);
@@ -185,9 +163,9 @@ describe('createResponseStream', () => {
   });
 
   it.each(OWN)('%s: has the same output with every line end', (_name, { upstream }) => {
-    const whole = translate([written(upstream)]).text;
+    const whole = translate([bytesOf({ upstream })]).text;
     for (const lineEnd of ['\r\n', '\r']) {
-      const bytes = written(upstream, lineEnd);
+      const bytes = bytesOf({ upstream }, lineEnd);
       expect(translate([bytes]).text).toBe(whole);
       expect(translate(bytewise(bytes)).text).toBe(whole);
     }
@@ -235,7 +213,7 @@ describe('createResponseStream', () => {
       showsSearches: vector.showsSearches ?? false,
       tools: new Map(Object.entries(vector.tools ?? {})),
     };
-    const events = readResponseEvents(translate([written(vector.upstream)], context).text);
+    const events = readResponseEvents(translate([bytesOf(vector)], context).text);
     expect(events.slice(2, -1).map(withoutNumber)).toEqual(vector.events);
     expect(events.at(-1)?.response).toMatchObject(vector.response);
   });
@@ -416,7 +394,7 @@ describe('createResponseStream', () => {
       [start, call({ id: null })],
       [call({})],
     ]) {
-      expect(translate([written(upstream)]).end).toMatchObject({ cause: 'malformed' });
+      expect(translate([bytesOf({ upstream })]).end).toMatchObject({ cause: 'malformed' });
     }
   });
 });

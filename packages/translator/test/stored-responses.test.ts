@@ -1,7 +1,5 @@
 /** Requests that refer to a response which the caller keeps. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import {
   createResponseTextStream,
@@ -13,6 +11,7 @@ import {
   type ModelTraits,
   type StoredResponses,
 } from '../src/index.js';
+import { vectorsIn } from './vector-files.js';
 
 const TRAITS: ModelTraits = {
   sampling: 'refused',
@@ -177,15 +176,11 @@ function translateMessageOf(response: ReturnType<typeof translated>['response'])
 }
 
 describe('a stream', () => {
-  const folder = join(__dirname, 'vectors/responses/stream');
   const context = { ...first.response, created: 1 };
 
-  it.each(readdirSync(folder))(
-    'names the response with which it ended, and its items: %s',
-    (file) => {
-      const { upstream } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
-        readonly upstream: readonly { readonly type: string }[];
-      };
+  it.each(vectorsIn<{ readonly upstream: readonly object[] }>('vectors/responses/stream'))(
+    '%s: names the response with which it ended, and its items',
+    (_name, { upstream }) => {
       const text = upstream.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
       const pipe = createResponseTextStream(context);
       pipe.push(Buffer.from(text));

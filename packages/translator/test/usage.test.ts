@@ -1,11 +1,10 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
 import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
 import { overlayUsage } from '../src/wire/usage.js';
 import { titled } from './titled.js';
+import { vectorsIn } from './vector-files.js';
 
 describe('readUsage', () => {
   it('reads every class of tokens', () => {
@@ -150,13 +149,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
     readonly circumstances?: object;
     readonly serverToolUse?: object;
   }
-  const folder = join(__dirname, 'vectors/native-usage');
-  const vectors = readdirSync(folder).map((file): readonly [string, Vector] => [
-    file.replace('.json', ''),
-    JSON.parse(readFileSync(join(folder, file), 'utf8')),
-  ]);
-
-  it.each(titled(vectors))('%s', (_title, vector) => {
+  it.each(titled(vectorsIn<Vector>('vectors/native-usage')))('%s', (_title, vector) => {
     const { why, source, native, usage, remarks, byModel, uncounted } = vector;
     const { runs, circumstances, serverToolUse } = vector;
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);

@@ -1,9 +1,8 @@
 /** The vectors in `vectors`, and functions that several suites share. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { StreamEnd, StreamError, Usage } from '../../src/index.js';
 import type { ChatTraits, MessageContext } from '../../src/reverse/index.js';
+import { vectorsIn } from '../vector-files.js';
 
 interface Vector {
   readonly why: string;
@@ -134,13 +133,7 @@ export function traitsNamed(name = 'openai'): ChatTraits {
 export function load<Kind extends Vector>(
   kind: 'request' | 'response' | 'stream' | 'error',
 ): (readonly [name: string, vector: Kind])[] {
-  const folder = join(__dirname, 'vectors', kind);
-  return readdirSync(folder)
-    .sort()
-    .map((file) => {
-      const vector: Kind = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-      return [file.replace('.json', ''), vector];
-    });
+  return vectorsIn(`reverse/vectors/${kind}`);
 }
 
 export function contextOf({ stopSequences = [] }: Stop): MessageContext {
