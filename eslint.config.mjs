@@ -228,8 +228,8 @@ export default tseslint.config(
     rules: { 'house/no-import-cycle': 'error' },
   },
   {
-    // Comments are not counted, because they explain. What a page shows is written in one piece.
-    files: ['{packages,apps}/*/src/**/*.ts'],
+    // Comments are not counted, because they explain.
+    files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],
     ignores: ['packages/balance-store/src/generated/**', '**/src/testing/**'],
     rules: {
       'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],

@@ -13,10 +13,11 @@ import { pino } from 'pino';
 import { readClientHeaders } from '../src/observe/requests/client-headers.js';
 import { errorWords } from '../src/observe/requests/error-words.js';
 import {
-  MAX_OF_ACCOUNT,
+  BATCH,
   MAX_WAITING,
   createRequestRecorder,
 } from '../src/observe/requests/request-recorder.js';
+import { MAX_OF_ACCOUNT } from '../src/observe/requests/waiting-requests.js';
 import { createRegistry } from '../src/observe/registry.js';
 import {
   MODEL,
@@ -240,6 +241,8 @@ describe('the recorder', () => {
     ][];
     return {
       recorder,
+      largest: () =>
+        Math.max(...batches.map(([{ kept, counted }]) => kept.length + counted.length)),
       kept: () => batches.flatMap(([{ kept }]) => kept),
       counted: () => batches.flatMap(([{ counted }]) => counted),
       dropped: async () => {
@@ -333,6 +336,32 @@ describe('the recorder', () => {
     await recorder.stop();
     recorder.record(request(), false);
     expect(await dropped()).toBe(8);
+  });
+
+  // F298: thousands of requests wait while the database is slow. They were written as one batch,
+  // and no request was served for the 25 ms in which it was encoded.
+  it('writes all that waited for a slow batch, in small batches', async () => {
+    let finish: () => void = () => undefined;
+    const store = jest.fn(() => Promise.resolve());
+    store.mockImplementationOnce(() => new Promise((resolve) => (finish = resolve)));
+    const { recorder, kept, largest } = setUp(store);
+    for (let count = 0; count < MAX_WAITING; count += 1) recorder.record(request(), false);
+    finish();
+    await jest.advanceTimersByTimeAsync(0);
+    expect([kept().length, largest()]).toEqual([MAX_WAITING, BATCH]);
+    for (let count = 0; count < BATCH - 1; count += 1) recorder.record(request(), false);
+    await recorder.stop();
+    expect([kept().length, largest()]).toEqual([MAX_WAITING + BATCH - 1, BATCH]);
+  });
+
+  it('counts what it cannot write before it stops', async () => {
+    const store = jest.fn(() => Promise.resolve());
+    const { recorder, dropped } = setUp(store);
+    store.mockImplementation(() => Promise.reject(new Error('the disk is full')));
+    for (let count = 0; count < 3 * BATCH; count += 1) recorder.record(request(), false);
+    await recorder.stop();
+    expect(store).toHaveBeenCalledTimes(2);
+    expect(await dropped()).toBe(3 * BATCH);
   });
 
   it('does not repeat a batch that failed, and pauses', async () => {

@@ -19,6 +19,22 @@ it('the file of upstream accounts is read before the ledger is opened', async ()
   await expect(started).rejects.toThrow('UPSTREAMS: ');
 });
 
+it('the problems of all files are named at once', () => {
+  const files = { UPSTREAMS: '/no-accounts', PRICES: '/no-prices', COSTS: '/no-costs' };
+  const problems = Object.entries(files).map(([name, file]): unknown =>
+    expect.stringMatching(`^${name}: .*${file}`),
+  );
+  let found: unknown;
+  try {
+    const defaults = { adminToken: undefined, upstream: undefined, pepper: DATABASE.KEY_PEPPER };
+    readSettings(readConfig({ ...DATABASE, ...files }), defaults);
+  } catch (error) {
+    found = error;
+  }
+  expect(found).toMatchObject({ problems: expect.arrayContaining(problems) });
+  expect(found).toMatchObject({ problems: { length: problems.length } });
+});
+
 describe('models for verified organizations', () => {
   const offered = (names: string): readonly string[] => {
     const config = readConfig({ ...DATABASE, VERIFIED_MODELS: names });

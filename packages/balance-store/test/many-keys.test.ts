@@ -3,9 +3,11 @@
  * many there are and whatever accounts they belong to.
  */
 
+import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from 'node:sqlite';
 import { openEmbeddedStore } from '../src/embedded/index.js';
@@ -22,6 +24,7 @@ import { auditLedger } from '../src/ledger/audit-ledger.js';
 import { sampleLimits, settlement, windowsAt } from '../src/testing/index.js';
 import { earlier, rewriteLedger } from './rewrite-ledger.js';
 
+const VERIFY_FILE = join(__dirname, '../src/ledger/archive/verify-file.ts');
 const PEPPER = 'pepper of the tests';
 const BY = { name: 'tests' };
 const DAY_MS = 86_400_000;
@@ -201,5 +204,21 @@ describe('a page of a few keys', () => {
     for (const rowsKept of [1, 3]) {
       expect(await verifyArchiveFile(file, { rowsKept })).toEqual(whole);
     }
+  });
+
+  // F297: an archive of many keys reads its file more than ten times, and Node reported a leak of
+  // listeners. The test's own process would not print it.
+  it('lets a file be read many times without a warning of Node', async () => {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      '--import',
+      join(__dirname, 'run-typescript.mjs'),
+      '--input-type=module',
+      '--eval',
+      `import { verifyArchiveFile } from ${JSON.stringify(VERIFY_FILE)};
+      const { charges } = await verifyArchiveFile(${JSON.stringify(file)}, { rowsKept: 1 });
+      console.log(String(charges));`,
+    ]);
+    expect(Number(stdout)).toBeGreaterThan(10);
+    expect(stderr).not.toContain('MaxListenersExceededWarning');
   });
 });

@@ -52,30 +52,6 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
   // The balance is that of the account, so it changes by what stands in the list only if the list
   // leaves nothing out.
   const hasBalance = of === 'account' && kind === 'all' && model === '';
-  const keyOf = (entry: Entry) => (entry.object === 'usage' ? entry.key_id : null);
-  const columns: readonly Column<Entry>[] = [
-    {
-      label: 'What',
-      value: (entry) => (entry.object === 'usage' ? entry.model : BOOKING_NAMES[entry.kind]),
-      cell: (entry, model) => (entry.object === 'usage' ? model : <BookingText booking={entry} />),
-    },
-    { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
-    ...column(of === 'account', {
-      label: 'Key',
-      value: (entry) => names.get(keyOf(entry) ?? '') ?? keyOf(entry),
-      cell: (entry) => <KeyName id={keyOf(entry)} names={names} />,
-    }),
-    {
-      label: 'Amount',
-      kind: 'usd',
-      value: (entry) => (entry.object === 'usage' ? negated(entry.charge_usd) : entry.amount_usd),
-    },
-    ...column(hasBalance, {
-      label: 'Balance after',
-      kind: 'usd',
-      value: (entry) => entry.balance_after_usd,
-    }),
-  ];
   return (
     <section class="card" aria-label="Ledger">
       <div class="row spread">
@@ -116,7 +92,7 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
       <PagedTable
         list={list}
         what="the ledger"
-        columns={columns}
+        columns={columnsOf({ hasKeys: of === 'account', hasBalance, names })}
         empty={emptyText(
           {
             '': kindText(KINDS, kind),
@@ -143,6 +119,42 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
       />
     </section>
   );
+}
+
+function columnsOf(shown: {
+  readonly hasKeys: boolean;
+  readonly hasBalance: boolean;
+  readonly names: ReadonlyMap<string, string>;
+}): readonly Column<Entry>[] {
+  const { hasKeys, hasBalance, names } = shown;
+  const keyOf = (entry: Entry) => (entry.object === 'usage' ? entry.key_id : null);
+  return [
+    {
+      label: 'What',
+      value: (entry) => (entry.object === 'usage' ? entry.model : BOOKING_NAMES[entry.kind]),
+      cell: (entry, model) => (entry.object === 'usage' ? model : <BookingText booking={entry} />),
+    },
+    { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+    ...column(hasKeys, {
+      label: 'Key',
+      value: (entry) => names.get(keyOf(entry) ?? '') ?? keyOf(entry),
+      cell: (entry) => <KeyName id={keyOf(entry)} names={names} />,
+    }),
+    {
+      label: 'Amount',
+      kind: 'usd',
+      value: (entry) => (entry.object === 'usage' ? negated(entry.charge_usd) : entry.amount_usd),
+    },
+    ...column(hasBalance, {
+      label: 'Balance after',
+      kind: 'usd',
+      value: (entry) => entry.balance_after_usd,
+    }),
+  ];
+}
+
+function column(isShown: boolean, of: Column<Entry>): readonly Column<Entry>[] {
+  return isShown ? [of] : [];
 }
 
 /** Opens one charge by the id of its request, which is in the address. */
@@ -195,8 +207,4 @@ export function FoundCharge(props: {
 
 function idOf(entry: Entry): string {
   return entry.object === 'usage' ? entry.request_id : entry.id;
-}
-
-function column(isShown: boolean, of: Column<Entry>): readonly Column<Entry>[] {
-  return isShown ? [of] : [];
 }

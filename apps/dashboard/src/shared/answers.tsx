@@ -1,7 +1,7 @@
 /** Answers of the first screen: figures that lead to the rows behind them. */
 
 import type { ComponentChildren } from 'preact';
-import { Change } from './breakdown.js';
+import { Change } from './breakdown-values.js';
 import { Money } from './parts.js';
 import { to } from './router.js';
 import { DAY_MS, utcDay } from './times.js';

@@ -169,34 +169,16 @@ function sortedBy<Item>(
     .map(({ item }) => item);
 }
 
-function Rows<Item>(
-  props: TableProps<Item> & {
-    readonly items: readonly Item[];
-    readonly sorting: Sorting | undefined;
-    readonly sortBy: (label: string) => void;
-  },
-) {
-  const { items, what, columns, idOf, selection, order, sorting, sortBy } = props;
-  const all = props.list.items;
-  const aligned = useMemo(
-    () =>
-      columns.map(({ kind, value }) =>
-        kind === 'usd'
-          ? alignedDecimals((all ?? []).flatMap((item) => textOrNothing(value(item))))
-          : undefined,
-      ),
-    // Not the sorted rows: they align alike in each order.
-    [all, columns.map(({ label }) => label).join()],
-  );
-  const sort = (column: Column<Item>) => {
-    if (order === undefined || column.order === undefined) sortBy(column.label);
-    else order.change(order.name === column.order.name ? '' : column.order.name);
-  };
-  const direction = (column: Column<Item>) => {
-    if (sorting !== undefined) return sorting.label === column.label ? sorting.isRising : undefined;
-    if (column.order === undefined || column.order.name !== order?.name) return undefined;
-    return column.order.isRising === true;
-  };
+interface RowsProps<Item> extends TableProps<Item> {
+  readonly items: readonly Item[];
+  readonly sorting: Sorting | undefined;
+  readonly sortBy: (label: string) => void;
+}
+
+function Rows<Item>(props: RowsProps<Item>) {
+  const { items, what, columns, idOf, selection } = props;
+  const aligned = useAligned(props.list.items, columns);
+  const { direction, sort } = sortingOf(props);
   const ends = [
     ...(props.details === undefined ? [] : ['Details']),
     ...(props.actions === undefined ? [] : ['Actions']),
@@ -220,16 +202,7 @@ function Rows<Item>(
           <thead role="rowgroup">
             <tr role="row">
               {selection !== undefined && (
-                <th scope="col" role="columnheader">
-                  <input
-                    type="checkbox"
-                    aria-label={`Choose all of ${what}`}
-                    checked={selection.hasAll(items)}
-                    onChange={() => {
-                      selection.toggleAll(items);
-                    }}
-                  />
-                </th>
+                <ChooseAll items={items} what={what} selection={selection} />
               )}
               {columns.map((column) => (
                 <SortedHeader
@@ -274,6 +247,61 @@ function Rows<Item>(
         </table>
       </TableFrame>
     </>
+  );
+}
+
+/** How the amounts of each column are aligned at their points. */
+function useAligned<Item>(
+  all: readonly Item[] | undefined,
+  columns: readonly Column<Item>[],
+): readonly (Aligned | undefined)[] {
+  return useMemo(
+    () =>
+      columns.map(({ kind, value }) =>
+        kind === 'usd'
+          ? alignedDecimals((all ?? []).flatMap((item) => textOrNothing(value(item))))
+          : undefined,
+      ),
+    // Not the sorted rows: they align alike in each order.
+    [all, columns.map(({ label }) => label).join()],
+  );
+}
+
+/** The order of the page is in force before that of the gateway. */
+function sortingOf<Item>({ order, sorting, sortBy }: RowsProps<Item>) {
+  return {
+    sort: (column: Column<Item>) => {
+      if (order === undefined || column.order === undefined) sortBy(column.label);
+      else order.change(order.name === column.order.name ? '' : column.order.name);
+    },
+    /** @returns whether the rows rise by the column; `undefined` if they are not sorted by it */
+    direction: (column: Column<Item>) => {
+      if (sorting !== undefined) {
+        return sorting.label === column.label ? sorting.isRising : undefined;
+      }
+      if (column.order === undefined || column.order.name !== order?.name) return undefined;
+      return column.order.isRising === true;
+    },
+  };
+}
+
+function ChooseAll<Item>(props: {
+  readonly items: readonly Item[];
+  readonly what: string;
+  readonly selection: Selection<Item>;
+}) {
+  const { items, what, selection } = props;
+  return (
+    <th scope="col" role="columnheader">
+      <input
+        type="checkbox"
+        aria-label={`Choose all of ${what}`}
+        checked={selection.hasAll(items)}
+        onChange={() => {
+          selection.toggleAll(items);
+        }}
+      />
+    </th>
   );
 }
 

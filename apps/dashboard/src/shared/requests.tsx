@@ -11,61 +11,19 @@ import type { Sent } from './gateway-types.js';
 import { PagedTable } from './paged-table.js';
 import type { Column } from './paged-table.js';
 import { pageLimit, usePages } from './pages.js';
-import { Badge, Choice, Facts, Loaded, Segments, optionOf } from './parts.js';
+import { Choice, Facts, Loaded, Segments } from './parts.js';
 import type { Fact } from './parts.js';
+import { OUTCOMES, RANGES, STATUSES, requestChoice, stepOf, timesOf } from './request-choice.js';
+import type { RequestChoice, RequestFilters } from './request-choice.js';
+import { Status, factsOf } from './request-facts.js';
 import { RequestPlot } from './request-plot.js';
 import { useResource } from './resource.js';
 import { changeQuery, route, to } from './router.js';
+import type { Route } from './router.js';
 import { SaveCsv } from './save-csv.js';
-import { DAY_MS, HOUR_MS, durationText, minuteText } from './times.js';
+import { durationText, minuteText } from './times.js';
 
 type Recorded = Sent<'recordedRequest'>;
-
-const RANGES = [
-  ['hour', 'Last hour'],
-  ['day', '24 hours'],
-  ['week', '7 days'],
-  ['month', '30 days'],
-] as const;
-
-const LENGTHS_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
-/** What one bar stands for. */
-const STEPS = { hour: '5m', day: 'hour', week: 'hour', month: 'day' } as const;
-
-const OUTCOMES = [
-  ['all', 'All'],
-  ['failed', 'Failed'],
-] as const;
-
-const STATUSES = [
-  ['all', 'Any status'],
-  ['2xx', '2xx'],
-  ['4xx', '4xx'],
-  ['5xx', '5xx'],
-] as const;
-
-interface Selection {
-  readonly from: string | undefined;
-  readonly until: string | undefined;
-  readonly model: string | undefined;
-  readonly key_id: string | undefined;
-  readonly outcome: 'failed' | undefined;
-  readonly status: '2xx' | '4xx' | '5xx' | undefined;
-  readonly endpoint: Endpoint | undefined;
-  readonly error: string | undefined;
-  readonly client: string | undefined;
-  readonly session: string | undefined;
-  readonly tag: string | undefined;
-}
-
-const ENDPOINTS = [
-  'messages',
-  'count_tokens',
-  'chat.completions',
-  'responses',
-  'input_tokens',
-] as const;
-type Endpoint = (typeof ENDPOINTS)[number];
 
 /** Filters that links of other views set, and that a button here removes. */
 const LINKED = [
@@ -77,11 +35,16 @@ const LINKED = [
   ['upstream', 'Upstream account'],
 ] as const;
 
-interface SumsAsked extends Selection {
-  readonly every: '5m' | 'hour' | 'day';
+interface Asked extends RequestFilters {
+  readonly from: string | undefined;
+  readonly until: string | undefined;
 }
 
-interface ListAsked extends Selection {
+interface SumsAsked extends Asked {
+  readonly every: ReturnType<typeof stepOf>;
+}
+
+interface ListAsked extends Asked {
   readonly id: string | undefined;
   readonly limit: number;
   readonly cursor: string | undefined;
@@ -96,7 +59,7 @@ interface RequestsProps<Shown extends Recorded> {
   /** More filters that take effect at once. */
   readonly controls?: ComponentChildren;
   /** More filters that are typed. */
-  readonly fields: readonly Field<'account_id' | 'key_id'>[];
+  readonly fields: readonly RequestField[];
   readonly models: readonly string[];
   /** Columns between the model and the times. */
   readonly columns: readonly Column<Shown>[];
@@ -105,135 +68,32 @@ interface RequestsProps<Shown extends Recorded> {
   readonly charge: (request: Shown) => ComponentChildren;
 }
 
+type RequestField = Field<'account_id' | 'key_id'>;
+
 export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
-  const { scope, fields, models, controls } = props;
+  const { fields, models, controls } = props;
   const { query } = route.value;
-  const range = optionOf(RANGES, query['range'] ?? 'day');
-  const outcome = optionOf(OUTCOMES, query['outcome']);
-  const status = optionOf(STATUSES, query['status']);
-  const id = given(query['id']);
-  const own = ownRangeOf(query);
-  const filters = {
-    model: given(query['model']),
-    key_id: given(query['key_id']),
-    outcome: outcome === 'all' ? undefined : outcome,
-    status: status === 'all' ? undefined : status,
-    endpoint: ENDPOINTS.find((endpoint) => endpoint === query['endpoint']),
-    error: given(query['error']),
-    client: given(query['client']),
-    session: given(query['session']),
-    tag: given(query['tag']),
-  };
-  const from = () => own?.from ?? new Date(Date.now() - LENGTHS_MS[range]).toISOString();
-  const until = own?.until;
-  const name = JSON.stringify([scope, range, own, filters]);
-  // Whoever has an id looks for one request, whenever it was.
-  const listed = (cursor: string | undefined, limit: number) => ({
-    ...filters,
-    ...(id === undefined ? { from: from(), until } : { from: undefined, until: undefined }),
-    id,
-    limit,
-    cursor,
-  });
+  const choice = requestChoice(query);
+  const { id } = choice;
+  const name = JSON.stringify([props.scope, choice.range, choice.own, choice.filters]);
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
-    readOn((next) => props.list(listed(next, pageLimit(cursor)), signal), cursor),
+    readOn((next) => props.list(listed(choice, next, pageLimit(cursor)), signal), cursor),
   );
-  // Programs, sessions and tags are summed by days.
-  const isDaily = (filters.client ?? filters.session ?? filters.tag) !== undefined;
-  const every = isDaily ? 'day' : own === undefined ? STEPS[range] : stepOf(own);
-  const sums = useResource(id === undefined ? name : '', (signal) =>
-    id === undefined
-      ? props.sums({ ...filters, from: from(), until, every }, signal)
-      : Promise.resolve(undefined),
-  );
-  const columns: readonly Column<Shown>[] = [
-    { label: 'Time', kind: 'time', value: (request) => request.ended_at },
-    {
-      label: 'Status',
-      value: ({ status }) => status,
-      cell: (request) => <Status of={request} />,
-    },
-    {
-      label: 'Model and endpoint',
-      value: ({ model, endpoint }) => `${model ?? 'no model'} ${endpoint}`,
-      cell: ({ model, endpoint }) => (
-        <>
-          {model ?? <span class="quiet">no model</span>}
-          <span class="when">{endpoint}</span>
-        </>
-      ),
-    },
-    ...props.columns,
-    {
-      label: 'Took',
-      kind: 'number',
-      value: (request) => request.duration_ms,
-      cell: ({ duration_ms: ms, first_byte_ms: firstByte }) => (
-        <>
-          {durationText(ms)}
-          {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
-        </>
-      ),
-    },
-    { label: 'Tokens in', kind: 'count', value: (request) => request.input_tokens },
-    { label: 'Tokens out', kind: 'count', value: (request) => request.output_tokens },
-    { label: 'Charge', kind: 'usd', value: (request) => request.charged_usd },
-  ];
+  const sums = useSums(choice, name, props.sums);
   return (
     <section class="card" aria-label="Requests">
-      <div class="row spread">
-        <h2>Requests</h2>
-        <div class="row no-print">
-          <Segments
-            label="Which requests"
-            value={outcome}
-            options={OUTCOMES}
-            onValue={(value) => {
-              changeQuery({ outcome: value });
-            }}
-          />
-          <Segments
-            label="How far back"
-            value={own === undefined ? range : ''}
-            options={RANGES}
-            onValue={(value) => {
-              changeQuery({ range: value, from: '', until: '' });
-            }}
-          />
-        </div>
-      </div>
+      <Heading choice={choice} />
       <div class="row no-print">
-        <Choice
-          label="Status"
-          value={status}
-          options={STATUSES}
-          onValue={(value) => {
-            changeQuery({ status: value });
-          }}
-        />
-        {controls}
-        <FilterForm
-          fields={[
-            { name: 'model', label: 'Model', offers: models },
-            ...fields,
-            { name: 'id', label: 'Any id' },
-          ]}
-          button="Filter"
-        />
-        {Object.values(query).some((value) => value !== '') && (
-          <a class="button" href={to(['requests'])}>
-            Clear all
-          </a>
-        )}
+        <Filters choice={choice} controls={controls} fields={fields} models={models} />
         <SaveCsv
           fileName="requests"
-          read={(cursor) => props.list({ ...listed(cursor, 1_000), format: 'csv' })}
+          read={(cursor) => props.list({ ...listed(choice, cursor, 1_000), format: 'csv' })}
         />
       </div>
-      <Linked query={query} own={own} />
+      <Linked query={query} own={choice.own} />
       {id === undefined ? (
         <Loaded of={sums} what="the number of requests">
-          {(value) => <RequestPlot of={value} every={every} />}
+          {(value) => <RequestPlot of={value} every={stepOf(choice)} />}
         </Loaded>
       ) : (
         <p class="quiet">
@@ -244,28 +104,11 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
       <PagedTable
         list={list}
         what="the list of requests"
-        columns={columns}
+        columns={columnsWith(props.columns)}
         empty={
           list.hasMore
             ? 'None of the newest requests fits. Older ones were not read yet.'
-            : emptyText(
-                {
-                  '': kindText(OUTCOMES, outcome),
-                  'the status': filters.status,
-                  'the model': filters.model,
-                  ...Object.fromEntries(
-                    fields.map(({ name: field, label, words }) => [
-                      `the ${label.toLowerCase()}`,
-                      words?.of(query[field] ?? '') ?? query[field],
-                    ]),
-                  ),
-                  ...Object.fromEntries(
-                    LINKED.map(([name, label]) => [`the ${label.toLowerCase()}`, query[name]]),
-                  ),
-                  'the id': id,
-                },
-                'No request in this time.',
-              )
+            : emptyText(wordsOf(choice, fields, query), 'No request in this time.')
         }
         idOf={({ id: of }) => of}
         rowName="data-request"
@@ -282,30 +125,147 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   );
 }
 
-interface OwnRange {
-  readonly from: string;
-  readonly until: string;
+function listed(choice: RequestChoice, cursor: string | undefined, limit: number): ListAsked {
+  const { filters, id } = choice;
+  const times = id === undefined ? timesOf(choice) : { from: undefined, until: undefined };
+  return { ...filters, ...times, id, limit, cursor };
 }
 
-/** The times of the address, if it has both. */
-function ownRangeOf(query: Readonly<Record<string, string>>): OwnRange | undefined {
-  const [from, until] = [query['from'], query['until']].map((text) => Date.parse(text ?? ''));
-  if (from === undefined || until === undefined || !(from < until)) return undefined;
-  return { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+/** The sums for the plot. There is no plot for one id. */
+function useSums(choice: RequestChoice, name: string, read: RequestsProps<Recorded>['sums']) {
+  const isOne = choice.id !== undefined;
+  return useResource(isOne ? '' : name, (signal) =>
+    isOne
+      ? Promise.resolve(undefined)
+      : read({ ...choice.filters, ...timesOf(choice), every: stepOf(choice) }, signal),
+  );
 }
 
-/** Sums by five minutes are kept for two days. */
-function stepOf({ from, until }: OwnRange): '5m' | 'hour' | 'day' {
-  const length = Date.parse(until) - Date.parse(from);
-  const isNew = Date.now() - Date.parse(from) < DAY_MS;
-  return length > 8 * DAY_MS ? 'day' : length <= 2 * HOUR_MS && isNew ? '5m' : 'hour';
+function Heading({ choice }: { readonly choice: RequestChoice }) {
+  const { outcome, own, range } = choice;
+  return (
+    <div class="row spread">
+      <h2>Requests</h2>
+      <div class="row no-print">
+        <Segments
+          label="Which requests"
+          value={outcome}
+          options={OUTCOMES}
+          onValue={(value) => {
+            changeQuery({ outcome: value });
+          }}
+        />
+        <Segments
+          label="How far back"
+          value={own === undefined ? range : ''}
+          options={RANGES}
+          onValue={(value) => {
+            changeQuery({ range: value, from: '', until: '' });
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Filters(props: {
+  readonly choice: RequestChoice;
+  readonly controls: ComponentChildren;
+  readonly fields: readonly RequestField[];
+  readonly models: readonly string[];
+}) {
+  const { choice, controls, fields, models } = props;
+  return (
+    <>
+      <Choice
+        label="Status"
+        value={choice.status}
+        options={STATUSES}
+        onValue={(value) => {
+          changeQuery({ status: value });
+        }}
+      />
+      {controls}
+      <FilterForm
+        fields={[
+          { name: 'model', label: 'Model', offers: models },
+          ...fields,
+          { name: 'id', label: 'Any id' },
+        ]}
+        button="Filter"
+      />
+      {Object.values(route.value.query).some((value) => value !== '') && (
+        <a class="button" href={to(['requests'])}>
+          Clear all
+        </a>
+      )}
+    </>
+  );
+}
+
+function columnsWith<Shown extends Recorded>(
+  more: readonly Column<Shown>[],
+): readonly Column<Shown>[] {
+  return [
+    { label: 'Time', kind: 'time', value: (request) => request.ended_at },
+    {
+      label: 'Status',
+      value: ({ status }) => status,
+      cell: (request) => <Status of={request} />,
+    },
+    {
+      label: 'Model and endpoint',
+      value: ({ model, endpoint }) => `${model ?? 'no model'} ${endpoint}`,
+      cell: ({ model, endpoint }) => (
+        <>
+          {model ?? <span class="quiet">no model</span>}
+          <span class="when">{endpoint}</span>
+        </>
+      ),
+    },
+    ...more,
+    {
+      label: 'Took',
+      kind: 'number',
+      value: (request) => request.duration_ms,
+      cell: ({ duration_ms: ms, first_byte_ms: firstByte }) => (
+        <>
+          {durationText(ms)}
+          {firstByte !== null && <span class="when">first byte {durationText(firstByte)}</span>}
+        </>
+      ),
+    },
+    { label: 'Tokens in', kind: 'count', value: (request) => request.input_tokens },
+    { label: 'Tokens out', kind: 'count', value: (request) => request.output_tokens },
+    { label: 'Charge', kind: 'usd', value: (request) => request.charged_usd },
+  ];
+}
+
+/** What the list is filtered by, in words, for an empty list. */
+function wordsOf(
+  { id, outcome, filters }: RequestChoice,
+  fields: readonly RequestField[],
+  query: Route['query'],
+): Readonly<Record<string, string | undefined>> {
+  return {
+    '': kindText(OUTCOMES, outcome),
+    'the status': filters.status,
+    'the model': filters.model,
+    ...Object.fromEntries(
+      fields.map(({ name, label, words }) => [
+        `the ${label.toLowerCase()}`,
+        words?.of(query[name] ?? '') ?? query[name],
+      ]),
+    ),
+    ...Object.fromEntries(
+      LINKED.map(([name, label]) => [`the ${label.toLowerCase()}`, query[name]]),
+    ),
+    'the id': id,
+  };
 }
 
 /** What a link chose: a time, a session and the like. Each has a button that removes it. */
-function Linked(props: {
-  readonly query: Readonly<Record<string, string>>;
-  readonly own: OwnRange | undefined;
-}) {
+function Linked(props: { readonly query: Route['query']; readonly own: RequestChoice['own'] }) {
   const { query, own } = props;
   const filters = LINKED.flatMap(([name, label]) => {
     const value = query[name] ?? '';
@@ -342,10 +302,6 @@ function Linked(props: {
   );
 }
 
-function given(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
-}
-
 /** So many pages without a request are read on; then the person is asked. */
 const MOST_EMPTY = 10;
 
@@ -365,69 +321,4 @@ async function readOn<Item>(
     answer = await read(next);
   }
   return answer;
-}
-
-function Status({ of }: { readonly of: Recorded }) {
-  const { error_type: type, error_message: message } = of;
-  return (
-    <>
-      <StatusBadge request={of} />
-      {type !== null && (
-        <span class="when wraps">
-          {type}
-          {message !== null && `: ${message}`}
-        </span>
-      )}
-    </>
-  );
-}
-
-/** A word and the number, so that nobody needs the colour. */
-function StatusBadge({ request }: { readonly request: Recorded }) {
-  const { status, error_type: type, client_left: left, count } = request;
-  const isRefusal = status >= 400 && status < 500;
-  return (
-    <>
-      {type === null ? (
-        <Badge tone="good">OK {status}</Badge>
-      ) : (
-        <Badge tone={isRefusal ? 'warning' : 'bad'}>
-          {left ? 'Left' : isRefusal ? 'Refused' : 'Failed'} {status}
-        </Badge>
-      )}
-      {count > 1 && ` × ${String(count)}`}
-      {left && type === null && <span class="when">the client left</span>}
-    </>
-  );
-}
-
-/** All members of the record, in plain words. */
-function factsOf(request: Recorded): readonly Fact[] {
-  const count = (of: number | null) => (of === null ? null : String(of));
-  const { first_byte_ms: firstByte, charged_usd: charged, error_message: message } = request;
-  return [
-    ['Request', request.id],
-    ['Ended at', request.ended_at],
-    ['Account', request.account_id],
-    ['Key', request.key_id],
-    ['Model', request.model],
-    ['Endpoint', `${request.endpoint}, ${request.streamed ? 'streamed' : 'in one piece'}`],
-    ['Status', String(request.status)],
-    ['Type of error', request.error_type],
-    ['Error, without what it quoted', message],
-    ['Stands for', request.count > 1 ? `${String(request.count)} equal refusals` : null],
-    ['Client', request.client],
-    ['Client left', request.client_left ? 'before the end of the response' : null],
-    ['Took', `${String(request.duration_ms)} ms`],
-    ['First byte after', firstByte === null ? null : `${String(firstByte)} ms`],
-    ['Input tokens', count(request.input_tokens)],
-    ['Output tokens', count(request.output_tokens)],
-    ['Tokens read from the cache', count(request.cache_read_input_tokens)],
-    ['Tokens written to the cache', count(request.cache_creation_input_tokens)],
-    ['Charged', charged === null ? 'nothing' : `${charged} USD`],
-    ["Provider's request id", request.upstream_request_id],
-    ['Session', request.session],
-    ['Tag', request.tag],
-    ['Trace', request.trace_id],
-  ];
 }

@@ -104,10 +104,6 @@ function SearchDialog(props: SearchProps & { readonly onClose: () => void }) {
     setGoesOn(false);
     if (active !== undefined) go(active);
   }, [goesOn, isSearching]);
-  const list = useRef<HTMLUListElement>(null);
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
-  }, [chosen]);
 
   function go({ href }: Found) {
     onClose();
@@ -153,34 +149,59 @@ function SearchDialog(props: SearchProps & { readonly onClose: () => void }) {
           }}
           onKeyDown={press}
         />
-        <ul ref={list} id={`${id}-results`} class="found" role="listbox" aria-label="Results">
-          {results.map((result, index) => (
-            <li
-              key={`${result.kind} ${result.href} ${result.name}`}
-              id={`${id}-${result.href}`}
-              role="option"
-              aria-selected={result === active}
-              onClick={() => {
-                go(result);
-              }}
-              onPointerMove={() => {
-                setChosen(index);
-              }}
-            >
-              <span class="quiet">{result.kind}</span>
-              <span>
-                {result.name}{' '}
-                {result.about !== undefined && <span class="quiet">{result.about}</span>}
-              </span>
-            </li>
-          ))}
-        </ul>
+        <Results
+          id={id}
+          results={results}
+          active={active}
+          chosen={chosen}
+          choose={setChosen}
+          go={go}
+        />
         <p class="quiet" role="status">
           {isSearching ? 'Searching…' : isEmpty ? 'Nothing found.' : ''}
         </p>
         {failure !== undefined && <FailureNote failure={failure} what="the search" />}
       </form>
     </Modal>
+  );
+}
+
+function Results(props: {
+  /** Of the dialog. */
+  readonly id: string;
+  readonly results: readonly Found[];
+  readonly active: Found | undefined;
+  readonly chosen: number;
+  readonly choose: (index: number) => void;
+  readonly go: (result: Found) => void;
+}) {
+  const { id, results, active, chosen, choose, go } = props;
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+  return (
+    <ul ref={list} id={`${id}-results`} class="found" role="listbox" aria-label="Results">
+      {results.map((result, index) => (
+        <li
+          key={`${result.kind} ${result.href} ${result.name}`}
+          id={`${id}-${result.href}`}
+          role="option"
+          aria-selected={result === active}
+          onClick={() => {
+            go(result);
+          }}
+          onPointerMove={() => {
+            choose(index);
+          }}
+        >
+          <span class="quiet">{result.kind}</span>
+          <span>
+            {result.name} {result.about !== undefined && <span class="quiet">{result.about}</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -12,7 +12,7 @@ import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
-import { readCostTable, readPriceTables } from '../config/settings.js';
+import { readFiles } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { describeCheck } from '../upstream/credential-watch.js';
@@ -29,14 +29,9 @@ export function checkConfig(): string {
   const environment = readEnvironment(process.env);
   const config = readConfig(process.env);
   const { upstreamsPath } = config;
-  const problems = [
-    ...problemsOf(() => readPriceTables(config)),
-    ...problemsOf(() => upstreamTarget(config)),
-    ...problemsOf(() => readCostTable(config)),
-    ...misfits(config),
-  ];
+  const problems = [...problemsOf(() => readFiles(config)), ...misfits(config)];
   if (problems.length > 0) throw new ConfigError(problems);
-  const schedule = parsePriceSchedule(readPriceTables(config).priceTable);
+  const schedule = parsePriceSchedule(readFiles(config).priceTable);
   const now = Date.now();
   const next = schedule.nextChange(now);
   return [

@@ -14,7 +14,7 @@ import { describeVariables } from '../config/describe-variables.js';
 import { changeVariable, needsRestart } from '../config/reloader.js';
 import type { SettingsReport } from '../config/reloader.js';
 import { createLiveCosts, createLivePrices } from '../config/live-prices.js';
-import { readCostTable, readPriceTables } from '../config/settings.js';
+import { readCostTable, readFiles, readPriceTables } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
@@ -124,11 +124,7 @@ function settingsBesideGateway(store: BalanceStore): OperationContext['settingsD
       await changeVariable(change, by, {
         readChanged: () => readChangedVariables(store),
         writeChange: (before, written) => writeChange(store, before, written),
-        check: (texts) => {
-          const next = readConfig(process.env, texts);
-          readPriceTables(next);
-          readCostTable(next);
-        },
+        check: (texts) => readFiles(readConfig(process.env, texts)),
       });
       // A running gateway follows within seconds.
       return report();

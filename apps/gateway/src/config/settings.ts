@@ -51,13 +51,13 @@ export interface SettingsDefaults {
 
 /** @throws {ConfigError} One line per problem, with the variable and the place in its file. */
 export function readSettings(config: Config, defaults: SettingsDefaults): Settings {
-  const upstream = upstreamTarget(config) ?? defaults.upstream;
+  const { upstream: configured, ...tables } = readFiles(config);
+  const upstream = configured ?? defaults.upstream;
   if (upstream === undefined) {
     throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
   }
   const settings = {
-    ...readPriceTables(config),
-    costTable: readCostTable(config),
+    ...tables,
     upstream,
     keyLimits: config.keyLimits,
     accountLimits: config.accountLimits,
@@ -68,6 +68,36 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
   // The digest is keyed, so that a secret cannot be found by guessing.
   const digest = createHmac('sha256', defaults.pepper).update(JSON.stringify(settings));
   return { version: digest.digest('hex').slice(0, 12), ...settings };
+}
+
+/**
+ * Reads the files and tables that the configuration names. Every change of a setting is checked by
+ * it, whether a running gateway or a command makes it.
+ *
+ * @returns `upstream` is undefined if the bundled simulator answers
+ * @throws {ConfigError} with the problems of all of them
+ */
+export function readFiles(config: Config): Pick<
+  Settings,
+  'priceTable' | 'customerTables' | 'costTable'
+> & {
+  readonly upstream: UpstreamTarget | undefined;
+} {
+  const problems: string[] = [];
+  const tried = <Value>(read: () => Value): Value | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const prices = tried(() => readPriceTables(config));
+  const upstream = tried(() => upstreamTarget(config));
+  const costTable = tried(() => readCostTable(config));
+  if (prices === undefined || problems.length > 0) throw new ConfigError(problems);
+  return { ...prices, costTable, upstream };
 }
 
 /** `ADMIN_TOKEN` and the token that it replaces count as the same operator, also in the trail. */

@@ -17,9 +17,8 @@ import type { DataDir } from '../config/data-dir.js';
 import { misspeltVariables } from '../config/describe-variables.js';
 import { createLivePrices } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
-import { readCostTable, readPriceTables, readSettings } from '../config/settings.js';
+import { readFiles, readSettings } from '../config/settings.js';
 import type { Settings, SettingsDefaults } from '../config/settings.js';
-import { upstreamTarget } from '../config/upstreams-file.js';
 import { isSimulated } from '../config/upstream-target.js';
 import { forgettingWithKeys } from '../exchange/response-memory/forget-with-keys.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
@@ -68,9 +67,7 @@ export async function openSharedParts(
   for (const problem of misspeltVariables(readEnvironment(process.env))) log.warn(problem);
   // Checks the files before the ledger is opened. All settings are read below, once the simulator's
   // address is known.
-  readPriceTables(config);
-  upstreamTarget(config);
-  readCostTable(config);
+  readFiles(config);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = forgettingWithKeys(await openStoreWhenReachable(config, dataDir, log), responses);
   try {

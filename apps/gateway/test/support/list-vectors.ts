@@ -14,12 +14,16 @@ export interface Attempt {
 export interface Vector {
   readonly row: string;
   readonly name: string;
+  /** From when until when the list has these prices; absent: as long as the others. */
   readonly at?: string;
+  readonly until?: string;
   readonly attempts: readonly Attempt[];
   readonly total: string;
 }
+const NOW = Date.now();
+/** Those that a gateway charges now. */
 export const vectors = (vectorsJson as unknown as readonly Vector[]).filter(
-  ({ at }) => at === undefined,
+  ({ at = '1970-01-01', until = '9999-01-01' }) => Date.parse(at) <= NOW && NOW < Date.parse(until),
 );
 
 /** A response, by its attempts. */

@@ -7,9 +7,10 @@
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { BalanceStore, RequestRecord } from '@gateway/balance-store';
+import type { BalanceStore, RequestBatch, RequestRecord } from '@gateway/balance-store';
 import { reasonOf } from '../../base/error-code.js';
-import { HOUR_MS, MINUTE_MS } from '../../base/times.js';
+import { MINUTE_MS } from '../../base/times.js';
+import { WaitingRequests } from './waiting-requests.js';
 
 export interface RequestRecorder {
   /** @param isRefusal - Whether it was refused before anything was sent upstream. */
@@ -27,14 +28,15 @@ export interface RecorderOptions {
 }
 
 const PERIOD_MS = 1_000;
-/** A batch of this size is written at once. */
-const BATCH = 512;
+/**
+ * A batch of this size is written at once, and none is larger: while one is encoded, no request is
+ * served.
+ */
+export const BATCH = 512;
 /** While the database is slow or away, more requests than this are dropped. */
 export const MAX_WAITING = 4_096;
 /** After a failure, nothing is written for this time. */
 const PAUSE_MS = 10_000;
-/** More requests of one account in one hour are only counted, so that it cannot displace others. */
-export const MAX_OF_ACCOUNT = 20_000;
 /** Equal refusals in this time become one request, after the first. */
 const FLOOD_MS = MINUTE_MS;
 /** If more kinds of refusals happen at once, they are only counted. */
@@ -49,34 +51,21 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   });
   dropped.inc(0);
   const floods = new Map<string, Flood>();
-  let kept: RequestRecord[] = [];
-  let counted: RequestRecord[] = [];
-  let ofAccounts = new Map<string, number>();
-  let hour = 0;
+  const waiting = new WaitingRequests();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   let pausedUntil = 0;
   let isStopped = false;
 
   function add(request: RequestRecord): void {
-    if (isStopped || kept.length + counted.length >= MAX_WAITING) {
-      dropped.inc(request.count);
-      return;
-    }
-    (hasRoom(request) ? kept : counted).push(request);
-    if (kept.length + counted.length >= BATCH) flush();
-    else timer ??= setTimeout(flush, PERIOD_MS).unref();
+    hold(request);
+    if (waiting.count >= BATCH) flush();
+    else if (waiting.count > 0) timer ??= setTimeout(flush, PERIOD_MS).unref();
   }
 
-  function hasRoom({ accountId = '', endedAt }: RequestRecord): boolean {
-    const its = Math.floor(endedAt / HOUR_MS);
-    if (its !== hour) {
-      hour = its;
-      ofAccounts = new Map();
-    }
-    const count = (ofAccounts.get(accountId) ?? 0) + 1;
-    ofAccounts.set(accountId, count);
-    return count <= MAX_OF_ACCOUNT;
+  function hold(request: RequestRecord): void {
+    if (isStopped || waiting.count >= MAX_WAITING) dropped.inc(request.count);
+    else waiting.add(request);
   }
 
   function refuse(request: RequestRecord): void {
@@ -87,8 +76,8 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
     } else if (floods.size < MAX_FLOODS) {
       floods.set(name, { until: request.endedAt + FLOOD_MS, more: undefined });
       add(request);
-    } else if (counted.length < MAX_WAITING) {
-      counted.push(request);
+    } else if (waiting.countedOnly < MAX_WAITING) {
+      waiting.addCounted(request);
     } else {
       dropped.inc(request.count);
     }
@@ -99,7 +88,7 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
       // The map is in the order of the ends.
       if (until > at) break;
       floods.delete(name);
-      if (more !== undefined) add(more);
+      if (more !== undefined) hold(more);
     }
   }
 
@@ -108,7 +97,7 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
     timer = undefined;
     writing ??= write().finally(() => {
       writing = undefined;
-      if (!isStopped && (floods.size > 0 || kept.length + counted.length > 0)) {
+      if (!isStopped && (floods.size > 0 || waiting.count > 0)) {
         timer ??= setTimeout(flush, PERIOD_MS).unref();
       }
     });
@@ -116,18 +105,26 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
 
   async function write(): Promise<void> {
     endFloods(now());
-    if (now() < pausedUntil || kept.length + counted.length === 0) return;
-    const batch = { kept, counted };
-    kept = [];
-    counted = [];
+    do {
+      if (now() < pausedUntil || waiting.count === 0) return;
+      await writeBatch();
+    } while (waiting.count >= BATCH);
+  }
+
+  async function writeBatch(): Promise<void> {
+    const batch = waiting.take(BATCH);
     try {
       await store.recordRequests(batch);
     } catch (error) {
       // It may have been written, so it is not repeated.
       pausedUntil = now() + PAUSE_MS;
-      for (const { count } of [...batch.kept, ...batch.counted]) dropped.inc(count);
+      drop(batch);
       log.warn({ reason: reasonOf(error) }, 'requests cannot be recorded');
     }
+  }
+
+  function drop({ kept, counted }: RequestBatch): void {
+    for (const { count } of [...kept, ...counted]) dropped.inc(count);
   }
 
   return {
@@ -139,9 +136,13 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
       endFloods(Infinity);
       await writing;
       pausedUntil = 0;
-      await write();
+      while (waiting.count > 0 && now() >= pausedUntil) {
+        flush();
+        await writing;
+      }
       isStopped = true;
       clearTimeout(timer);
+      drop(waiting.take(Infinity));
     },
   };
 }

@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { StringDecoder } from 'node:string_decoder';
 import type { ArchiveFileSummary } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { numericFromUnits } from '../../numeric.js';
@@ -85,15 +86,24 @@ export async function verifyArchiveFile(
   }
 }
 
+/** How much is read at once. */
+const CHUNK_BYTES = 256 * 1024;
+
 /**
  * Splits a text only at line feeds. Node's `readline` may also split at U+2028 and U+2029, which
- * JSON texts may contain.
+ * JSON texts may contain. A stream of the handle would add a listener to it, which stays until the
+ * handle is closed, however often the file is read.
  */
 async function* linesOf(handle: FileHandle): AsyncGenerator<string> {
-  const chunks = handle.createReadStream({ autoClose: false, encoding: 'utf8', start: 0 });
+  const decoder = new StringDecoder('utf8');
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let rest = '';
-  for await (const chunk of chunks as AsyncIterable<string>) {
-    const lines = `${rest}${chunk}`.split('\n');
+  for (let position = 0, isOver = false; !isOver;) {
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
+    position += bytesRead;
+    isOver = bytesRead === 0;
+    const text = isOver ? decoder.end() : decoder.write(chunk.subarray(0, bytesRead));
+    const lines = `${rest}${text}`.split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
   }

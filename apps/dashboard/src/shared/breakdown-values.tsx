@@ -1,0 +1,42 @@
+/** A figure of usage as it is shown. */
+
+import type { Measure } from './breakdown-choice.js';
+import { Count, Money } from './parts.js';
+import { durationText } from './times.js';
+import { formatUsd, roundedUsd } from './usd.js';
+
+export const counts = new Intl.NumberFormat();
+const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
+
+export function Value({ of, measure }: { readonly of: bigint; readonly measure: Measure }) {
+  if (measure === 'spend') return <Money usd={formatUsd(of)} />;
+  return measure === 'latency' ? <Took of={of} /> : <Count of={of} />;
+}
+
+function Took({ of }: { readonly of: bigint }) {
+  return <data value={of.toString()}>{durationText(Number(of))}</data>;
+}
+
+export function valueText(of: bigint, measure: Measure): string {
+  if (measure === 'spend') return roundedUsd(formatUsd(of));
+  return measure === 'latency' ? durationText(Number(of)) : counts.format(of);
+}
+
+/** A round value, for the axis. */
+export function tickText(of: bigint, measure: Measure): string {
+  if (measure === 'spend') return valueText(of, measure).replace(/\.00$/, '');
+  return measure === 'latency' ? valueText(of, measure).replace(/\.0+(?= )/, '') : short.format(of);
+}
+
+/** In percent of the earlier value. */
+export function Change({ from, to }: { readonly from: bigint; readonly to: bigint }) {
+  if (from === 0n) return <span class="quiet">{to === 0n ? 'as before' : 'nothing before'}</span>;
+  const percent = Number(((to - from) * 1000n) / from) / 10;
+  const text = Math.abs(percent) >= 10 ? percent.toFixed(0) : percent.toFixed(1);
+  return (
+    <span class="delta">
+      {percent > 0 ? '+' : ''}
+      {text.replace('-', '−')} %
+    </span>
+  );
+}

@@ -1,0 +1,72 @@
+/** How one recorded request ended, and all that is recorded of it. */
+
+import type { Sent } from './gateway-types.js';
+import { Badge } from './parts.js';
+import type { Fact } from './parts.js';
+
+type Recorded = Sent<'recordedRequest'>;
+
+export function Status({ of }: { readonly of: Recorded }) {
+  const { error_type: type, error_message: message } = of;
+  return (
+    <>
+      <StatusBadge request={of} />
+      {type !== null && (
+        <span class="when wraps">
+          {type}
+          {message !== null && `: ${message}`}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** A word and the number, so that nobody needs the colour. */
+function StatusBadge({ request }: { readonly request: Recorded }) {
+  const { status, error_type: type, client_left: left, count } = request;
+  const isRefusal = status >= 400 && status < 500;
+  return (
+    <>
+      {type === null ? (
+        <Badge tone="good">OK {status}</Badge>
+      ) : (
+        <Badge tone={isRefusal ? 'warning' : 'bad'}>
+          {left ? 'Left' : isRefusal ? 'Refused' : 'Failed'} {status}
+        </Badge>
+      )}
+      {count > 1 && ` × ${String(count)}`}
+      {left && type === null && <span class="when">the client left</span>}
+    </>
+  );
+}
+
+/** All members of the record, in plain words. */
+export function factsOf(request: Recorded): readonly Fact[] {
+  const count = (of: number | null) => (of === null ? null : String(of));
+  const { first_byte_ms: firstByte, charged_usd: charged, error_message: message } = request;
+  return [
+    ['Request', request.id],
+    ['Ended at', request.ended_at],
+    ['Account', request.account_id],
+    ['Key', request.key_id],
+    ['Model', request.model],
+    ['Endpoint', `${request.endpoint}, ${request.streamed ? 'streamed' : 'in one piece'}`],
+    ['Status', String(request.status)],
+    ['Type of error', request.error_type],
+    ['Error, without what it quoted', message],
+    ['Stands for', request.count > 1 ? `${String(request.count)} equal refusals` : null],
+    ['Client', request.client],
+    ['Client left', request.client_left ? 'before the end of the response' : null],
+    ['Took', `${String(request.duration_ms)} ms`],
+    ['First byte after', firstByte === null ? null : `${String(firstByte)} ms`],
+    ['Input tokens', count(request.input_tokens)],
+    ['Output tokens', count(request.output_tokens)],
+    ['Tokens read from the cache', count(request.cache_read_input_tokens)],
+    ['Tokens written to the cache', count(request.cache_creation_input_tokens)],
+    ['Charged', charged === null ? 'nothing' : `${charged} USD`],
+    ["Provider's request id", request.upstream_request_id],
+    ['Session', request.session],
+    ['Tag', request.tag],
+    ['Trace', request.trace_id],
+  ];
+}
