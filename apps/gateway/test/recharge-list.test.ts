@@ -90,13 +90,11 @@ async function charged(
   );
   if (settled.outcome === 'lost') throw new Error(settled.loss);
   let line = '';
-  const telemetry = createTelemetry(
-    pino({ level: 'info' }),
-    { observe: () => undefined },
-    (text) => {
-      line = text;
-    },
-  );
+  const write = (text: string): void => {
+    line = text;
+  };
+  const log = pino({ timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const telemetry = createTelemetry(log, { observe: () => undefined });
   const report = { charged: settled, streamed: true, clientLeft: false, loss: undefined };
   telemetry.requestFinished({
     requestId,

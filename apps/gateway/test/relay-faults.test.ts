@@ -560,7 +560,7 @@ function captureLog(): Record<string, unknown>[] {
   const write = (line: string): void => {
     lines.push(JSON.parse(line));
   };
-  Object.assign(appParts, { telemetry: createTelemetry(pino({ level: 'info' }), metrics, write) });
+  Object.assign(appParts, { telemetry: createTelemetry(pino({}, { write }), metrics) });
   return lines;
 }
 

@@ -78,13 +78,11 @@ it("logs the part's own charge, so that both charges can be read from the log", 
   const settled = await charge();
   if (settled.outcome === 'lost') throw new Error('the response was not charged');
   let line = '';
-  const telemetry = createTelemetry(
-    pino({ enabled: true }),
-    { observe: () => undefined },
-    (text) => {
-      line = text;
-    },
-  );
+  const write = (text: string): void => {
+    line = text;
+  };
+  const log = pino({ timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const telemetry = createTelemetry(log, { observe: () => undefined });
   telemetry.requestFinished({
     requestId: 'req_1',
     keyId: 'key_1',

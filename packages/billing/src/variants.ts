@@ -97,9 +97,6 @@ export function variantFor(
   promptTokens: number,
   circumstances: Circumstances,
 ): PriceVariant {
-  const [usual] = variants;
-  // Of every model of the default table, so that its charges look for nothing.
-  if (usual !== undefined && variants.length === 1) return usual;
   const isPriced = (selector: Selector): boolean =>
     variants.some((each) => each.circumstances[selector] === circumstances[selector]);
   const wanted = SELECTORS.map((selector) =>

@@ -30,7 +30,7 @@ interface Entry<V> {
  *
  * The order of use is a linked list. The insertion order of a Map could serve instead, but its
  * first entry is slow to find: V8 leaves a hole for each deleted entry, and an iterator has to skip
- * them. With 20,000 entries that took 16 microseconds.
+ * them. With 20,000 entries that took 6 µs per admission.
  */
 export function createExpiringMap<V>({
   maxEntries,

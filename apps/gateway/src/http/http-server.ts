@@ -1,11 +1,10 @@
 /** The HTTP server: timeouts, connection limit and graceful shutdown. */
 
-import { IncomingMessage, ServerResponse, createServer } from 'node:http';
+import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Express } from 'express';
 import { errorCode } from '../base/error-code.js';
 import { MINUTE_MS } from '../base/times.js';
 import { ConfigError } from '../config/config.js';
@@ -59,7 +58,7 @@ export function connectionLimitsOf(times: Config['clientTimes']): ConnectionLimi
 const connectionsOf = new WeakMap<Server, Map<Socket, Arrival>>();
 
 export function createHttpServer(
-  app: RequestListener & Partial<Pick<Express, 'request' | 'response'>>,
+  app: RequestListener,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
   const connections = new Map<Socket, Arrival>();
@@ -73,8 +72,6 @@ export function createHttpServer(
       requireHostHeader: false,
       connectionsCheckingInterval: limits.checkEveryMs,
       noDelay: true,
-      IncomingMessage: bornWith(app.request, IncomingMessage),
-      ServerResponse: bornWith(app.response, ServerResponse),
     },
     serve,
   );
@@ -124,22 +121,6 @@ function endLateRequests(
   server.once('close', () => {
     clearInterval(timer);
   });
-}
-
-/**
- * Express calls `Object.setPrototypeOf` on each request and response, which gives each its own
- * hidden class. Constructing them with the final prototype avoids that.
- */
-function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
-  prototype: object | undefined,
-  Base: Class,
-): Class {
-  if (prototype === undefined) return Base;
-  function Born(...args: unknown[]): unknown {
-    return Reflect.construct(Base, args, Born);
-  }
-  Born.prototype = prototype;
-  return Born as unknown as Class;
 }
 
 export function connectionsOn(server: Server): number {

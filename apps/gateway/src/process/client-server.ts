@@ -150,11 +150,11 @@ export async function startClientServer(
 }
 
 function openTelemetry(
-  { store, log, writeLine }: ClientServerParts,
+  { store, log }: ClientServerParts,
   metrics: Metrics,
   recorder: RequestRecorder | undefined,
 ): Telemetry {
-  const telemetry = withRefusalEvents(createTelemetry(log, metrics, writeLine), store, log);
+  const telemetry = withRefusalEvents(createTelemetry(log, metrics), store, log);
   return recorder === undefined ? telemetry : withRequestRecord(telemetry, recorder, Date.now);
 }
 

@@ -9,7 +9,6 @@ import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import { openLog } from '../base/log.js';
-import type { Log } from '../base/log.js';
 import type { Config } from '../config/config.js';
 import type { DataDir } from '../config/data-dir.js';
 import type { Settings } from '../config/settings.js';
@@ -41,7 +40,8 @@ export interface RunningGateway extends OpenAdmin {
 }
 
 /** What the processes that serve clients get. */
-export interface SharedWithClients extends Log {
+export interface SharedWithClients {
+  readonly log: Logger;
   readonly store: BalanceStore;
   readonly settings: Settings;
   readonly payments: Payments | undefined;
@@ -61,7 +61,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
     readonly start: (shared: SharedWithClients) => Promise<Clients>;
   },
 ): Promise<RunningGateway & { readonly clients: Clients }> {
-  const { log, writeLine } = openLog(config.logLevel, { isShared: label !== undefined });
+  const log = openLog(config.logLevel, { isShared: label !== undefined });
   const registry = createRegistry(label);
   const responses = await openResponseMemory(config, log);
   const shared = await openSharedParts(config, { log, registry, responses }).catch(
@@ -85,7 +85,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
   }
 
   try {
-    const started = await start({ log, writeLine, registry, store, settings, payments, responses });
+    const started = await start({ log, registry, store, settings, payments, responses });
     clients = started;
     const admin = await shared.admin.open(started);
     return {

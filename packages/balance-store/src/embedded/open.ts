@@ -28,7 +28,6 @@ import { createStandingMemory } from './standing-memory.js';
 import type { StandingMemory } from './standing-memory.js';
 import { syncToDisk } from '../ledger/sync-to-disk.js';
 import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
-import { decodeChanged } from './threads/batch-codec.js';
 import type { ThreadData } from './threads/messages.js';
 import { createLedgerThread } from './threads/thread-client.js';
 import type { LedgerThread } from '../ledger/threads/thread-client.js';
@@ -144,12 +143,8 @@ function startWriting(
   const writing = createLedgerThread<WriteOperations>(
     { ...data, indexDescriptor: descriptor },
     {
-      onCommit({ from, to, changed }) {
-        memory.committed({
-          from,
-          to,
-          changed: changed === undefined ? undefined : decodeChanged(changed),
-        });
+      onCommit(commit) {
+        memory.committed(commit);
       },
     },
   );

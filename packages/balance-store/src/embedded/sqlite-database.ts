@@ -9,7 +9,6 @@
 import { createBackgroundWork } from '../ledger/background-work.js';
 import type { ArchiveSource, LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
-import type { StoredBlock } from '../ledger/requests/batch.js';
 import type { BookResult } from '../ledger/books/index.js';
 import type { UsageQuery } from '../usage.js';
 import { takeArchiveLock } from './archive-lock.js';
@@ -20,9 +19,7 @@ import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';
 import { findKey, getKey } from './sqlite/keys.js';
 import type { StandingMemory } from './standing-memory.js';
-import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
 import type { ReadOperations, RequestOperations, WriteOperations } from './threads/operations.js';
-import { decodeSums } from './threads/sums-codec.js';
 import type { LedgerThread } from '../ledger/threads/thread-client.js';
 
 /**
@@ -106,7 +103,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     archives: createArchiveTable(parts),
     requests: createRequestTable(requests),
     settling: {
-      settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
+      settleBatch: (batch) => write('settleBatch', batch),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
       classify: (error) => (error instanceof RangeError ? 'refused' : 'retry'),
     },
@@ -120,12 +117,10 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     readStanding: (keyId) => readHere(() => memory.readStanding(keyId)),
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
-    readUsage: async (query) =>
-      decodeSums(
-        await (isOfAllOwners(query)
-          ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
-          : read('readUsage', query)),
-      ),
+    readUsage: (query) =>
+      isOfAllOwners(query)
+        ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
+        : read('readUsage', query),
     readBooks: (query) => background.call('readBooks', [query], BACKGROUND_TIMEOUT_MS),
     rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),
@@ -160,11 +155,7 @@ async function* allAccountIds(thread: LedgerThread<ReadOperations>) {
 
 function createRequestTable(thread: LedgerThread<RequestOperations>): LedgerDatabase['requests'] {
   return {
-    record({ block, ...sums }) {
-      const { requests: text, ...facts } = block ?? { requests: undefined };
-      const sent = { ...sums, block: block && (facts as Omit<StoredBlock, 'requests'>) };
-      return thread.call('recordRequests', [text, sent], WRITE_TIMEOUT_MS);
-    },
+    record: (batch) => thread.call('recordRequests', [batch], WRITE_TIMEOUT_MS),
     list: (query) => thread.call('listRequests', [query], READ_TIMEOUT_MS),
     sums: (query) => thread.call('sumRequests', [query], READ_TIMEOUT_MS),
     prune: (pruning) => thread.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),

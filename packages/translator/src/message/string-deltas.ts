@@ -1,7 +1,7 @@
 /**
  * The fast path for the most frequent events of a stream: deltas of texts and of calls' inputs.
- * Their strings are passed on as JSON text, without parsing them and without making objects. It
- * takes half of the time that parsing takes, or less (docs/decisions/0074).
+ * Their strings are passed on as JSON text, without parsing them and without making objects. A chat
+ * stream of 300 events then takes 0.2 instead of 0.6 ms (docs/decisions/0074).
  */
 
 /**

@@ -96,21 +96,21 @@ async function serve(
 ): Promise<Serving> {
   const log = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
-  const ledger = await openLedger(config, primary, log.log);
+  const ledger = await openLedger(config, primary, log);
   const responses =
     config.responseMemory === undefined || config.redisUrls.length > 0
-      ? await openResponseMemory(config, log.log)
+      ? await openResponseMemory(config, log)
       : remoteResponses(primary);
   const server = await startClientServer(config, {
-    ...log,
+    log,
     store: forgettingWithKeys(ledger.store, responses),
     responses,
     settings,
     registry,
     ownsProcess: true,
-    payments: await openPayments(config, { ledger: ledger.store, registry, log: log.log }),
+    payments: await openPayments(config, { ledger: ledger.store, registry, log }),
     openLimiter: (metrics) =>
-      openLimiter(config, { log: log.log, metrics }, () => remoteLimiter(primary)),
+      openLimiter(config, { log, metrics }, () => remoteLimiter(primary)),
   });
   return {
     url: server.url,
@@ -129,7 +129,7 @@ async function serve(
       await ledger.close();
       await server.close();
       responses?.close();
-      log.log.flush();
+      log.flush();
       return drained;
     },
   };

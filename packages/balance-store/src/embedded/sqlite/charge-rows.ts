@@ -13,7 +13,7 @@ import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
 import type { Settlement } from '../../store.js';
 import type { Connection } from './connection.js';
 import { readCaps } from './keys.js';
-import { ZERO, textOf, unitsOf } from './money.js';
+import { textOf, unitsOf } from './money.js';
 import { select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
@@ -95,9 +95,7 @@ function readAccount(connection: Connection, id: string): AccountFold {
     id,
     state: row.state,
     lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
-    // Most accounts have none.
-    noticeShares:
-      row.notice_shares === '[]' ? [] : (JSON.parse(row.notice_shares) as readonly number[]),
+    noticeShares: JSON.parse(row.notice_shares) as readonly number[],
     noticeBase: unitsOf(row.notice_base),
     before: { balance, uncovered },
     balance,
@@ -274,7 +272,7 @@ export function insertCharge(
     kind: 'charge',
     delta: textOf(writtenOff - settlement.amount),
     balanceAfter: textOf(balanceAfter),
-    writtenOff: writtenOff === 0n ? ZERO : textOf(writtenOff),
+    writtenOff: textOf(writtenOff),
     inputHash: Buffer.from(hash, 'hex'),
     createdAt: now,
     keyId: settlement.keyId,

@@ -31,15 +31,9 @@ import type { SqliteRow } from './tables.js';
 /** Other calls wait while one pruning is done. */
 const BLOCKS_PER_PRUNING = 200;
 
-export interface SentBatch extends Omit<StoredBatch, 'block'> {
-  readonly block: Omit<StoredBlock, 'requests'> | undefined;
-}
-
-/** @param requests - Those of the block, apart from it, because a text is cheap to send. */
 export function recordRequests(
   connection: Connection,
-  requests: string | undefined,
-  { series, sums, labels, block }: SentBatch,
+  { series, sums, labels, block }: StoredBatch,
 ): void {
   connection.write(() => {
     for (const row of series) {
@@ -52,9 +46,7 @@ export function recordRequests(
     }
     for (const row of sums) insertRow(connection, 'RequestSum', row, ADD_TO_SUM);
     for (const row of labels) insertRow(connection, 'RequestLabel', row, ADD_TO_LABEL);
-    if (block !== undefined && requests !== undefined) {
-      insertBlock(connection, { ...block, requests });
-    }
+    if (block !== undefined) insertBlock(connection, block);
   });
 }
 

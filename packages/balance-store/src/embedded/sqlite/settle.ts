@@ -97,8 +97,6 @@ class ChargeFold {
   readonly #keys = new Map<string, KeyFold>();
   readonly #usage: ReturnType<typeof createUsageFold>;
   readonly #windows: WindowStarts;
-  /** Usually there are no holds at all. Then no charge needs to look for its own. */
-  readonly #areHolds: boolean;
 
   constructor(connection: Connection, kept: KeptRows, now: number) {
     this.#connection = connection;
@@ -106,7 +104,6 @@ class ChargeFold {
     this.#now = now;
     this.#usage = createUsageFold(connection, now);
     this.#windows = windowStartsAt(now);
-    this.#areHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
   }
 
   settle(settlement: Settlement): Settled {
@@ -152,7 +149,9 @@ class ChargeFold {
 
   changed(): ChangedRows {
     return {
-      accounts: [...this.#accounts.values()].filter(({ isChanged }) => isChanged),
+      accounts: [...this.#accounts.values()]
+        .filter(({ isChanged }) => isChanged)
+        .map(({ id, balance, uncovered }) => ({ id, balance, uncovered })),
       cappedKeyIds: [...this.#keys.values()]
         .filter(({ isChanged, caps }) => isChanged && hasCap(caps))
         .map(({ id }) => id),
@@ -176,7 +175,6 @@ class ChargeFold {
 
   /** Deletes the request's hold. @returns the held amount, if the hold was this key's */
   #takeHold(requestId: string, key: KeyFold): HoldTaken | undefined {
-    if (!this.#areHolds) return undefined;
     const hold = this.#connection.get<HoldRow>(
       'DELETE FROM hold WHERE request_id = ? RETURNING account_id, key_id, amount, orphaned_at',
       requestId,

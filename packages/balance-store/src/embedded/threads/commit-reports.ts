@@ -7,6 +7,7 @@ import { isNextCommit } from '../commit-mark.js';
 import type { CommitMark, ReadMark } from '../commit-mark.js';
 import { noRows } from '../sqlite/charge-rows.js';
 import type { KeptRows } from '../sqlite/charge-rows.js';
+import type { ChangedRows } from '../sqlite/settle.js';
 import type { CommitReport } from './messages.js';
 
 export interface CommitReports {
@@ -18,10 +19,8 @@ export interface CommitReports {
   /**
    * Call when an operation has committed once, and knows all that it changed of keys and accounts.
    * Otherwise its commit is not reported, and no row is kept.
-   *
-   * @param changed - Encoded.
    */
-  readonly knows: (changed: string | undefined) => void;
+  readonly knows: (changed: ChangedRows | undefined) => void;
   /** The report of the operation that has ended. */
   readonly take: () => CommitReport | undefined;
 }

@@ -1,6 +1,7 @@
 /** What a thread of the embedded ledger is started with, and what it reports about its commits. */
 
 import type { CommitMark } from '../commit-mark.js';
+import type { ChangedRows } from '../sqlite/settle.js';
 
 export interface ThreadData {
   readonly file: string;
@@ -19,6 +20,6 @@ export interface ThreadData {
 export interface CommitReport {
   readonly from: CommitMark;
   readonly to: CommitMark;
-  /** Encoded by `batch-codec.ts`; undefined if nothing was changed. */
-  readonly changed: string | undefined;
+  /** Undefined if nothing was changed. */
+  readonly changed: ChangedRows | undefined;
 }

@@ -35,10 +35,8 @@ import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
 import { SqliteTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
-import type { UsageQuery } from '../../usage.js';
-import { decodeBatch, encodeChanged, encodeOutcomes } from './batch-codec.js';
+import type { Settlement, SettleOutcome } from '../../store.js';
 import type { CommitReports } from './commit-reports.js';
-import { encodeSums } from './sums-codec.js';
 
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
 export type ReadOperations = ReturnType<typeof createReadOperations>;
@@ -105,10 +103,10 @@ export function createWriteOperations(
     };
   };
   return {
-    settleBatch(batch: string): string {
-      const { outcomes, changed } = settleBatch(guarded, decodeBatch(batch), commits.kept);
-      commits.knows(encodeChanged(changed));
-      return encodeOutcomes(outcomes);
+    settleBatch(batch: readonly Settlement[]): readonly SettleOutcome[] {
+      const { outcomes, changed } = settleBatch(guarded, batch, commits.kept);
+      commits.knows(changed);
+      return outcomes;
     },
     quarantineSettlement: aside(quarantineSettlement),
     insertQuarantine: aside(insertQuarantine),
@@ -183,7 +181,7 @@ export function createReadOperations(connection: Connection) {
     readLots: on(connection, readLots),
     readBalanceAt: on(connection, readBalanceAt),
     listKeys: on(connection, listKeys),
-    readUsage: (query: UsageQuery) => encodeSums(readUsage(connection, query)),
+    readUsage: on(connection, readUsage),
     readBooks: on(connection, readBooks),
     listEvents: on(connection, listEvents),
     getDocument: on(connection, getDocument),

@@ -39,16 +39,7 @@ export function labelTag({
   return tagOf(`label\n${client ?? ''}\n${sessionId ?? ''}${end}`);
 }
 
-const MAX_KNOWN_TAGS = 10_000;
-const knownTags = new Map<string, number>();
-
 /** 48 bits of a hash, which a JavaScript number holds. */
 function tagOf(text: string): number {
-  let tag = knownTags.get(text);
-  if (tag === undefined) {
-    if (knownTags.size >= MAX_KNOWN_TAGS) knownTags.clear();
-    tag = Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16);
-    knownTags.set(text, tag);
-  }
-  return tag;
+  return Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16);
 }

@@ -11,8 +11,10 @@ export interface StartedThreadData {
 export interface Request {
   readonly id: number;
   readonly operation: string;
-  /** Each argument is encoded. */
-  readonly args: readonly string[];
+  /** Each argument is encoded, unless it is copied. */
+  readonly args: readonly unknown[];
+  /** Whether the port copies arguments and result as they are. */
+  readonly isCopied: boolean;
   /** Whether to send {@link Progress} messages before the answer. */
   readonly reportsProgress: boolean;
 }
@@ -38,7 +40,12 @@ export type Fault =
 
 /** @typeParam Report - What a thread that writes reports about its commit. */
 export type Answer<Report = never> =
-  | { readonly id: number; /** Encoded. */ readonly result: string; readonly commit?: Report }
+  | {
+      readonly id: number;
+      /** Encoded, unless it is copied. */
+      readonly result: unknown;
+      readonly commit?: Report;
+    }
   | { readonly id: number; readonly fault: Fault; readonly name: string; readonly message: string };
 
 export const STOP = 'stop';

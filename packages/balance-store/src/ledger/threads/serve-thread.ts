@@ -29,14 +29,16 @@ export function serveThread<Report = never>(served: ServedThread<Report>): void 
   const byName = operations as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
   async function answer(request: Request): Promise<Answer<Report>> {
-    const { id, operation, args, reportsProgress } = request;
+    const { id, operation, args, isCopied, reportsProgress } = request;
     const report = (progress: unknown): void => {
       port.postMessage({ id, progress: encode(progress) } satisfies Progress);
     };
     try {
       const run = byName[operation];
       if (run === undefined) throw new Error(`there is no operation ${operation}`);
-      const result = encode(await run(...args.map(decode), ...(reportsProgress ? [report] : [])));
+      const given = isCopied ? args : args.map(decode);
+      const returned = await run(...given, ...(reportsProgress ? [report] : []));
+      const result = isCopied ? returned : encode(returned);
       const commit = takeReport();
       return commit === undefined ? { id, result } : { id, result, commit };
     } catch (error) {

@@ -2,12 +2,7 @@
  * Encodes values that are sent between threads as text. A message port would create copied objects
  * with the classes of the process's main realm, and test runners run code in another realm. Objects
  * that are decoded from text have the classes of the code that decodes them.
- *
- * A string is sent unchanged after a mark, so that a batch of charges is not encoded as JSON twice.
  */
-
-const TEXT = 't';
-const JSON_VALUE = 'j';
 
 /**
  * Values that JSON lacks, each as an object with one of these members. An object of the ledger that
@@ -22,12 +17,11 @@ interface Tags {
 }
 
 export function encode(value: unknown): string {
-  return typeof value === 'string' ? TEXT + value : JSON_VALUE + JSON.stringify(tag(value));
+  return JSON.stringify(tag(value));
 }
 
-export function decode(encoded: string): unknown {
-  const content = encoded.slice(1);
-  return encoded.startsWith(TEXT) ? content : untag(JSON.parse(content));
+export function decode(encoded: unknown): unknown {
+  return untag(JSON.parse(String(encoded)));
 }
 
 function tag(value: unknown): unknown {
@@ -49,10 +43,6 @@ function tag(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/**
- * Changes the objects in place: the thread that serves requests decodes what holders list, and
- * copying all objects takes twice as long.
- */
 function untag(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const tagged = value as Partial<Tags>;
@@ -63,10 +53,6 @@ function untag(value: unknown): unknown {
   if (tagged.$members !== undefined) {
     return Object.fromEntries(tagged.$members.map(([name, member]) => [name, untag(member)]));
   }
-  for (const [name, member] of Object.entries(value)) {
-    const decoded = untag(member);
-    // Not an assignment, which would change the prototype if the name is `__proto__`.
-    if (decoded !== member) Object.defineProperty(value, name, { value: decoded });
-  }
-  return value;
+  if (Array.isArray(value)) return value.map(untag);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, untag(member)]));
 }
