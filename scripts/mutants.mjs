@@ -2,6 +2,7 @@
  * `npm run mutants`: makes the code wrong in many places, one at a time, and runs the tests that
  * have to notice. A mutant that survives is listed; each needs a test, or a reason in
  * `mutants/survivors.json`. Names of areas as arguments run only these; `--count 5` limits each.
+ * `--only TEXT` runs those whose names contain the text, such as survivors that a new test kills.
  *
  * The places are chosen by a hash of their lines, so a run can be compared with the one before.
  */
@@ -11,6 +12,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { clearTimeout, setTimeout } from 'node:timers';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import jestConfig from '../jest.config.mjs';
 import { AREAS } from './mutants/areas.mjs';
@@ -18,7 +20,7 @@ import { findMutants, nameOf, sampleOf } from './mutants/find.mjs';
 import { JEST, ensureBuilt, ensureInstalled, files, node, root, step } from './setup.mjs';
 
 const { values, positionals } = parseArgs({
-  options: { count: { type: 'string' } },
+  options: { count: { type: 'string' }, only: { type: 'string', multiple: true } },
   allowPositionals: true,
 });
 const unknown = positionals.find((name) => AREAS[name] === undefined);
@@ -33,6 +35,7 @@ const FACTOR_OF_TIMEOUT = 10;
 const LEAST_TIMEOUT_MS = 60_000;
 
 const scratch = mkdtempSync(join(tmpdir(), 'gateway-mutants-'));
+const threads = pathToFileURL(join(root, 'scripts/mutants/thread-sources.mjs')).href;
 const config = join(scratch, 'jest.config.json');
 writeFileSync(config, JSON.stringify(configForMutants()));
 const reasons = JSON.parse(readFileSync(join(root, 'scripts/mutants/survivors.json'), 'utf8'));
@@ -64,7 +67,12 @@ function configForMutants() {
 async function mutateArea(name, { sources, except, stages, count }) {
   step(`Mutants of ${name}`);
   const paths = sources.flatMap(filesOf).filter((path) => except?.test(path) !== true);
-  const chosen = sampleOf(paths.flatMap(findMutants), Number(values.count ?? count));
+  const found = paths.flatMap(findMutants);
+  const chosen =
+    values.only === undefined
+      ? sampleOf(found, Number(values.count ?? count))
+      : found.filter((mutant) => values.only?.some((text) => nameOf(mutant).includes(text)));
+  if (chosen.length === 0) return;
   const timeouts = [];
   for (const stage of stages) timeouts.push(await measure(stage));
   const survivors = [];
@@ -124,7 +132,7 @@ function passes(stage, mutant, timeoutMs) {
     const child = spawn(node, args, {
       cwd: root,
       stdio: 'ignore',
-      env: { ...process.env, MUTANT },
+      env: { ...process.env, MUTANT, NODE_OPTIONS: `--import=${threads}` },
       detached: true,
     });
     // With its gateways, browsers and other children.

@@ -1,6 +1,7 @@
 /**
  * What is mutated: by area, the sources, the tests that have to notice, and how many places are
  * chosen. The tests run in stages, the quickest first; a mutant that survives one meets the next.
+ * Each stage is a list of Jest's arguments. None starts PostgreSQL or Redis.
  */
 
 export const AREAS = {
@@ -21,4 +22,43 @@ export const AREAS = {
     ],
     count: 50,
   },
+  settlement: {
+    sources: [
+      ...namesIn('packages/balance-store/src/embedded/sqlite', [
+        'add-to-sum',
+        'books',
+        'charge-events',
+        'charge-rows',
+        'holds',
+        'money',
+        'settle',
+        'usage-fold',
+      ]),
+      ...namesIn('packages/balance-store/src/ledger', [
+        'balance-events',
+        'batches',
+        'cap-windows',
+        'committer',
+        'hold-keeper',
+        'monthly-books',
+        'notice-shares',
+      ]),
+    ],
+    except: undefined,
+    stages: [
+      ['packages/balance-store/test/(audit-cap-windows|batches|committer)'],
+      ['packages/balance-store/test/model', '-t', 'embedded'],
+      [
+        'packages/balance-store/test/embedded',
+        '-t',
+        'contract (caps|close|events|holds|quarantine|settle|sums of usage)',
+      ],
+      ['apps/gateway/test/books', '-t', 'on the embedded ledger'],
+    ],
+    count: 40,
+  },
 };
+
+function namesIn(folder, names) {
+  return names.map((name) => `${folder}/${name}.ts`);
+}

@@ -1,17 +1,10 @@
 /**
- * Jest's transform with one place of one source file replaced, as `MUTANT` says:
- * `{"file":…,"start":…,"end":…,"text":…}`. No file is changed, so several mutants can run at once.
+ * Jest's transform, with the mutant in its place. No file is changed, so several mutants can run at
+ * once.
  */
 
-const { env } = require('node:process');
 const swc = require('@swc/jest');
-
-const mutant = JSON.parse(env['MUTANT'] ?? '{}');
-
-function mutated(source, file) {
-  if (file !== mutant.file) return source;
-  return source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end);
-}
+const { mutated } = require('./mutated.cjs');
 
 module.exports = {
   createTransformer(options) {

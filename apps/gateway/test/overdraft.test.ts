@@ -143,6 +143,7 @@ describe('a request that the balance might not cover', () => {
     );
     expect(native.status).toBe(402);
     expect(native.headers.get('x-should-retry')).toBe('false');
+    expect(native.headers.get('retry-after')).toBeNull();
     const { error } = await native.json();
     expect(error.type).toBe('billing_error');
     const [, worst, balance, shortfall] =

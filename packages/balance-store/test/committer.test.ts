@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Committer } from '../src/ledger/committer.js';
 import type { CommitterOptions, SettleDriver } from '../src/ledger/committer.js';
 import { StoreUnavailableError } from '../src/index.js';
@@ -174,6 +174,21 @@ describe('committer', () => {
     expect(await third).toEqual(settled);
     expect(batches.at(-1)).toEqual([patient]);
     expect(batches.flat()).not.toContain(queued);
+  });
+
+  it('has no timer once nothing is pending', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { driver } = scriptedDriver(() => new Promise(() => undefined));
+      const committer = create({ driver, now: () => Date.now() });
+      const lost = committer.settle(settlement('key'), { deadlineMs: 20 });
+      const isLost = expect(lost).rejects.toThrow(StoreUnavailableError);
+      await jest.advanceTimersByTimeAsync(20);
+      await isLost;
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   // F9

@@ -40,10 +40,18 @@ export interface OwnPostgresServer extends PostgresServer {
  */
 const SETTINGS = ['-c', 'max_connections=200', '-c', 'fsync=off', '-c', 'autovacuum=off'];
 
-export async function usePostgresServer(): Promise<PostgresServer> {
+/** A server of its own starts with its first database: tests of the other ledger need none. */
+export function usePostgresServer(): Promise<PostgresServer> {
   const url = process.env['TEST_DATABASE_URL'];
-  if (url === undefined || url === '') return startPostgresServer();
-  return { createDatabase: () => createDatabase(url), stop: () => Promise.resolve() };
+  let started: Promise<OwnPostgresServer> | undefined;
+  return Promise.resolve({
+    async createDatabase() {
+      if (url !== undefined && url !== '') return createDatabase(url);
+      started ??= startPostgresServer();
+      return (await started).createDatabase();
+    },
+    stop: async () => (await started)?.stop(),
+  });
 }
 
 export async function startPostgresServer(): Promise<OwnPostgresServer> {

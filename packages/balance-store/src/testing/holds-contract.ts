@@ -209,9 +209,11 @@ export function holdsContract({
       await expire(late.requestId);
       await place(keyId, 5n, tooLate.requestId);
       assert.deepEqual(await heldBy(keyId, 'orphaned'), [late.requestId]);
+      const orphans = await subject().store.countHolds('orphaned');
       assert.ok((await subject().store.audit()).orphanedHolds > 0);
       assert.equal((await settle(late)).outcome, 'settled');
       assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
+      assert.equal(await subject().store.countHolds('orphaned'), orphans - 1);
       await expire(tooLate.requestId);
       assert.equal((await place(keyId, 5n)).outcome, 'held');
       assert.deepEqual(await settle(tooLate), {
@@ -243,6 +245,16 @@ export function holdsContract({
       assert.equal(moved.outcome, 'transferred');
     });
 
+    it('last as long as the process that placed them, which renews them', async () => {
+      const keyId = await newKey(5n);
+      const requestId = randomUUID();
+      await place(keyId, 5n, requestId);
+      assert.equal((await place(keyId, 1n, 'refused')).outcome, 'short');
+      await expire(requestId);
+      await subject().store.expire({ keysWithinMs: 0 });
+      assert.deepEqual(await heldBy(keyId), [requestId]);
+    });
+
     it('requests without a hold are charged as usual beside those with one', async () => {
       const keyId = await newKey(5n);
       const [bounded, guarded] = [settlement(keyId), settlement(keyId)];
@@ -251,6 +263,15 @@ export function holdsContract({
       assert.equal(first.outcome === 'settled' && first.writtenOff, 0n);
       assert.equal(second.outcome === 'settled' && second.writtenOff, guarded.amount);
       assert.equal(await balanceOf(keyId), 5n - bounded.amount);
+    });
+
+    it('a charge without overdraft and without a hold takes nothing of what others hold', async () => {
+      const keyId = await newKey(5n);
+      await place(keyId, 5n);
+      const charge = settlement(keyId, { overdraft: 'none' });
+      const outcome = await settle(charge);
+      assert.equal(outcome.outcome === 'settled' && outcome.writtenOff, charge.amount);
+      assert.equal(await balanceOf(keyId), 5n);
     });
 
     it('a charge without overdraft never takes the balance below zero, even without a hold', async () => {

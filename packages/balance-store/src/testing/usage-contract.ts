@@ -97,6 +97,22 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(models, ['model "b" \\ 🙂', 'model-a']);
     });
 
+    it('have every figure of charges that are settled at once', async () => {
+      const { accountId, keyIds } = await newAccount(60_000_000_000n, {});
+      const [keyId = ''] = keyIds;
+      const charges = [1, 2, 3].map((units) =>
+        settlement(keyId, {
+          overdraft: 'none',
+          pricing: { terms: {}, fees: [{ what: 'web_search_requests', units, perUnit: 11n }] },
+          cost: BigInt(units) * 13n,
+        }),
+      );
+      await Promise.all(charges.map(settle));
+      const settled = await chargesOf(accountId);
+      assert.equal(settled.length, 3);
+      assert.deepEqual(await read({ accountId }), sumsOf(settled, [], false));
+    });
+
     it('are limited to a range of hours, an account, a key and a model', async () => {
       const [accountA] = await someCharges();
       const charges = await chargesOf(accountA);
