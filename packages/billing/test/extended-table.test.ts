@@ -104,6 +104,12 @@ describe('a table that extends another', () => {
       expect(rateIn({ factor: '0.9' }, 'claude-opus-5')).toBe('9.45');
     });
 
+    it('are refused if two factors have a product with too many decimals', () => {
+      expect(() => rateIn({ factor: '1.000001' }, 'claude-opus-5')).toThrow(
+        /factor: has 7 decimals, but at most 6 are allowed/,
+      );
+    });
+
     it('takes rates of its own as they are', () => {
       const models = [{ id: 'claude-opus-5', rate_in: '1.00', rate_out: '2.00' }];
       expect(rateIn({ factor: '0.9', models }, 'claude-opus-5')).toBe('1.00');
@@ -202,6 +208,16 @@ it.each<[string, object, string]>([
       speed: { fast: { rate_in: '1', rate_out: '1' } },
     },
     'speed.fast: must have a factor, because bands already has rates of its own',
+  ],
+  [
+    'a factor with too many decimals',
+    { factor: '1.0000001' },
+    'factor: has 7 decimals, but at most 6 are allowed',
+  ],
+  [
+    'a price just beyond the bound of the ledger',
+    { rate_in: '50000000000000000000.000001', factor: '2' },
+    'factor: gives a price that the ledger cannot hold',
   ],
   [
     'a price beyond all bounds',
