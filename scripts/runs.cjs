@@ -27,6 +27,7 @@ const RUNS = {
   'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
   'packages/translator/test/json-scanner.test.ts': { texts: [1_000, 5_000] },
   'packages/translator/test/string-deltas.test.ts': { splits: [200, 2_000] },
+  'packages/translator/test/utf8.test.ts': { characters: [2_000, 20_000] },
   'packages/translator/test/tap-replay.test.ts': { streams: [100, 300] },
   'packages/rate-limiter/test/local.test.ts': { sequences: [400, 2_000] },
   'packages/rate-limiter/test/memory.test.ts': { sequences: [100, 300] },

@@ -62,7 +62,7 @@ export type {
   StreamError,
   StreamPipe,
 } from './wire/stream-pipe.js';
-export { createChatStream, createChatTextStream } from './chat-client/answer/stream.js';
+export { createChatStream } from './chat-client/answer/stream.js';
 export type { EventStreamOptions } from './message/event-pipe.js';
 export {
   chatUsage,
@@ -86,7 +86,6 @@ export {
 } from './responses-client/answer/written-response.js';
 export {
   createResponseStream,
-  createResponseTextStream,
   type FinishedResponse,
   type ResponseBytePipe,
   type ResponseStreamPipe,

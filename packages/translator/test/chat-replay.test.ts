@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createChatStream, createChatTextStream } from '../src/index.js';
+import { createChatStream } from '../src/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,
@@ -47,13 +47,6 @@ describe('chat stream, by vectors', () => {
       expect(chunks).toEqual(expected);
       expect(isDone).toBe(vector.outcome === 'complete');
       checkEnd(vector, end);
-    });
-
-    it(`${name}: has the same output from createChatTextStream`, () => {
-      const { pushed, end } = translate(vector, [bytes]);
-      const pipe = createChatTextStream(contextOf(vector));
-      expect(pipe.push(bytes)).toBe(pushed.toString());
-      expect(pipe.end()).toEqual({ ...end, tail: text(end.tail) });
     });
 
     // F35

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import {
-  createResponseTextStream,
+  createResponseStream,
   responseId,
   responseIdOfItem,
   translateMessage,
@@ -182,7 +182,7 @@ describe('a stream', () => {
     '%s: names the response with which it ended, and its items',
     (_name, { upstream }) => {
       const text = upstream.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
-      const pipe = createResponseTextStream(context);
+      const pipe = createResponseStream(context);
       pipe.push(Buffer.from(text));
       expect(pipe.finished()).toBe(undefined);
       const end = pipe.end();
@@ -192,7 +192,7 @@ describe('a stream', () => {
         return;
       }
       expect(finished?.id).toBe(responseId(end.messageId));
-      expect(end.tail).toContain(`"response":${finished!.body}`);
+      expect(Buffer.from(end.tail).toString()).toContain(`"response":${finished!.body}`);
       const response = JSON.parse(finished!.body) as { id: string; output: readonly Item[] };
       expect(response.id).toBe(finished!.id);
       for (const item of response.output) expect(responseIdOfItem(item.id)).toBe(finished!.id);

@@ -70,6 +70,41 @@ const END = [
 /** Bytes that are not UTF-8: many, so that a wrong length is longer than an event. */
 const BROKEN = Array<number>(200).fill(0xff);
 
+/** A delta of text with these bytes in its string. */
+function rawDelta(bytes: readonly number[], end = '"}}'): Uint8Array {
+  const name = 'event: content_block_delta\ndata: ';
+  const head = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"';
+  return Buffer.concat([
+    encoder.encode(name + head),
+    Buffer.from(bytes),
+    Buffer.from(`${end}\n\n`),
+  ]);
+}
+
+const json = (text: string): number[] => [...encoder.encode(text)];
+
+/** Deltas in a form that the upstream rarely has, or never. */
+const ODD_DELTAS = [
+  rawDelta(json('padded'), '"}    }'),
+  rawDelta(json('padded after the end'), '"}}  '),
+  rawDelta(json('with another member'), '","more":1}}'),
+  rawDelta(json('\\u00e9 \\/ \\ud83d\\ude00 \\ud800')),
+  rawDelta(json('\ufeffmark')),
+  rawDelta([]),
+  // Not UTF-8: too short, too long, a surrogate, beyond Unicode, and bytes that never occur.
+  ...[[0xc3], [0x80], [0xe4, 0xb8], [0xf0, 0x9f, 0x98]].map((bytes) => rawDelta(bytes)),
+  ...[
+    [0xc0, 0x80],
+    [0xe0, 0x80, 0x80],
+    [0xf0, 0x80, 0x80, 0x80],
+  ].map((bytes) => rawDelta(bytes)),
+  ...[
+    [0xed, 0xa0, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xff, 0xfe],
+  ].map((bytes) => rawDelta(bytes)),
+];
+
 /** Events that the fast path does not read, some of which no decoder keeps the length of. */
 const OTHERS = [
   event({ type: 'ping' }),
@@ -85,6 +120,11 @@ const OTHERS = [
     index: 0,
     delta: { type: 'input_json_delta', partial_json: 'not of this block' },
   } as { type: string }),
+  event({
+    type: 'content_block_delta',
+    index: 7,
+    delta: { type: 'thinking_delta', thinking: 'of no block' },
+  } as { type: string }),
 ];
 
 function read(pipe: StreamPipe, pieces: readonly Uint8Array[]): string {
@@ -95,7 +135,7 @@ function read(pipe: StreamPipe, pieces: readonly Uint8Array[]): string {
 const anyText = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant('語'.repeat(100)));
 const anyEvent = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(fc.nat(1), anyText) },
-  { weight: 1, arbitrary: fc.constantFrom(...OTHERS) },
+  { weight: 1, arbitrary: fc.constantFrom(...OTHERS, ...ODD_DELTAS) },
 );
 
 describe.each(PIPES)('deltas in the format %s', (_, create) => {
@@ -117,6 +157,14 @@ describe.each(PIPES)('deltas in the format %s', (_, create) => {
       }),
       { numRuns: runs(__filename, 'splits') },
     );
+  });
+
+  it('are passed on, or else parsed, in whatever form they come', () => {
+    for (const odd of ODD_DELTAS) {
+      const events = [...BEGINNING, delta(0, 'before'), odd, delta(0, 'after'), ...END];
+      const parsed = read(create('m'), events.map(withCr));
+      expect(read(create('m'), [Buffer.concat(events)])).toBe(parsed);
+    }
   });
 
   it('stand after names that contain what marks their place', () => {

@@ -18,8 +18,8 @@ export type ResponseReading =
   | { readonly outcome: 'free'; readonly body: Uint8Array | string }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
-/** Text, or a list of byte arrays. */
-export type StreamOutput = string | readonly Uint8Array[];
+/** Bytes, in one piece or several. */
+export type StreamOutput = Uint8Array | readonly Uint8Array[];
 
 export interface ResponseFormat {
   readonly dialect: Dialect;
@@ -34,7 +34,7 @@ export interface ResponseFormat {
    * a comment that clients ignore. Called between two events of the stream; its output is sent at
    * once.
    */
-  keepAlive(requestId: string): Uint8Array | string;
+  keepAlive(requestId: string): Uint8Array;
   /**
    * The tail of a complete stream, if {@link keepAlive} was called after the end. Absent if the
    * events have no numbers, so that the tail stays as it was.

@@ -15,7 +15,7 @@ import {
   stringOf,
 } from '../wire/raw-json.js';
 import { argumentsOf, type CalledTool, calledTool } from './called-tool.js';
-import { type ThinkingBlock, thinkingBlock } from './thinking-block.js';
+import { isThinking, type ThinkingBlock, thinkingBlock } from './thinking-block.js';
 
 /**
  * What a message consists of, in the order in which it arrives. `at` is the number of the block
@@ -75,12 +75,10 @@ export function openBlock(
   place: BlockPlace,
   emit: Emit,
 ): BlockReader | 'ignored' | 'malformed' {
+  if (isThinking(block)) return new ThinkingReader(block, place, emit);
   switch (block['type']) {
     case 'text':
       return new TextReader(block, place, emit);
-    case 'thinking':
-    case 'redacted_thinking':
-      return new ThinkingReader(block, place, emit);
     case 'tool_use': {
       const call = calledTool(block);
       const { input } = block;

@@ -11,6 +11,7 @@ import type { FailureCause, MessageEnd } from '../wire/stream-pipe.js';
 import type { Usage } from '../wire/usage.js';
 import { inputTexts } from './input-texts.js';
 import { type BlockReader, type MessageEvent, openBlock } from './message-events.js';
+import { isThinking } from './thinking-block.js';
 
 /** Events that only make sense once the message has begun. */
 const WITHIN_MESSAGE = /^(content_block_|message_(?!start$))/;
@@ -27,6 +28,8 @@ export interface MessageFacts {
 
 /** Writes a message in the format of a client. */
 export interface MessageEncoder {
+  /** Whether the format has thinking. If not, it is not read. */
+  readonly hasThinking: boolean;
   onEvent(event: MessageEvent): void;
   /** Writes the end of a complete message. */
   complete(facts: MessageFacts): void;
@@ -119,6 +122,11 @@ export class MessageReader {
     return block?.reader.mayPass?.(deltaType) ? block.at : undefined;
   }
 
+  /** Whether deltas of this native index have no effect, because no client format has its block. */
+  isIgnored(index: number): boolean {
+    return this.#hasBegun && !this.isFinished && !this.#blocks.has(index);
+  }
+
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */
   fail(cause: FailureCause, reported?: unknown): void {
     if (this.isFinished) return;
@@ -181,6 +189,7 @@ export class MessageReader {
     this.#close(index);
     const at = this.#blockCount;
     this.#blockCount += 1;
+    if (!this.#encoder.hasThinking && isThinking(objectOf(block))) return;
     const place = { at, inputText: inputText || undefined };
     const reader = openBlock(objectOf(block), place, this.#emit);
     if (reader === 'malformed') this.fail('malformed');

@@ -9,6 +9,10 @@ export type ThinkingBlock = Additions &
     | { type: 'redacted_thinking'; data: string }
   );
 
+export function isThinking({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
 /** The members of a native block of either type that the client has to send back. */
 export function thinkingBlock({ type, thinking, signature, data }: JsonObject): ThinkingBlock {
   return type === 'redacted_thinking'

@@ -9,6 +9,11 @@ export function encodeUtf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
+/** Encodes `text` at the beginning of `target`. @returns how many bytes it took */
+export function encodeInto(text: string, target: Uint8Array): number {
+  return encoder.encodeInto(text, target).written;
+}
+
 /**
  * Decodes a complete text. Drops a byte order mark at its start, and turns broken UTF-8 into
  * U+FFFD.

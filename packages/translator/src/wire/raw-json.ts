@@ -39,23 +39,15 @@ const MAX_DEPTH = 200;
 
 /**
  * Whether a value is nested more than 200 levels deep. On a value with many thousand levels,
- * `JSON.stringify` and every other recursion would exhaust the stack. It goes through the value
- * level by level, without recursion.
+ * `JSON.stringify` and every other recursion without a limit would exhaust the stack.
+ *
+ * @param levels - How many the value may have.
  */
-export function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
-    const next: unknown[] = [];
-    for (const holder of level) {
-      if (typeof holder !== 'object' || holder === null) continue;
-      for (const item of Object.values(holder)) {
-        if (typeof item === 'object' && item !== null) next.push(item);
-      }
-    }
-    if (next.length === 0) return false;
-    level = next;
-  }
-  return true;
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return items.some((item) => isTooDeep(item, levels - 1));
 }
 
 /** The value of JSON text; undefined when the text is not JSON. */

@@ -4,7 +4,7 @@ import {
   chatErrorEvent,
   translateResponse,
   CHAT_KEEP_ALIVE,
-  createChatTextStream,
+  createChatStream,
   type ResponseContext,
   type TranslateResponseContext,
   type FinishedResponse,
@@ -26,7 +26,7 @@ export function chatFormat(
   };
   return {
     dialect: 'chat.completions',
-    createPipe: () => createChatTextStream(context),
+    createPipe: () => createChatStream(context),
     readResponse(upstreamBody) {
       const translation = translateResponse(upstreamBody, context);
       return translation.outcome === 'malformed'

@@ -47,11 +47,10 @@ export class ClientResponse {
   readonly #res: Response;
   readonly #options: ClientResponseOptions;
   /**
-   * Output of this tick, encoded. It is sent together at the end of the tick, or with the end of
-   * the response. Text is encoded at once: until then it is a tree of thousands of small strings,
-   * which would survive minor GCs while the charge is settled.
+   * Output of this tick. It is sent together at the end of the tick, or with the end of the
+   * response.
    */
-  #queue: (Uint8Array | string)[] = [];
+  #queue: Uint8Array[] = [];
   #hasLeft = false;
   /** Bytes of the response that were written, and those for which the client had left. */
   #writtenBytes = 0;
@@ -84,11 +83,11 @@ export class ClientResponse {
    *
    * @param rest - The end of the response, which was not written yet.
    */
-  deliveryWith(rest: StreamOutput | Uint8Array): Delivery | undefined {
+  deliveryWith(rest: StreamOutput | string): Delivery | undefined {
     if (!this.#hasLeft) return undefined;
     const sentBytes = Math.max(0, this.#writtenBytes - this.#unsentBytes);
-    const queued = this.#queue.reduce((sum, { length }) => sum + length, 0);
-    const bytes = this.#writtenBytes + this.#missedBytes + queued + bytesOf(rest);
+    const queued = bytesOf(this.#queue) + bytesOf(rest);
+    const bytes = this.#writtenBytes + this.#missedBytes + queued;
     return { sentBytes, bytes };
   }
 
@@ -116,14 +115,13 @@ export class ClientResponse {
     for (const piece of pieces) this.write(piece);
   }
 
-  /** @param piece - as {@link encoded} returns it */
-  write(piece: Uint8Array | string): void {
+  write(piece: Uint8Array): void {
     if (this.#hasLeft) {
       this.#missedBytes += piece.length;
       return;
     }
     this.#writtenBytes += piece.length;
-    if (this.#res.write(piece, 'latin1')) this.#unsent?.release();
+    if (this.#res.write(piece)) this.#unsent?.release();
     else if (!this.#isUpstreamOver) this.#holdBack();
   }
 
@@ -139,9 +137,9 @@ export class ClientResponse {
   endStream(tail: StreamOutput): void {
     if (!this.#hasLeft) {
       this.#add(tail);
-      const last = this.#queue.pop() ?? '';
+      const last = this.#queue.pop();
       this.flush();
-      this.#res.end(last, 'latin1');
+      this.#res.end(last);
     }
     this.#watchUnsent();
   }
@@ -170,7 +168,7 @@ export class ClientResponse {
   }
 
   #add(output: StreamOutput): void {
-    if (typeof output === 'string') this.#queue.push(encoded(output));
+    if (output instanceof Uint8Array) this.#queue.push(output);
     else this.#queue.push(...output);
   }
 
@@ -239,7 +237,7 @@ export class ClientResponse {
   }
 }
 
-function bytesOf(output: StreamOutput | Uint8Array): number {
+function bytesOf(output: StreamOutput | string): number {
   if (typeof output === 'string') return Buffer.byteLength(output);
   if (output instanceof Uint8Array) return output.length;
   return output.reduce((sum, { length }) => sum + length, 0);

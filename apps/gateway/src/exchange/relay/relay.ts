@@ -290,7 +290,7 @@ class Relay implements UpstreamListener {
       readonly emptyRefusal?: string | undefined;
     },
     /** The part of the response that is sent once it is charged; `undefined` if none is. */
-    rest: StreamOutput | Uint8Array | undefined,
+    rest: StreamOutput | string | undefined,
   ): Promise<SettledResponse> {
     const response = {
       usage,

@@ -1,7 +1,7 @@
 /** The format of the Responses API: the upstream's message or events, translated. */
 
 import {
-  createResponseTextStream,
+  createResponseStream,
   responseId,
   translateMessage,
   translateTokenCount,
@@ -21,16 +21,16 @@ export function responsesFormat(
   { created }: { /** Unix seconds. */ readonly created: number },
 ): ResponseFormat {
   const context = { ...response, created };
-  let pipe: ResponseBytePipe<string> | undefined;
+  let pipe: ResponseBytePipe | undefined;
   let plain: FinishedResponse | undefined;
-  function opened(): ResponseBytePipe<string> {
+  function opened(): ResponseBytePipe {
     if (pipe === undefined) throw new Error('there is no stream');
     return pipe;
   }
   return {
     dialect: 'responses',
     createPipe() {
-      pipe = createResponseTextStream(context);
+      pipe = createResponseStream(context);
       return pipe;
     },
     readResponse(upstreamBody) {
@@ -40,7 +40,7 @@ export function responsesFormat(
       plain = { id: responseId(messageId), body };
       return { outcome: 'read', body, usage, messageId, emptyRefusal };
     },
-    errorEvent: (error) => Buffer.from(opened().failInstead(error)),
+    errorEvent: (error) => opened().failInstead(error),
     keepAlive: (requestId) => opened().keepAlive(requestId),
     repeatTail: () => opened().repeatTail(),
     finished: () => plain ?? pipe?.finished(),

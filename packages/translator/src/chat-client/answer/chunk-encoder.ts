@@ -35,6 +35,7 @@ interface OpenCall {
 }
 
 export class ChunkEncoder implements MessageEncoder {
+  readonly hasThinking: boolean;
   readonly #context: TranslateResponseContext;
   readonly #write: (chunk: WrittenChunk) => void;
   #id = '';
@@ -51,6 +52,7 @@ export class ChunkEncoder implements MessageEncoder {
   /** @param write - Takes each chunk, in order. */
   constructor(context: TranslateResponseContext, write: (chunk: WrittenChunk) => void) {
     requireContext(context);
+    this.hasThinking = context.reasoning !== undefined;
     this.#context = context;
     this.#write = write;
   }
@@ -166,7 +168,6 @@ export class ChunkEncoder implements MessageEncoder {
   }
 
   #endThinking(at: number, block: ThinkingBlock): void {
-    if (!this.#context.reasoning) return;
     const thought = withAdditions(block, at, this.#context.additions);
     // At once, so that thinking comes before the text and the calls that follow from it. OpenAI's
     // Python SDK joins the items of such lists by their index; its JavaScript SDK keeps the last

@@ -8,6 +8,7 @@ import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js'
 import { MessageReader } from '../../message/message-reader.js';
 import { objectPipe } from '../../message/object-pipe.js';
 import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
+import { ByteWriter } from '../../wire/byte-writer.js';
 import { encodeUtf8 } from '../../wire/bytes.js';
 import type { StreamPipe } from '../../wire/stream-pipe.js';
 import type { ChatChunk, WrittenChunk } from './completion.js';
@@ -28,52 +29,32 @@ export function createChatStream(
   context: TranslateResponseContext,
   options?: EventStreamOptions,
 ): StreamPipe {
-  return chatPipe(context, options, encodeUtf8);
-}
-
-/**
- * {@link createChatStream} for callers that write text: its output is not encoded. A Node socket
- * writes text directly, which costs less than encoding it first.
- */
-export function createChatTextStream(
-  context: TranslateResponseContext,
-  options?: EventStreamOptions,
-): StreamPipe<Uint8Array, string> {
-  return chatPipe(context, options, (text) => text);
-}
-
-function chatPipe<Out>(
-  context: TranslateResponseContext,
-  options: EventStreamOptions | undefined,
-  written: (text: string) => Out,
-): StreamPipe<Uint8Array, Out> {
-  let ready = '';
+  const bytes = new ByteWriter();
   const encoder = new ChunkEncoder(context, (chunk) => {
-    ready += `data: ${JSON.stringify(chunk)}\n\n`;
+    bytes.appendText(`data: ${JSON.stringify(chunk)}\n\n`);
   });
   /** All chunks with deltas of one block differ in their string only. */
   function stringWriter(at: number): WriteString | undefined {
     const sample = encoder.sampleChunk(at, SAMPLE);
     if (!sample) return undefined;
-    const [before, after] = aroundSample(sample);
-    return (json) => {
-      ready += `data: ${before}${json}${after}\n\n`;
+    const [head, rest] = aroundSample(sample);
+    const before = encodeUtf8(`data: ${head}`);
+    const after = encodeUtf8(`${rest}\n\n`);
+    return (json, from, to) => {
+      bytes.append(before);
+      bytes.appendPart(json, from, to);
+      bytes.append(after);
     };
   }
 
   return eventPipe({
     ...options,
-    written,
     reader: new MessageReader(encoder),
     output: {
+      bytes,
       stringWriter,
-      take() {
-        const text = ready;
-        ready = '';
-        return text;
-      },
       end({ error }) {
-        ready += error ? chatErrorText(error) : 'data: [DONE]\n\n';
+        bytes.appendText(error ? chatErrorText(error) : 'data: [DONE]\n\n');
       },
     },
   });

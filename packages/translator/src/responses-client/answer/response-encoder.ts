@@ -57,6 +57,7 @@ export interface BlockDeltas {
 }
 
 export class ResponseEncoder implements MessageEncoder {
+  readonly hasThinking = true;
   readonly events: ItemEvents;
   readonly #context: TranslateMessageContext;
   readonly #texts = new Map<number, OpenText>();

@@ -8,7 +8,8 @@ import { eventPipe, type EventStreamOptions } from '../../message/event-pipe.js'
 import { MessageReader } from '../../message/message-reader.js';
 import { objectPipe } from '../../message/object-pipe.js';
 import { aroundSample, SAMPLE, type WriteString } from '../../message/string-deltas.js';
-import { encodeUtf8 } from '../../wire/bytes.js';
+import { ByteWriter } from '../../wire/byte-writer.js';
+import { decodeUtf8, encodeUtf8 } from '../../wire/bytes.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 import type { MessageEnd, StreamError, StreamPipe } from '../../wire/stream-pipe.js';
 import { type ItemEvents, numbered } from './item-events.js';
@@ -38,7 +39,7 @@ export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends S
  * A pipe that keeps its client's connection alive while the upstream is silent, also between
  * {@link StreamPipe.end} and the sending of the `tail`.
  */
-export interface ResponseBytePipe<Out = Uint8Array> extends ResponseStreamPipe<Out> {
+export interface ResponseBytePipe extends ResponseStreamPipe {
   /**
    * OpenAI's `keepalive` event, with the next sequence number. Send it at once. Some clients, such
    * as Codex, discard comments and give up a stream that has no events.
@@ -47,12 +48,12 @@ export interface ResponseBytePipe<Out = Uint8Array> extends ResponseStreamPipe<O
    * message has not begun, the response begins with this id, and the output is that event and
    * `response.in_progress`.
    */
-  keepAlive(id: string): Out;
+  keepAlive(id: string): Uint8Array;
   /**
    * The `tail` of a complete stream, numbered after the events of {@link keepAlive}. Send it in
    * place of the `tail` if any of them were sent after {@link StreamPipe.end}.
    */
-  repeatTail(): Out;
+  repeatTail(): Uint8Array;
   /**
    * The response with which the stream ended. Undefined before {@link StreamPipe.end}, and if the
    * stream failed.
@@ -76,56 +77,49 @@ export function createResponseStream(
   context: TranslateMessageContext,
   options?: EventStreamOptions,
 ): ResponseBytePipe {
-  return responsePipe(context, options, encodeUtf8);
-}
-
-/** {@link createResponseStream} for callers that write text: its output is not encoded. */
-export function createResponseTextStream(
-  context: TranslateMessageContext,
-  options?: EventStreamOptions,
-): ResponseBytePipe<string> {
-  return responsePipe(context, options, (text) => text);
-}
-
-function responsePipe<Out>(
-  context: TranslateMessageContext,
-  options: EventStreamOptions | undefined,
-  written: (text: string) => Out,
-): ResponseBytePipe<Out> {
-  let ready = '';
+  const bytes = new ByteWriter();
   const encoder = new ResponseEncoder(context, (event) => {
-    ready += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    bytes.appendText(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   });
   const { events } = encoder;
+  /** The JSON string of the deltas that {@link holder} does not have yet, without its end. */
+  const passed = new ByteWriter();
+  let holder: { text: string } | undefined;
 
   /** All deltas of one block differ in their string and their number only. */
   function stringWriter(at: number): WriteString | undefined {
     const deltas = encoder.deltas(at);
     if (!deltas) return undefined;
+    holder = deltas.holder;
     const sample = numbered(deltas.sample(SAMPLE), SAMPLE_NUMBER);
-    const [head, after] = aroundSample(sample);
+    const [head, rest] = aroundSample(sample);
     const number = head.indexOf(String(SAMPLE_NUMBER));
-    const before = `event: ${sample.type}\ndata: ${head.slice(0, number)}`;
-    const address = head.slice(number + String(SAMPLE_NUMBER).length);
-    return (json) => {
-      deltas.holder.text += stringOfJson(json);
-      ready += `${before}${events.nextNumber()}${address}${json}${after}\n\n`;
+    const before = encodeUtf8(`event: ${sample.type}\ndata: ${head.slice(0, number)}`);
+    const between = encodeUtf8(head.slice(number + String(SAMPLE_NUMBER).length));
+    const after = encodeUtf8(`${rest}\n\n`);
+    return (json, from, to) => {
+      bytes.append(before);
+      bytes.appendNumber(events.nextNumber());
+      bytes.append(between);
+      bytes.appendPart(json, from, to);
+      bytes.append(after);
+      passed.appendPart(json, passed.length === 0 ? from : from + 1, to - 1);
     };
   }
 
-  function take(): string {
-    const text = ready;
-    ready = '';
-    return text;
+  /** Adds the deltas to the text of their block: parsing them together costs less. */
+  function endStrings(): void {
+    if (!holder || passed.length === 0) return;
+    holder.text += stringOf(parseJson(`${decodeUtf8(passed.take())}"`));
   }
 
   const pipe = eventPipe({
     ...options,
-    written,
     reader: new MessageReader(encoder),
     output: {
+      bytes,
       stringWriter,
-      take,
+      endStrings,
       end: (end) => writeFailure(events, end),
     },
   });
@@ -136,15 +130,15 @@ function responsePipe<Out>(
     },
     failInstead(error: StreamError) {
       replaceTail(events, error);
-      return written(take());
+      return bytes.take();
     },
     keepAlive(id: string) {
       events.keepAlive(id);
-      return written(take());
+      return bytes.take();
     },
     repeatTail() {
       events.repeatTail();
-      return written(take());
+      return bytes.take();
     },
   });
 }
@@ -195,9 +189,4 @@ function writeFailure(events: ItemEvents, { outcome, error }: MessageEnd): void 
 function replaceTail(events: ItemEvents, error: StreamError): void {
   events.dropTail();
   events.fail(error);
-}
-
-/** The value of a JSON string. Most have no escapes. */
-function stringOfJson(json: string): string {
-  return json.includes('\\') ? stringOf(parseJson(json)) : json.slice(1, -1);
 }
