@@ -24,6 +24,8 @@ export interface SumFigures {
 
 // Before the statements, which are made of them.
 const AMOUNTS = ['writtenOff', 'fees', 'cost'] as const satisfies readonly (keyof SumFigures)[];
+type Amounts = Readonly<Record<(typeof AMOUNTS)[number], string>>;
+
 const STATEMENTS = { usage_hour: statementsOf('usage_hour'), usage_day: statementsOf('usage_day') };
 
 /** @param primary - The values of the primary key. */
@@ -33,16 +35,15 @@ export function addToSum(
   primary: readonly (string | number)[],
   { requests, counts, costed, rates, ...amounts }: SumFigures,
 ): void {
-  const { add, readAmounts, setAmounts } = STATEMENTS[table];
-  connection.run(add, ...primary, requests, ...counts, costed, ...rates);
-  // Amounts are text, which SQLite cannot add, so they take two more statements: 9 µs.
-  if (AMOUNTS.every((name) => amounts[name] === 0n)) return;
-  const row = connection.get<Readonly<Record<(typeof AMOUNTS)[number], string>>>(
-    readAmounts,
-    ...primary,
+  const { add, addWithAmounts, readAmounts } = STATEMENTS[table];
+  const hasAmounts = AMOUNTS.some((name) => amounts[name] !== 0n);
+  // Amounts are text, which SQLite cannot add.
+  const before = hasAmounts ? connection.get<Amounts>(readAmounts, ...primary) : undefined;
+  const sums = AMOUNTS.map((name) => textOf(unitsOf(before?.[name] ?? ZERO) + amounts[name]));
+  connection.run(
+    hasAmounts ? addWithAmounts : add,
+    ...[...primary, requests, ...counts, costed, ...rates, ...sums],
   );
-  const sums = AMOUNTS.map((name) => textOf(unitsOf(row?.[name] ?? '') + amounts[name]));
-  connection.run(setAmounts, ...sums, ...primary);
 }
 
 /** An SQL condition that selects one total. Bind its primary key, in the order of its columns. */
@@ -64,15 +65,16 @@ function statementsOf(table: SumTable) {
   const added = named(['requests', ...COUNT_COLUMNS, 'costed']);
   const amounts = AMOUNTS.map((member) => [columnOf('UsageHour', member).name, member] as const);
   const columns = [...keys, ...added, ...named(RATE_COLUMNS)];
+  const names = [...columns, ...amounts.map(([name]) => name)];
+  const insert =
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ` +
+    `ON CONFLICT DO UPDATE SET ${added.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`;
   return {
-    add:
-      `INSERT INTO ${table} (${columns.join(', ')}, written_off) ` +
-      `VALUES (${'?, '.repeat(columns.length)}'${ZERO}') ON CONFLICT DO UPDATE SET ` +
-      added.map((name) => `${name} = ${name} + excluded.${name}`).join(', '),
+    /** Leaves the amounts of a total that exists. */
+    add: insert,
+    addWithAmounts: `${insert}, ${amounts.map(([name]) => `${name} = excluded.${name}`).join(', ')}`,
     readAmounts:
       `SELECT ${amounts.map(([name, member]) => `${name} AS ${member}`).join(', ')} ` +
       `FROM ${table} WHERE ${isIt}`,
-    setAmounts:
-      `UPDATE ${table} SET ${amounts.map(([name]) => `${name} = ?`).join(', ')} ` + `WHERE ${isIt}`,
   };
 }
