@@ -17,9 +17,9 @@ export const GOALS = [
   ratio('native-stream-300', 2, 2),
   ratio('chat-json-1k', 3, 3),
   {
-    what: () => `chat stream, ${EVENTS} events: CPU time per event above bare`,
+    what: () => `chat stream, ${EVENTS} events: µs of CPU time per event above bare`,
     most: { [EMBEDDED]: 1.5, [SERVERS]: 1.5 },
-    text: (us) => `${us.toFixed(2)} µs`,
+    text: (us) => us.toFixed(2),
     measure(results, contestant) {
       const chat = rowOf(results, 'chat-stream-300', contestant)?.wholeCpuUs;
       const bare = rowOf(results, 'chat-stream-300', 'bare')?.wholeCpuUs;
@@ -27,16 +27,16 @@ export const GOALS = [
     },
   },
   {
-    what: () => 'added at 50 requests a second, p50',
+    what: () => 'added at 50 requests a second, p50 in ms',
     most: { [EMBEDDED]: 1.5, [SERVERS]: 3 },
-    text: ofMs,
+    text: (ms) => ms.toFixed(2),
     measure: (results, contestant) =>
       rowOf(results, 'native-json-1k-steady', contestant)?.latency?.lastByteMs?.addedP50,
   },
   {
-    what: () => 'first byte of a stream after that of the bare proxy, p50',
+    what: () => 'first byte of a stream after that of the bare proxy, p50 in ms',
     most: { [EMBEDDED]: 1, [SERVERS]: 1 },
-    text: ofMs,
+    text: (ms) => ms.toFixed(2),
     measure(results, contestant) {
       const p50Of = (name) =>
         rowOf(results, 'native-stream-steady-paced', name)?.latency?.firstByteMs?.p50;
@@ -45,9 +45,9 @@ export const GOALS = [
     },
   },
   {
-    what: () => 'memory per open stream',
+    what: () => 'KB of memory per open stream',
     most: { [EMBEDDED]: 70, [SERVERS]: 70 },
-    text: (kb) => `${kb.toFixed(0)} KB`,
+    text: (kb) => kb.toFixed(0),
     measure(results, contestant) {
       const bytes = rowOf(results, 'open-1000', contestant)?.bytesPerStream;
       return bytes && bytes.median / 1024;
@@ -71,9 +71,9 @@ export const GOALS = [
 /** CPU time of all processes per request, PostgreSQL and Redis included. @returns {Goal} */
 function ratio(work, embedded, servers) {
   return {
-    what: ({ works }) => `${works.find(({ name }) => name === work)?.title}: CPU time`,
+    what: ({ works }) => `${works.find(({ name }) => name === work)?.title}: CPU time, × bare`,
     most: { [EMBEDDED]: embedded, [SERVERS]: servers },
-    text: (times) => `${times.toFixed(1)} × bare`,
+    text: (times) => times.toFixed(1),
     measure: (results, contestant) => rowOf(results, work, contestant)?.ratio?.median,
   };
 }
@@ -81,9 +81,9 @@ function ratio(work, embedded, servers) {
 /** Resident memory of the process, before or after the whole run. @returns {Goal} */
 function processMemory(when, member, mb) {
   return {
-    what: () => `memory of the process, ${when}`,
+    what: () => `MB of the process, ${when}`,
     most: { [EMBEDDED]: mb },
-    text: (figure) => `${figure.toFixed(0)} MB`,
+    text: (figure) => figure.toFixed(0),
     measure({ memory }, contestant) {
       const bytes = memory[member][contestant];
       return bytes === undefined ? undefined : bytes / 2 ** 20;
@@ -103,8 +103,4 @@ function charges(contestant, store, perSecond) {
 
 function rowOf({ works }, work, contestant) {
   return works.find(({ name }) => name === work)?.rows.find((row) => row.contestant === contestant);
-}
-
-function ofMs(ms) {
-  return `${ms.toFixed(2)} ms`;
 }

@@ -31,7 +31,7 @@ function measured(results, charts) {
   return [
     conditions(results),
     '## Goals',
-    'Bold: reached.',
+    'In brackets: the goal. Bold: reached.',
     goals(results, titles),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
     '## Contestants',
@@ -76,22 +76,22 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
   ].join(' ');
 }
 
-/** The goals of the gateway's two forms, and what each took. */
+/** What the gateway's two forms took, and their goals. */
 function goals(results, titles) {
-  const rows = GOALS.map((goal) => [goal.what(results), ...SUBJECTS.flatMap(cellsOf(goal))]);
+  const rows = GOALS.map((goal) => [goal.what(results), ...SUBJECTS.map(cellOf(goal))]);
   return table(
-    ['', ...SUBJECTS.flatMap((subject) => ['goal', titles.get(subject) ?? subject])],
-    rows.filter((cells) => cells.slice(1).some((text) => text !== '')),
+    ['', ...SUBJECTS.map((subject) => titles.get(subject) ?? subject)],
+    rows.filter(([, ...cells]) => cells.some((text) => text !== '')),
   );
 
-  function cellsOf({ most = {}, least = {}, text, measure }) {
+  function cellOf({ most = {}, least = {}, text, measure }) {
     return (subject) => {
       const [limit, floor] = [most[subject], least[subject]];
       const goal = limit ?? floor;
       const figure = goal === undefined ? undefined : measure(results, subject);
-      if (goal === undefined || figure === undefined) return ['', ''];
+      if (figure === undefined) return '';
       const isReached = limit === undefined ? figure >= goal : figure <= goal;
-      return [text(goal), isReached ? `**${text(figure)}**` : text(figure)];
+      return `${isReached ? `**${text(figure)}**` : text(figure)} (${text(goal)})`;
     };
   }
 }

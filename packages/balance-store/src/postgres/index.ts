@@ -39,8 +39,8 @@ export interface PostgresStoreOptions {
    */
   readonly migrate?: boolean;
   /**
-   * For a process that serves requests: opens all connections for them at once, keeps them open, and
-   * checks twice a second that charges can be recorded, on a connection of its own.
+   * For a process that serves requests: opens all connections for them at once, keeps them open,
+   * and checks twice a second that charges can be recorded, on a connection of its own.
    */
   readonly serving?: boolean;
 }

@@ -40,10 +40,8 @@ export function addToSum(
   // Amounts are text, which SQLite cannot add.
   const before = hasAmounts ? connection.get<Amounts>(readAmounts, ...primary) : undefined;
   const sums = AMOUNTS.map((name) => textOf(unitsOf(before?.[name] ?? ZERO) + amounts[name]));
-  connection.run(
-    hasAmounts ? addWithAmounts : add,
-    ...[...primary, requests, ...counts, costed, ...rates, ...sums],
-  );
+  const statement = hasAmounts ? addWithAmounts : add;
+  connection.run(statement, ...primary, requests, ...counts, costed, ...rates, ...sums);
 }
 
 /** An SQL condition that selects one total. Bind its primary key, in the order of its columns. */
