@@ -6,7 +6,7 @@
  */
 
 import { createServer } from 'node:net';
-import { setImmediate } from 'node:timers';
+import { setImmediate, setTimeout } from 'node:timers';
 import { answerOf } from './answers.mjs';
 import { createExpectation } from './expectation.mjs';
 import { createPacer } from './pacer.mjs';
@@ -70,6 +70,10 @@ const server = createServer({ noDelay: true }, (socket) => {
     if (problem !== undefined) {
       served.problems.add(problem);
       socket.write(refusalOf(problem));
+    } else if (wire.delayMs !== undefined) {
+      setTimeout(() => {
+        if (!socket.destroyed) socket.write(wire.whole);
+      }, wire.delayMs);
     } else if (wire.whole !== undefined) {
       socket.write(wire.whole);
     } else if (pacer !== undefined) {
@@ -99,7 +103,7 @@ const handlers = {
     const isPaced = pacer !== undefined;
     expectation = createExpectation(requests, {
       fidelity,
-      wireOf: (answer) => wireOf(answerOf(answer), { isPaced, pieceBytes: answer.pieceBytes }),
+      wireOf: (answer) => wireOf(answerOf(answer), { ...answer, isPaced }),
     });
   },
   report() {
@@ -123,12 +127,13 @@ function nothingServed() {
 }
 
 /**
- * The bytes to send: either `whole`, in one write, or `frames`, one after the other. Frames are the
- * events of paced streams, and pieces of `pieceBytes` if that is given.
+ * The bytes to send: either `whole`, in one write and `delayMs` after the request if that is given,
+ * or `frames`, one after the other. Frames are the events of paced streams, and pieces of
+ * `pieceBytes` if that is given.
  */
-function wireOf(/** @type {any} */ { kind, native, events }, { isPaced, pieceBytes }) {
+function wireOf(/** @type {any} */ { kind, native, events }, { isPaced, pieceBytes, delayMs }) {
   if (kind === 'json') {
-    return { whole: Buffer.concat([headOf('application/json', native.length), native]) };
+    return { whole: Buffer.concat([headOf('application/json', native.length), native]), delayMs };
   }
   const head = headOf('text/event-stream; charset=utf-8');
   const last = Buffer.from('0\r\n\r\n');

@@ -85,6 +85,9 @@ export const works = [
     rounds: 1,
     isLong: true,
   },
+  busy('native-json-1k-20ms', 'native JSON, 1 KB, upstream of 20 ms', [
+    { ...json(NATIVE, 1_000), answer: { kind: 'json', delayMs: 20 } },
+  ]),
   busy('native-json-100k', 'native JSON, 100 KB', [json(NATIVE, 100_000)], { connections: 32 }),
   busy('native-json-1m', 'native JSON, 1 MB', [json(NATIVE, 1_000_000)], { connections: 8 }),
   busy('native-stream-30', 'native stream, 30 events', [stream(NATIVE, 30)]),

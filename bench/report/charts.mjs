@@ -50,7 +50,7 @@ export function chartsOf(results) {
       title: 'Requests per second',
       subtitle: `Clients, upstream and contestant share the machine. ${spread} Longer is better.`,
       unit: '/s',
-      works: pick(CPU_WORKS),
+      works: pick([...CPU_WORKS, 'native-json-1k-20ms']),
       figure: ({ contestant, perSecond }) => (contestant === 'direct' ? undefined : perSecond),
       textOf: ({ perSecond }) => whole(perSecond.median),
     }),

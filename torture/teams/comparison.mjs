@@ -5,6 +5,8 @@
 
 import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
 
+const HOUR_MS = 3_600_000;
+
 /** @param {readonly bigint[]} amounts */
 const sum = (amounts) => amounts.reduce((total, each) => total + each, 0n);
 const sumOfDeltas = (entries) => sum(entries.map(({ delta }) => toUnits(delta)));
@@ -67,8 +69,10 @@ export function compareExpiries({ witness, entries, lotsLeft }) {
 
 /** The sums of usage of the admin API. */
 export async function compareSums({ callAdmin, entries }) {
-  const from = new Date(Date.now() - 86_400_000).toISOString();
-  const until = new Date(Date.now() + 86_400_000).toISOString();
+  // Sums are kept by hour, so a range has whole hours.
+  const [from, until] = [-24, 24].map((hours) =>
+    new Date((Math.floor(Date.now() / HOUR_MS) + hours) * HOUR_MS).toISOString(),
+  );
   const charges = entries.filter(({ kind }) => kind === 'charge');
   /**
    * `ofSum` and `ofEntry` return the name of the group that a reported sum or an entry belongs to.
@@ -86,8 +90,8 @@ export async function compareSums({ callAdmin, entries }) {
   const wrong = [];
   for (const { by, ofSum, ofEntry } of groups) {
     const path = `usage?by=${by}&from=${from}&until=${until}&top=10000`;
-    const { value } = await callAdmin('GET', path);
-    const reported = new Map(value.data.map((each) => [ofSum(each), each]));
+    const { data } = await read(callAdmin, path);
+    const reported = new Map(data.map((each) => [ofSum(each), each]));
     const expected = Map.groupBy(charges, ofEntry);
     if (reported.size !== expected.size)
       wrong.push({ by, reported: reported.size, expected: expected.size });
@@ -113,7 +117,7 @@ export async function compareStatements({ callAdmin, teams, entries }) {
   const balances = balancesOf(entries);
   const wrong = [];
   for (const { id } of teams) {
-    const { value } = await callAdmin('GET', `accounts/${id}/statement?month=${month}`);
+    const value = await read(callAdmin, `accounts/${id}/statement?month=${month}`);
     const inMonth = (kinds) =>
       entriesOf(entries, id, kinds).filter(({ created_at: at }) =>
         at.toISOString().startsWith(month),
@@ -232,4 +236,11 @@ function entriesOf(entries, accountId, kinds) {
  */
 function balancesOf(entries) {
   return new Map(entries.map((entry) => [entry.account_id, toUnits(entry.balance_after)]));
+}
+
+/** @throws {Error} if the gateway refuses, as then nothing can be compared */
+async function read(callAdmin, path) {
+  const { status, value } = await callAdmin('GET', path);
+  if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(value)}`);
+  return value;
 }
