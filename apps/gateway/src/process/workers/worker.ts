@@ -109,8 +109,7 @@ async function serve(
     registry,
     ownsProcess: true,
     payments: await openPayments(config, { ledger: ledger.store, registry, log }),
-    openLimiter: (metrics) =>
-      openLimiter(config, { log, metrics }, () => remoteLimiter(primary)),
+    openLimiter: (metrics) => openLimiter(config, { log, metrics }, () => remoteLimiter(primary)),
   });
   return {
     url: server.url,
