@@ -26,9 +26,9 @@ export default {
   },
   // Only to end tests that hang: on a busy machine, the longest test may take ten times as long.
   testTimeout: 900_000,
-  // Two more than the cores that the project expects, because many tests wait: for a process that
+  // One more than the cores that the project expects, because many tests wait: for a process that
   // starts, for a connection that is closed, for a lease that expires.
-  maxWorkers: 4,
+  maxWorkers: 3,
   // A worker keeps some memory of each file. With gigabytes of it, each full GC takes seconds.
   workerIdleMemoryLimit: '800MB',
   testSequencer: '<rootDir>/scripts/jest-sequencer.cjs',
