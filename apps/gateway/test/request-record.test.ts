@@ -339,7 +339,7 @@ describe('the recorder', () => {
   });
 
   // F298: thousands of requests wait while the database is slow. They were written as one batch,
-  // and no request was served for the 25 ms in which it was encoded.
+  // and no request was served while it was encoded.
   it('writes all that waited for a slow batch, in small batches', async () => {
     let finish: () => void = () => undefined;
     const store = jest.fn(() => Promise.resolve());

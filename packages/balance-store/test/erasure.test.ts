@@ -10,6 +10,7 @@ import { backUpEmbeddedLedger, openEmbeddedStore } from '../src/embedded/index.j
 import { markErasure } from '../src/embedded/erasure.js';
 import type { BalanceStore, RequestRecord } from '../src/index.js';
 import { sampleLimits } from '../src/testing/index.js';
+import { requestRecord } from '../src/testing/samples.js';
 
 const BY = { name: 'tests' };
 const PEPPER = 'pepper of the tests';
@@ -84,32 +85,7 @@ function leaveOldText(dataDir: string): void {
 }
 
 function requestOf(accountId: string, sessionId: string): RequestRecord {
-  return {
-    id: `req_${randomUUID()}`,
-    accountId,
-    keyId: 'key_of_requests',
-    model: 'claude-opus-5',
-    endpoint: 'messages',
-    status: 200,
-    errorType: undefined,
-    upstreamAccount: undefined,
-    endedAt: Date.now(),
-    durationMs: 5,
-    firstByteMs: 3,
-    streamed: true,
-    clientLeft: false,
-    tokens: undefined,
-    charge: undefined,
-    errorMessage: undefined,
-    fault: undefined,
-    upstreamStatus: 200,
-    upstreamRequestId: undefined,
-    traceId: undefined,
-    client: 'tests/1.0',
-    sessionId,
-    tag: undefined,
-    count: 1,
-  };
+  return requestRecord({ id: `req_${randomUUID()}`, endedAt: Date.now(), accountId, sessionId });
 }
 
 /** A deleted request in free pages, as a split of pages may leave one. */

@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { parsePriceSchedule } from '@gateway/billing';
 import { memoryLimit, memoryProblem } from '../config/body-memory.js';
-import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
+import { ConfigError, readConfig, readEnvironment, readPart } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, misspeltVariables } from '../config/describe-variables.js';
@@ -29,9 +29,11 @@ export function checkConfig(): string {
   const environment = readEnvironment(process.env);
   const config = readConfig(process.env);
   const { upstreamsPath } = config;
-  const problems = [...problemsOf(() => readFiles(config)), ...misfits(config)];
-  if (problems.length > 0) throw new ConfigError(problems);
-  const schedule = parsePriceSchedule(readFiles(config).priceTable);
+  const problems: string[] = [];
+  const files = readPart(problems, () => readFiles(config));
+  problems.push(...misfits(config));
+  if (files === undefined || problems.length > 0) throw new ConfigError(problems);
+  const schedule = parsePriceSchedule(files.priceTable);
   const now = Date.now();
   const next = schedule.nextChange(now);
   return [
@@ -131,16 +133,6 @@ function tracesOf({ tracing }: Config): string {
   return `to ${new URL(tracing.url).origin}: ${share}${chosen}`;
 }
 
-function problemsOf(read: () => unknown): readonly string[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
-
 /** Problems of combinations. */
 function misfits(config: Config): readonly string[] {
   const problems: string[] = [];
@@ -157,7 +149,7 @@ function misfits(config: Config): readonly string[] {
   if (config.databaseUrl === undefined && !isWritable(config.dataDir)) {
     problems.push(`DATA_DIR: ${config.dataDir} cannot be written`);
   } else if (config.previousKeyPepper !== undefined) {
-    problems.push(...problemsOf(() => peppersOf(config)));
+    readPart(problems, () => peppersOf(config));
   }
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) problems.push(memory);

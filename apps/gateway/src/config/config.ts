@@ -340,6 +340,21 @@ export class ConfigError extends Error {
   }
 }
 
+/**
+ * Reads one of several parts, so that the problems of all of them are found.
+ *
+ * @param problems - Gets the problems of a {@link ConfigError}; `undefined` is returned then.
+ */
+export function readPart<Part>(problems: string[], read: () => Part): Part | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
 export interface ResponseMemoryLimits {
   /** How long a response is kept after it was made or used. */
   readonly ttlMs: number;

@@ -9,7 +9,7 @@ import { NAMED_TABLES, PriceTableError, formatUsd, wholePriceTable } from '@gate
 import type { NamedTable, PriceScheduleJson } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
 import type { AdminToken } from './admin-tokens.js';
-import { ConfigError } from './config.js';
+import { ConfigError, readPart } from './config.js';
 import type { Config } from './config.js';
 import type { UpstreamTarget } from './upstream-target.js';
 import { upstreamTarget } from './upstreams-file.js';
@@ -84,18 +84,9 @@ export function readFiles(config: Config): Pick<
   readonly upstream: UpstreamTarget | undefined;
 } {
   const problems: string[] = [];
-  const tried = <Value>(read: () => Value): Value | undefined => {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.push(...error.problems);
-      return undefined;
-    }
-  };
-  const prices = tried(() => readPriceTables(config));
-  const upstream = tried(() => upstreamTarget(config));
-  const costTable = tried(() => readCostTable(config));
+  const prices = readPart(problems, () => readPriceTables(config));
+  const upstream = readPart(problems, () => upstreamTarget(config));
+  const costTable = readPart(problems, () => readCostTable(config));
   if (prices === undefined || problems.length > 0) throw new ConfigError(problems);
   return { ...prices, costTable, upstream };
 }

@@ -12,16 +12,12 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Reads the fields of one event. Comments, `id` and `retry` are ignored. */
-export function readEvent(bytes: Uint8Array): ServerSentEvent {
-  return readEventText(decodeUtf8(bytes));
-}
-
 /** A name line and one data line: the form of every event that the upstream sends. */
 const USUAL_EVENT = /^event: (.*)\ndata: (.*)\n\n$/;
 
-/** {@link readEvent} for text that is already decoded. */
-export function readEventText(text: string): ServerSentEvent {
+/** Reads the fields of one event. Comments, `id` and `retry` are ignored. */
+export function readEvent(bytes: Uint8Array): ServerSentEvent {
+  const text = decodeUtf8(bytes);
   const usual = USUAL_EVENT.exec(text);
   if (usual) return { event: usual[1] as string, data: usual[2] as string };
   let event = '';
