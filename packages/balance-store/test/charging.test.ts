@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../scripts/free-port.cjs';
 import { openEmbeddedStore } from '../src/embedded/index.js';
+import { generateCredential } from '../src/credential.js';
 import { DatabaseUnsuitableError, StoreUnavailableError } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { createChargeWatch } from '../src/ledger/charge-watch.js';
@@ -174,6 +175,43 @@ describe('the sessions for requests', () => {
     // One charge more is that of the probe.
     expect(Number(row?.charged)).toBe(9 + 1);
     expect(Number(row?.sessions)).toBeGreaterThanOrEqual(9);
+    await store.close();
+  });
+
+  // F299: each request with a key that was not used lately took a session for itself, and the
+  // requests of others waited behind them.
+  it('are shared by look-ups of one moment', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({
+      connectionString,
+      pepper: PEPPER,
+      poolSizes: { hot: 20 },
+    });
+    const sessions = async () => {
+      const [row] = await querySql<{ sessions: string }>(
+        connectionString,
+        `SELECT count(*) AS sessions FROM pg_stat_activity WHERE datname = current_database()
+          AND application_name = 'gateway-balance-store'`,
+      );
+      return Number(row?.sessions);
+    };
+    const created = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        store.createKey({ name: 'one of many', limits: sampleLimits, expiresAt: null }),
+      ),
+    );
+    const unknown = Array.from({ length: 40 }, generateCredential);
+    const before = await sessions();
+    const found = await Promise.all(
+      [...created.map(({ credential }) => credential), ...unknown].map((credential) =>
+        store.findKeyByCredential(credential),
+      ),
+    );
+    expect(found.map((key) => key?.id)).toEqual([
+      ...created.map(({ record }) => record.id),
+      ...unknown.map(() => undefined),
+    ]);
+    expect((await sessions()) - before).toBeLessThanOrEqual(4);
     await store.close();
   });
 });

@@ -2,7 +2,9 @@
 
 import type { Pool } from 'pg';
 import type { KeyRecord, KeyStanding, PresentedKey } from '../key.js';
-import type { KeyTable } from '../ledger/ledger-database.js';
+import type { FoundKey, KeyTable } from '../ledger/ledger-database.js';
+import type { CredentialHashes } from '../ledger/pepper.js';
+import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { containing } from '../ledger/search.js';
 import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
 import type { Row } from '../ledger/tables.js';
@@ -17,6 +19,7 @@ import type { PostgresValues } from './tables.js';
  * @param admin - The pool for operators.
  */
 export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
+  const find = createKeySearch(hot);
   return {
     async get(id) {
       const [row] = await reachingDatabase(() =>
@@ -42,19 +45,46 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
       return rows.map(recordOf);
     },
 
-    async find({ hash, oldHash }) {
-      const [row] = await reachingDatabase(() =>
-        queryRows<FoundRow>(hot, { ...FIND_KEY, values: [bytesOf(hash), bytesOf(oldHash)] }),
-      );
-      if (row === undefined) return undefined;
-      return { record: recordOf(row), presented: row.presented, hasOldHash: row.hasOldHash };
+    async find(hashes) {
+      const [found] = await find(hashes);
+      return found;
     },
   };
 }
 
+/**
+ * @returns A function that finds the key of a credential: none or one. Look-ups of one event-loop
+ *   tick share one query, because each takes a connection that other requests wait for.
+ */
+function createKeySearch(hot: Pool): (hashes: CredentialHashes) => Promise<readonly FoundKey[]> {
+  return createQueryBatcher(async (questions: readonly CredentialHashes[]) => {
+    const wanted = questions.flatMap(({ hash, oldHash }) =>
+      oldHash === null ? [hash] : [hash, oldHash],
+    );
+    const rows = await reachingDatabase(() =>
+      queryRows<FoundRow>(hot, { ...FIND_KEYS, values: [wanted.map(bytesOf)] }),
+    );
+    const rowBy = new Map(rows.map((row) => [`${row.presented} ${hexOf(row.hash)}`, row]));
+    return questions.map(({ hash, oldHash }) => {
+      for (const presented of ['current', 'replaced'] as const)
+        for (const each of [hash, oldHash]) {
+          const row = each === null ? undefined : rowBy.get(`${presented} ${hexOf(each)}`);
+          if (row === undefined) continue;
+          return [{ record: recordOf(row), presented, hasOldHash: each === oldHash }];
+        }
+      return [];
+    });
+  });
+}
+
 interface FoundRow extends KeyRow {
   readonly presented: PresentedKey['presented'];
-  readonly hasOldHash: boolean;
+  /** The hash under which the row was found. */
+  readonly hash: Buffer;
+}
+
+function hexOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('hex');
 }
 
 export function bytesOf(hash: Uint8Array | null): Buffer | null {
@@ -102,15 +132,13 @@ const GET_KEY = {
   timeoutMs: READ_TIMEOUT_MS,
 } as const;
 
-const FIND_KEY = {
-  name: 'find_key',
+const FIND_KEYS = {
+  name: 'find_keys',
   text:
-    `SELECT ${KEY_COLUMNS}, 'current' AS presented, ` +
-    'credential_hmac IS NOT DISTINCT FROM $2 AS "hasOldHash" FROM key_standing ' +
-    'WHERE credential_hmac IN ($1, $2) ' +
+    `SELECT ${KEY_COLUMNS}, 'current' AS presented, credential_hmac AS hash FROM key_standing ` +
+    'WHERE credential_hmac = ANY ($1::bytea[]) ' +
     'UNION ALL ' +
-    `SELECT ${KEY_COLUMNS}, 'replaced', previous_hmac IS NOT DISTINCT FROM $2 ` +
-    'FROM key_standing ' +
-    'WHERE previous_hmac IN ($1, $2) AND previous_until > clock_timestamp()',
+    `SELECT ${KEY_COLUMNS}, 'replaced', previous_hmac FROM key_standing ` +
+    'WHERE previous_hmac = ANY ($1::bytea[]) AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
 } as const;

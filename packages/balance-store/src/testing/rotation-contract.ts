@@ -3,6 +3,7 @@
 import { HOUR_MS } from '../ledger/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { generateCredential } from '../credential.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -41,6 +42,31 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       // Without a grace period the old credential stops working at once, although the look-up
       // above may have put the key into the store's cache.
       assert.equal(await keyOf(credential), undefined);
+    });
+
+    it('tells current, replaced and unknown credentials of many keys apart at one moment', async () => {
+      const { store } = subject();
+      const created = await Promise.all(Array.from({ length: 6 }, newKey));
+      const rotated = await Promise.all(
+        created.map(({ record }, index) =>
+          rotate(record.id, index % 2 === 0 ? HOUR_MS : undefined),
+        ),
+      );
+      const found = await Promise.all(
+        created.flatMap(({ credential }, index) =>
+          [credential, rotated[index]?.credential ?? '', generateCredential()].map(async (each) =>
+            store.findKeyByCredential(each),
+          ),
+        ),
+      );
+      assert.deepEqual(
+        found.map((key) => key && [key.id, key.presented]),
+        created.flatMap(({ record: { id } }, index) => [
+          index % 2 === 0 ? [id, 'replaced'] : undefined,
+          [id, 'current'],
+          undefined,
+        ]),
+      );
     });
 
     // F144
