@@ -32,12 +32,13 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
-  it('have at most 35,000 words together, without those that are made from the code', () => {
+  it('have at most 33,750 words together, without what the code or the benchmark writes', () => {
+    const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
     const isMade = /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^AGENTS\.md$/;
     const words = files
       .filter((file) => !isMade.test(file))
-      .map((file) => readText(file).trim().split(/\s+/).length);
-    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(35_000);
+      .map((file) => readText(file).replace(measured, '').trim().split(/\s+/).length);
+    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(33_750);
   });
 
   function leads(from: string, link: string): boolean {
