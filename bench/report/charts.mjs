@@ -33,12 +33,12 @@ const CPU_WORKS = [
  */
 export function chartsOf(results) {
   const style = styleOf(results.contestants);
-  const spread = `Median of ${results.rounds} rounds; the line spans the lowest to the highest.`;
+  const spread = `Median of ${results.rounds} rounds; line: lowest to highest.`;
   return [
     barChart({
       name: 'cpu',
       title: 'CPU time per request',
-      subtitle: `Bars: the contestant's own process. ×: with PostgreSQL and Redis, relative to the bare proxy. ${spread}`,
+      subtitle: `Bars: its own process. ×: with PostgreSQL and Redis, relative to the bare proxy. ${spread}`,
       unit: 'µs',
       works: pick(CPU_WORKS),
       figure: ({ cpuUs }) => cpuUs,
