@@ -178,8 +178,8 @@ describe('the sessions for requests', () => {
     await store.close();
   });
 
-  // F299: each request with a key that was not used lately took a session for itself, and the
-  // requests of others waited behind them.
+  // F299: each request with a key that was not used lately, or with a link, took a session for
+  // itself, and the requests of others waited behind them.
   it('are shared by look-ups of one moment', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({
@@ -211,6 +211,9 @@ describe('the sessions for requests', () => {
       ...created.map(({ record }) => record.id),
       ...unknown.map(() => undefined),
     ]);
+    const ids = created.map(({ record }) => record.id);
+    const read = await Promise.all([...ids, 'unknown'].map((id) => store.getKey(id)));
+    expect(read.map((key) => key?.id)).toEqual([...ids, undefined]);
     expect((await sessions()) - before).toBeLessThanOrEqual(4);
     await store.close();
   });

@@ -19,13 +19,12 @@ import type { PostgresValues } from './tables.js';
  * @param admin - The pool for operators.
  */
 export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
+  const get = createKeyReader(hot);
   const find = createKeySearch(hot);
   return {
     async get(id) {
-      const [row] = await reachingDatabase(() =>
-        queryRows<KeyRow>(hot, { ...GET_KEY, values: [id] }),
-      );
-      return row === undefined ? undefined : recordOf(row);
+      const [record] = await get(id);
+      return record;
     },
 
     async list(
@@ -53,9 +52,25 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
 }
 
 /**
- * @returns A function that finds the key of a credential: none or one. Look-ups of one event-loop
- *   tick share one query, because each takes a connection that other requests wait for.
+ * @returns A function that reads a key by its id: none or one. As with credentials, look-ups of one
+ *   event-loop tick share one query, because each takes a connection that other requests wait for.
  */
+function createKeyReader(hot: Pool): (id: string) => Promise<readonly KeyRecord[]> {
+  return createQueryBatcher(async (ids: readonly string[]) => {
+    // PostgreSQL refuses a query with NUL, and with it the look-ups of others.
+    const wanted = [...new Set(ids)].filter((id) => !id.includes('\0'));
+    const rows = await reachingDatabase(() =>
+      queryRows<KeyRow>(hot, { ...GET_KEYS, values: [wanted] }),
+    );
+    const rowBy = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => {
+      const row = rowBy.get(id);
+      return row === undefined ? [] : [recordOf(row)];
+    });
+  });
+}
+
+/** @returns A function that finds the key of a credential: none or one. */
 function createKeySearch(hot: Pool): (hashes: CredentialHashes) => Promise<readonly FoundKey[]> {
   return createQueryBatcher(async (questions: readonly CredentialHashes[]) => {
     const wanted = questions.flatMap(({ hash, oldHash }) =>
@@ -119,16 +134,16 @@ export async function keyRecord(
   { rows }: TransactionQueries,
   keyId: string,
 ): Promise<KeyRecord | undefined> {
-  const [row] = await rows<KeyRow>(GET_KEY.text, [keyId]);
+  const [row] = await rows<KeyRow>(GET_KEYS.text, [[keyId]]);
   return row === undefined ? undefined : recordOf(row);
 }
 
 const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from: 'key_standing' });
 
 /** Holders of keys read their balance with it, so it must not wait for operators. */
-const GET_KEY = {
-  name: 'get_key',
-  text: `SELECT ${KEY_COLUMNS} FROM key_standing WHERE id = $1`,
+const GET_KEYS = {
+  name: 'get_keys',
+  text: `SELECT ${KEY_COLUMNS} FROM key_standing WHERE id = ANY ($1)`,
   timeoutMs: READ_TIMEOUT_MS,
 } as const;
 

@@ -117,6 +117,21 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         }
       });
 
+      it('look-ups by odd ids find nothing, and disturb none of the same moment', async () => {
+        const { record } = await subject.store.createKey({
+          name: 'test',
+          limits: sampleLimits,
+          expiresAt: null,
+        });
+        const odd = ['', '\0', '\ud800', '{"}', "'", '\\', 'NULL', 'x'.repeat(1_000_000)];
+        const ids = odd.flatMap((id) => [record.id, id, record.id]);
+        const found = await Promise.all(ids.map((id) => subject.store.getKey(id)));
+        assert.deepEqual(
+          found.map((key) => key?.id),
+          odd.flatMap(() => [record.id, undefined, record.id]),
+        );
+      });
+
       it('keys and accounts are found by a part of their name, in upper or lower case', async () => {
         const { store } = subject;
         const mark = randomUUID();
