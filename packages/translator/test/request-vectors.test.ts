@@ -128,6 +128,7 @@ function check(vector: Vector): void {
   const body: unknown = JSON.parse(result.body);
   expect(body).toEqual(vector.native);
   expect(JSON.stringify(body)).toBe(JSON.stringify(vector.native));
+  expect(result.parts.join('')).toBe(result.body);
   for (const piece of vector.contains ?? []) expect(result.body).toContain(piece);
   expect(result.notes.map(({ path, reason }) => ({ path, reason }))).toEqual(vector.notes ?? []);
   expect(result.stream).toBe(vector.stream ?? false);

@@ -120,6 +120,7 @@ function check(vector: Vector): void {
   expect(body).toEqual(vector.native);
   expect(JSON.stringify(body)).toBe(JSON.stringify(vector.native));
   for (const piece of vector.contains ?? []) expect(result.body).toContain(piece);
+  expect(result.parts.join('')).toBe(result.body);
   expect(result.notes.map(({ path, reason }) => ({ path, reason }))).toEqual(vector.notes ?? []);
   expect(result.stream).toBe(vector.stream ?? false);
   expect(result.response.model).toBe('my-model');
@@ -146,6 +147,7 @@ function expectSameInput(
   const native = Object.entries(JSON.parse(request.body) as object);
   const counted = Object.fromEntries(native.filter(([name]) => COUNTED.has(name)));
   expect(JSON.parse(count.body)).toEqual(counted);
+  expect(count.parts.join('')).toBe(count.body);
   expect(count).toMatchObject({ betas: request.betas, notes: request.notes });
 }
 

@@ -257,7 +257,7 @@ class Preparer {
     if (translation.outcome === 'refused') return translation;
     if (isLarge) this.#collectGarbage();
     const { price } = translation;
-    const body = Buffer.from(translation.body);
+    const body = encodeParts(translation.parts);
     const prepared = {
       outcome: 'prepared',
       model: price.id,
@@ -341,6 +341,14 @@ function takeText(job: PreparationJob): string {
   // Frees the memory now. V8 sees only a small object, so a GC would come late.
   if (length >= OWN_BUFFER_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
   return text;
+}
+
+function encodeParts(parts: readonly string[]): Buffer {
+  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  const body = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const part of parts) at += body.write(part, at);
+  return body;
 }
 
 /** Whether a conversation that the request may continue takes long to parse. */

@@ -24,7 +24,7 @@ import { additionsOf, bindsPrefix, bindThinking, instructLast } from './bound-th
 import { refuseExcessCachePoints } from './cache-points.js';
 import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
-import { type NativeRequest, writeNativeRequest } from './native-request.js';
+import { type NativeRequest, writeNativeRequest, type WrittenBody } from './native-request.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
 import { renamePastArguments } from './renamed-arguments.js';
 import { translateFormat } from './response-format.js';
@@ -70,10 +70,8 @@ export interface TranslateRequestOptions extends ModelOptions {
 }
 
 export type RequestTranslation =
-  | {
+  | (WrittenBody & {
       readonly outcome: 'translated';
-      /** JSON text of the native request. */
-      readonly body: string;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
@@ -84,7 +82,7 @@ export type RequestTranslation =
        * that counts the rest.
        */
       readonly notes: readonly Note[];
-    }
+    })
   | {
       /** An error of the client, status 400. There is nothing to send upstream. */
       readonly outcome: 'refused';
@@ -201,7 +199,7 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   const betas = bindThinking(request, traits, list);
   return {
     outcome: 'translated',
-    body: writeNativeRequest(request, options.stringify),
+    ...writeNativeRequest(request, options.stringify),
     betas,
     stream,
     response: {

@@ -17,6 +17,7 @@ import {
   countRequest,
   type NativeRequest,
   writeNativeRequest,
+  type WrittenBody,
 } from '../../chat-client/request/native-request.js';
 import { type Reasoning, translateReasoning } from '../../chat-client/request/reasoning.js';
 import {
@@ -61,10 +62,8 @@ export interface TranslateResponsesOptions extends Omit<
 }
 
 export type ResponsesRequestTranslation =
-  | {
+  | (WrittenBody & {
       readonly outcome: 'translated';
-      /** JSON text of the native request. */
-      readonly body: string;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
@@ -84,7 +83,7 @@ export type ResponsesRequestTranslation =
        * that counts the rest.
        */
       readonly notes: readonly Note[];
-    }
+    })
   | {
       /** An error of the client, status 400. There is nothing to send upstream. */
       readonly outcome: 'refused';
@@ -123,21 +122,23 @@ export function translateResponsesRequest(
   requireModelOptions(options);
   return orRefused(() => {
     const { native, ...translation } = translate(request, options);
-    const body = writeNativeRequest(native, options.stringify);
-    return { outcome: 'translated', body, ...translation };
+    return {
+      outcome: 'translated',
+      ...writeNativeRequest(native, options.stringify),
+      ...translation,
+    };
   });
 }
 
 export type TokenCountRequestTranslation =
-  | {
+  /** The body is that of the upstream's `POST /v1/messages/count_tokens`. */
+  | (WrittenBody & {
       readonly outcome: 'translated';
-      /** JSON text of the request of the upstream's `POST /v1/messages/count_tokens`. */
-      readonly body: string;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       /** As in {@link ResponsesRequestTranslation}. */
       readonly notes: readonly Note[];
-    }
+    })
   | { readonly outcome: 'refused'; readonly problem: RequestProblem };
 
 /**
@@ -158,8 +159,8 @@ export function translateTokenCountRequest(
   return orRefused(() => {
     // A count does not depend on cache points.
     const { native, betas, notes } = translate(request, { ...options, cache: undefined });
-    const body = writeNativeRequest(countRequest(native), options.stringify);
-    return { outcome: 'translated', body, betas, notes };
+    const written = writeNativeRequest(countRequest(native), options.stringify);
+    return { outcome: 'translated', ...written, betas, notes };
   });
 }
 
