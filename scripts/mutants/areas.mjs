@@ -57,6 +57,54 @@ export const AREAS = {
     ],
     count: 40,
   },
+  admission: {
+    sources: namesIn('apps/gateway/src/exchange', [
+      'admission',
+      'authentication',
+      'credentials',
+      'exchange',
+      'hold-charge',
+      'lower-limit-header',
+      'prepare-body',
+      'preparation/charge-bound',
+      'preparation/lowerable-limit',
+    ]),
+    except: undefined,
+    stages: [
+      ['apps/gateway/test/(admission|charge-bound|credentials|named-models)\\.'],
+      ['apps/gateway/test/(admission-order|keys-and-money|refusals)'],
+      ['apps/gateway/test/overdraft'],
+      ['apps/gateway/test/lowered-limits', '-t', 'embedded|a lowered limit'],
+      [
+        'apps/gateway/test/(kept-responses|preserved-thinking|read-links|tracing|upstream-accounts)\\.',
+      ],
+    ],
+    count: 30,
+  },
+  relay: {
+    sources: [
+      'apps/gateway/src/exchange/relay',
+      ...namesIn('apps/gateway/src/ledger', ['charges-of-response', 'delivery', 'price-usage']),
+    ],
+    except: undefined,
+    stages: [
+      ['apps/gateway/test/(named-models|settle-charge|usage-details|write-text)'],
+      ['apps/gateway/test/(aborted-requests|fidelity)'],
+      ['apps/gateway/test/relay-faults'],
+      ['apps/gateway/test/margin', '-t', 'embedded'],
+      ['apps/gateway/test/list-prices'],
+    ],
+    count: 30,
+  },
+  translation: {
+    sources: ['packages/translator/src'],
+    except: /\/(mapping|reverse)\/|\/known-models\./u,
+    stages: [
+      ['packages/translator/test/[^/]*(vectors|replay|request|response|stream|usage|errors)'],
+      ['packages/translator/test/[^/]*$'],
+    ],
+    count: 30,
+  },
 };
 
 function namesIn(folder, names) {

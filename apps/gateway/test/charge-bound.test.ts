@@ -16,6 +16,14 @@ const prepare = createPreparer({
   overdraft: 'none',
   chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
 });
+const FEE = 10n ** 12n;
+const prepareWithFee = createPreparer({
+  models: defaultPriceTable().list(),
+  fees: new Map([['web_search_requests', FEE]]),
+  allow: new Set(['web_search']),
+  overdraft: 'none',
+  chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
+});
 const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
   const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, NO_LIMITS);
   if (preparation.outcome === 'too_large') throw new Error('refused for a limit that is not set');
@@ -131,6 +139,30 @@ describe('the charge bound', () => {
 
   it('counts no more prompt tokens than the context window, which the upstream enforces', () => {
     expect(promptTokens(request('x'.repeat(3_000_000)))).toBe(price.contextWindow);
+  });
+
+  it('adds the fee of as many searches as the tools allow, which must be a number', () => {
+    const preparationOf = (...tools: object[]) => {
+      const body = bytesOf(request('Hello', { max_tokens: 1_000, tools }));
+      const preparation = prepareWithFee(
+        { format: 'messages', body, hasLongContext: false },
+        NO_LIMITS,
+      );
+      if (preparation.outcome === 'too_large') throw new Error('no limit is set');
+      return preparation;
+    };
+    const feeOf = (...tools: object[]) => {
+      const preparation = preparationOf(...tools);
+      if (preparation.outcome === 'refused') return preparation.refusal.param;
+      const withoutFee = amountOf(request('Hello', { max_tokens: 1_000, tools }));
+      return (preparation.chargeBound! - withoutFee) / FEE;
+    };
+    const search = (more: object) => ({ type: 'web_search_20250305', name: 'web_search', ...more });
+    expect(feeOf(search({ max_uses: 3 }))).toBe(3n);
+    expect(feeOf({ max_uses: 2.5, ...search({}) }, search({ max_uses: 4 }))).toBe(7n);
+    expect(feeOf({ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 3 })).toBe(0n);
+    expect(feeOf(search({}))).toBe('tools.0');
+    expect(feeOf(search({ max_uses: 1 }), search({ max_uses: 'many' }))).toBe('tools.1');
   });
 
   it('counts a whole context window for each turn of a tool that the provider runs', () => {

@@ -632,6 +632,16 @@ it('counting tokens uses nothing of the ceiling for tokens', async () => {
   expect((await ask(gateway, key.apiKey)).status).toBe(200);
 });
 
+it('an answer with more tokens than its request let expect uses the ceiling of its account', async () => {
+  const setup = await start({ tokens_per_minute: 6_000 });
+  const { gateway, key, simulators, home } = setup;
+  // The account has room again minutes later.
+  simulators[home].script({ usage: { input_tokens: 10, output_tokens: 20_000 } });
+  expect((await ask(gateway, key.apiKey)).status).toBe(200);
+  expect((await ask(gateway, key.apiKey)).status).toBe(529);
+  expect(served(setup)[home]).toBe(1);
+});
+
 /** A request to count tokens, which has no `max_tokens`. */
 function countable(text: string) {
   const { model, messages } = userMessage(text);
