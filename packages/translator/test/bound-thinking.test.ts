@@ -114,10 +114,12 @@ describe('what was added', () => {
     const request = { model: 'm', input: 'Hi', text: { format: { type: 'json_object' } } };
     const first = translateResponsesRequest(request, OPTIONS);
     if (first.outcome === 'refused') throw new Error(first.problem.message);
-    const answer = translateMessage(
-      JSON.stringify({ id: 'msg_1', content: [THOUGHT, { type: 'text', text: 'four' }] }),
-      { ...first.response, created: 0 },
-    );
+    const text = (said: string) => ({ type: 'text', text: said });
+    const content = [THOUGHT, text('four'), THOUGHT, text('five')];
+    const answer = translateMessage(JSON.stringify({ id: 'msg_1', content }), {
+      ...first.response,
+      created: 0,
+    });
     if (answer.outcome !== 'translated') throw new Error(answer.reason);
     const { output } = JSON.parse(answer.body) as { output: unknown[] };
     const user = { role: 'user', content: 'Hi' };
@@ -125,6 +127,8 @@ describe('what was added', () => {
     if (next.outcome === 'refused') throw new Error(next.problem.message);
     const sent = (body: string) => (JSON.parse(body) as { messages: unknown[] }).messages;
     expect(sent(next.body).slice(0, 2)).toEqual(sent(first.body));
+    // Only the first item has something to put back: the answer stays one message.
+    expect(sent(next.body)[2]).toEqual({ role: 'assistant', content });
   });
 });
 
