@@ -9,22 +9,16 @@ const price = defaultPriceTable().find('claude-sonnet-4-6')!;
  * highest rate of a prompt is 3.75 (cache writes).
  */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
-const prepare = createPreparer({
-  models: defaultPriceTable().list(),
-  fees: new Map(),
-  allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
-  overdraft: 'none',
-  chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
-});
-const FEE = 10n ** 12n;
-const prepareWithFee = createPreparer({
-  models: defaultPriceTable().list(),
-  fees: new Map([['web_search_requests', FEE]]),
-  allow: new Set(['web_search']),
-  overdraft: 'none',
-  chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
-});
-const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
+const preparerWith = (fees: Parameters<typeof createPreparer>[0]['fees']) =>
+  createPreparer({
+    models: defaultPriceTable().list(),
+    fees,
+    allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
+    overdraft: 'none',
+    chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
+  });
+const withoutFees = preparerWith(new Map());
+const boundOf = (bytes: Uint8Array, hasLongContext = false, prepare = withoutFees) => {
   const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, NO_LIMITS);
   if (preparation.outcome === 'too_large') throw new Error('refused for a limit that is not set');
   return preparation;
@@ -142,20 +136,13 @@ describe('the charge bound', () => {
   });
 
   it('adds the fee of as many searches as the tools allow, which must be a number', () => {
-    const preparationOf = (...tools: object[]) => {
-      const body = bytesOf(request('Hello', { max_tokens: 1_000, tools }));
-      const preparation = prepareWithFee(
-        { format: 'messages', body, hasLongContext: false },
-        NO_LIMITS,
-      );
-      if (preparation.outcome === 'too_large') throw new Error('no limit is set');
-      return preparation;
-    };
+    const fee = 10n ** 12n;
+    const withFee = preparerWith(new Map([['web_search_requests', fee]]));
     const feeOf = (...tools: object[]) => {
-      const preparation = preparationOf(...tools);
+      const body = request('Hello', { max_tokens: 1_000, tools });
+      const preparation = boundOf(bytesOf(body), false, withFee);
       if (preparation.outcome === 'refused') return preparation.refusal.param;
-      const withoutFee = amountOf(request('Hello', { max_tokens: 1_000, tools }));
-      return (preparation.chargeBound! - withoutFee) / FEE;
+      return (preparation.chargeBound! - amountOf(body)) / fee;
     };
     const search = (more: object) => ({ type: 'web_search_20250305', name: 'web_search', ...more });
     expect(feeOf(search({ max_uses: 3 }))).toBe(3n);

@@ -23,8 +23,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
   const find = createKeySearch(hot);
   return {
     async get(id) {
-      const [record] = await get(id);
-      return record;
+      return (await get(id)) ?? undefined;
     },
 
     async list(
@@ -45,17 +44,16 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
     },
 
     async find(hashes) {
-      const [found] = await find(hashes);
-      return found;
+      return (await find(hashes)) ?? undefined;
     },
   };
 }
 
 /**
- * @returns A function that reads a key by its id: none or one. As with credentials, look-ups of one
- *   event-loop tick share one query, because each takes a connection that other requests wait for.
+ * @returns A function that reads a key by its id. As with credentials, look-ups of one event-loop
+ *   tick share one query, because each takes a connection that other requests wait for.
  */
-function createKeyReader(hot: Pool): (id: string) => Promise<readonly KeyRecord[]> {
+function createKeyReader(hot: Pool): (id: string) => Promise<KeyRecord | null> {
   return createQueryBatcher(async (ids: readonly string[]) => {
     // PostgreSQL refuses a query with NUL, and with it the look-ups of others.
     const wanted = [...new Set(ids)].filter((id) => !id.includes('\0'));
@@ -65,13 +63,13 @@ function createKeyReader(hot: Pool): (id: string) => Promise<readonly KeyRecord[
     const rowBy = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => {
       const row = rowBy.get(id);
-      return row === undefined ? [] : [recordOf(row)];
+      return row === undefined ? null : recordOf(row);
     });
   });
 }
 
-/** @returns A function that finds the key of a credential: none or one. */
-function createKeySearch(hot: Pool): (hashes: CredentialHashes) => Promise<readonly FoundKey[]> {
+/** @returns A function that finds the key of a credential. */
+function createKeySearch(hot: Pool): (hashes: CredentialHashes) => Promise<FoundKey | null> {
   return createQueryBatcher(async (questions: readonly CredentialHashes[]) => {
     const wanted = questions.flatMap(({ hash, oldHash }) =>
       oldHash === null ? [hash] : [hash, oldHash],
@@ -85,9 +83,9 @@ function createKeySearch(hot: Pool): (hashes: CredentialHashes) => Promise<reado
         for (const each of [hash, oldHash]) {
           const row = each === null ? undefined : rowBy.get(`${presented} ${hexOf(each)}`);
           if (row === undefined) continue;
-          return [{ record: recordOf(row), presented, hasOldHash: each === oldHash }];
+          return { record: recordOf(row), presented, hasOldHash: each === oldHash };
         }
-      return [];
+      return null;
     });
   });
 }
