@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { HOUR_MS } from '../src/base/times.js';
 import { startMarginWatch } from '../src/observe/notifications/margin-watch.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
@@ -193,14 +194,17 @@ describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
   });
 
   it('knows what was sold below its cost, and its ledger is sound', async () => {
-    const { accountId, apiKey } = await customer('0.5');
+    const { accountId, id, apiKey } = await customer('0.5');
     const dear = await customer('1.5');
     for (const each of [apiKey, dear.apiKey]) await chargeFor(each);
     const { store } = gateway.running.appParts;
+    const [charge] = (await gateway.call('listLedger', { key_id: id, kind: 'charge' })).data;
+    // In the first hour of a day the watch looks at the day before.
+    const hourAfter = Date.parse(charge!.created_at) + HOUR_MS;
     const watch = startMarginWatch({
       store,
       log: { warn: () => undefined } as never,
-      now: Date.now,
+      now: () => hourAfter,
     });
     await watch.look();
     await watch.stop();
