@@ -102,13 +102,16 @@ describe('the requests of a customer', () => {
       data;
     for (const any of [id, upstreamId ?? '']) {
       await page.getByLabel('Any id').fill(any);
+      // The row of the search before has the same id.
+      const searched = page.waitForResponse((response) => response.url().includes(any));
       await page.getByRole('button', { name: 'Filter' }).click();
+      await searched;
       await hasRows(page, 1);
       expect(await rows(page).getAttribute('data-request')).toBe(id);
     }
     const lines = page.getByRole('region', { name: `How the charge of ${id} is calculated` });
     await lines.waitFor();
-    // The row of the first search may still be there, and go: this waits for one that is there.
+    // The page may still replace the lines, so this waits for them.
     const total = lines.locator('table.lines tfoot data').last();
     expect(await total.getAttribute('value')).toBe(charged);
     expect(await page.locator('tr.detail').innerText()).toMatch(/Key\s+key_/);
