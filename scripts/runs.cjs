@@ -66,6 +66,9 @@ const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
   (name) => `apps/gateway/test/${name}.test.ts`,
 );
 
+/** The tests of the pages: their long form gives each answer of the gateway a delay of its own. */
+const PAGES = 'apps/dashboard/test/';
+
 const { TEST_RUNS } = env;
 const isLong = TEST_RUNS === 'long';
 
@@ -82,6 +85,6 @@ function runs(file, what) {
   return isLong ? sizes[1] : Number(TEST_RUNS);
 }
 
-const longFiles = [...Object.keys(RUNS), ...TORTURE];
+const longFiles = [...Object.keys(RUNS), ...TORTURE, PAGES];
 
 module.exports = { runs, isLong, longFiles };

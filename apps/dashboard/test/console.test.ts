@@ -523,6 +523,7 @@ describe('the console', () => {
     await page.reload();
     await page.getByRole('navigation').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin token').waitFor();
     await page.reload();
     await page.getByLabel('Admin token').waitFor();
     expect(problems).toEqual([]);

@@ -581,7 +581,7 @@ describe('the customer’s page', () => {
     await openPart(page, 'ledger?kind=charge&model=opus');
     await page.getByText('Nothing here fits “Charges” and the model “opus”.').waitFor();
     const offered = page.locator('datalist option[value="claude-opus-5"]');
-    expect(await offered.count()).toBe(1);
+    await offered.waitFor({ state: 'attached' });
     expect(problems).toEqual([]);
     await context.close();
   });

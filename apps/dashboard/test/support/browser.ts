@@ -2,8 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { isLong } from '../../../../scripts/runs.cjs';
 
 /** The built pages. `npm test` builds before it tests. */
 export const PAGES_DIR = join(__dirname, '../../dist');
@@ -77,6 +79,7 @@ export async function openPage(
     const kept = { domain, path: '/', httpOnly: true, sameSite: 'Strict' } as const;
     await context.addCookies([{ name, value, ...kept }]);
   }
+  if (isLong) await slowAnswers(context);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
@@ -97,6 +100,17 @@ export async function openPage(
   });
   await page.goto(url);
   return { page, context, problems };
+}
+
+/**
+ * Lets each request wait for a moment of its own, as on a slow network, so that answers come late
+ * and in other orders: a test that does not wait for what it reads fails.
+ */
+async function slowAnswers(context: BrowserContext): Promise<void> {
+  await context.route('**', async (route) => {
+    await sleep(Math.random() * 400);
+    await route.continue();
+  });
 }
 
 /** Signs in to the console without the browser. @returns the cookie of the session */

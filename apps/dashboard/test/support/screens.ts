@@ -10,6 +10,7 @@ import type { WatchedPage } from './browser.js';
 
 /** Expects that axe finds nothing, and that the page is not wider than its window. */
 export async function checkScreen(watched: WatchedPage, screen: string): Promise<void> {
+  await watched.page.locator('h1').first().waitFor();
   const findings = await axeFindings(watched);
   const result = { screen, findings, overflow: await overflow(watched.page) };
   expect(result).toEqual({ screen, findings: [], overflow: 0 });
