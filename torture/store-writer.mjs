@@ -20,18 +20,18 @@ const TICK_MS = 20;
 const IDS_PER_TICK = 6;
 const FAR = new Date('2200-01-01');
 
-const store = await openWhenReachable();
-const keyIds = (await store.listKeys({ limit: 100 })).map(({ id }) => id).sort();
+const store = await whenReachable(() =>
+  openPostgresStore({ connectionString, pepper: 'torture', holdLifetimeMs: 3_000 }),
+);
+const keys = await whenReachable(() => store.listKeys({ limit: 100 }));
+const keyIds = keys.map(({ id }) => id).sort();
 let own = 0;
 
-async function openWhenReachable() {
+/** The database may crash at any moment, so also while a writer starts. */
+async function whenReachable(ask) {
   for (;;) {
     try {
-      return await openPostgresStore({
-        connectionString,
-        pepper: 'torture',
-        holdLifetimeMs: 3_000,
-      });
+      return await ask();
     } catch (error) {
       if (error.name !== 'StoreUnavailableError') throw error;
       await sleep(50);

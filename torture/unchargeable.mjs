@@ -272,7 +272,8 @@ function mountDisk(bytes) {
     },
     empty: () => rmSync(filler),
     unmount() {
-      execFileSync('umount', [dir]);
+      // Lazily: after an error a process may still have files on it, and the error is what counts.
+      execFileSync('umount', ['--lazy', dir]);
       rmdirSync(dir);
     },
   };
