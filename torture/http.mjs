@@ -42,6 +42,7 @@ export async function tortureHttp(options, random, say) {
     replicaCount,
     upstreamAccounts,
     journalEntries: requests * 20,
+    hasLinks: true,
   });
   const { postgres, redis, upstreams, links, replicas, store } = system;
   const keys = [];

@@ -103,8 +103,6 @@ export async function startOnSetup(
     redis,
     workers,
     upstreamEnv,
-    // They run in this process, whose work would delay the answers that are timed.
-    hasLinks: false,
     ...parts,
     env: {
       OVERDRAFT: overdraft,
