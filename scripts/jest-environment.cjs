@@ -17,9 +17,9 @@ module.exports = class {
 
   constructor({ projectConfig }) {
     this.restore = [
+      restoreListeners(),
       restoreProperties(globalThis),
       restoreProperties(process),
-      restoreListeners(),
       restoreVariables(),
     ];
     this.fakeTimers = new LegacyFakeTimers({
@@ -50,12 +50,20 @@ module.exports = class {
   }
 };
 
+/**
+ * The fields in which `process` keeps its listeners. With an earlier count of them, it would forget
+ * listeners that it still has: Node's own and Jest's.
+ */
+const OF_LISTENERS = ['_events', '_eventsCount'];
+
 /** @param {object} object */
 function restoreProperties(object) {
   const before = Object.getOwnPropertyDescriptors(object);
+  for (const name of OF_LISTENERS) Reflect.deleteProperty(before, name);
   return () => {
     for (const name of Reflect.ownKeys(object)) {
-      if (!Object.hasOwn(before, name)) Reflect.deleteProperty(object, name);
+      const isNew = !Object.hasOwn(before, name) && !OF_LISTENERS.includes(String(name));
+      if (isNew) Reflect.deleteProperty(object, name);
     }
     for (const name of Reflect.ownKeys(before)) {
       const then = /** @type {Record<string | symbol, PropertyDescriptor>} */ (before)[name];
