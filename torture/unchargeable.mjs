@@ -19,9 +19,10 @@ import { query } from './plain-sql.mjs';
 import { startOnSetup } from './setups.mjs';
 import { installPgbouncer } from '../scripts/servers.mjs';
 
-const DISK_BYTES = 24 * 1024 * 1024;
-/** A new database has about 40 MB, and its log some files of 16 MB each. */
-const POSTGRES_DISK_BYTES = 160 * 1024 * 1024;
+/** The ledger's log takes up to 16 MB, and 4 MB must stay free. */
+const DISK_BYTES = 64 * 1024 * 1024;
+/** A new database has about 40 MB, and its log some files of 16 MB each, more with each charge. */
+const POSTGRES_DISK_BYTES = 512 * 1024 * 1024;
 /** From then on, no request may be sent upstream. */
 const NOTICED_MS = 1_000;
 
