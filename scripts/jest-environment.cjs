@@ -17,9 +17,9 @@ module.exports = class {
 
   constructor({ projectConfig }) {
     this.restore = [
-      restoreListeners(),
       restoreProperties(globalThis),
       restoreProperties(process),
+      restoreListeners(),
       restoreVariables(),
     ];
     this.fakeTimers = new LegacyFakeTimers({
@@ -57,15 +57,17 @@ module.exports = class {
 const OF_LISTENERS = ['_events', '_eventsCount'];
 
 /** @param {object} object */
+const namesOf = (object) =>
+  Reflect.ownKeys(object).filter((name) => !OF_LISTENERS.includes(String(name)));
+
+/** @param {object} object */
 function restoreProperties(object) {
   const before = Object.getOwnPropertyDescriptors(object);
-  for (const name of OF_LISTENERS) Reflect.deleteProperty(before, name);
   return () => {
-    for (const name of Reflect.ownKeys(object)) {
-      const isNew = !Object.hasOwn(before, name) && !OF_LISTENERS.includes(String(name));
-      if (isNew) Reflect.deleteProperty(object, name);
+    for (const name of namesOf(object)) {
+      if (!Object.hasOwn(before, name)) Reflect.deleteProperty(object, name);
     }
-    for (const name of Reflect.ownKeys(before)) {
+    for (const name of namesOf(before)) {
       const then = /** @type {Record<string | symbol, PropertyDescriptor>} */ (before)[name];
       const now = Object.getOwnPropertyDescriptor(object, name);
       if (then && (then.value !== now?.value || then.get !== now?.get)) {

@@ -66,7 +66,7 @@ const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
   (name) => `apps/gateway/test/${name}.test.ts`,
 );
 
-/** The tests of the pages: their long form gives each answer of the gateway a delay of its own. */
+/** The tests of the pages: their long form gives each request of the browser a delay. */
 const PAGES = 'apps/dashboard/test/';
 
 const { TEST_RUNS } = env;

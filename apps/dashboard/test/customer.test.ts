@@ -581,7 +581,9 @@ describe('the customer’s page', () => {
     await openPart(page, 'ledger?kind=charge&model=opus');
     await page.getByText('Nothing here fits “Charges” and the model “opus”.').waitFor();
     const offered = page.locator('datalist option[value="claude-opus-5"]');
-    await offered.waitFor({ state: 'attached' });
+    await eventually(async () => {
+      expect(await offered.count()).toBe(1);
+    });
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -79,7 +79,7 @@ export async function openPage(
     const kept = { domain, path: '/', httpOnly: true, sameSite: 'Strict' } as const;
     await context.addCookies([{ name, value, ...kept }]);
   }
-  if (isLong) await slowAnswers(context);
+  if (isLong) await delayRequests(context);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
@@ -106,7 +106,7 @@ export async function openPage(
  * Lets each request wait for a moment of its own, as on a slow network, so that answers come late
  * and in other orders: a test that does not wait for what it reads fails.
  */
-async function slowAnswers(context: BrowserContext): Promise<void> {
+async function delayRequests(context: BrowserContext): Promise<void> {
   await context.route('**', async (route) => {
     await sleep(Math.random() * 400);
     await route.continue();
