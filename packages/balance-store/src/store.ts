@@ -529,7 +529,8 @@ export interface BalanceStore {
   ping(): Promise<void>;
   /**
    * Whether charges can be recorded at the moment, without waiting. A fault ends by itself within
-   * about a second after the database's: a probe is repeated until it succeeds.
+   * about a second after the database's: a probe is repeated until it succeeds, and charges that
+   * wait are tried first.
    *
    * If the store was opened with `serving`, faults are also found while nothing is charged,
    * within about a second. Otherwise only by charges that fail.

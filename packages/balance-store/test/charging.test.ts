@@ -4,10 +4,10 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { freePort } from '../../../scripts/free-port.cjs';
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import { generateCredential } from '../src/credential.js';
@@ -261,6 +261,93 @@ describe('a database that becomes read-only', () => {
   });
 });
 
+describe('a database that records probes, but no charges', () => {
+  // F300: PostgreSQL whose disk is full restarts again and again: the probes that succeed meanwhile
+  // admit nobody before a charge that waits is recorded; that is tried at once.
+  it('has its fault until a charge that waits is recorded', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const keyId = await newKey(store);
+    await querySql(connectionString, "CREATE TABLE refused AS SELECT '%' AS ids");
+    await querySql(connectionString, 'CREATE SEQUENCE probes');
+    await querySql(
+      connectionString,
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id SIMILAR TO (SELECT ids FROM refused) THEN RAISE disk_full; END IF;
+        PERFORM nextval('probes'); RETURN NEW; END $$`,
+    );
+    await querySql(
+      connectionString,
+      'CREATE TRIGGER refuse BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION refuse()',
+    );
+    const charge = settlement(keyId);
+    const settled = store.settle(charge, DEADLINE);
+    expect(await untilFault(store, true)).toMatch(/cannot record charges at the moment/);
+    await querySql(connectionString, `UPDATE refused SET ids = '${charge.requestId}'`);
+    const probes = async () => {
+      const [row] = await querySql<{ last_value: string; is_called: boolean }>(
+        connectionString,
+        'SELECT last_value, is_called FROM probes',
+      );
+      return row?.is_called === true ? Number(row.last_value) : 0;
+    };
+    while ((await probes()) < 3) {
+      expect(store.charging().fault).toBeInstanceOf(StoreUnavailableError);
+      await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
+    }
+    await querySql(connectionString, "UPDATE refused SET ids = ''");
+    expect((await settled).outcome).toBe('settled');
+    expect(store.charging().fault).toBeUndefined();
+    expect(await store.readStanding(keyId)).toMatchObject({ standing: 'active' });
+    await store.close();
+  });
+});
+
+describe('a PostgreSQL whose disk is nearly full', () => {
+  const NO_ROOM = /database's disk has no room for the next file of its log: make room/;
+
+  // F301: the disk of PostgreSQL has no room for the next file of its log, without which it
+  // restarts: found at the start and when a charge fails; requests are refused until there is room.
+  it('cannot record charges, and can when there is room', async () => {
+    const disk = mountDisk('160m');
+    if (disk === undefined) return;
+    let full: OwnPostgresServer | undefined;
+    try {
+      full = await startPostgresServer(disk.directory);
+      const connectionString = await full.createDatabase();
+      const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+      const { bavail, bsize } = statfsSync(disk.directory);
+      disk.fill(bavail * bsize - 8 * 1024 * 1024);
+      await expect(store.probeCharging()).rejects.toThrow(NO_ROOM);
+      await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
+        StoreUnavailableError,
+      );
+      disk.empty();
+      await store.probeCharging();
+      await store.close();
+    } finally {
+      await full?.stop();
+      disk.unmount();
+    }
+  });
+
+  // F301
+  it.each([
+    ['it has no room', 'disk_full', NO_ROOM],
+    ['it may not be so large, so nothing is known', 'configuration_limit_exceeded', undefined],
+  ])('is found with a temporary file: %s', async (_how, condition, message) => {
+    const connectionString = await databaseWith(
+      `CREATE FUNCTION public.pg_size_bytes(size text) RETURNS bigint LANGUAGE plpgsql
+        AS $$ BEGIN RAISE ${condition}; END $$`,
+    );
+    const opening = openPostgresStore({ connectionString, pepper: PEPPER });
+    if (message !== undefined) return expect(opening).rejects.toThrow(message);
+    const store = await opening;
+    await store.probeCharging();
+    await store.close();
+  });
+});
+
 async function rowsOf(connectionString: string): Promise<unknown> {
   return querySql(
     connectionString,
@@ -271,49 +358,66 @@ async function rowsOf(connectionString: string): Promise<unknown> {
 }
 
 describe('an embedded ledger whose disk is full', () => {
-  const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
   // F164: the disk of the embedded ledger fills: refused before nothing is left, so responses in
   // progress are charged; recovers by itself.
   it('is noticed before a charge fails, refuses requests, charges those in progress, and recovers', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'full-disk-'));
-    const mounted = isRoot
-      ? spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dataDir]).status
-      : 1;
-    if (mounted !== 0) {
-      process.stdout.write('NOT RUN: only root can mount a small file system\n');
-      return;
-    }
+    const disk = mountDisk('24m');
+    if (disk === undefined) return;
+    const dataDir = disk.directory;
     try {
       const store = await openEmbeddedStore({ dataDir, pepper: PEPPER, serving: true });
       const keyId = await newKey(store);
       // Leaves less than the reserve, and room for the charges of requests in progress.
-      const filler = join(dataDir, 'filler');
-      const filled = spawnSync('fallocate', ['-l', '20M', filler]).status;
-      expect(filled).toBe(0);
+      disk.fill(20 * 1024 * 1024);
       expect(await untilFault(store, true)).toMatch(/MiB are free on the disk/);
       await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
       await expect(store.probeCharging()).rejects.toThrow(StoreUnavailableError);
       expect(await store.settle(settlement(keyId), DEADLINE)).toMatchObject({ outcome: 'settled' });
       await expect(openEmbeddedStoreIn(dataDir)).rejects.toThrow();
-      rmSync(filler);
+      disk.empty();
       await untilFault(store, false);
       expect(await store.readStanding(keyId)).toMatchObject({ standing: 'active' });
 
       // Nothing is left: a charge waits until there is room.
-      spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']);
+      spawnSync('dd', ['if=/dev/zero', `of=${disk.filler}`, 'bs=64k']);
       const charges = Array.from({ length: 20 }, () => store.settle(settlement(keyId), DEADLINE));
       await untilFault(store, true);
-      rmSync(filler);
+      disk.empty();
       for (const charge of charges) expect((await charge).outcome).toBe('settled');
       await untilFault(store, false);
       expect(await store.audit()).toMatchObject({ isSound: true });
       await store.close();
     } finally {
-      spawnSync('umount', [dataDir]);
-      rmSync(dataDir, { recursive: true, force: true });
+      disk.unmount();
     }
   });
 });
+
+/** @returns a small disk; `undefined`, with a line in the output, if this user may not mount one */
+function mountDisk(size: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'full-disk-'));
+  const filler = join(directory, 'filler');
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory]).status !== 0) {
+    process.stdout.write('NOT RUN: only root can mount a small file system\n');
+    rmSync(directory, { recursive: true });
+    return undefined;
+  }
+  return {
+    directory,
+    filler,
+    fill(bytes: number) {
+      expect(spawnSync('fallocate', ['-l', String(bytes), filler]).status).toBe(0);
+    },
+    empty() {
+      rmSync(filler);
+    },
+    unmount() {
+      // Lazily: after an error a server may still have files on it.
+      spawnSync('umount', ['--lazy', directory]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
 
 function openEmbeddedStoreIn(dataDir: string): Promise<BalanceStore> {
   return openEmbeddedStore({ dataDir, pepper: PEPPER });
@@ -322,24 +426,77 @@ function openEmbeddedStoreIn(dataDir: string): Promise<BalanceStore> {
 describe('the watch over charging', () => {
   // F166: a charge fails, but the ledger can record charges: a probe shows it; others are served.
   it('probes when a charge failed, and has no fault if the probe succeeds', async () => {
-    const asked: string[] = [];
-    const watch = createChargeWatch(
-      {
-        check: () => Promise.reject(new Error('not asked')),
-        probe: () => {
-          asked.push('probe');
-          return asked.length === 1 ? Promise.resolve() : Promise.reject(new Error('disk full'));
-        },
-      },
-      { isPeriodic: false },
-    );
+    const { watch, charges, probes } = watchOver([undefined, 'disk full']);
+    charges.failingForMs = 1;
     watch.suspect();
     await new Promise((resolve) => setImmediate(resolve));
-    expect([asked, watch.fault]).toEqual([['probe'], undefined]);
+    expect([probes.length, watch.fault, charges.retries]).toEqual([1, undefined, 0]);
     watch.suspect();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(asked).toEqual(['probe', 'probe']);
+    expect(probes).toHaveLength(2);
     expect(watch.fault?.message).toContain('disk full');
     watch.stop();
   });
+
+  // F300
+  it('asks charges to be tried at once after a fault, and waits for one of them', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { watch, charges, probes } = watchOver([
+        'disk full',
+        undefined,
+        'disk full',
+        undefined,
+      ]);
+      charges.failingForMs = 1;
+      watch.suspect();
+      for (const retries of [0, 1, 1, 2]) {
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(charges.retries).toBe(retries);
+        expect(watch.fault?.message).toContain('disk full');
+        jest.advanceTimersByTime(500);
+      }
+      expect(probes).toHaveLength(5);
+      charges.failingForMs = 0;
+      expect(watch.fault).toBeUndefined();
+      watch.stop();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('believes no probe once charges have failed for long', () => {
+    const { watch, charges } = watchOver([]);
+    charges.failingForMs = 2_000;
+    expect(watch.fault).toBeUndefined();
+    charges.failingForMs = 2_001;
+    expect(watch.fault?.message).toContain('the last fault');
+    charges.failingForMs = 0;
+    expect(watch.fault).toBeUndefined();
+  });
 });
+
+/** @param answers - of the probes: `undefined`, or why no charge can be recorded */
+function watchOver(answers: readonly (string | undefined)[]) {
+  const probes: (string | undefined)[] = [];
+  const charges = {
+    failingForMs: 0,
+    lastFault: new Error('the last fault'),
+    retries: 0,
+    retryNow() {
+      charges.retries += 1;
+    },
+  };
+  const watch = createChargeWatch(
+    {
+      check: () => Promise.reject(new Error('not asked')),
+      probe() {
+        const answer = answers[probes.length];
+        probes.push(answer);
+        return answer === undefined ? Promise.resolve() : Promise.reject(new Error(answer));
+      },
+    },
+    { charges, isPeriodic: false },
+  );
+  return { watch, charges, probes };
+}

@@ -132,6 +132,26 @@ describe('committer', () => {
     expect(batches).toEqual([all, all, all, all]);
   });
 
+  // F300
+  it('sends settlements that pause between retries at once when it is asked to', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { driver, batches } = scriptedDriver((_, call) => {
+        if (call <= 2) throw new Error('connection lost');
+      });
+      const committer = create({ driver });
+      const outcome = committer.settle(settlement('key'), DEADLINE);
+      for (const attempts of [1, 2]) {
+        await new Promise(setImmediate);
+        expect([batches.length, committer.pending]).toEqual([attempts, 1]);
+        committer.retryNow();
+      }
+      expect(await outcome).toEqual(settled);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   // F15
   it('isolates a malformed settlement of a full batch in few calls and settles the others', async () => {
     const all = charges(500);

@@ -54,9 +54,10 @@ export function usePostgresServer(): Promise<PostgresServer> {
   });
 }
 
-export async function startPostgresServer(): Promise<OwnPostgresServer> {
+/** @param parent - the folder in which it has its own */
+export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgresServer> {
   const bin = programsDirectory();
-  const directory = mkdtempSync(join(tmpdir(), 'balance-store-pg-'));
+  const directory = mkdtempSync(join(parent, 'balance-store-pg-'));
   const data = join(directory, 'data');
   const account = serverAccount();
   if (account !== undefined) {

@@ -1,10 +1,11 @@
 /** The only implementation of {@link BalanceStore}, over any {@link LedgerDatabase}. */
 
 import { pepperIdOf } from '../credential.js';
-import type { BalanceStore, StoreUnavailableError } from '../store.js';
+import type { BalanceStore } from '../store.js';
 import { createAdministration } from './administration.js';
 import { createBookingTurns } from './booking-turns.js';
-import { chargingFaultOf, createChargeWatch } from './charge-watch.js';
+import { createChargeWatch } from './charge-watch.js';
+import type { ChargeWatch } from './charge-watch.js';
 import { Committer } from './committer.js';
 import { createHoldKeeper } from './hold-keeper.js';
 import { createKeyFinder } from './key-finder.js';
@@ -27,23 +28,20 @@ export interface BalanceStoreOptions {
   readonly serving?: boolean | undefined;
 }
 
-/**
- * After settling has failed for this long, new requests are refused even if a probe succeeds,
- * because they could not be charged.
- */
-const SETTLE_GRACE_MS = 2_000;
-
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const { database, peppers, maxInFlight, maxBatchRows, holdLifetimeMs } = options;
   const pepperId = pepperIdOf(peppers.pepper);
-  const watch = createChargeWatch(database.charging, {
-    isPeriodic: options.serving === true,
-  });
   const committer = new Committer({
     driver: database.settling,
     maxInFlight,
     maxBatchRows,
-    onFault: watch.suspect,
+    onFault: () => {
+      watch.suspect();
+    },
+  });
+  const watch: ChargeWatch = createChargeWatch(database.charging, {
+    charges: committer,
+    isPeriodic: options.serving === true,
   });
   const finder = createKeyFinder({
     keys: database.keys,
@@ -69,15 +67,8 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   } = createHoldKeeper(database.holds, holdLifetimeMs);
   let closing: Promise<void> | undefined;
 
-  function chargingFault(): StoreUnavailableError | undefined {
-    if (watch.fault !== undefined) return watch.fault;
-    return committer.failingForMs <= SETTLE_GRACE_MS
-      ? undefined
-      : chargingFaultOf(committer.lastFault);
-  }
-
   function assertSettling(): void {
-    const fault = chargingFault();
+    const { fault } = watch;
     if (fault !== undefined) throw fault;
   }
 
@@ -106,7 +97,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     quarantine: (usage) => database.quarantine(usage),
     summarize: () => database.summarize(pepperId),
     ping: () => database.ping(),
-    charging: () => ({ fault: chargingFault(), clockSkewMs: watch.clockSkewMs }),
+    charging: () => ({ fault: watch.fault, clockSkewMs: watch.clockSkewMs }),
     probeCharging: () => database.charging.probe(),
     pendingSettlements: () => committer.pending,
     close() {

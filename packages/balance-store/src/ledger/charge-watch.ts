@@ -6,6 +6,11 @@
  * and would it accept writes? It changes nothing. The other one records a charge as far as that is
  * possible without leaving a trace. It is asked when a charge has failed, and then twice a second
  * until it succeeds, so that the first charge after a fault is not a customer's.
+ *
+ * Charges that wait and have failed come first. Until one of them is recorded, a successful probe
+ * does not end a fault: PostgreSQL whose disk is full restarts, records a probe, and fails again
+ * with the charges of the requests that were admitted in between. Nor may charges fail for long
+ * while each probe succeeds.
  */
 
 import { types } from 'node:util';
@@ -23,6 +28,15 @@ export interface ChargingCheck {
   readonly clockSkewMs: number | undefined;
 }
 
+/** The charges that wait to be recorded. */
+export interface WaitingCharges {
+  /** For how long attempts have failed; 0 if the last one succeeded, or no charge waits. */
+  readonly failingForMs: number;
+  readonly lastFault: unknown;
+  /** Ends the pauses before the next attempts. */
+  retryNow(): void;
+}
+
 export interface ChargeWatch {
   /** Why no charge can be recorded; `undefined` while nothing speaks against it. */
   readonly fault: StoreUnavailableError | undefined;
@@ -33,55 +47,71 @@ export interface ChargeWatch {
 }
 
 const PERIOD_MS = 500;
+/** After charges have failed for this long, no probe is believed. */
+const GRACE_MS = 2_000;
 
 /** @param isPeriodic - Whether to check without a suspicion. If false, only `suspect` does. */
 export function createChargeWatch(
   { check, probe }: ChargingChecks,
-  { isPeriodic }: { readonly isPeriodic: boolean },
+  { charges, isPeriodic }: { readonly charges: WaitingCharges; readonly isPeriodic: boolean },
 ): ChargeWatch {
-  let fault: StoreUnavailableError | undefined;
+  /** What the last check or probe that failed has found, until charges can be recorded again. */
+  let found: StoreUnavailableError | undefined;
+  /** Whether a probe has succeeded after that. */
+  let isProbed = false;
   let clockSkewMs: number | undefined;
   let isSuspected = false;
   let isLooking = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
+  function foundNow(): StoreUnavailableError | undefined {
+    if (isProbed && charges.failingForMs === 0) found = undefined;
+    return found;
+  }
+
   async function look(): Promise<void> {
     if (isLooking || isStopped) return;
     isLooking = true;
     clearTimeout(timer);
-    const probes = isSuspected || fault !== undefined;
+    const isFault = foundNow() !== undefined;
+    const probes = isSuspected || isFault;
     isSuspected = false;
     try {
       if (probes) {
         await probe();
-        fault = undefined;
+        isProbed = true;
+        // Not without a fault: a charge that fails by itself would be sent again and again.
+        if (isFault) charges.retryNow();
       } else {
         ({ clockSkewMs } = await check());
       }
     } catch (error) {
-      fault = chargingFaultOf(error);
+      found = chargingFaultOf(error);
+      isProbed = false;
     }
     isLooking = false;
-    if (isSuspected && fault === undefined) return look();
+    if (isSuspected && foundNow() === undefined) return look();
     lookLater();
   }
 
   function lookLater(): void {
-    if (isStopped || !(isPeriodic || fault !== undefined)) return;
+    if (isStopped || !(isPeriodic || foundNow() !== undefined)) return;
     timer = setTimeout(() => void look(), PERIOD_MS).unref();
   }
 
   lookLater();
   return {
     get fault() {
-      return fault;
+      const fault = foundNow();
+      if (fault !== undefined || charges.failingForMs <= GRACE_MS) return fault;
+      return chargingFaultOf(charges.lastFault);
     },
     get clockSkewMs() {
       return clockSkewMs;
     },
     suspect() {
-      if (isSuspected || fault !== undefined) return;
+      if (isSuspected || foundNow() !== undefined) return;
       isSuspected = true;
       void look();
     },
@@ -92,7 +122,7 @@ export function createChargeWatch(
   };
 }
 
-export function chargingFaultOf(error: unknown): StoreUnavailableError {
+function chargingFaultOf(error: unknown): StoreUnavailableError {
   const reason = types.isNativeError(error) ? error.message : String(error);
   return new StoreUnavailableError(
     `the ledger's database cannot record charges at the moment: ${reason}`,

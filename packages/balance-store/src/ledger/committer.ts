@@ -138,11 +138,15 @@ export class Committer {
     });
   }
 
+  /** Ends the current pauses between retries. */
+  retryNow(): void {
+    for (const endBackoff of this.#backoffs) endBackoff();
+  }
+
   /** Accepts no more settlements and waits for the pending ones. Each keeps its own deadline. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Ends the current pauses between retries, so that they do not delay the end.
-    for (const endBackoff of this.#backoffs) endBackoff();
+    this.retryNow();
     if (this.#pendingCount === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenIdle.push(resolve);

@@ -12,7 +12,13 @@ import { StoreUnavailableError } from '../store.js';
 import type { Settlement } from '../store.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { placeQueryOf, releaseQueryOf } from './holds.js';
-import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  inTransaction,
+  isDiskFull,
+  queryRows,
+} from './query.js';
 import type { TransactionQueries } from './query.js';
 import { settleQueryOf } from './settle.js';
 import { standingsQueryOf } from './standing-reader.js';
@@ -28,6 +34,19 @@ const ROUNDS = 3;
 const PREPARED_ELSEWHERE = new Set(['26000', '42P05']);
 
 const PROBE_LIFETIME_MS = 1_000;
+
+/**
+ * Writes a temporary file on the disk of the database, a MiB larger than a segment of the server's
+ * log: 17 MiB, or more if `initdb` was called so, up to 65. Writes nothing into the log, and takes
+ * 30 ms. If the disk takes more than two seconds, this says nothing about its room.
+ */
+const FILE_SETTINGS =
+  "SELECT set_config('temp_tablespaces', '', true), set_config('work_mem', '64kB', true), " +
+  "set_config('statement_timeout', '2s', true)";
+const WRITE_FILE =
+  "WITH file AS MATERIALIZED (SELECT repeat(' ', 1048576) AS mib FROM generate_series(0, " +
+  "least(pg_size_bytes(current_setting('wal_segment_size')), 67108864) / 1048576)) " +
+  'SELECT count(mib) FROM file';
 
 const SESSION = { name: 'gateway_session', text: 'SELECT pg_backend_pid() AS pid' };
 
@@ -146,9 +165,9 @@ export async function checkCharging(pool: Pool): Promise<ChargingCheck> {
 }
 
 /**
- * Charges a key that exists only in this transaction, takes the charge back, and commits the lock
- * of a row, so that the server writes its log to disk as for a charge. Waits for no customer's row,
- * and makes none wait.
+ * Looks for room on the disk, charges a key that exists only in this transaction, takes the charge
+ * back, and commits the lock of a row, so that the server writes its log to disk as for a charge.
+ * Waits for no customer's row, and makes none wait.
  *
  * @throws {Error} if a charge cannot be recorded now
  */
@@ -158,11 +177,35 @@ export async function probeCharging(pool: Pool): Promise<void> {
     pool,
     'write',
     async (queries) => {
+      await assertRoom(queries);
       await tryRequest(queries);
       await queries.rows('SELECT id FROM _prisma_migrations LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED');
     },
     READ_TIMEOUT_MS,
   );
+}
+
+/**
+ * If there is no room for the next segment of its log, PostgreSQL ends all sessions and restarts.
+ * After that it can record some charges, a probe among them, until it needs the segment again.
+ *
+ * @throws {StoreUnavailableError} if the disk has no room for it
+ */
+async function assertRoom({ rows }: TransactionQueries): Promise<void> {
+  await rows('SAVEPOINT before_file');
+  try {
+    await rows(FILE_SETTINGS);
+    await rows(WRITE_FILE);
+  } catch (error) {
+    if (isDiskFull(error)) {
+      throw new StoreUnavailableError(
+        "the database's disk has no room for the next file of its log: make room",
+        { cause: error },
+      );
+    }
+    // Whether a charge can be recorded is tried next.
+  }
+  await rows('ROLLBACK TO SAVEPOINT before_file');
 }
 
 /**

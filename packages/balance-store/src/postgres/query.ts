@@ -174,6 +174,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === '23505';
 }
 
+/** Whether the server could not write a file because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return sqlStateOf(error) === '53100';
+}
+
 /**
  * Whether the database is at fault and not the statement: it cannot be reached, was shut down, is
  * out of resources or read-only, or ended the statement because of a deadlock.
