@@ -1,5 +1,7 @@
 /** Large requests are prepared in a worker thread, with the same outcome; accounts take turns. */
 
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
@@ -185,6 +187,55 @@ describe('the preparer, when its worker thread runs out of memory for a body', (
     expect(waited.outcome).toBe('prepared');
     expect((await small()).outcome).toBe('prepared');
   });
+});
+
+const ofArguments = (written: string) => ({
+  model: MODEL,
+  messages: [
+    { role: 'user', content: 'Go' },
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: written } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'ok' },
+  ],
+});
+const COUNT = 2_500_000;
+const WIDE = `🙂${'a'.repeat(6 * COUNT)}`;
+const ofText = (content: string) => ({ model: MODEL, messages: [{ role: 'user', content }] });
+
+// F302: a body has millions of escapes, or of characters that are sent as escapes: it takes no more
+// memory than others of its size. One of 32 MB had ended a gateway with 768 MB.
+it.each([
+  ['arguments that are unpaired surrogates', () => ofArguments('\ud800'.repeat(COUNT))],
+  ['arguments with escapes of them', () => ofArguments(`{"a":"${'\\ud800'.repeat(COUNT)}"}`)],
+  ['arguments that are no object', () => ofArguments(WIDE)],
+  ['a text of unpaired surrogates', () => ofText('\ud800'.repeat(COUNT))],
+  ['a text with one emoji', () => ofText(WIDE)],
+])('%s of 15 MB are prepared in 75 MB, again and again', async (_name, make) => {
+  const preparer = openPreparer({ heapMegabytes: 75 });
+  for (let count = 0; count < 3; count += 1) {
+    const preparation = await preparer.prepare(jobOf('chat.completions', make()), keyOf('a'));
+    expect(preparation.outcome).toBe('prepared');
+  }
+});
+
+// F303: JavaScript keeps the text that a regular expression matched last: the thread that prepares
+// large bodies makes it forget. 64 MB of one request had stayed there.
+it('the text of a large body does not stay in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const { default: prepareInThread } =
+    await import('../src/exchange/preparation/prepare-thread.js');
+  const usedAfter = (job: PreparationJob) => {
+    prepareInThread({ job, rules: RULES, rulesId: 1 });
+    gc();
+    return getHeapStatistics().used_heap_size;
+  };
+  const large = jobOf('chat.completions', ofText(WIDE));
+  const before = usedAfter(jobOf('chat.completions', ofText('Hello')));
+  const after = usedAfter(large);
+  expect((after - before) / MEBIBYTE).toBeLessThan(10);
 });
 
 // F71

@@ -67,7 +67,6 @@ export function parseObject(text: string): JsonObject | undefined {
 
 /** Longer text is checked without `JSON.parse`, whose values would take too much memory. */
 const QUICK_LENGTH = 0x10000;
-const LONE_SURROGATES = /\p{Surrogate}/gu;
 /** Escaped pairs, single escaped surrogates, and other escapes, so that each is read whole. */
 const ESCAPES = /\\(ud[89ab]..\\ud[c-f]..|ud[89a-f]..|.)/gi;
 const REPLACEMENT = '\ufffd';
@@ -79,19 +78,63 @@ const REPLACEMENT = '\ufffd';
  * Unpaired surrogates become U+FFFD, because UTF-8 cannot carry them; under `_raw` they become
  * escapes.
  */
-export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
-  const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
-  const value = written.length > QUICK_LENGTH ? isObjectText(written) && {} : parseJson(written);
-  const isWrapped = !isJsonObject(value) || isTooDeep(value);
-  const json = isWrapped ? JSON.stringify({ _raw: text }) : written;
-  return { input: { json: json.replace(LONE_SURROGATES, REPLACEMENT) }, isWrapped };
+export function inputText(text: string): string {
+  return objectText(text) ?? JSON.stringify(wrapped(text));
 }
 
+/** The same, if the text needs no `_raw`; otherwise undefined. */
+export function objectText(text: string): string | undefined {
+  const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
+  const value = written.length > QUICK_LENGTH ? isObjectText(written) && {} : parseJson(written);
+  return isJsonObject(value) && !isTooDeep(value) ? written.toWellFormed() : undefined;
+}
+
+export function wrapped(text: string): JsonObject {
+  return { _raw: text };
+}
+
+/** Characters of JSON text that are handled at once. */
+export const PIECE_LENGTH = 0x8000;
+
 /**
- * The JSON text with U+FFFD in place of each escape of an unpaired surrogate. The upstream refuses
- * a body that contains one.
+ * The JSON text with U+FFFD in place of each escape of an unpaired surrogate, in pieces. The
+ * upstream refuses a body that contains one.
+ *
+ * Long text has several pieces, because `replace` keeps memory for each match until it is done.
+ *
+ * @param pieceLength - Smaller in tests.
  */
-export function wellFormed(json: string): string {
-  if (!/\\ud/i.test(json)) return json;
-  return json.replace(ESCAPES, (escape) => (escape.length === 6 ? REPLACEMENT : escape));
+export function wellFormed(json: string, pieceLength = PIECE_LENGTH): string[] {
+  const pieces: string[] = [];
+  for (let at = 0, end; at < json.length; at = end) {
+    end = endOfPiece(json, at, at + pieceLength);
+    const piece = end - at === json.length ? json : json.slice(at, end);
+    pieces.push(
+      /\\ud/i.test(piece)
+        ? piece.replace(ESCAPES, (escape) => (escape.length === 6 ? REPLACEMENT : escape))
+        : piece,
+    );
+  }
+  return pieces;
+}
+
+const ESCAPE_LENGTH = '\\ud83d'.length;
+
+/** @returns a place shortly before `end` that is inside no escape and between no two of a pair */
+function endOfPiece(json: string, from: number, end: number): number {
+  if (end >= json.length) return json.length;
+  // An escape that begins earlier has ended.
+  const near = end - ESCAPE_LENGTH + 1;
+  const last = near + json.slice(near, end).lastIndexOf('\\');
+  const start = isEscape(json, from, last) ? last : end;
+  const before = start - ESCAPE_LENGTH;
+  const isFirst = isEscape(json, from, before) && /^\\ud[89ab]/i.test(json.slice(before, start));
+  return isFirst ? before : start;
+}
+
+/** Whether the backslash at this place begins an escape: it may end one, as in `\\\\`. */
+function isEscape(json: string, from: number, at: number): boolean {
+  let start = at;
+  while (start >= from && json[start] === '\\') start -= 1;
+  return (at - start) % 2 === 1;
 }

@@ -9,33 +9,55 @@
 import { randomUUID } from 'node:crypto';
 
 /** Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. */
-const PIECE_LENGTH = 0x40000;
+const PIECE_LENGTH = 0x8000;
 
-/** Does the same as `JSON.stringify`, but writes long strings in pieces. */
-export function writeJson(value: unknown): string {
-  if (!hasLongString(value)) return JSON.stringify(value);
+/** The text that `JSON.stringify` writes, in pieces that follow each other. */
+export function* writeJson(value: unknown): Generator<string> {
+  if (!hasLongString(value)) {
+    yield JSON.stringify(value);
+    return;
+  }
   const long: string[] = [];
   // No client can guess this text, so it occurs only where a long string was replaced by it.
   const mark = randomUUID();
-  const parts = JSON.stringify(value, (_name, member: unknown) => {
+  const [first = '', ...others] = JSON.stringify(value, (_name, member: unknown) => {
     if (!isLong(member)) return member;
     long.push(member);
     return mark;
   }).split(`"${mark}"`);
-  return parts.reduce((text, part, index) => `${text}"${inPieces(long[index - 1] ?? '')}"${part}`);
+  yield first;
+  for (const [index, part] of others.entries()) {
+    yield '"';
+    yield* inPieces(long[index] ?? '');
+    yield `"${part}`;
+  }
 }
 
-function inPieces(text: string): string {
-  let json = '';
+function* inPieces(text: string): Generator<string> {
   let start = 0;
   while (start < text.length) {
     let end = start + PIECE_LENGTH;
     // A surrogate pair stays in one piece. Each half alone would be escaped.
     if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end += 1;
-    json += JSON.stringify(text.slice(start, end)).slice(1, -1);
+    yield JSON.stringify(text.slice(start, end)).slice(1, -1);
     start = end;
   }
-  return json;
+}
+
+/**
+ * Encodes each piece before the next one is written.
+ *
+ * @param expectedBytes - If there are more, some are copied.
+ */
+export function encodePieces(pieces: Iterable<string>, expectedBytes: number): Uint8Array {
+  let bytes = Buffer.from(new ArrayBuffer(expectedBytes));
+  let length = 0;
+  for (const piece of pieces) {
+    const end = length + Buffer.byteLength(piece);
+    if (end > bytes.length) bytes = Buffer.from(bytes.buffer.transfer(2 * end));
+    length += bytes.write(piece, length);
+  }
+  return new Uint8Array(bytes.buffer.transfer(length));
 }
 
 /** Recursive, because the value has at most some 200 levels. */

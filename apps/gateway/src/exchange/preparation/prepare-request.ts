@@ -19,7 +19,7 @@ import type { InspectNative } from './inspect-native-request.js';
 import { leastTokens, statedLimit } from './lowerable-limit.js';
 import type { LowerableLimit } from './lowerable-limit.js';
 import type { NamedModel } from './native-body-scan.js';
-import { writeJson } from './long-strings.js';
+import { encodePieces, writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { readTag } from './read-tag.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
@@ -253,7 +253,9 @@ class Preparer {
     const metadata = scan.members.get('metadata');
     const tag = readTag(metadata && { body: job.body, span: metadata }, this.#tagMember);
     const isLarge = bytes > LARGE_BYTES;
-    const translation = this.#parseAndTranslate(job, format, isLarge);
+    // What the job before left would otherwise be in memory together with the parsed body.
+    if (isLarge) this.#collectGarbage();
+    const translation = this.#parseAndTranslate(job, format, bytes);
     if (translation.outcome === 'refused') return translation;
     if (isLarge) this.#collectGarbage();
     const { price } = translation;
@@ -295,14 +297,15 @@ class Preparer {
   }
 
   /** This is a function of its own so that the parsed request is garbage once it has returned. */
-  #parseAndTranslate(job: PreparationJob, format: TranslatedFormat, isLarge: boolean) {
+  #parseAndTranslate(job: PreparationJob, format: TranslatedFormat, bytes: number) {
+    const isLarge = bytes > LARGE_BYTES;
     const request: unknown = JSON.parse(takeText(job));
     if (isLarge) this.#collectGarbage();
     const model = modelOf(request);
     if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
     const price = this.#prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
-    const stringify = isLarge ? writeJson : JSON.stringify;
+    const stringify = isLarge ? (value: unknown) => [...writeJson(value)] : JSON.stringify;
     const { id, traits, maxOutputTokens } = price;
     const options = { model: id, traits, maxOutputTokens, ...this.#features, stringify };
     const translation = TRANSLATIONS[format].translate(request, options, job.recalled);
@@ -311,7 +314,10 @@ class Preparer {
       if (items !== undefined && items.length > MAX_ITEMS) {
         return refuse(badRequest(`input: the conversation has too many items`, 'input'));
       }
-      const conversation = items && Buffer.from(stringify({ items } satisfies KeptConversation));
+      const kept = items && ({ items } satisfies KeptConversation);
+      const conversation =
+        kept &&
+        (isLarge ? encodePieces(writeJson(kept), bytes) : Buffer.from(JSON.stringify(kept)));
       return { ...translation, conversation, price };
     }
     const { problem } = translation;

@@ -16,9 +16,16 @@ const UNLIMITED: ThreadLimits = {
 };
 
 // The main thread has set `--expose-gc`, which applies to the whole process (see `heap-tuning.ts`).
-const collectGarbage = runInNewContext('globalThis.gc') as (() => void) | undefined;
+const gc = runInNewContext('globalThis.gc') as (() => void) | undefined;
 /** Usually the next job has the same rules. */
 let last: { readonly id: number; readonly prepare: ReturnType<typeof createPreparer> } | undefined;
+
+function collectGarbage(): void {
+  // JavaScript keeps the text that a regular expression matched last (`RegExp.input`), which may be
+  // most of the body.
+  /^/.test('');
+  gc?.();
+}
 
 export default function prepareInThread({ job, rules, rulesId }: ThreadJob): unknown {
   if (last?.id !== rulesId) last = { id: rulesId, prepare: createPreparer(rules, collectGarbage) };

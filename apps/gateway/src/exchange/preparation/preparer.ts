@@ -60,6 +60,8 @@ const IDLE_TIMEOUT_MS = 30_000;
  */
 const THREAD_MEGABYTES = 64;
 const MEGABYTES_PER_BODY_MEGABYTE = 10;
+/** By default it may be 48, and for a large body all of them would be used. */
+const YOUNG_MEGABYTES = 12;
 
 /** Has a status that clients do not retry, because the same body would need the same memory. */
 const TOO_MUCH_MEMORY: Refusal = {
@@ -91,7 +93,10 @@ export function createPreparationThread({
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: IDLE_TIMEOUT_MS,
-    resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
+    resourceLimits: {
+      maxOldGenerationSizeMb: heapMegabytes,
+      maxYoungGenerationSizeMb: YOUNG_MEGABYTES,
+    },
   });
   // If its thread fails to start, the pool emits an error and keeps the job. The job would then
   // wait forever.

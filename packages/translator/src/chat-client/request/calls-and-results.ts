@@ -9,10 +9,10 @@ import type { CacheControl } from '../../reading/cache-point.js';
 import type { Place } from '../../reading/place.js';
 import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
 import { append, listed } from '../../wire/lists.js';
-import { inputText, isJsonObject, type JsonText } from '../../wire/raw-json.js';
+import { isJsonObject, objectText, wrapped } from '../../wire/raw-json.js';
 import { readCacheControl } from './cache-points.js';
 import { contentBlocks, USER_PARTS } from './content.js';
-import type { ContentBlock, ToolResultBlock, ToolUseBlock } from './native-request.js';
+import type { ContentBlock, ToolInput, ToolResultBlock, ToolUseBlock } from './native-request.js';
 
 /** One call of an assistant turn. */
 export interface Call {
@@ -102,23 +102,24 @@ function toolUse(called: Place, id: string): ToolUseBlock {
  * The object of a native block, or the text of a custom tool, which is the only argument of the
  * function that stands for it.
  */
-function readInput(place: Place): JsonText {
-  const input = isJsonObject(place.value) ? place.value : { input: place.string() };
-  return { json: JSON.stringify(input) };
+function readInput(place: Place): ToolInput {
+  return { object: isJsonObject(place.value) ? place.value : { input: place.string() } };
 }
 
 /**
  * The arguments of a past call. The client repeats the arguments as the model wrote them, so none
  * are refused.
  */
-export function readArguments(place: Place): JsonText {
+export function readArguments(place: Place): ToolInput {
   if (isJsonObject(place.value)) {
     place.note('rewritten', 'sent as JSON text');
-    return { json: JSON.stringify(place.value) };
+    return { object: place.value };
   }
-  const { input, isWrapped } = inputText(place.string(''));
-  if (isWrapped) place.note('rewritten', 'not a JSON object: sent as {"_raw": ...}');
-  return input;
+  const text = place.string('');
+  const json = objectText(text);
+  if (json !== undefined) return { json };
+  place.note('rewritten', 'not a JSON object: sent as {"_raw": ...}');
+  return { object: wrapped(text) };
 }
 
 export function readResult(place: Place, role: 'tool' | 'function'): Result {

@@ -9,7 +9,7 @@
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
 import type { WebSearchTool } from '../../reading/web-search-reading.js';
-import { type JsonObject, type JsonText, wellFormed } from '../../wire/raw-json.js';
+import { type JsonObject, type JsonText, PIECE_LENGTH, wellFormed } from '../../wire/raw-json.js';
 import type { EffortLevel } from './traits.js';
 
 export interface NativeRequest {
@@ -114,10 +114,12 @@ export interface ToolUseBlock {
   type: 'tool_use';
   id: string;
   name: string;
-  /** Written into the body as it is, except that escapes of unpaired surrogates become U+FFFD. */
-  input: JsonText;
+  input: ToolInput;
   cache_control?: CacheControl | undefined;
 }
+
+/** Text is written as it is, except that escapes of unpaired surrogates become U+FFFD. */
+export type ToolInput = JsonText | { readonly object: JsonObject };
 
 export interface ToolResultBlock {
   type: 'tool_result';
@@ -134,15 +136,17 @@ export function countRequest(request: NativeRequest): CountRequest {
   return { model, tools, system, messages, tool_choice, output_config, thinking, cache_control };
 }
 
-export type Stringify = (value: unknown) => string;
+/** JSON text of a value, as a whole or in pieces that follow each other. */
+export type Stringify = (value: unknown) => string | readonly string[];
 
 /** The body of a request to the upstream. */
 export interface WrittenBody {
   /** JSON text. */
   readonly body: string;
   /**
-   * `body` in parts: each message is one, and so is each other member. Encoding them one after
-   * another is cheaper, because one character beyond Latin-1 doubles the memory of its whole text.
+   * `body` in parts: each message is one, and so is each other member. Long ones have several.
+   * Encoding them one after another is cheaper, because one character beyond Latin-1 doubles the
+   * memory of its whole text.
    */
   readonly parts: readonly string[];
 }
@@ -160,7 +164,6 @@ export function writeNativeRequest(
   request: CountRequest & Partial<NativeRequest>,
   stringify: Stringify = JSON.stringify,
 ): WrittenBody {
-  const write: Stringify = (value) => wellFormed(stringify(value));
   const { model, max_tokens, tools, system, messages, ...rest } = request;
   const parts = [
     '{',
@@ -168,37 +171,50 @@ export function writeNativeRequest(
     ',"messages":[',
     ...withCommas(messages.map(writeMessage)),
     ']',
-    ...membersOf(rest).flatMap((member) => [',', member]),
+    ...membersOf(rest).flatMap((member) => [',', ...member]),
     '}',
   ];
   return { body: joined(parts), parts };
 
-  function writeMessage(message: NativeMessage): string {
-    if (message.role !== 'assistant') return write(message);
-    const blocks = joined(withCommas(message.content.map(writeBlock)));
-    return writeObject(message, message.content, `[${blocks}]`);
+  function write(value: unknown): string[] {
+    const json = stringify(value);
+    return typeof json === 'string' ? wellFormed(json) : json.flatMap((piece) => wellFormed(piece));
   }
 
-  function writeBlock(block: Block): string {
+  function writeMessage(message: NativeMessage): readonly string[] {
+    if (message.role !== 'assistant') return write(message);
+    const blocks = withCommas(message.content.map(writeBlock));
+    return inOne(writeObject(message, message.content, ['[', ...blocks, ']']));
+  }
+
+  function writeBlock(block: Block): string[] {
     if (block.type !== 'tool_use') return write(block);
-    return writeObject(block, block.input, wellFormed(block.input.json));
+    const { input } = block;
+    const text = 'json' in input ? wellFormed(input.json) : write(input.object);
+    return writeObject(block, input, text);
   }
 
   /** @param text - the JSON text of one member */
-  function writeObject(object: object, member: object, text: string): string {
+  function writeObject(object: object, member: object, text: readonly string[]): string[] {
     const members = membersOf(object, (value) => (value === member ? text : write(value)));
-    return `{${joined(withCommas(members))}}`;
+    return ['{', ...withCommas(members), '}'];
   }
 
-  function membersOf(object: object, writeValue = write): string[] {
+  function membersOf(object: object, writeValue: (value: unknown) => readonly string[] = write) {
     return Object.entries(object).flatMap(([name, value]) =>
-      value === undefined ? [] : [`"${name}":${writeValue(value)}`],
+      value === undefined ? [] : [inOne([`"${name}":`, ...writeValue(value)])],
     );
   }
 }
 
-function withCommas(texts: readonly string[]): string[] {
-  return texts.flatMap((text, index) => (index === 0 ? [text] : [',', text]));
+function withCommas(texts: readonly (readonly string[])[]): string[] {
+  return texts.flatMap((text, index) => (index === 0 ? text : [',', ...text]));
+}
+
+/** Encoding many short parts would take longer than encoding them as one. */
+function inOne(parts: readonly string[]): readonly string[] {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return length <= PIECE_LENGTH ? [joined(parts)] : parts;
 }
 
 /** Unlike `join`, this does not copy the texts. */

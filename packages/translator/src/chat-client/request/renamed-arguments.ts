@@ -9,7 +9,7 @@ import { toArgumentName } from '../../reading/tool-ids.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { renameMembers } from '../../wire/member-names.js';
 import { objectOf } from '../../wire/raw-json.js';
-import type { InputSchema, NativeMessage } from './native-request.js';
+import type { InputSchema, NativeMessage, ToolInput } from './native-request.js';
 
 interface RenamedSchema {
   readonly schema: InputSchema;
@@ -56,7 +56,15 @@ export function renamePastArguments(
     if (role !== 'assistant') continue;
     for (const block of content) {
       const names = block.type === 'tool_use' && namesOf.get(block.name);
-      if (names) block.input = { json: renameMembers(block.input.json, names) };
+      if (names) block.input = renameInput(block.input, names);
     }
   }
+}
+
+function renameInput(input: ToolInput, names: ReadonlyMap<string, string>): ToolInput {
+  if ('json' in input) return { json: renameMembers(input.json, names) };
+  const members = Object.entries(input.object);
+  return {
+    object: Object.fromEntries(members.map(([name, value]) => [names.get(name) ?? name, value])),
+  };
 }

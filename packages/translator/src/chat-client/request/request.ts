@@ -24,7 +24,12 @@ import { additionsOf, bindsPrefix, bindThinking, instructLast } from './bound-th
 import { refuseExcessCachePoints } from './cache-points.js';
 import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
-import { type NativeRequest, writeNativeRequest, type WrittenBody } from './native-request.js';
+import {
+  type NativeRequest,
+  type Stringify,
+  writeNativeRequest,
+  type WrittenBody,
+} from './native-request.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
 import { renamePastArguments } from './renamed-arguments.js';
 import { translateFormat } from './response-format.js';
@@ -64,9 +69,9 @@ export interface TranslateRequestOptions extends ModelOptions {
   readonly webSearch?: ReadWebSearch | undefined;
   /**
    * Writes the parts of the body as JSON text. Default: `JSON.stringify`. A server that limits the
-   * memory of a request can write long strings in pieces.
+   * memory of a request can write long strings in pieces, between which no surrogate pair is split.
    */
-  readonly stringify?: ((value: unknown) => string) | undefined;
+  readonly stringify?: Stringify | undefined;
 }
 
 export type RequestTranslation =

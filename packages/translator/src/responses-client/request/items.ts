@@ -11,13 +11,14 @@ import type {
   ContentBlock,
   NativeMessage,
   TextBlock,
+  ToolInput,
 } from '../../chat-client/request/native-request.js';
 import { readAdditions, readBlock } from '../../chat-client/request/thinking.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { Place, quote } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import type { LocalToolType } from '../../wire/local-tools.js';
-import { type JsonText, stringOf } from '../../wire/raw-json.js';
+import { stringOf } from '../../wire/raw-json.js';
 import { calledType, describeFound, readLocalInput, readShellOutput } from './local-calls.js';
 import { INPUT_PARTS, readParts, TEXT_PARTS } from './parts.js';
 import { readSealed } from './sealed-thinking.js';
@@ -154,7 +155,7 @@ class InputTranslation {
         return;
       case 'custom_tool_call':
         this.#addCall(item, calledName(item), {
-          json: JSON.stringify({ input: item.at('input').string() }),
+          object: { input: item.at('input').string() },
         });
         return;
       case 'function_call_output':
@@ -273,7 +274,7 @@ class InputTranslation {
     return isServers;
   }
 
-  #addCall(item: Place, name: string, input: JsonText): void {
+  #addCall(item: Place, name: string, input: ToolInput): void {
     const place = callIdOf(item);
     const wanted = place.nonEmptyString();
     const id = this.#allocateId(wanted);

@@ -4,10 +4,11 @@
  */
 
 import { readArguments } from '../../chat-client/request/calls-and-results.js';
+import type { ToolInput } from '../../chat-client/request/native-request.js';
 import type { Place } from '../../reading/place.js';
 import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
 import { fits, isLocalType, LOCAL_TOOLS, type LocalToolType } from '../../wire/local-tools.js';
-import { isJsonObject, type JsonText, objectOf, objectsOf, stringOf } from '../../wire/raw-json.js';
+import { isJsonObject, objectOf, objectsOf, stringOf } from '../../wire/raw-json.js';
 import { namespacedName } from './tool-names.js';
 
 /** The type of the tool that a call item calls; undefined for other items. */
@@ -20,12 +21,12 @@ export function calledType(itemType: unknown): LocalToolType | undefined {
  * The input as the model wrote it, in the order of the schema. A call item has null and `{}` where
  * the model wrote nothing, so these are left out.
  */
-export function readLocalInput(item: Place, type: LocalToolType): JsonText {
+export function readLocalInput(item: Place, type: LocalToolType): ToolInput {
   const { member, properties } = LOCAL_TOOLS[type];
   const place = item.at(member);
   for (const name of ['environment', 'execution']) item.at(name);
   if (type === 'tool_search') {
-    return isJsonObject(place.value) ? { json: JSON.stringify(place.value) } : readArguments(place);
+    return isJsonObject(place.value) ? { object: place.value } : readArguments(place);
   }
   // The only type of an `action` is `exec`.
   place.object().at('type');

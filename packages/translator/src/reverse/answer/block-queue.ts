@@ -182,7 +182,7 @@ export class BlockQueue {
       this.#delta({ type: 'signature_delta', signature: segment.signature });
     }
     if (segment.kind === 'call' && segment.held !== '') {
-      const { json } = inputText(this.#take(segment)).input;
+      const json = inputText(this.#take(segment));
       // Arguments that are blank or `null` need no delta: the block was opened with the input `{}`.
       if (json !== '{}') this.#delta({ type: 'input_json_delta', partial_json: json });
     }

@@ -135,7 +135,7 @@ function readCalls(
 /** Some servers send an object instead of its JSON text. */
 function inputOf(value: unknown): JsonText {
   if (isJsonObject(value)) return { json: JSON.stringify(value) };
-  return inputText(stringOf(value)).input;
+  return { json: inputText(stringOf(value)) };
 }
 
 /** Joins adjacent pieces of one type, as a stream would. A signature ends its block. */
