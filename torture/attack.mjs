@@ -32,8 +32,8 @@ const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
 const HEAP_MEGABYTES = 512;
 /** The memory limit of the whole process, on systems where it can be set. */
 const SYSTEM_MEGABYTES = 768;
-/** The gateway's default where the system has a limit: a quarter of it. */
-const BODY_MEGABYTES = SYSTEM_MEGABYTES / 4;
+/** The gateway's default where the system has a limit: a sixth of it. */
+const BODY_MEGABYTES = SYSTEM_MEGABYTES / 6;
 const LONGEST_BLOCK_MS = 100;
 /** How often a body that seems to block for longer is sent again. */
 const REPEATS = 2;

@@ -55,20 +55,25 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('divides a quarter of the memory among the workers, at most 2 GiB each unless four of the largest bodies need more', () => {
-    expect(defaultBodyMemory(1000, 1, 8 * GIBIBYTE)).toBe(2 * GIBIBYTE);
-    expect(defaultBodyMemory(1000, 4, 8 * GIBIBYTE)).toBe(GIBIBYTE / 2);
+  it('divides a sixth of the memory among the workers, at most 2 GiB each unless four of the largest bodies need more', () => {
+    expect(defaultBodyMemory(1000, 1, 6 * GIBIBYTE)).toBe(GIBIBYTE);
+    expect(defaultBodyMemory(1000, 4, 6 * GIBIBYTE)).toBe(GIBIBYTE / 4);
     expect(defaultBodyMemory(1000, 1, 64 * GIBIBYTE)).toBe(2 * GIBIBYTE);
     expect(defaultBodyMemory(GIBIBYTE, 1, 8 * GIBIBYTE)).toBe(4 * GIBIBYTE);
   });
 
   it('reports a memory for bodies that is too large for the memory of the system', () => {
-    const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE, responseMemory: undefined };
+    const sizes = {
+      workers: 2,
+      maxBodyBytes: 32 * MEBIBYTE,
+      bodyMemoryBytes: 256 * MEBIBYTE,
+      responseMemory: undefined,
+    };
     expect(memoryProblem(sizes, 2 * GIBIBYTE)).toBeUndefined();
     const keeping = { ...sizes, responseMemory: { maxBytes: 128 * MEBIBYTE } };
-    expect(memoryProblem(keeping, 2 * GIBIBYTE)).toContain('may need 2108 MiB of memory');
+    expect(memoryProblem(keeping, 2 * GIBIBYTE)).toContain('may need 2364 MiB of memory');
     expect(memoryProblem(sizes, GIBIBYTE)).toBe(
-      'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1724 MiB ' +
+      'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1980 MiB ' +
         'of memory, but there are 1024 MiB',
     );
   });
@@ -92,6 +97,7 @@ describe('readConfig', () => {
       memoryProblem(
         {
           workers: 1,
+          maxBodyBytes,
           bodyMemoryBytes: defaultBodyMemory(maxBodyBytes, 1, container),
           responseMemory: { maxBytes: defaultResponseMemory(container) },
         },

@@ -10,7 +10,7 @@ import { totalmem } from 'node:os';
  * budget, and this half must hold a body in both its compressed and its decompressed form.
  */
 export const BODIES_AT_ONCE = 4;
-const SHARE_OF_MEMORY = 0.25;
+const SHARE_OF_MEMORY = 1 / 6;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
 const MOST_RESPONSE_MEMORY_BYTES = 64 * 1024 ** 2;
 
@@ -20,12 +20,18 @@ const MOST_RESPONSE_MEMORY_BYTES = 64 * 1024 ** 2;
  */
 const MOST_TIMES_BUDGET = 2;
 /**
+ * A large body that is translated exists as text and as values, with two bytes for each character
+ * if one of them is beyond Latin-1. A process translates one at a time.
+ */
+const TIMES_TRANSLATED = 4;
+/**
  * More than the resident memory of a process under full load with small bodies (docs/operating.md).
  */
 const PROCESS_BYTES = 350 * 1024 ** 2;
 
 interface BodyMemory {
   readonly workers: number;
+  readonly maxBodyBytes: number;
   /** The budget of each process. */
   readonly bodyMemoryBytes: number;
   /** What is kept, and once more in each process for what is being made. */
@@ -38,7 +44,7 @@ export function memoryLimit(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** Each worker's share of a quarter of the memory, within the bounds above. */
+/** Each worker's share of a sixth of the memory, within the bounds above. */
 export function defaultBodyMemory(maxBodyBytes: number, workers: number, memory: number): number {
   const share = Math.min(MOST_BODY_MEMORY_BYTES, Math.floor((memory * SHARE_OF_MEMORY) / workers));
   return Math.max(leastBodyMemory(maxBodyBytes), share);
@@ -60,12 +66,12 @@ export function leastBodyMemory(maxBodyBytes: number): number {
  * @returns a text that names the variable, or undefined if the memory is enough
  */
 export function memoryProblem(
-  { workers, bodyMemoryBytes, responseMemory }: BodyMemory,
+  { workers, maxBodyBytes, bodyMemoryBytes, responseMemory }: BodyMemory,
   memory: number,
 ): string | undefined {
   const responses = responseMemory?.maxBytes ?? 0;
-  const needed =
-    workers * (PROCESS_BYTES + MOST_TIMES_BUDGET * bodyMemoryBytes + responses) + responses;
+  const bodies = MOST_TIMES_BUDGET * bodyMemoryBytes + TIMES_TRANSLATED * maxBodyBytes;
+  const needed = workers * (PROCESS_BYTES + bodies + responses) + responses;
   if (needed <= memory) return undefined;
   return (
     `BODY_MEMORY_BYTES: with ${mebibytes(bodyMemoryBytes)} MiB for bodies in each process, the ` +

@@ -594,10 +594,11 @@ export const VARIABLES = {
       'time. The keys of an account together may use at most as much as remains free, so an ' +
       'account that is alone may use half. An eighth is kept for bodies and responses below 64 ' +
       'KiB. Memory is reserved as a body arrives, not when its length is declared. Default: a ' +
-      'quarter of the memory of the machine or container, divided among the workers, at most 2 ' +
+      'sixth of the memory of the machine or container, divided among the workers, at most 2 ' +
       'GiB and at least four times MAX_BODY_BYTES. A request that does not fit gets 429 if its ' +
       'account would use more than half, otherwise 529. While many large bodies arrive, the ' +
-      'process needs up to twice this memory; the gateway warns if there is less.',
+      'process needs up to twice this memory, and four times MAX_BODY_BYTES; the gateway warns if ' +
+      'there is less.',
     schema: positive.optional(),
   },
   REQUEST_RECORD_DAYS: {

@@ -30,18 +30,18 @@ function collectGarbage(): void {
 export default function prepareInThread({ job, rules, rulesId }: ThreadJob): unknown {
   if (last?.id !== rulesId) last = { id: rulesId, prepare: createPreparer(rules, collectGarbage) };
   const preparation = last.prepare(job, UNLIMITED);
-  const memory = ownMemoryOf(preparation);
-  return memory === undefined
-    ? preparation
-    : move({ [transferableSymbol]: memory, [valueSymbol]: preparation });
+  return move({ [transferableSymbol]: ownMemoryOf(preparation), [valueSymbol]: preparation });
 }
 
 /**
- * The memory of a prepared body, if it contains nothing else. It is then transferred instead of
- * copied.
+ * The memory of a prepared body and of a conversation to keep, where it contains nothing else. It
+ * is then transferred instead of copied.
  */
-function ownMemoryOf(preparation: Preparation): ArrayBuffer | undefined {
-  if (preparation.outcome !== 'prepared') return undefined;
-  const { buffer, byteLength } = preparation.body;
-  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : undefined;
+function ownMemoryOf(preparation: Preparation): ArrayBuffer[] {
+  if (preparation.outcome !== 'prepared') return [];
+  return [preparation.body, preparation.conversation].flatMap((bytes) => {
+    if (bytes === undefined) return [];
+    const { buffer, byteLength } = bytes;
+    return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+  });
 }
