@@ -4,6 +4,7 @@
  */
 
 import { decodeStrictly, encodeUtf8 } from './bytes.js';
+import { PIECE_LENGTH } from './raw-json.js';
 
 /** The parts of a `data:` URL; `payload` is still encoded. */
 export interface DataUrl {
@@ -14,8 +15,6 @@ export interface DataUrl {
 }
 
 const MAX_HEADER_LENGTH = 1000;
-/** Long texts are read in pieces of this length. */
-const PIECE_LENGTH = 0x8000;
 
 /** Splits a `data:` URL into its parts; undefined if the text is not a data URL. */
 export function parseDataUrl(url: string): DataUrl | undefined {
@@ -65,8 +64,10 @@ function standardDigits(text: string): string {
 /** Ends a piece so that an escape such as `%3D` stays in one piece. */
 function endOfPiece(text: string, start: number): number {
   const end = start + PIECE_LENGTH;
-  const escape = text.lastIndexOf('%', end - 1);
-  return escape > end - 3 ? escape : end;
+  // A search through the whole text, again for each piece, would take seconds for a large payload.
+  const near = end - 2;
+  const escape = text.slice(near, end).indexOf('%');
+  return escape === -1 ? end : near + escape;
 }
 
 /** The first bytes of each file type, one character per byte. WebP has its length in between. */

@@ -89,11 +89,12 @@ export function objectText(text: string): string | undefined {
   return isJsonObject(value) && !isTooDeep(value) ? written.toWellFormed() : undefined;
 }
 
+/** What the upstream takes in place of arguments that are not a JSON object. */
 export function wrapped(text: string): JsonObject {
   return { _raw: text };
 }
 
-/** Characters of JSON text that are handled at once. */
+/** Long texts are read and written in pieces of this length. */
 export const PIECE_LENGTH = 0x8000;
 
 /**

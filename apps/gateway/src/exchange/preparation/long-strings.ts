@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. */
-const PIECE_LENGTH = 0x8000;
+const PIECE_LENGTH = 0x40000;
 
 /** The text that `JSON.stringify` writes, in pieces that follow each other. */
 export function* writeJson(value: unknown): Generator<string> {
