@@ -8,8 +8,11 @@
 
 import { randomUUID } from 'node:crypto';
 
-/** Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. */
-const PIECE_LENGTH = 0x40000;
+/**
+ * Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. Larger
+ * pieces would be large objects for V8 (over 128 KB), which a minor GC does not free as early.
+ */
+const PIECE_LENGTH = 0x8000;
 
 /** The text that `JSON.stringify` writes, in pieces that follow each other. */
 export function* writeJson(value: unknown): Generator<string> {
