@@ -261,6 +261,32 @@ describe('a database that becomes read-only', () => {
   });
 });
 
+describe('a database that becomes writable, but keeps its sessions', () => {
+  // F305: an operator ends the read-only mode, in which the sessions stay: the gateway closes them,
+  // and recovers by itself. It had refused all requests until it was restarted.
+  it('is charged again', async () => {
+    const connectionString = await server.createDatabase();
+    const name = new URL(connectionString).pathname.slice(1);
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER, serving: true });
+    const keyId = await newKey(store);
+    await server.setReadOnly(connectionString, 'on');
+    while (!/read-only/.test((await untilFault(store, true)) ?? '')) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    // Fills the pool with sessions that are read-only.
+    await Promise.all(Array.from({ length: 20 }, () => store.getKey(keyId)));
+    const elsewhere = connectionString.replace(name, 'postgres');
+    await querySql(elsewhere, `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await untilFault(store, false);
+    await Promise.all(
+      Array.from({ length: 20 }, async () => store.settle(settlement(keyId), DEADLINE)),
+    );
+    expect(store.charging().fault).toBe(undefined);
+    expect(await store.audit()).toMatchObject({ isSound: true });
+    await store.close();
+  });
+});
+
 describe('a database that records probes, but no charges', () => {
   // F300: PostgreSQL whose disk is full restarts again and again: the probes that succeed meanwhile
   // admit nobody before a charge that waits is recorded; that is tried at once.

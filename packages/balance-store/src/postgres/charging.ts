@@ -139,9 +139,10 @@ function behindPooler(): DatabaseUnsuitableError {
 /**
  * Asks whether the server answers and would accept writes. Changes nothing.
  *
+ * @param others - Pools whose sessions are not used again either if it would not.
  * @throws {StoreUnavailableError} if it is read-only
  */
-export async function checkCharging(pool: Pool): Promise<ChargingCheck> {
+export async function checkCharging(pool: Pool, others: readonly Pool[]): Promise<ChargingCheck> {
   const askedAt = Date.now();
   const [state] = await queryRows<{ isReadOnly: boolean; isStandby: boolean; now: number }>(pool, {
     text:
@@ -151,6 +152,7 @@ export async function checkCharging(pool: Pool): Promise<ChargingCheck> {
     timeoutMs: READ_TIMEOUT_MS,
   });
   if (state === undefined) throw new StoreUnavailableError('the database gave no answer');
+  if (state.isStandby || state.isReadOnly) await closeIdleSessions([pool, ...others]);
   if (state.isStandby) {
     throw new StoreUnavailableError(
       'the database is a standby, which is read-only: promote it, or let DATABASE_URL name the primary',
@@ -165,14 +167,24 @@ export async function checkCharging(pool: Pool): Promise<ChargingCheck> {
 }
 
 /**
+ * A session stays read-only when the database becomes writable again, and stays with a server when
+ * another one becomes the primary.
+ */
+async function closeIdleSessions(pools: readonly Pool[]): Promise<void> {
+  for (const pool of pools) {
+    for (let left = pool.idleCount; left > 0; left -= 1) (await pool.connect()).release(true);
+  }
+}
+
+/**
  * Looks for room on the disk, charges a key that exists only in this transaction, takes the charge
  * back, and commits the lock of a row, so that the server writes its log to disk as for a charge.
  * Waits for no customer's row, and makes none wait.
  *
  * @throws {Error} if a charge cannot be recorded now
  */
-export async function probeCharging(pool: Pool): Promise<void> {
-  await checkCharging(pool);
+export async function probeCharging(pool: Pool, others: readonly Pool[]): Promise<void> {
+  await checkCharging(pool, others);
   await inTransaction(
     pool,
     'write',

@@ -49,6 +49,7 @@ export interface PostgresDatabaseParts {
 
 export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
   const { hot, admin, watch, record, background } = parts;
+  const others = [hot, admin, record];
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(admin),
@@ -66,8 +67,8 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     requests: createRequestTables(record, admin),
     settling: createSettleDriver(hot),
     charging: {
-      check: () => reachingDatabase(() => checkCharging(watch)),
-      probe: () => reachingDatabase(() => probeCharging(watch)),
+      check: () => reachingDatabase(() => checkCharging(watch, others)),
+      probe: () => reachingDatabase(() => probeCharging(watch, others)),
     },
     readStanding: createStandingReader(hot),
     book: createBookRunner(hot),
@@ -86,7 +87,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     async close() {
       await background.stop();
       await prisma.$disconnect();
-      await Promise.all([hot.end(), admin.end(), watch.end(), record.end()]);
+      await Promise.all([watch, ...others].map((pool) => pool.end()));
     },
   };
 }
