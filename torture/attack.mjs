@@ -43,6 +43,8 @@ const REPEATS = 2;
  */
 const LARGEST_GROWTH = 4;
 const THREAD_BYTES = 48 * MEBIBYTE;
+/** Each body of this size or more is sent to a new process, so that its growth is measured. */
+const RENEWED_BYTES = 16 * MEBIBYTE;
 const ENCODINGS = {
   identity: (body) => body,
   gzip: (body) => gzipSync(body, { level: 9 }),
@@ -159,20 +161,32 @@ export async function tortureAttack(
       failures.growths.push({ what, megabytes: Math.round(growth / MEBIBYTE) });
   }
 
-  // The first requests compile code and start threads, so they are not measured.
-  for (const format of Object.keys(PATHS)) {
-    const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
-    if (shape === undefined) throw new Error(`no shape to warm up with for ${format}`);
-    for (const bytes of [1000, 3 * MEBIBYTE]) {
-      await send(attacker, { ...shape, body: shape.make(bytes), encoding: 'identity' });
+  /** The first requests compile code and start threads, so they are not measured. */
+  async function warmUp() {
+    for (const format of Object.keys(PATHS)) {
+      const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
+      if (shape === undefined) throw new Error(`no shape to warm up with for ${format}`);
+      for (const bytes of [1000, 3 * MEBIBYTE]) {
+        await send(attacker, { ...shape, body: shape.make(bytes), encoding: 'identity' });
+      }
     }
+    await sleep(500);
   }
-  await sleep(500);
 
+  /** Memory that earlier bodies left would hide what a large one takes. */
+  async function renewGateway() {
+    const code = await gateway.restart('SIGTERM');
+    if (code !== 0) failures.crashes.push({ code, output: gateway.output().slice(-500) });
+    await gateway.untilReady();
+    await warmUp();
+  }
+
+  await warmUp();
   let sent = 0;
   const sayProgress = createProgress(say);
   const plan = planOf({ bodies, sizes }, random);
   for (const { shape, bytes, encoding } of plan) {
+    if (bytes >= RENEWED_BYTES) await renewGateway();
     await attackAlone(shape, Math.min(bytes, LARGEST_BYTES), encoding);
     sent += 1;
     sayProgress(() => `${sent} of ${plan.length} bodies; longest block ${worst.block.ms} ms`);

@@ -47,6 +47,8 @@ const COMMON = {
   'one long text beyond ASCII': (n) =>
     content(`{"type":"text","text":"${fill('é', Math.floor(n / 2))}"}`),
   'one long text with one emoji': (n) => content(`{"type":"text","text":"🙂${fill('a', n)}"}`),
+  'many texts with one emoji each': (n) =>
+    content(list(`{"type":"text","text":"🙂${'a'.repeat(30_000)}"}`, n)),
   backslashes: (n) => content(`{"type":"text","text":"${fill('\\\\', n)}"}`),
   quotes: (n) => content(`{"type":"text","text":"${fill('\\"', n)}"}`),
   'blanks between values': (n) =>
