@@ -50,6 +50,7 @@ const RUNS = {
     'rounds of one id': [15, 50],
     'races of holds': [6, 30],
   },
+  'apps/gateway/test/long-strings.test.ts': { values: [100, 2_000] },
   'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
   // A key may make 120 such calls a minute.
   'apps/gateway/test/ranges.test.ts': { ranges: [3, 10] },

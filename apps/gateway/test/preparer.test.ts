@@ -92,7 +92,9 @@ describe('a request that continues a kept response', () => {
     expect(continued.chargeBound).toBe(whole.chargeBound);
     // Only a gateway that keeps responses has recalled some.
     expect(whole.conversation).toBe(undefined);
-    expect(JSON.parse(String(continued.conversation))).toEqual({ items: [...asked, answer, next] });
+    expect(JSON.parse(Buffer.from(continued.conversation!).toString())).toEqual({
+      items: [...asked, answer, next],
+    });
   });
 });
 

@@ -6,7 +6,7 @@ export {
   type RequestTranslation,
   type TranslateRequestOptions,
 } from './chat-client/request/request.js';
-export type { WrittenBody } from './chat-client/request/native-request.js';
+export type { Encoding, Stringify, TakePart } from './chat-client/request/native-request.js';
 export type { ReasoningForm, ResponseContext } from './chat-client/response-context.js';
 export type { Additions } from './wire/additions.js';
 export type { CalledAs } from './wire/called-as.js';

@@ -36,6 +36,34 @@ function secondsSince(start: NodeJS.CpuUsage): number {
 const user = (content: unknown) => ({ role: 'user', content });
 
 describe('translateRequest', () => {
+  it('gives each part of the body to `encode` before it writes the next', () => {
+    const chat = {
+      model: 'm',
+      messages: [user('one'), { role: 'assistant', content: 'two' }, user('three')],
+    };
+    const events: string[] = [];
+    const result = translateRequest(chat, {
+      model: 'claude-test',
+      traits: TRAITS,
+      maxOutputTokens: 8192,
+      stringify(value, take) {
+        const text = JSON.stringify(value);
+        events.push(`write ${text}`);
+        take(text);
+      },
+      encode(write) {
+        write((part) => events.push(`take ${part}`));
+        return events.length;
+      },
+    });
+    expect(result).toMatchObject({ outcome: 'translated', body: events.length });
+    const written = events.flatMap((event, index) => (event.startsWith('write') ? [index] : []));
+    expect(written.length).toBeGreaterThan(4);
+    for (const index of written) {
+      expect(events[index + 1]).toBe(events[index]?.replace('write', 'take'));
+    }
+  });
+
   it('writes the cached prefix in order: tools, system, messages, then what varies', () => {
     const body = bodyOf({
       stream: true,

@@ -1,74 +1,151 @@
 /**
- * JSON text of values with long strings, in little memory.
+ * JSON text of values with much text, in little memory.
  *
- * For a long string with a character beyond Latin-1, `JSON.stringify` takes at least four bytes for
- * each character: two in its buffer and two in the result. V8 doubles that buffer as often as
- * necessary.
+ * For text with a character beyond Latin-1, `JSON.stringify` takes at least four bytes for each
+ * character: two in its buffer and two in the result. V8 doubles that buffer as often as necessary.
  */
 
-import { randomUUID } from 'node:crypto';
+import type { TakePart } from '@gateway/translator';
 
 /**
- * Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. Larger
- * pieces would be large objects for V8 (over 128 KB), which a minor GC does not free as early.
+ * Characters that are written at once. Longer strings would be large objects for V8 (over 128 KB),
+ * which a minor GC does not free as early.
  */
 const PIECE_LENGTH = 0x8000;
 
-/** The text that `JSON.stringify` writes, in pieces that follow each other. */
-export function* writeJson(value: unknown): Generator<string> {
-  if (!hasLongString(value)) {
-    yield JSON.stringify(value);
-    return;
-  }
-  const long: string[] = [];
-  // No client can guess this text, so it occurs only where a long string was replaced by it.
-  const mark = randomUUID();
-  const [first = '', ...others] = JSON.stringify(value, (_name, member: unknown) => {
-    if (!isLong(member)) return member;
-    long.push(member);
-    return mark;
-  }).split(`"${mark}"`);
-  yield first;
-  for (const [index, part] of others.entries()) {
-    yield '"';
-    yield* inPieces(long[index] ?? '');
-    yield `"${part}`;
+/** A translated body of a few bytes may be so much longer than the client's. */
+const MORE_BYTES = 1024;
+
+/** A member of an object or, with its index, an item of a list. */
+type Member = readonly [name: string | number, value: unknown];
+
+/** Writes parsed JSON as `JSON.stringify` does. No surrogate pair lies across two parts. */
+export function writeJson(value: unknown, take: TakePart): void {
+  if (sizeOf(value) <= PIECE_LENGTH) {
+    take(JSON.stringify(value));
+  } else if (typeof value === 'string') {
+    writeString(value, take);
+  } else if (Array.isArray(value)) {
+    take('[');
+    writeMembers(value.entries(), (group) => group.map(([, item]) => item), take);
+    take(']');
+  } else {
+    take('{');
+    writeMembers(membersOf(value as object), Object.fromEntries, take);
+    take('}');
   }
 }
 
-function* inPieces(text: string): Generator<string> {
+function writeString(text: string, take: TakePart): void {
+  take('"');
   let start = 0;
   while (start < text.length) {
     let end = start + PIECE_LENGTH;
-    // A surrogate pair stays in one piece. Each half alone would be escaped.
+    // Each half of a surrogate pair alone would be escaped.
     if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end += 1;
-    yield JSON.stringify(text.slice(start, end)).slice(1, -1);
+    take(JSON.stringify(text.slice(start, end)).slice(1, -1));
     start = end;
+  }
+  take('"');
+}
+
+/** @param join - The value that has only these members. */
+function writeMembers(
+  members: Iterable<Member>,
+  join: (group: readonly Member[]) => object,
+  take: TakePart,
+): void {
+  let group: Member[] = [];
+  let size = 0;
+  let comma = '';
+  const writeGroup = () => {
+    if (group.length > 0) takeNext(JSON.stringify(join(group)).slice(1, -1));
+    group = [];
+    size = 0;
+  };
+  const takeNext = (part: string) => {
+    take(comma + part);
+    comma = ',';
+  };
+  for (const member of members) {
+    const [name, value] = member;
+    const own = sizeOf(name) + sizeOf(value);
+    if (size + own > PIECE_LENGTH) writeGroup();
+    if (own <= PIECE_LENGTH) {
+      group.push(member);
+      size += own;
+      continue;
+    }
+    takeNext('');
+    if (typeof name === 'string') {
+      writeJson(name, take);
+      take(':');
+    }
+    writeJson(value, take);
+  }
+  writeGroup();
+}
+
+function* membersOf(object: object): Generator<Member> {
+  // A list of all pairs would take more memory than the object.
+  for (const name of Object.keys(object)) {
+    const value: unknown = object[name as keyof typeof object];
+    if (value !== undefined) yield [name, value];
   }
 }
 
 /**
- * Encodes each piece before the next one is written.
- *
- * @param expectedBytes - If there are more, some are copied.
+ * The characters of all strings and names, and one for each value. More than {@link PIECE_LENGTH}
+ * are not counted.
  */
-export function encodePieces(pieces: Iterable<string>, expectedBytes: number): Uint8Array {
-  let bytes = Buffer.from(new ArrayBuffer(expectedBytes));
-  let length = 0;
-  for (const piece of pieces) {
-    const end = length + Buffer.byteLength(piece);
-    if (end > bytes.length) bytes = Buffer.from(bytes.buffer.transfer(2 * end));
-    length += bytes.write(piece, length);
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 1;
+  if (typeof value !== 'object' || value === null) return 1;
+  let size = 1;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      size += sizeOf(item);
+      if (size > PIECE_LENGTH) break;
+    }
+    return size;
   }
-  return new Uint8Array(bytes.buffer.transfer(length));
+  for (const [name, member] of membersOf(value)) {
+    size += sizeOf(name) + sizeOf(member);
+    if (size > PIECE_LENGTH) break;
+  }
+  return size;
 }
 
-/** Recursive, because the value has at most some 200 levels. */
-function hasLongString(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return isLong(value);
-  return Object.values(value).some(hasLongString);
-}
-
-function isLong(value: unknown): value is string {
-  return typeof value === 'string' && value.length > PIECE_LENGTH;
+/**
+ * Encodes text part by part.
+ *
+ * @param expectedBytes - If there are many more, some are copied.
+ * @returns bytes at the start of an `ArrayBuffer` of their own, which is at most an eighth longer.
+ * An exact one would be a copy of them.
+ */
+export function encodeParts(
+  write: (take: TakePart) => void,
+  expectedBytes: number,
+): Uint8Array<ArrayBuffer> {
+  let bytes = Buffer.from(new ArrayBuffer(expectedBytes + (expectedBytes >> 4) + MORE_BYTES));
+  let length = 0;
+  let waiting = '';
+  const encodeWaiting = () => {
+    const end = length + Buffer.byteLength(waiting);
+    if (end > bytes.length) bytes = Buffer.from(bytes.buffer.transfer(2 * end));
+    length += bytes.write(waiting, length);
+    waiting = '';
+  };
+  write((part) => {
+    // Encoding each of many short parts would take longer.
+    if (waiting.length + part.length > PIECE_LENGTH) encodeWaiting();
+    waiting += part;
+  });
+  encodeWaiting();
+  const unused = bytes.length - length;
+  return new Uint8Array(
+    unused > length / 8 ? bytes.buffer.transfer(length) : bytes.buffer,
+    0,
+    length,
+  );
 }

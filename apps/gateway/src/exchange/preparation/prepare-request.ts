@@ -5,6 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { Fees, ModelPrice } from '@gateway/billing';
+import type { Encoding } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { ChatConfig, Config } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
@@ -19,7 +20,7 @@ import type { InspectNative } from './inspect-native-request.js';
 import { leastTokens, statedLimit } from './lowerable-limit.js';
 import type { LowerableLimit } from './lowerable-limit.js';
 import type { NamedModel } from './native-body-scan.js';
-import { encodePieces, writeJson } from './long-strings.js';
+import { encodeParts, writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { readTag } from './read-tag.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
@@ -89,6 +90,8 @@ export interface ThreadLimits {
   readonly chatValues: number;
   readonly chatBytes: number;
 }
+
+type Encode = Encoding<Uint8Array>['encode'];
 
 const LONG_CONTEXT_TOKENS = 1_000_000;
 /**
@@ -258,8 +261,7 @@ class Preparer {
     const translation = this.#parseAndTranslate(job, format, bytes);
     if (translation.outcome === 'refused') return translation;
     if (isLarge) this.#collectGarbage();
-    const { price } = translation;
-    const body = encodeParts(translation.parts);
+    const { price, body } = translation;
     const prepared = {
       outcome: 'prepared',
       model: price.id,
@@ -305,9 +307,10 @@ class Preparer {
     if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
     const price = this.#prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
-    const stringify = isLarge ? (value: unknown) => [...writeJson(value)] : JSON.stringify;
     const { id, traits, maxOutputTokens } = price;
-    const options = { model: id, traits, maxOutputTokens, ...this.#features, stringify };
+    const encode: Encode = (write) => encodeParts(write, bytes);
+    const stringify = isLarge ? writeJson : undefined;
+    const options = { model: id, traits, maxOutputTokens, ...this.#features, stringify, encode };
     const translation = TRANSLATIONS[format].translate(request, options, job.recalled);
     if (translation.outcome === 'translated') {
       const { items } = translation;
@@ -317,7 +320,9 @@ class Preparer {
       const kept = items && ({ items } satisfies KeptConversation);
       const conversation =
         kept &&
-        (isLarge ? encodePieces(writeJson(kept), bytes) : Buffer.from(JSON.stringify(kept)));
+        encode((take) => {
+          writeJson(kept, take);
+        });
       return { ...translation, conversation, price };
     }
     const { problem } = translation;
@@ -347,14 +352,6 @@ function takeText(job: PreparationJob): string {
   // Frees the memory now. V8 sees only a small object, so a GC would come late.
   if (length >= OWN_BUFFER_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
   return text;
-}
-
-function encodeParts(parts: readonly string[]): Buffer {
-  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-  const body = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (const part of parts) at += body.write(part, at);
-  return body;
 }
 
 /** Whether a conversation that the request may continue takes long to parse. */

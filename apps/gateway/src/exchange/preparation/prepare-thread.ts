@@ -34,14 +34,15 @@ export default function prepareInThread({ job, rules, rulesId }: ThreadJob): unk
 }
 
 /**
- * The memory of a prepared body and of a conversation to keep, where it contains nothing else. It
- * is then transferred instead of copied.
+ * The memory of a prepared body and of a conversation to keep. It is then transferred, not copied.
+ * Node.js lets small buffers share one `ArrayBuffer`, which cannot be transferred.
  */
 function ownMemoryOf(preparation: Preparation): ArrayBuffer[] {
   if (preparation.outcome !== 'prepared') return [];
   return [preparation.body, preparation.conversation].flatMap((bytes) => {
     if (bytes === undefined) return [];
-    const { buffer, byteLength } = bytes;
-    return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+    const { buffer } = bytes;
+    const isShared = buffer.byteLength <= Buffer.poolSize;
+    return buffer instanceof ArrayBuffer && !isShared ? [buffer] : [];
   });
 }

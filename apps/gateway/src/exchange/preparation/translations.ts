@@ -11,6 +11,7 @@ import {
   type Note,
   type RequestProblem,
   type ResponseContext,
+  type Encoding,
   type TranslateRequestOptions,
   type ResponsesContext,
 } from '@gateway/translator';
@@ -39,8 +40,7 @@ export type TranslationContext = {
 export type Translation =
   | {
       readonly outcome: 'translated';
-      /** See `WrittenBody`. */
-      readonly parts: readonly string[];
+      readonly body: Uint8Array;
       readonly context: TranslationContext;
       /** The items of the conversation, if the response is to be kept. */
       readonly items?: readonly unknown[] | undefined;
@@ -57,7 +57,7 @@ interface RequestTranslator {
   readonly limitMembers: readonly [string, ...string[]];
   readonly translate: (
     request: unknown,
-    options: Omit<TranslateRequestOptions, 'keptThinking'>,
+    options: Omit<TranslateRequestOptions, 'keptThinking'> & Encoding<Uint8Array>,
     recalled: RecalledResponses | undefined,
   ) => Translation;
 }
@@ -96,11 +96,11 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       const keptThinking = recalled && keptThinkingIn(recalled);
       const translation = translateRequest(request, { ...options, keptThinking });
       if (translation.outcome === 'refused') return translation;
-      const { outcome, parts, response, notes, betas } = translation;
+      const { outcome, body, response, notes, betas } = translation;
       const context = { format: 'chat.completions', response, notes, betas } as const;
       // The client sends its conversation again, so only the thinking is kept.
       const items = response.reasoning && isStored(request) ? [] : undefined;
-      return { outcome, parts, context, items };
+      return { outcome, body, context, items };
     },
   },
   responses: {
@@ -109,9 +109,9 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       const stored = recalled && storedFor(request, recalled);
       const translation = translateResponsesRequest(request, { ...options, stored });
       if (translation.outcome === 'refused') return translation;
-      const { outcome, parts, response, notes, betas, conversation } = translation;
+      const { outcome, body, response, notes, betas, conversation } = translation;
       const items = response.settings.store === true ? conversation : undefined;
-      return { outcome, parts, context: { format: 'responses', response, notes, betas }, items };
+      return { outcome, body, context: { format: 'responses', response, notes, betas }, items };
     },
   },
   input_tokens: {
@@ -120,8 +120,8 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
       const stored = recalled && storedFor(request, recalled);
       const translation = translateTokenCountRequest(request, { ...options, stored });
       if (translation.outcome === 'refused') return translation;
-      const { outcome, parts, notes, betas } = translation;
-      return { outcome, parts, context: { format: 'input_tokens', notes, betas } };
+      const { outcome, body, notes, betas } = translation;
+      return { outcome, body, context: { format: 'input_tokens', notes, betas } };
     },
   },
 };

@@ -9,7 +9,7 @@
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
 import type { WebSearchTool } from '../../reading/web-search-reading.js';
-import { type JsonObject, type JsonText, PIECE_LENGTH, wellFormed } from '../../wire/raw-json.js';
+import { type JsonObject, type JsonText, wellFormed } from '../../wire/raw-json.js';
 import type { EffortLevel } from './traits.js';
 
 export interface NativeRequest {
@@ -136,19 +136,25 @@ export function countRequest(request: NativeRequest): CountRequest {
   return { model, tools, system, messages, tool_choice, output_config, thinking, cache_control };
 }
 
-/** JSON text of a value, as a whole or in pieces that follow each other. */
-export type Stringify = (value: unknown) => string | readonly string[];
+/** Takes the next part of a text. */
+export type TakePart = (part: string) => void;
 
-/** The body of a request to the upstream. */
-export interface WrittenBody {
-  /** JSON text. */
-  readonly body: string;
+/** Writes a value as JSON text, as a whole or in parts that follow each other. */
+export type Stringify = (value: unknown, take: TakePart) => void;
+
+/** An option of the functions that translate requests. */
+export interface Encoding<Body> {
   /**
-   * `body` in parts: each message is one, and so is each other member. Long ones have several.
-   * Encoding them one after another is cheaper, because one character beyond Latin-1 doubles the
-   * memory of its whole text.
+   * Makes the body of its JSON text, which `write` gives to `take` part by part. Default: one
+   * string. Encoding each part before the next is written takes less memory, because one character
+   * beyond Latin-1 doubles the memory of its whole text.
    */
-  readonly parts: readonly string[];
+  readonly encode: (write: (take: TakePart) => void) => Body;
+}
+
+/** How a body is written. */
+export interface Writing extends Partial<Encoding<unknown>> {
+  readonly stringify?: Stringify | undefined;
 }
 
 /**
@@ -162,62 +168,100 @@ export interface WrittenBody {
  */
 export function writeNativeRequest(
   request: CountRequest & Partial<NativeRequest>,
-  stringify: Stringify = JSON.stringify,
-): WrittenBody {
-  const { model, max_tokens, tools, system, messages, ...rest } = request;
-  const parts = [
-    '{',
-    ...withCommas(membersOf({ model, max_tokens, tools, system })),
-    ',"messages":[',
-    ...withCommas(messages.map(writeMessage)),
-    ']',
-    ...membersOf(rest).flatMap((member) => [',', ...member]),
-    '}',
-  ];
-  return { body: joined(parts), parts };
-
-  function write(value: unknown): string[] {
-    const json = stringify(value);
-    return typeof json === 'string' ? wellFormed(json) : json.flatMap((piece) => wellFormed(piece));
-  }
-
-  function writeMessage(message: NativeMessage): readonly string[] {
-    if (message.role !== 'assistant') return write(message);
-    const blocks = withCommas(message.content.map(writeBlock));
-    return inOne(writeObject(message, message.content, ['[', ...blocks, ']']));
-  }
-
-  function writeBlock(block: Block): string[] {
-    if (block.type !== 'tool_use') return write(block);
-    const { input } = block;
-    const text = 'json' in input ? wellFormed(input.json) : write(input.object);
-    return writeObject(block, input, text);
-  }
-
-  /** @param text - the JSON text of one member */
-  function writeObject(object: object, member: object, text: readonly string[]): string[] {
-    const members = membersOf(object, (value) => (value === member ? text : write(value)));
-    return ['{', ...withCommas(members), '}'];
-  }
-
-  function membersOf(object: object, writeValue: (value: unknown) => readonly string[] = write) {
-    return Object.entries(object).flatMap(([name, value]) =>
-      value === undefined ? [] : [inOne([`"${name}":`, ...writeValue(value)])],
-    );
-  }
+  { stringify = stringifyWhole, encode = asText }: Writing,
+): unknown {
+  return encode((take) => {
+    new RequestWriter(stringify, take).write(request);
+  });
 }
 
-function withCommas(texts: readonly (readonly string[])[]): string[] {
-  return texts.flatMap((text, index) => (index === 0 ? text : [',', ...text]));
+function stringifyWhole(value: unknown, take: TakePart): void {
+  take(JSON.stringify(value));
 }
 
-/** Encoding many short parts would take longer than encoding them as one. */
-function inOne(parts: readonly string[]): readonly string[] {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return length <= PIECE_LENGTH ? [joined(parts)] : parts;
+/** Unlike `join`, this does not copy the parts. */
+function asText(write: (take: TakePart) => void): string {
+  let text = '';
+  write((part) => (text += part));
+  return text;
 }
 
-/** Unlike `join`, this does not copy the texts. */
-function joined(texts: readonly string[]): string {
-  return texts.reduce((all, text) => all + text, '');
+class RequestWriter {
+  readonly #stringify: Stringify;
+  readonly #take: TakePart;
+
+  constructor(stringify: Stringify, take: TakePart) {
+    this.#stringify = stringify;
+    this.#take = take;
+  }
+
+  write(request: CountRequest & Partial<NativeRequest>): void {
+    const { model, max_tokens, tools, system, messages, ...rest } = request;
+    this.#take('{');
+    this.#writeMembers({ model, max_tokens, tools, system });
+    this.#take(',"messages":');
+    this.#writeList(messages, this.#writeMessage);
+    this.#writeMembers(rest, ',');
+    this.#take('}');
+  }
+
+  readonly #writeValue = (value: unknown): void => {
+    this.#stringify(value, this.#writeText);
+  };
+
+  readonly #writeText = (json: string): void => {
+    for (const piece of wellFormed(json)) this.#take(piece);
+  };
+
+  readonly #writeMessage = (message: NativeMessage): void => {
+    if (message.role === 'assistant') {
+      const { content } = message;
+      this.#writeObject(message, content, () => {
+        this.#writeList(content, this.#writeBlock);
+      });
+    } else {
+      this.#writeValue(message);
+    }
+  };
+
+  readonly #writeBlock = (block: Block): void => {
+    if (block.type === 'tool_use') {
+      const { input } = block;
+      this.#writeObject(block, input, () => {
+        if ('json' in input) this.#writeText(input.json);
+        else this.#writeValue(input.object);
+      });
+    } else {
+      this.#writeValue(block);
+    }
+  };
+
+  /** @param writeOne - Writes this one member. */
+  #writeObject(object: object, one: object, writeOne: () => void): void {
+    this.#take('{');
+    this.#writeMembers(object, '', (value) => {
+      if (value === one) writeOne();
+      else this.#writeValue(value);
+    });
+    this.#take('}');
+  }
+
+  #writeMembers(object: object, before = '', writeValue = this.#writeValue): void {
+    let comma = before;
+    for (const [name, value] of Object.entries(object)) {
+      if (value === undefined) continue;
+      this.#take(`${comma}"${name}":`);
+      writeValue(value);
+      comma = ',';
+    }
+  }
+
+  #writeList<Item>(items: readonly Item[], writeItem: (item: Item) => void): void {
+    this.#take('[');
+    for (const [index, item] of items.entries()) {
+      if (index > 0) this.#take(',');
+      writeItem(item);
+    }
+    this.#take(']');
+  }
 }

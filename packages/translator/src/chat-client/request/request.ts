@@ -26,9 +26,10 @@ import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
 import {
   type NativeRequest,
-  type Stringify,
   writeNativeRequest,
-  type WrittenBody,
+  type Encoding,
+  type Stringify,
+  type Writing,
 } from './native-request.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
 import { renamePastArguments } from './renamed-arguments.js';
@@ -68,15 +69,17 @@ export interface TranslateRequestOptions extends ModelOptions {
    */
   readonly webSearch?: ReadWebSearch | undefined;
   /**
-   * Writes the parts of the body as JSON text. Default: `JSON.stringify`. A server that limits the
-   * memory of a request can write long strings in pieces, between which no surrogate pair is split.
+   * Writes values as JSON text. Default: `JSON.stringify`. A server that limits the memory of a
+   * request can write long strings in parts, between which no escape or surrogate pair is split.
    */
   readonly stringify?: Stringify | undefined;
 }
 
-export type RequestTranslation =
-  | (WrittenBody & {
+export type RequestTranslation<Body = string> =
+  | {
       readonly outcome: 'translated';
+      /** JSON text, or what the option `encode` makes of it. */
+      readonly body: Body;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
@@ -87,7 +90,7 @@ export type RequestTranslation =
        * that counts the rest.
        */
       readonly notes: readonly Note[];
-    })
+    }
   | {
       /** An error of the client, status 400. There is nothing to send upstream. */
       readonly outcome: 'refused';
@@ -119,10 +122,18 @@ export type RequestTranslation =
  *
  * @throws {TypeError} An option is missing. The message names it.
  */
+export function translateRequest<Body>(
+  chat: unknown,
+  options: TranslateRequestOptions & Encoding<Body>,
+): RequestTranslation<Body>;
 export function translateRequest(
   chat: unknown,
   options: TranslateRequestOptions,
-): RequestTranslation {
+): RequestTranslation;
+export function translateRequest(
+  chat: unknown,
+  options: TranslateRequestOptions & Writing,
+): RequestTranslation<unknown> {
   requireModelOptions(options);
   try {
     return translate(chat, options);
@@ -132,7 +143,10 @@ export function translateRequest(
   }
 }
 
-function translate(body: unknown, options: TranslateRequestOptions): RequestTranslation {
+function translate(
+  body: unknown,
+  options: TranslateRequestOptions & Writing,
+): RequestTranslation<unknown> {
   const { model, traits, endUserId } = options;
   const t = createTranslation();
   const chat = new Place(t, body).object();
@@ -204,7 +218,7 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   const betas = bindThinking(request, traits, list);
   return {
     outcome: 'translated',
-    ...writeNativeRequest(request, options.stringify),
+    body: writeNativeRequest(request, options),
     betas,
     stream,
     response: {

@@ -15,9 +15,10 @@ import {
 import { refuseExcessCachePoints } from '../../chat-client/request/cache-points.js';
 import {
   countRequest,
+  type Encoding,
   type NativeRequest,
+  type Writing,
   writeNativeRequest,
-  type WrittenBody,
 } from '../../chat-client/request/native-request.js';
 import { type Reasoning, translateReasoning } from '../../chat-client/request/reasoning.js';
 import {
@@ -61,9 +62,11 @@ export interface TranslateResponsesOptions extends Omit<
   readonly stored?: StoredResponses | undefined;
 }
 
-export type ResponsesRequestTranslation =
-  | (WrittenBody & {
+export type ResponsesRequestTranslation<Body = string> =
+  | {
       readonly outcome: 'translated';
+      /** As in {@link RequestTranslation}. */
+      readonly body: Body;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       readonly stream: boolean;
@@ -83,7 +86,7 @@ export type ResponsesRequestTranslation =
        * that counts the rest.
        */
       readonly notes: readonly Note[];
-    })
+    }
   | {
       /** An error of the client, status 400. There is nothing to send upstream. */
       readonly outcome: 'refused';
@@ -115,30 +118,36 @@ export type ResponsesRequestTranslation =
  * if (result.outcome === 'translated') console.log(result.body);
  * @throws {TypeError} An option is missing. The message names it.
  */
+export function translateResponsesRequest<Body>(
+  request: unknown,
+  options: TranslateResponsesOptions & Encoding<Body>,
+): ResponsesRequestTranslation<Body>;
 export function translateResponsesRequest(
   request: unknown,
   options: TranslateResponsesOptions,
-): ResponsesRequestTranslation {
+): ResponsesRequestTranslation;
+export function translateResponsesRequest(
+  request: unknown,
+  options: TranslateResponsesOptions & Writing,
+): ResponsesRequestTranslation<unknown> {
   requireModelOptions(options);
   return orRefused(() => {
     const { native, ...translation } = translate(request, options);
-    return {
-      outcome: 'translated',
-      ...writeNativeRequest(native, options.stringify),
-      ...translation,
-    };
+    const body = writeNativeRequest(native, options);
+    return { outcome: 'translated', body, ...translation };
   });
 }
 
-export type TokenCountRequestTranslation =
-  /** The body is that of the upstream's `POST /v1/messages/count_tokens`. */
-  | (WrittenBody & {
+export type TokenCountRequestTranslation<Body = string> =
+  | {
       readonly outcome: 'translated';
+      /** That of the upstream's `POST /v1/messages/count_tokens`. */
+      readonly body: Body;
       /** Values of the header `anthropic-beta` that the request needs; mostly empty. */
       readonly betas: readonly string[];
       /** As in {@link ResponsesRequestTranslation}. */
       readonly notes: readonly Note[];
-    })
+    }
   | { readonly outcome: 'refused'; readonly problem: RequestProblem };
 
 /**
@@ -151,16 +160,24 @@ export type TokenCountRequestTranslation =
  *
  * @throws {TypeError} An option is missing. The message names it.
  */
+export function translateTokenCountRequest<Body>(
+  request: unknown,
+  options: TranslateResponsesOptions & Encoding<Body>,
+): TokenCountRequestTranslation<Body>;
 export function translateTokenCountRequest(
   request: unknown,
   options: TranslateResponsesOptions,
-): TokenCountRequestTranslation {
+): TokenCountRequestTranslation;
+export function translateTokenCountRequest(
+  request: unknown,
+  options: TranslateResponsesOptions & Writing,
+): TokenCountRequestTranslation<unknown> {
   requireModelOptions(options);
   return orRefused(() => {
     // A count does not depend on cache points.
     const { native, betas, notes } = translate(request, { ...options, cache: undefined });
-    const written = writeNativeRequest(countRequest(native), options.stringify);
-    return { outcome: 'translated', ...written, betas, notes };
+    const body = writeNativeRequest(countRequest(native), options);
+    return { outcome: 'translated', body, betas, notes };
   });
 }
 
