@@ -8,6 +8,10 @@ const TEXTS = [
   ['ASCII', 'a'.repeat(LONG)],
   ['surrogate pairs, with each border of pieces between two pairs', '🙂'.repeat(LONG / 2)],
   ['surrogate pairs, one of which lies across a border of pieces', `a${'🙂'.repeat(LONG / 2)}`],
+  [
+    'a lone surrogate and a pair across a border',
+    `${'a'.repeat(0x7fff)}\ud83d🙂${'a'.repeat(LONG)}`,
+  ],
   ['lone surrogates', '\ud83d'.repeat(LONG)],
   ['characters to escape', '"\\\n\u0000'.repeat(LONG / 4)],
 ] as const;

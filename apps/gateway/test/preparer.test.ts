@@ -206,6 +206,25 @@ const COUNT = 2_500_000;
 const WIDE = `🙂${'a'.repeat(6 * COUNT)}`;
 const ofText = (content: string) => ({ model: MODEL, messages: [{ role: 'user', content }] });
 
+// F306: a text of more than 32,768 characters has emoji: those at the borders of the pieces in which
+// it is written arrive as they are, not as two U+FFFD.
+it.each([
+  ['a text', ofText],
+  ['arguments', (text: string) => ofArguments(JSON.stringify({ text }))],
+  ['arguments that are no object', ofArguments],
+])('%s of emoji arrive unchanged, wherever a piece ends', (_name, make) => {
+  for (const text of ['🙂'.repeat(50_000), `a${'🙂'.repeat(1_100_000)}`, '🙂'.repeat(1_100_000)]) {
+    const preparation = createPreparer(RULES)(jobOf('chat.completions', make(text)), NO_LIMITS);
+    if (preparation.outcome !== 'prepared') throw new Error('refused');
+    const found: boolean[] = [];
+    JSON.parse(Buffer.from(preparation.body).toString(), (_member, value: unknown) => {
+      if (typeof value === 'string' && value.length > 10_000) found.push(value === text);
+      return value;
+    });
+    expect(found).toEqual([true]);
+  }
+});
+
 // F302: a body has millions of escapes, or of characters that are sent as escapes: it takes no more
 // memory than others of its size. One of 32 MB had ended a gateway with 768 MB.
 it.each([

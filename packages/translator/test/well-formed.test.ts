@@ -16,6 +16,7 @@ it('wellFormed replaces unpaired surrogates and changes nothing else, wherever a
     fc.property(text, fc.integer({ min: SHORTEST_PIECE, max: 40 }), (json, pieceLength) => {
       const pieces = wellFormed(json, pieceLength);
       expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(pieceLength);
+      for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
       expect(JSON.parse(pieces.join(''))).toBe((JSON.parse(json) as string).toWellFormed());
       expect(pieces.join('')).toBe(wellFormed(json, Infinity).join(''));
     }),

@@ -101,7 +101,8 @@ export const PIECE_LENGTH = 0x8000;
  * The JSON text with U+FFFD in place of each escape of an unpaired surrogate, in pieces. The
  * upstream refuses a body that contains one.
  *
- * Long text has several pieces, because `replace` keeps memory for each match until it is done.
+ * Each piece can be encoded by itself. Long text has several, because `replace` keeps memory for
+ * each match until it is done.
  *
  * @param pieceLength - Smaller in tests.
  */
@@ -121,9 +122,10 @@ export function wellFormed(json: string, pieceLength = PIECE_LENGTH): string[] {
 
 const ESCAPE_LENGTH = '\\ud83d'.length;
 
-/** @returns a place shortly before `end` that is inside no escape and between no two of a pair */
+/** @returns a place shortly before `end` that is inside no escape and no pair, escaped or not */
 function endOfPiece(json: string, from: number, end: number): number {
   if (end >= json.length) return json.length;
+  if (isPair(json, end - 1)) return end - 1;
   // An escape that begins earlier has ended.
   const near = end - ESCAPE_LENGTH + 1;
   const last = near + json.slice(near, end).lastIndexOf('\\');
@@ -131,6 +133,10 @@ function endOfPiece(json: string, from: number, end: number): number {
   const before = start - ESCAPE_LENGTH;
   const isFirst = isEscape(json, from, before) && /^\\ud[89ab]/i.test(json.slice(before, start));
   return isFirst ? before : start;
+}
+
+function isPair(text: string, at: number): boolean {
+  return (text.codePointAt(at) ?? 0) > 0xffff;
 }
 
 /** Whether the backslash at this place begins an escape: it may end one, as in `\\\\`. */

@@ -42,7 +42,7 @@ function writeString(text: string, take: TakePart): void {
   while (start < text.length) {
     let end = start + PIECE_LENGTH;
     // Each half of a surrogate pair alone would be escaped.
-    if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end += 1;
+    if ((text.codePointAt(end - 1) ?? 0) > 0xffff) end += 1;
     take(JSON.stringify(text.slice(start, end)).slice(1, -1));
     start = end;
   }
