@@ -211,7 +211,13 @@ function FieldsStage(props: {
       )}
       {stage.failure !== undefined && <FailureNote failure={stage.failure} what="this change" />}
       <div class="row">
-        <button type="submit" class="main" disabled={isSending} onClick={ignoreSecondClick}>
+        <button
+          type="submit"
+          class="main"
+          disabled={isSending}
+          aria-busy={isSending}
+          onClick={ignoreSecondClick}
+        >
           {next}
         </button>
         <button type="button" disabled={isSending} onClick={onClose}>
@@ -261,6 +267,7 @@ function QuestionStage(props: QuestionProps) {
           type="submit"
           class={isDangerous === true ? 'danger' : 'main'}
           disabled={isSending || !canConfirm}
+          aria-busy={isSending}
           onClick={ignoreSecondClick}
         >
           {confirm}
