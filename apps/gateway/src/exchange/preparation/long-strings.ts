@@ -27,11 +27,11 @@ export function writeJson(value: unknown, take: TakePart): void {
     writeString(value, take);
   } else if (Array.isArray(value)) {
     take('[');
-    writeMembers(value.entries(), (group) => group.map(([, item]) => item), take);
+    writeMembers(value, (group) => group.map(([, item]) => item), take);
     take(']');
   } else {
     take('{');
-    writeMembers(membersOf(value as object), Object.fromEntries, take);
+    writeMembers(value as object, Object.fromEntries, take);
     take('}');
   }
 }
@@ -51,7 +51,7 @@ function writeString(text: string, take: TakePart): void {
 
 /** @param join - The value that has only these members. */
 function writeMembers(
-  members: Iterable<Member>,
+  object: object,
   join: (group: readonly Member[]) => object,
   take: TakePart,
 ): void {
@@ -67,7 +67,7 @@ function writeMembers(
     take(comma + part);
     comma = ',';
   };
-  for (const member of members) {
+  for (const member of membersOf(object)) {
     const [name, value] = member;
     const own = sizeOf(name) + sizeOf(value);
     if (size + own > PIECE_LENGTH) writeGroup();
@@ -86,7 +86,11 @@ function writeMembers(
   writeGroup();
 }
 
-function* membersOf(object: object): Generator<Member> {
+function membersOf(object: object): Iterable<Member> {
+  return Array.isArray(object) ? object.entries() : namedMembersOf(object);
+}
+
+function* namedMembersOf(object: object): Generator<Member> {
   // A list of all pairs would take more memory than the object.
   for (const name of Object.keys(object)) {
     const value: unknown = object[name as keyof typeof object];
@@ -95,20 +99,13 @@ function* membersOf(object: object): Generator<Member> {
 }
 
 /**
- * The characters of all strings and names, and one for each value. More than {@link PIECE_LENGTH}
- * are not counted.
+ * The characters of all strings and names, and one for each value and name. Not much more than
+ * {@link PIECE_LENGTH} is counted.
  */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length + 1;
   if (typeof value !== 'object' || value === null) return 1;
   let size = 1;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      size += sizeOf(item);
-      if (size > PIECE_LENGTH) break;
-    }
-    return size;
-  }
   for (const [name, member] of membersOf(value)) {
     size += sizeOf(name) + sizeOf(member);
     if (size > PIECE_LENGTH) break;
