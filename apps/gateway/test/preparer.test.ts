@@ -206,8 +206,8 @@ const COUNT = 2_500_000;
 const WIDE = `🙂${'a'.repeat(6 * COUNT)}`;
 const ofText = (content: string) => ({ model: MODEL, messages: [{ role: 'user', content }] });
 
-// F306: a text of more than 32,768 characters has emoji: those at the borders of the pieces in which
-// it is written arrive as they are, not as two U+FFFD.
+// F306: a text of more than 32,768 characters has emoji: those at the borders of the pieces in
+// which it is written arrive as they are, not as two U+FFFD.
 it.each([
   ['a text', ofText],
   ['arguments', (text: string) => ofArguments(JSON.stringify({ text }))],
