@@ -11,9 +11,9 @@ export interface AuditDifference {
     /** What the caps of a key count from differs from its charges. */
     | 'cap_window'
     | 'total'
-    /** An expiry took more than was left of its credit. */
+    /** An expiry took more than was left of its credit, or before its time. */
     | 'expiry'
-    /** The recorded unspent part of a credit differs from the recomputed one. */
+    /** The unspent part, the source or the expiry of a credit differs from what entries say. */
     | 'credit_left'
     /** An hourly or daily total of usage differs from the sum of its charges. */
     | 'usage'

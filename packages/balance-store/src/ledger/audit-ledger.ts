@@ -16,6 +16,7 @@ import type { SealedLedger } from '../generated/tables.js';
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { isAllowance } from './allowance.js';
 import type { CarryRow } from './archive/carry-row.js';
 import { createArchiveAudit, createCarryCursor, isSameRun, readCarried } from './audit-archives.js';
 import type { ArchiveAudit, CarriedRun } from './audit-archives.js';
@@ -27,6 +28,7 @@ import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
 import type { AccountTotals, AuditSource, AuditedAccounts, LotTotals } from './audit-source.js';
 import { openHourOf, readSums } from './audit-usage.js';
 import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
+import { windowStartsAt } from './cap-windows.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
@@ -46,6 +48,8 @@ interface Fold {
   /** The amount written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
   readonly lots: ReturnType<typeof createLotAudit>;
+  /** First day of the month of the last allowance, in days since 1970-01-01. */
+  allowanceStart: number;
   /** Number of the last entry beyond those that the account's row counted when it was read. */
   later: bigint;
 }
@@ -388,6 +392,7 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
       fold.credited += delta;
       tally.credited += delta;
       fold.lots.credit({ ...entry, balance: fold.balance });
+      if (isAllowance(entryId)) fold.allowanceStart = windowStartsAt(entry.createdAtMs).month;
       break;
     case 'adjustment':
       fold.adjusted += delta;
@@ -476,6 +481,11 @@ function auditAccount(account: AccountTotals, fold: Fold, tally: Tally): void {
   expect('sequence', fold.seq.toString(), account.seq.toString());
   expect('balance', fold.balance.toString(), account.balance.toString());
   expect('account_totals', totalsText(fold), totalsText(account));
+  expect('account_totals', allowanceText(fold), allowanceText(account));
+}
+
+function allowanceText({ allowanceStart }: Pick<Fold, 'allowanceStart'>): string {
+  return `last allowance in the month from day ${String(allowanceStart)} on`;
 }
 
 function totalsText(
@@ -507,6 +517,7 @@ function emptyFold(): Fold {
     writtenOff: 0n,
     uncovered: 0n,
     lots: createLotAudit(),
+    allowanceStart: 0,
     later: 0n,
   };
 }

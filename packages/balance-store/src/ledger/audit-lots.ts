@@ -1,6 +1,7 @@
 /**
  * Recomputes, entry by entry, the unspent part of each credit that expires or was given for free.
- * The rules are those of `books/lots.ts`.
+ * The rules are those of `books/lots.ts`. What a credit is, and when it expires, only its entry
+ * says: an entry is sealed, the row of a credit is not.
  */
 
 import type { AuditDifference } from '../audit.js';
@@ -9,6 +10,7 @@ import { compareBytes } from './text-order.js';
 
 interface AuditedLot {
   readonly entryId: string;
+  readonly source: string | null;
   /** `Infinity` for a credit that does not expire. */
   readonly expiresAtMs: number;
   remaining: bigint;
@@ -51,23 +53,26 @@ export function createLotAudit() {
       const expiry = expiresAtMs === null ? Infinity : Number(expiresAtMs);
       const covered = balance > 0n ? balance : 0n;
       const remaining = delta < covered ? delta : covered;
-      lots.push({ entryId, expiresAtMs: expiry, remaining });
+      lots.push({ entryId, source, expiresAtMs: expiry, remaining });
       lots.sort((a, b) => a.expiresAtMs - b.expiresAtMs || compareBytes(a.entryId, b.entryId));
     },
     /** @returns what is wrong with this expiry, if anything */
     expire(entry: {
       readonly delta: bigint;
       readonly reference: string | null;
+      readonly createdAtMs: number;
     }): { readonly expected: string; readonly found: string } | undefined {
       const lot = lots.find(({ entryId }) => entryId === entry.reference);
       const amount = -entry.delta;
-      if (lot !== undefined && amount <= lot.remaining) {
-        lot.remaining -= amount;
-        return undefined;
-      }
+      const most = lot?.remaining ?? 0n;
+      if (lot !== undefined) lot.remaining -= amount < most ? amount : most;
+      const name = entry.reference ?? 'a credit';
+      if (amount > most)
+        return { expected: `at most ${String(most)} of ${name}`, found: String(amount) };
+      if (lot === undefined || entry.createdAtMs >= lot.expiresAtMs) return undefined;
       return {
-        expected: `at most ${String(lot?.remaining ?? 0n)} of ${entry.reference ?? 'a credit'}`,
-        found: amount.toString(),
+        expected: `${name} ${expiryText(lot.expiresAtMs)}`,
+        found: `expired at ${timeText(entry.createdAtMs)}`,
       };
     },
     /**
@@ -79,36 +84,49 @@ export function createLotAudit() {
       rows: readonly LotTotals[],
       complain: (found: AuditDifference) => void,
     ): void {
-      const stored = new Map(rows.map(({ entryId, remaining }) => [entryId, remaining]));
+      const stored = new Map(rows.map((row) => [row.entryId, row]));
       let unallotted = account.spent - account.allotted;
-      for (const { entryId, remaining } of lots) {
+      const compareTexts = (entryId: string, expected: string, found: string) => {
+        if (expected === found) return;
+        const accountId = account.id;
+        complain({ check: 'credit_left', accountId, keyId: undefined, entryId, expected, found });
+      };
+      for (const lot of lots) {
+        const { entryId } = lot;
         const row = stored.get(entryId);
         stored.delete(entryId);
-        const part = row === undefined || row < unallotted ? (row ?? 0n) : unallotted;
+        if (row === undefined) {
+          compareTexts(entryId, leftText(lot.remaining), leftText('nothing'));
+          continue;
+        }
+        const part = row.remaining < unallotted ? row.remaining : unallotted;
         unallotted -= part;
-        const found = row === undefined ? undefined : row - part;
-        if (found === remaining) continue;
-        complain(difference(account.id, entryId, remaining, found));
+        compareTexts(entryId, leftText(lot.remaining), leftText(row.remaining - part));
+        compareTexts(
+          entryId,
+          termsText(lot.source, lot.expiresAtMs),
+          termsText(row.source, row.expiresAt?.getTime() ?? Infinity),
+        );
       }
-      for (const [entryId, remaining] of stored) {
-        complain(difference(account.id, entryId, 0n, remaining));
+      for (const [entryId, { remaining }] of stored) {
+        compareTexts(entryId, leftText(0n), leftText(remaining));
       }
     },
   };
 }
 
-function difference(
-  accountId: string,
-  entryId: string,
-  expected: bigint,
-  found: bigint | undefined,
-): AuditDifference {
-  return {
-    check: 'credit_left',
-    accountId,
-    keyId: undefined,
-    entryId,
-    expected: `${String(expected)} left`,
-    found: `${String(found ?? 'nothing')} left`,
-  };
+const leftText = (amount: bigint | string) => `${String(amount)} left`;
+
+function termsText(source: string | null, expiresAtMs: number): string {
+  return `${source ?? 'unknown'}, ${expiryText(expiresAtMs)}`;
+}
+
+function expiryText(ms: number): string {
+  return ms === Infinity ? 'does not expire' : `expires at ${timeText(ms)}`;
+}
+
+/** Someone who changes a table can write a time into it that no `Date` has. */
+function timeText(ms: number): string {
+  const time = new Date(ms);
+  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString();
 }

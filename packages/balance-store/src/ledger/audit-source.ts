@@ -167,6 +167,7 @@ export const ACCOUNT_TOTALS = [
   'writtenOff',
   'uncovered',
   'allotted',
+  'allowanceStart',
 ] as const;
 
 export type AccountTotals = Pick<Row<'Account'>, (typeof ACCOUNT_TOTALS)[number]>;
@@ -185,7 +186,7 @@ export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]
   return { id, accountId, spent, writtenOff, windows: windowBasesOf(row) };
 }
 
-export const LOT_TOTALS = ['entryId', 'accountId', 'remaining'] as const;
+export const LOT_TOTALS = ['entryId', 'accountId', 'source', 'expiresAt', 'remaining'] as const;
 
 export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
 

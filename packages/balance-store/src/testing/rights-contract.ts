@@ -18,7 +18,6 @@ type Exempt = Readonly<Record<string, string>>;
 const EXEMPT = {
   account: {
     ...textsOf('Account'),
-    allowance_start: 'a month has one entry of the allowance, whatever this says',
     notice_shares: 'decides only which events are written',
     notice_base: 'decides only which events are written',
     allotted: 'has an effect on credits only, whose unspent parts are compared',
@@ -104,6 +103,7 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
           low_balance: [amount, named('low balance')],
           prices: ["'0.1'", named('prices')],
           allowance: [amount, named('allowance')],
+          allowance_start: ['allowance_start + 1', /^last allowance /],
           balance: [amount, sums],
           spent: [amount, sums],
           credited: [amount, sums],

@@ -20,10 +20,12 @@ export function tamperingContract(part: ContractPart): void {
   describe('audit', () => {
     // F133
     it('names keys, credits, totals of usage and rows of the trail that were changed', async () => {
-      const { store } = subject();
+      const { store, literal } = subject();
       const { accountId, keyIds } = await newAccount(USD, {}, {});
+      const { accountId: otherId } = await newAccount(USD);
       const [first = '', second = ''] = keyIds;
       const expiresAt = new Date('2200-01-01T00:00:00.000Z');
+      const later = literal.time(new Date('2300-01-01T00:00:00.000Z'));
       const topUpId = randomUUID();
       const lot = `topup:${topUpId}`;
       await store.topUp({ topUpId, to: { accountId }, amount: 50n, expiresAt, by: TESTS });
@@ -67,8 +69,19 @@ export function tamperingContract(part: ContractPart): void {
         // The charges have used two units of this credit, but they are not subtracted in the row
         // yet, so the original value is still 50.
         [of.lot, 'credit_left', 'remaining', "'0.00000000000000'", "'0.00000000000050'"],
+        [of.lot, 'credit_left', 'expires_at', later, literal.time(expiresAt)],
+        [of.lot, 'credit_left', 'expires_at', 'NULL', literal.time(expiresAt)],
+        [of.lot, 'credit_left', 'source', "'promotional'", "'paid'"],
+        [of.lot, 'credit_left', 'account_id', `'${otherId}'`, `'${accountId}'`],
         [of.trail, 'seal', 'actor', "'nobody'", `'${TESTS.name}'`],
       ] as const;
+      const changedOfLot = tampering
+        .filter(([row]) => row === of.lot)
+        .map(([, , column]) => column);
+      assert.deepEqual(
+        [...(await subject().columnsOf('credit_lot'))].sort(),
+        [...new Set<string>(changedOfLot), 'entry_id'].sort(),
+      );
       for (const [row, check, column, changed, original] of tampering) {
         const set = (value: string) =>
           subject().tamper(
