@@ -144,7 +144,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       res: client as unknown as ExpressResponse,
     } as unknown as RelayJob,
     {
-      store: { settle: () => passed(settleMs).then(() => settled) },
+      store: { settleTogether: () => passed(settleMs).then(() => [settled]) },
       refusals: { answered: () => undefined },
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
       overdraft: 'bounded',

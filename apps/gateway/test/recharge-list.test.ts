@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { BalanceStore, ChargeEntry } from '@gateway/balance-store';
 import { backUpEmbeddedLedger, openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { sampleLimits } from '@gateway/balance-store/testing';
-import { parsePriceSchedule, parseUsd, wholePriceTable } from '@gateway/billing';
+import { formatUsd, parsePriceSchedule, parseUsd, wholePriceTable } from '@gateway/billing';
 import type { PriceSchedule } from '@gateway/billing';
 import { readNativeUsage } from '@gateway/translator/native';
 import { pino } from 'pino';
@@ -251,6 +251,60 @@ it('from the usage of a client, each iteration is charged at its model, as when 
     [expect.objectContaining({ reason: expect.stringContaining('claude-unheard-of') })],
   ]);
   expect((await chargesIn(restored)).length).toBe(before);
+});
+
+// F332: the ledger has one of the charges of a request, live or by another operator's booking: the
+// other charges are booked from the usage of the client, and none is booked twice.
+it.each([['message'], ['part']])('are completed where the ledger has only the %s', async (had) => {
+  const of = vectors.find(
+    ({ attempts }) => attempts.length > 1 && attempts.at(-1)?.end === undefined,
+  )!;
+  const id = `req_half_${had}`;
+  await charged(id, of, COSTS);
+  const isOfRequest = (entry: ChargeEntry) => entry.id === id || entry.id.startsWith(`${id}.`);
+  const live = (await chargesIn(original)).filter(isOfRequest);
+  expect(live.length).toBeGreaterThan(1);
+  const known = live.find((entry) => (entry.id === id) === (had === 'message'))!;
+  const { usage, rates, pricing, cost, model, endpoint, streamed } = known;
+  await restored.settle(
+    {
+      requestId: known.id,
+      keyId,
+      usage,
+      rates,
+      pricing,
+      cost,
+      model,
+      endpoint,
+      streamed,
+      amount: -known.delta,
+      overdraft: 'bounded',
+      upstreamId: 'msg_1',
+      remarks: 'charged from a record by another operator',
+    },
+    { deadlineMs: 10_000 },
+  );
+  const { model: asked } = requestOf(of) as { model: string };
+  const record = { request_id: id, key_id: keyId, model: asked, usage: scripted(of).usage };
+  const line = JSON.stringify(record);
+  const others = live.filter((entry) => entry.id !== known.id);
+  expect(await recharge([line], COSTS, { keys: [keyId] })).toMatchObject({
+    booked: 1,
+    already_charged: 0,
+    refused: [],
+    charged_usd: formatUsd(others.reduce((sum, { delta }) => sum - delta, 0n)),
+  });
+  const amounts = (entries: readonly ChargeEntry[]) =>
+    entries
+      .filter(isOfRequest)
+      .map(({ id: of, delta }) => ({ id: of, delta }))
+      .sort(byId);
+  expect(amounts(await chargesIn(restored))).toEqual(amounts(live));
+  expect((await restored.summarize()).conflicts).toBe(0);
+  expect(await recharge([line], COSTS, { keys: [keyId] })).toMatchObject({
+    booked: 0,
+    already_charged: 1,
+  });
 });
 
 const attemptOf = (input_tokens: number) => ({

@@ -230,10 +230,10 @@ describe('while its charge is settled, a client', () => {
     async (_how, path, go, answered) => {
       const { id, apiKey } = await gateway.createKey();
       const { store } = gateway.running.appParts;
-      const settle = store.settle.bind(store);
+      const settle = store.settleTogether.bind(store);
       let goOn: () => void = () => undefined;
       const isSettling = new Promise<void>((resolve) => {
-        jest.spyOn(store, 'settle').mockImplementationOnce(async (...args) => {
+        jest.spyOn(store, 'settleTogether').mockImplementationOnce(async (...args) => {
           resolve();
           await new Promise<void>((mayGoOn) => (goOn = mayGoOn));
           return settle(...args);
@@ -290,7 +290,7 @@ describe('a charge that cannot be recorded', () => {
         const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
         const before = await unbilled('ledger_unavailable');
         jest
-          .spyOn(gateway.running.appParts.store, 'settle')
+          .spyOn(gateway.running.appParts.store, 'settleTogether')
           .mockRejectedValueOnce(new StoreUnavailableError('the database cannot be reached'));
         const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
         expect(response.status).toBe(stream ? 200 : 503);
@@ -306,7 +306,9 @@ describe('a charge that cannot be recorded', () => {
 
   it('for an unforeseen reason gives the client an error, and releases the lease', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
-    jest.spyOn(gateway.running.appParts.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
+    jest
+      .spyOn(gateway.running.appParts.store, 'settleTogether')
+      .mockRejectedValueOnce(new Error('a bug'));
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });

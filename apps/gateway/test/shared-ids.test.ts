@@ -262,7 +262,7 @@ describePayments((bench) => {
   // F147
   it('a credit names the charge that has its id, if one was booked before ids had a form', async () => {
     const { accountId, targetId } = await newPlace();
-    const settled = await bench.gateway.running.appParts.store.settle(
+    const settled = await bench.gateway.running.store.settle(
       settlement(targetId, { requestId: 'topup:taken' }),
       { deadlineMs: 60_000 },
     );

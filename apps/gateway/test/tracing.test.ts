@@ -216,7 +216,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
     const { appParts } = gateway.running;
     const { store } = appParts;
     const broken = Object.create(store) as typeof store;
-    broken.settle = () => Promise.reject(new StoreUnavailableError('down'));
+    broken.settleTogether = () => Promise.reject(new StoreUnavailableError('down'));
     Object.assign(appParts, { store: broken });
     try {
       const { server, client } = await traceOf(await post(gateway, apiKey, userMessage('Hello')));

@@ -330,6 +330,18 @@ export interface BalanceStore {
    */
   settle(settlement: Settlement, options: { readonly deadlineMs: number }): Promise<SettleOutcome>;
   /**
+   * Settles the charges of one request as {@link BalanceStore.settle} does, all in one transaction
+   * and in this order, so that no other charge and no hold comes between them. The first has the
+   * id of the request's hold. One that cannot be stored is quarantined alone, and the others are
+   * then in transactions of their own.
+   *
+   * @returns the outcome of each, in this order
+   */
+  settleTogether(
+    settlements: readonly Settlement[],
+    options: { readonly deadlineMs: number },
+  ): Promise<readonly SettleOutcome[]>;
+  /**
    * Sets aside the most a request may cost, before it is sent upstream. It replaces `readStanding`
    * for a balance that must never fall below zero. The balance less all live holds must cover the
    * amount, and so must the caps of the key. The store keeps the hold alive until the request is

@@ -64,7 +64,7 @@ describe('batches', () => {
   });
 
   it('starts another batch at once if it is full', async () => {
-    const { batches, sent } = open({ maxItems: 2 });
+    const { batches, sent } = open({ maxSize: 2 });
     for (const item of [1, 2, 3, 4, 5]) batches.add(item);
     await tick();
     expect(sent).toEqual([

@@ -166,6 +166,55 @@ describe('committer', () => {
     expect(batches.length).toBeLessThanOrEqual(20);
   });
 
+  // F331: the charges of one request come where a batch is full: they are in one transaction, so no
+  // hold and no other charge comes between them.
+  it('never divides the settlements of one request between two batches', async () => {
+    const { driver, batches } = scriptedDriver(() => undefined);
+    const committer = create({ driver, maxBatchRows: 4 });
+    const single = charges(3);
+    const [together, large] = [charges(3), charges(6)];
+    const outcomes = await Promise.all([
+      settleAll(committer, single),
+      committer.settleTogether(together, DEADLINE),
+      committer.settleTogether(large, DEADLINE),
+      committer.settleTogether([], DEADLINE),
+    ]);
+    expect(batches).toEqual([single, together, large]);
+    expect(outcomes.map((of) => of.length)).toEqual([3, 3, 6, 0]);
+  });
+
+  it('sets aside only the malformed one of the settlements of one request', async () => {
+    const together = charges(3);
+    const { driver, batches, quarantined } = scriptedDriver((batch) => {
+      if (batch.includes(together[1]!)) throw new Refusal('value out of range');
+    });
+    const committer = create({ driver });
+    const outcomes = await committer.settleTogether(together, DEADLINE);
+    const setAside = { outcome: 'quarantined', reason: 'value out of range' };
+    expect(outcomes).toEqual([settled, setAside, settled]);
+    expect(quarantined).toEqual([together[1]!.requestId]);
+    expect(batches.map((batch) => batch.length)).toEqual([3, 1, 1, 1]);
+    expect(committer.pending).toBe(0);
+  });
+
+  it('rejects the settlements of one request at their deadline while they are tried alone', async () => {
+    let isUp = false;
+    const together = charges(2);
+    const { driver, batches } = scriptedDriver((batch) => {
+      if (batch.length > 1) throw new Refusal('value out of range');
+      if (!isUp) throw new Error('down');
+    });
+    const committer = create({ driver });
+    const lost = committer.settleTogether(together, { deadlineMs: 20 });
+    await expect(lost).rejects.toThrow(StoreUnavailableError);
+    isUp = true;
+    const before = batches.length;
+    await committer.settle(settlement('key'), DEADLINE);
+    await committer.close();
+    expect(batches.slice(before).flat()).not.toEqual(expect.arrayContaining([together[1]]));
+    expect(committer.pending).toBe(0);
+  });
+
   it('treats a race that is lost repeatedly as a malformed settlement', async () => {
     const { driver, quarantined } = scriptedDriver(() => {
       throw new Race('duplicate key');

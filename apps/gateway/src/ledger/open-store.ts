@@ -72,7 +72,7 @@ export type RequestLedger = Pick<
   | 'readStanding'
   | 'placeHold'
   | 'releaseHold'
-  | 'settle'
+  | 'settleTogether'
   | 'quarantine'
   | PaymentAccess
   | LedgerRead

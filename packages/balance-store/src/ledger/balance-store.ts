@@ -84,10 +84,14 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       assertSettling();
       return database.readStanding(keyId);
     },
-    settle: (settlement, { deadlineMs }) =>
-      committer.settle(settlement, { deadlineMs }).finally(() => {
+    settle: (settlement, options) =>
+      committer.settle(settlement, options).finally(() => {
         // The settlement was charged or given up, so its hold no longer needs renewal.
         holds.abandonHold(settlement.requestId);
+      }),
+    settleTogether: (settlements, options) =>
+      committer.settleTogether(settlements, options).finally(() => {
+        for (const { requestId } of settlements) holds.abandonHold(requestId);
       }),
     ...holds,
     async placeHold(hold) {

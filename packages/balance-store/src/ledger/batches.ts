@@ -16,8 +16,10 @@ export interface BatchesOptions<Item> {
    * will end soon, and one larger batch costs less than two.
    */
   readonly gatherMs: number;
-  /** Items per batch; unlimited when absent. */
-  readonly maxItems?: number;
+  /** The largest sum of sizes in a batch of several items; unlimited when absent. */
+  readonly maxSize?: number;
+  /** 1 when absent. */
+  readonly sizeOf?: (item: Item) => number;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
@@ -26,7 +28,8 @@ export class Batches<Item> {
   readonly #send: BatchesOptions<Item>['send'];
   readonly #maxInFlight: number;
   readonly #gatherMs: number;
-  readonly #maxItems: number;
+  readonly #maxSize: number;
+  readonly #sizeOf: (item: Item) => number;
   readonly #now: () => number;
   #queue: Item[] = [];
   readonly #inFlight: (readonly Item[])[] = [];
@@ -37,7 +40,8 @@ export class Batches<Item> {
     this.#send = options.send;
     this.#maxInFlight = options.maxInFlight;
     this.#gatherMs = options.gatherMs;
-    this.#maxItems = options.maxItems ?? Infinity;
+    this.#maxSize = options.maxSize ?? Infinity;
+    this.#sizeOf = options.sizeOf ?? (() => 1);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -78,18 +82,27 @@ export class Batches<Item> {
     if (this.#queue.length === 0) return false;
     if (this.#inFlight.length === 0) return true;
     if (this.#inFlight.length >= this.#maxInFlight) return false;
-    return (
-      this.#queue.length >= this.#maxItems || this.#now() - this.#lastBatchAt >= this.#gatherMs
-    );
+    return this.#queue.length >= this.#maxSize || this.#now() - this.#lastBatchAt >= this.#gatherMs;
   }
 
   async #start(): Promise<void> {
-    const batch = this.#queue.slice(0, this.#maxItems);
-    this.#queue = this.#queue.slice(batch.length);
+    const batch = this.#takeBatch();
     this.#inFlight.push(batch);
     this.#lastBatchAt = this.#now();
     await this.#send(batch);
     this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
     this.#sendAll();
+  }
+
+  #takeBatch(): readonly Item[] {
+    let [count, size] = [0, 0];
+    for (const item of this.#queue) {
+      size += this.#sizeOf(item);
+      if (size > this.#maxSize && count > 0) break;
+      count += 1;
+    }
+    const batch = this.#queue.slice(0, count);
+    this.#queue = this.#queue.slice(count);
+    return batch;
   }
 }

@@ -40,11 +40,14 @@ export interface CommitterOptions {
 }
 
 interface Waiting {
-  readonly settlement: Settlement;
+  /** Those of one request: in one transaction, unless one of them is refused. */
+  readonly settlements: readonly Settlement[];
   /** Milliseconds of the committer's clock. */
   readonly deadlineAt: number;
-  readonly resolve: (outcome: SettleOutcome) => void;
+  readonly resolve: (outcomes: readonly SettleOutcome[]) => void;
   readonly reject: (error: StoreUnavailableError) => void;
+  /** Of which this is one settlement, tried alone because the whole was refused. */
+  readonly whole?: Waiting;
   /** Resolved or rejected: must not be sent again. */
   isDone: boolean;
 }
@@ -91,7 +94,8 @@ export class Committer {
       send: (batch) => this.#commit(batch),
       maxInFlight: options.maxInFlight,
       gatherMs: GATHER_MS,
-      maxItems: options.maxBatchRows ?? 500,
+      maxSize: options.maxBatchRows ?? 500,
+      sizeOf: ({ settlements }) => settlements.length,
       now: this.#now,
     });
   }
@@ -115,23 +119,34 @@ export class Committer {
     return this.#lastFault;
   }
 
+  /** {@link Committer.settleTogether} with one settlement. */
+  async settle(
+    settlement: Settlement,
+    options: { readonly deadlineMs: number },
+  ): Promise<SettleOutcome> {
+    const [outcome] = await this.settleTogether([settlement], options);
+    if (outcome === undefined) throw new Error('a settlement has no outcome');
+    return outcome;
+  }
+
   /**
-   * Resolves when the outcome is durable.
+   * Resolves when the outcome of each is durable, in the order given.
    *
    * @throws {StoreUnavailableError} after `deadlineMs`: the charge may or may not be durable. At
    * once when too many settlements wait or the committer is closed: nothing was charged.
    */
-  settle(
-    settlement: Settlement,
+  settleTogether(
+    settlements: readonly Settlement[],
     { deadlineMs }: { readonly deadlineMs: number },
-  ): Promise<SettleOutcome> {
+  ): Promise<readonly SettleOutcome[]> {
     if (this.#isClosed) return Promise.reject(new StoreUnavailableError('the store is closed'));
     if (this.#batches.waiting >= this.#maxWaiting) {
       return Promise.reject(new StoreUnavailableError('too many settlements are waiting'));
     }
+    if (settlements.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const deadlineAt = this.#now() + deadlineMs;
-      const waiting: Waiting = { settlement, deadlineAt, resolve, reject, isDone: false };
+      const waiting: Waiting = { settlements, deadlineAt, resolve, reject, isDone: false };
       this.#pendingCount += 1;
       this.#batches.add(waiting);
       this.#watchDeadline(deadlineAt);
@@ -194,15 +209,21 @@ export class Committer {
       const live = batch.filter(isLive);
       if (live.length === 0) return;
       try {
-        const outcomes = await this.#driver.settleBatch(live.map(({ settlement }) => settlement));
+        const outcomes = await this.#driver.settleBatch(
+          live.flatMap(({ settlements }) => settlements),
+        );
         this.#failingSince = undefined;
-        live.forEach((waiting, index) => {
-          const outcome = outcomes[index];
-          if (outcome === undefined) throw new Error('the driver returned too few outcomes');
+        let from = 0;
+        for (const waiting of live) {
+          const of = outcomes.slice(from, from + waiting.settlements.length);
+          from += waiting.settlements.length;
+          if (of.length < waiting.settlements.length) {
+            throw new Error('the driver returned too few outcomes');
+          }
           this.#finish(waiting, () => {
-            waiting.resolve(outcome);
+            waiting.resolve(of);
           });
-        });
+        }
         return;
       } catch (error) {
         const fault = this.#driver.classify(error);
@@ -221,19 +242,40 @@ export class Committer {
   /** Halves a refused batch until the malformed row is alone in its batch. */
   async #divide(batch: readonly Waiting[], error: unknown): Promise<void> {
     const [first] = batch;
-    if (batch.length === 1 && first !== undefined) return this.#setAside(first, error);
+    if (batch.length === 1 && first !== undefined) return this.#settleAlone(first, error);
     const middle = Math.ceil(batch.length / 2);
     await this.#commit(batch.slice(0, middle));
     await this.#commit(batch.slice(middle));
   }
 
-  async #setAside(waiting: Waiting, error: unknown): Promise<void> {
+  /**
+   * Settles each settlement of a refused whole alone, so that only the malformed ones are set
+   * aside.
+   */
+  async #settleAlone(whole: Waiting, error: unknown): Promise<void> {
+    const { settlements, deadlineAt, reject } = whole;
+    const [settlement] = settlements;
+    if (settlement === undefined || settlements.length === 1) {
+      return settlement && this.#setAside(whole, settlement, error);
+    }
+    const outcomes: SettleOutcome[] = [];
+    for (const each of settlements) {
+      const resolve = (of: readonly SettleOutcome[]) => outcomes.push(...of);
+      const isDone = false;
+      await this.#commit([{ settlements: [each], deadlineAt, resolve, reject, whole, isDone }]);
+    }
+    this.#finish(whole, () => {
+      whole.resolve(outcomes);
+    });
+  }
+
+  async #setAside(waiting: Waiting, settlement: Settlement, error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     for (let attempt = 0; isLive(waiting); attempt += 1) {
       try {
-        await this.#driver.quarantine(waiting.settlement, reason);
+        await this.#driver.quarantine(settlement, reason);
         this.#finish(waiting, () => {
-          waiting.resolve({ outcome: 'quarantined', reason });
+          waiting.resolve([{ outcome: 'quarantined', reason }]);
         });
       } catch {
         await this.#backoff(attempt);
@@ -257,7 +299,7 @@ export class Committer {
   #finish(waiting: Waiting, answer: () => void): void {
     if (waiting.isDone) return;
     waiting.isDone = true;
-    this.#pendingCount -= 1;
+    if (waiting.whole === undefined) this.#pendingCount -= 1;
     answer();
     if (this.#pendingCount > 0) return;
     this.#failingSince = undefined;
@@ -265,6 +307,6 @@ export class Committer {
   }
 }
 
-function isLive(waiting: Waiting): boolean {
-  return !waiting.isDone;
+function isLive({ isDone, whole }: Waiting): boolean {
+  return !isDone && whole?.isDone !== true;
 }

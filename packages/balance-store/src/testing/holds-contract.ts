@@ -131,6 +131,36 @@ export function holdsContract({
       assert.ok(report.writtenOff >= writtenOff);
     });
 
+    // F331: the charges of one request come just where a batch is full, and its hold covers all of
+    // them: none is written off, and no other hold is placed between them.
+    it('cover all charges of a request that are settled together, wherever a batch ends', async () => {
+      const { store } = subject();
+      const other = await newKey(USD);
+      for (const before of [255, 499]) {
+        const keyId = await newKey();
+        const [message, part] = [settlement(keyId), settlement(keyId)].map((charge) => ({
+          ...charge,
+          overdraft: 'none' as const,
+        }));
+        assert.ok(message !== undefined && part !== undefined);
+        const both = message.amount + part.amount;
+        await topUp(keyId, both + 1n);
+        await place(keyId, both, message.requestId);
+        const others = Array.from({ length: before }, () => settle(settlement(other)));
+        const [outcomes, next] = await Promise.all([
+          store.settleTogether([message, part], { deadlineMs: 60_000 }),
+          place(keyId, 2n),
+          ...others,
+        ]);
+        const settled = { outcome: 'settled', isActive: true, writtenOff: 0n };
+        assert.deepEqual(outcomes, [
+          { ...settled, balance: part.amount + 1n },
+          { ...settled, balance: 1n },
+        ]);
+        assert.equal(next.outcome, 'short');
+      }
+    });
+
     it('a write-off exhausts the key until its next credit, even if other holds are released', async () => {
       const { store } = subject();
       const keyId = await newKey();

@@ -1,7 +1,7 @@
 /** Makes the charge of a finished response durable, or reports why no charge is confirmed. */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { Settlement, SettleOutcome } from '@gateway/balance-store';
+import type { SettleOutcome } from '@gateway/balance-store';
 import type { Refusal } from '../../http/refusal.js';
 import { chargesOf, withinReason } from '../../ledger/charges-of-response.js';
 import type { ChargedExchange, FinishedResponse } from '../../ledger/charges-of-response.js';
@@ -37,10 +37,11 @@ export async function settleCharge(
     exchange,
     settling,
   );
-  let settled: readonly Settled[];
+  let outcomes: readonly SettleOutcome[];
   try {
-    // Settled in the same event-loop tick, so the parts usually share a transaction.
-    settled = await Promise.all(settlements.map((settlement) => settle(settlement, settling)));
+    outcomes = await settling.store.settleTogether(settlements, {
+      deadlineMs: SETTLE_DEADLINE_MS,
+    });
     await Promise.all(unpriced.map((part) => quarantine(part.reason, part, settling)));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
@@ -50,7 +51,9 @@ export async function settleCharge(
   let cost: bigint | undefined = 0n;
   const parts: ChargedPart[] = [];
   let setAside = unpriced.length;
-  for (const [index, { settlement, outcome }] of settled.entries()) {
+  for (const [index, settlement] of settlements.entries()) {
+    const outcome = outcomes[index];
+    if (outcome === undefined) throw new Error('a settlement has no outcome');
     if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
       if (index === 0) {
         return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
@@ -86,16 +89,6 @@ export async function settleCharge(
 
 function sumOfCosts(one: bigint | undefined, other: bigint | undefined): bigint | undefined {
   return one === undefined || other === undefined ? undefined : one + other;
-}
-
-interface Settled {
-  readonly settlement: Settlement;
-  readonly outcome: SettleOutcome;
-}
-
-async function settle(settlement: Settlement, { store }: SettleParts): Promise<Settled> {
-  const outcome = await store.settle(settlement, { deadlineMs: SETTLE_DEADLINE_MS });
-  return { settlement, outcome };
 }
 
 /** Sets aside, for the operator, usage that cannot be charged. */

@@ -102,21 +102,22 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
   for (const lost of charges) {
     const { request_id } = lost;
     const entry = known.get(request_id);
+    // A record with `native_usage` may have several charges, of which the ledger may have some.
     const outcome =
-      entry === undefined
-        ? await bookUnlessArchived(lost, archived, context)
-        : { problem: await differenceFrom(entry, lost, context) };
-    if ('entries' in outcome) {
-      for (const each of outcome.entries) {
-        known.set(each.id, each);
-        charged -= each.delta;
-      }
-      booked += 1;
-    } else if (outcome.problem === undefined) {
-      present += 1;
-    } else {
+      entry !== undefined && lost.native_usage === undefined
+        ? { problem: differenceFrom(entry, lost.key_id, usageOf(lost)) }
+        : await book(lost, archived, context);
+    if (outcome.problem !== undefined) {
       refused.push({ request_id, reason: outcome.problem });
+      continue;
     }
+    const { entries: added = [] } = outcome;
+    for (const each of added) {
+      known.set(each.id, each);
+      charged -= each.delta;
+    }
+    if (added.length > 0) booked += 1;
+    else present += 1;
   }
   return {
     object: 'recharge' as const,
@@ -127,37 +128,43 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
   };
 }
 
-function bookUnlessArchived(
+/** @returns why it may be archived; `undefined` if it is not */
+function archiveProblem(at: Date | undefined, archived: Date): string | undefined {
+  const until = archived.toISOString();
+  if (at === undefined) {
+    return `at: is missing; charges before ${until} are archived, and this may be one of them`;
+  }
+  return at.getTime() < archived.getTime() + CLOCK_MARGIN_MS
+    ? `at: charges before ${until} are archived, and this may be one of them`
+    : undefined;
+}
+
+/** What was booked, which is nothing if the ledger has all charges; or why nothing was. */
+interface Booked {
+  readonly entries?: readonly LedgerEntry[];
+  readonly problem?: string | undefined;
+}
+
+/** Books the charges of a record that are not in the ledger. */
+async function book(
   lost: LostCharge,
   archived: Date | undefined,
   context: OperationContext,
-): ReturnType<typeof book> {
-  if (archived === undefined) return book(lost, context);
-  const until = archived.toISOString();
-  if (lost.at === undefined) {
-    return Promise.resolve({
-      problem: `at: is missing; charges before ${until} are archived, and this may be one of them`,
-    });
-  }
-  if (lost.at.getTime() < archived.getTime() + CLOCK_MARGIN_MS) {
-    return Promise.resolve({
-      problem: `at: charges before ${until} are archived, and this may be one of them`,
-    });
-  }
-  return book(lost, context);
-}
-
-interface Booked {
-  readonly entries: readonly LedgerEntry[];
-}
-
-async function book(
-  lost: LostCharge,
-  context: OperationContext,
-): Promise<Booked | { readonly problem: string }> {
+): Promise<Booked> {
+  const { store, overdraft, by } = context;
   const read = await readRecord(lost, context);
   if ('problem' in read) return read;
   const { charges } = read;
+  const had = await store.findEntries(charges.map(({ requestId }) => requestId));
+  for (const entry of had) {
+    const charge = charges.find(({ requestId }) => requestId === entry.id);
+    const problem = charge && differenceFrom(entry, lost.key_id, charge.usage);
+    if (problem !== undefined) return { problem };
+  }
+  const missing = charges.filter(({ requestId }) => had.every(({ id }) => id !== requestId));
+  if (missing.length === 0) return {};
+  const problem = archived && archiveProblem(lost.at, archived);
+  if (problem !== undefined) return { problem };
   const amount = charges.reduce((sum, charge) => sum + charge.amount, 0n);
   const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
   if (recorded !== amount) {
@@ -167,33 +174,28 @@ async function book(
         `but the price table of that time gives ${formatUsd(amount)}`,
     };
   }
-  const { store, overdraft, by } = context;
   const when = lost.at === undefined ? '' : `, request of ${lost.at.toISOString()}`;
+  const settlements = missing.map(({ remarks, ...charge }) => ({
+    ...charge,
+    keyId: lost.key_id,
+    overdraft,
+    endpoint: lost.endpoint,
+    streamed: lost.streamed,
+    upstreamId: undefined,
+    upstreamAccount: lost.upstream_account,
+    remarks: [remarks, `charged from a record by ${by.name}${when}`]
+      .filter((text) => text !== undefined)
+      .join('; '),
+  }));
+  const outcomes = await store.settleTogether(settlements, { deadlineMs: SETTLE_DEADLINE_MS });
   const entries: LedgerEntry[] = [];
-  // The message comes last: if this is interrupted, a repetition books what is missing.
-  for (const { requestId, remarks, ...charge } of charges.toReversed()) {
-    const { outcome } = await store.settle(
-      {
-        ...charge,
-        requestId,
-        keyId: lost.key_id,
-        overdraft,
-        endpoint: lost.endpoint,
-        streamed: lost.streamed,
-        upstreamId: undefined,
-        upstreamAccount: lost.upstream_account,
-        remarks: [remarks, `charged from a record by ${by.name}${when}`]
-          .filter((text) => text !== undefined)
-          .join('; '),
-      },
-      { deadlineMs: SETTLE_DEADLINE_MS },
-    );
+  for (const [index, { requestId }] of settlements.entries()) {
     const [entry] = await store.findEntries([requestId]);
+    const outcome = outcomes[index]?.outcome;
     if (entry === undefined || outcome === 'conflict') {
-      return { problem: `the ledger did not book the charge ${requestId}: ${outcome}` };
+      return { problem: `the ledger did not book the charge ${requestId}: ${String(outcome)}` };
     }
-    // A part that the ledger still had was not booked now.
-    if (outcome !== 'replayed') entries.push(entry);
+    entries.push(entry);
   }
   return { entries };
 }
@@ -293,20 +295,14 @@ function chargesOfUsage(
   return problem === undefined ? settlements : { problem: `native_usage: ${problem.reason}` };
 }
 
-/** @returns how the key or the counts differ from the record; `undefined` if they do not */
-async function differenceFrom(
+/** @returns how the key or the counts differ; `undefined` if they do not */
+function differenceFrom(
   entry: LedgerEntry,
-  lost: LostCharge,
-  context: OperationContext,
-): Promise<string | undefined> {
+  keyId: string,
+  usage: SettledUsage,
+): string | undefined {
   if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is not a charge';
-  if (entry.keyId !== lost.key_id) return 'key_id: the ledger has this charge under another key';
-  let usage = usageOf(lost);
-  if (lost.native_usage !== undefined) {
-    const read = await readRecord(lost, context);
-    if ('problem' in read) return read.problem;
-    usage = read.charges[0]?.usage ?? usage;
-  }
+  if (entry.keyId !== keyId) return 'key_id: the ledger has this charge under another key';
   const [had, given] = [countsText(entry.usage), countsText(usage)];
   return had === given ? undefined : `the ledger has other counts: ${had} instead of ${given}`;
 }

@@ -55,9 +55,9 @@ export function shareLedger(store: BalanceStore) {
         holds.delete(requestId);
         store.releaseHold(requestId);
       },
-      settle(...[settlement, options]: Parameters<BalanceStore['settle']>) {
-        return store.settle(settlement, options).finally(() => {
-          holds.delete(settlement.requestId);
+      settleTogether(...[settlements, options]: Parameters<BalanceStore['settleTogether']>) {
+        return store.settleTogether(settlements, options).finally(() => {
+          for (const { requestId } of settlements) holds.delete(requestId);
         });
       },
     },
@@ -138,12 +138,12 @@ export function remoteLedger(
       // If the primary has ended, nothing renews the hold, so it expires.
       reach(rpc, () => rpc.releaseHold(requestId)).catch(() => undefined);
     },
-    async settle(settlement, options) {
-      pending.set(settlement.requestId, performance.now());
+    async settleTogether(settlements, options) {
+      for (const { requestId } of settlements) pending.set(requestId, performance.now());
       try {
-        return await reach(rpc, () => rpc.settle(settlement, options));
+        return await reach(rpc, () => rpc.settleTogether(settlements, options));
       } finally {
-        pending.delete(settlement.requestId);
+        for (const { requestId } of settlements) pending.delete(requestId);
       }
     },
     pendingSettlements: () => pending.size,
