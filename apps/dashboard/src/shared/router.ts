@@ -34,6 +34,8 @@ export function to(path: readonly string[], query: Route['query'] = {}): string 
 export function changeQuery(change: Route['query']): void {
   const { path, query } = route.peek();
   location.hash = to(path, { ...query, ...change });
+  // The event of this change comes later: a second change before it must not undo the first one.
+  fragment.value = location.hash;
 }
 
 /** Takes the query out of the address. Going back does not bring it again. */
