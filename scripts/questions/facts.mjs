@@ -9,8 +9,8 @@ import { join } from 'node:path';
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-export function readFacts(dataDir) {
-  const now = Date.now();
+/** @param now - when a page asked for its figures, in milliseconds since the epoch */
+export function readFacts(dataDir, now = Date.now()) {
   const ledger = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true });
   const record = new DatabaseSync(join(dataDir, 'requests.db'), { readOnly: true });
   const all = (text, ...values) => ledger.prepare(text).all(...values);

@@ -7,6 +7,8 @@ import { DAY_MS, HOUR_MS, endOfMoney, ranked, sumOf, unitsOf, usdOf } from './fa
 const ABUSER = 'Quick Cash';
 const REFUNDED = 'Meridian Bank';
 const WATCHED = 'Aster Robotics';
+/** In the first minutes of a month, nothing has a cost yet, and the page shows no margin. */
+const NO_MARGIN = 'none yet';
 
 export const OPERATOR = [
   {
@@ -32,12 +34,17 @@ export const OPERATOR = [
   },
   {
     text: 'What margin do I make this month?',
-    ask: (person) =>
-      person.readsExactly(answer(person.page, 'Margin this month').locator('data').first()),
+    async ask(person) {
+      await answer(person.page, 'Failed in the last hour').waitFor();
+      const margin = answer(person.page, 'Margin this month');
+      if ((await margin.count()) === 0) return NO_MARGIN;
+      return person.readsExactly(margin.locator('data').first());
+    },
     expected({ charges, now }) {
       const date = new Date(now);
       const month = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
       const its = charges.filter(({ created_at: at }) => at >= month);
+      if (its.length === 0) return NO_MARGIN;
       return usdOf(sumOf(its) - its.reduce((sum, { cost }) => sum + unitsOf(cost), 0n));
     },
   },

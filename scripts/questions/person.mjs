@@ -19,7 +19,9 @@ const MAX_TYPED = 30;
 const SCREENFUL_S = 1;
 const READ_S = 1.5;
 const MIN_FONT_PX = 11;
+/** How long a person waits for anything on the page. */
 const PATIENCE_MS = 8_000;
+const UNTIMED_PATIENCE_MS = 120_000;
 
 export class Person {
   page;
@@ -29,11 +31,11 @@ export class Person {
 
   constructor(page) {
     this.page = page;
-    page.setDefaultTimeout(PATIENCE_MS);
   }
 
-  /** @returns a person before the first screen */
-  static async signedIn(context, url, secret) {
+  /** @returns a person before the first screen. Signing in is not timed. */
+  static async signedIn(context, url, secret, { isTimed }) {
+    context.setDefaultTimeout(UNTIMED_PATIENCE_MS);
     const page = await context.newPage();
     await page.goto(url);
     await page.locator('input[type=password]').fill(secret);
@@ -41,6 +43,7 @@ export class Person {
     await page.getByRole('navigation').waitFor();
     const person = new Person(page);
     await person.waits();
+    if (isTimed) context.setDefaultTimeout(PATIENCE_MS);
     person.#startedAt = performance.now();
     return person;
   }

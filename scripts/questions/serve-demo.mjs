@@ -30,14 +30,21 @@ export async function serveDemo(dataDir, settings) {
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  let hasEnded = false;
   const ended = new Promise((resolve) => {
-    child.once('exit', resolve);
+    child.once('exit', () => {
+      hasEnded = true;
+      resolve();
+    });
   });
   const [url, adminUrl] = [port, adminPort].map((each) => `http://127.0.0.1:${String(each)}`);
-  for (let tries = 0; ; tries += 1) {
-    const answer = await fetch(`${String(adminUrl)}/health`).catch(() => undefined);
-    if (answer !== undefined) break;
-    if (tries > 200 || child.exitCode !== null) throw new Error('the gateway did not start');
+  const answers = () =>
+    fetch(`${String(adminUrl)}/health`).then(
+      () => true,
+      () => false,
+    );
+  while (!(await answers())) {
+    if (hasEnded) throw new Error('the gateway did not start');
     await sleep(100);
   }
   return {
