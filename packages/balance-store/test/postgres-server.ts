@@ -134,7 +134,7 @@ export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgre
         encoding: 'utf8',
       });
       for (const pid of [...sessions.trim().split(/\s+/), String(server.pid)]) {
-        process.kill(Number(pid), signal);
+        signalIfAlive(Number(pid), signal);
       }
     },
   };
@@ -156,6 +156,19 @@ export async function querySql<Row extends QueryResultRow = Record<string, unkno
   }
 }
 
+/**
+ * Waits until no other session uses the database. A session ends some time after its client has
+ * closed it. It publishes its last statistics when it ends.
+ */
+export async function untilSessionsEnded(connectionString: string): Promise<void> {
+  const others = () =>
+    querySql(
+      connectionString,
+      'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+  while ((await others()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 async function createDatabase(serverUrl: string): Promise<string> {
   const name = `balance_store_${randomBytes(6).toString('hex')}`;
   const client = new Client({ connectionString: serverUrl });
@@ -165,6 +178,15 @@ async function createDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** A session may have ended since the list of processes was read. */
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function programsDirectory(): string {

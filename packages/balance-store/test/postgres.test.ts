@@ -16,7 +16,7 @@ import type { BalanceStore } from '../src/index.js';
 import { ADVISORY_LOCKS } from '../src/postgres/advisory-locks.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
-import { querySql, usePostgresServer } from './postgres-server.js';
+import { querySql, untilSessionsEnded, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 import { rewriteLedger, timeLiteral } from './rewrite-ledger.js';
 import { runs } from '../../../scripts/runs.cjs';
@@ -116,12 +116,13 @@ describe('PostgreSQL: many replicas', () => {
     const report = await first.audit();
     expect(report).toMatchObject({ isSound: true, entries: rounds * 40, conflicts: 0 });
     expect(report.quarantined).toBe(0);
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await untilSessionsEnded(connectionString);
     const [row] = await querySql(
       connectionString,
       'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
     );
     expect(row).toEqual({ deadlocks: 0 });
-    await Promise.all(replicas.map((replica) => replica.close()));
   });
 
   // F16: two replicas lock two keys in opposite order: 0 deadlocks in hundreds of batches of two
@@ -153,8 +154,8 @@ describe('PostgreSQL: many replicas', () => {
     await new Promise(setImmediate);
     await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
     expect(await a.audit()).toMatchObject({ isSound: true, entries: pairs * 8 });
-    // A session publishes its counters when it ends.
     await Promise.all([a.close(), b.close()]);
+    await untilSessionsEnded(connectionString);
     const [counted] = await querySql(
       connectionString,
       'SELECT (SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()), ' +

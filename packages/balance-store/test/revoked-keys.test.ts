@@ -23,7 +23,7 @@ import { openPostgresStore } from '../src/postgres/index.js';
 import { createKeyTable } from '../src/postgres/keys.js';
 import { sampleLimits } from '../src/testing/index.js';
 import { rowsRead } from './postgres-plans.js';
-import { querySql, usePostgresServer } from './postgres-server.js';
+import { querySql, untilSessionsEnded, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 import { plansOf } from './sqlite-plans.js';
 
@@ -227,14 +227,15 @@ describe('with many revoked keys, PostgreSQL', () => {
       );
       return Number(row!['rows']);
     };
-    const store = await openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
+    await untilSessionsEnded(connectionString);
     const before = await readOfKeys();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
     const key = { name: 'c', limits: sampleLimits, expiresAt: null };
     const creation = { account: { id: 'acct_many' }, key, by: BY };
     expect((await store.create({ ...creation, maxKeys: 100 })).outcome).toBe('too_many_keys');
     expect((await store.create(creation)).outcome).toBe('created');
-    // A connection reports what it read when it ends, at the latest.
     await store.close();
+    await untilSessionsEnded(connectionString);
     const read = (await readOfKeys()) - before;
     expect(read).toBeGreaterThanOrEqual(100);
     expect(read).toBeLessThan(1_000);
