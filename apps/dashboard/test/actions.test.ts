@@ -14,6 +14,7 @@ import {
   openPage,
   openPart,
   signIn,
+  stopRefreshing,
   valuesOf,
 } from './support/browser.js';
 import { ADMIN_TOKEN, sendTraffic, startPages } from './support/traffic.js';
@@ -112,6 +113,8 @@ describe('several keys', () => {
   // F260: one of several keys cannot be changed: the others are, and it is named.
   it('are suspended and resumed together, and the one that failed is named', async () => {
     const { page, context, problems } = await open();
+    // The page must not see the key that is revoked below.
+    await stopRefreshing(page);
     await openPart(page, `accounts/${accountId}`);
     for (const name of ['one', 'two']) await page.getByLabel(`Choose ${name}`).check();
     await page.getByRole('button', { name: 'Suspend 2 keys' }).click();

@@ -18,6 +18,7 @@ import {
   openPage,
   openPart,
   signIn,
+  stopRefreshing,
   valuesOf,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
@@ -381,6 +382,7 @@ describe('payments on the pages', () => {
     // The second window still shows the payment after the first one has credited it.
     const windows = [await open(), await open()];
     for (const { page } of windows) {
+      await stopRefreshing(page);
       await openPart(page, 'payments/unbooked');
       const row = page.getByRole('row', { name: /second payment/ });
       await eventually(async () => {

@@ -14,6 +14,7 @@ import {
   openPage,
   openPart,
   signIn,
+  stopRefreshing,
   valuesOf,
 } from './support/browser.js';
 import { checkScreen } from './support/screens.js';
@@ -68,6 +69,7 @@ async function hasRows(page: Page, count: number): Promise<void> {
 
 async function openDashboard(apiKey: string) {
   const watched = await openPage(browser, `${gateway.url}/dashboard/`);
+  await stopRefreshing(watched.page);
   await signIn(watched.page, apiKey);
   await watched.page.getByRole('link', { name: 'Requests', exact: true }).click();
   await loaded(watched.page);

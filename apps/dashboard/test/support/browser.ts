@@ -73,6 +73,8 @@ export async function openPage(
     reducedMotion: 'reduce',
     acceptDownloads: true,
   });
+  // Ends waits that would never end. A slow machine needs longer than Playwright's 30 seconds.
+  context.setDefaultTimeout(120_000);
   if (cookie !== undefined) {
     const [name = '', value = ''] = cookie.split('=', 2);
     const { hostname: domain } = new URL(url);
@@ -111,6 +113,14 @@ async function delayRequests(context: BrowserContext): Promise<void> {
     await sleep(Math.random() * 400);
     await route.continue();
   });
+}
+
+/**
+ * Stops the date of the page, while its timers continue. What it loads from then on never becomes
+ * old enough to be loaded again by itself, however slow the machine is.
+ */
+export async function stopRefreshing(page: Page): Promise<void> {
+  await page.clock.setFixedTime(Date.now());
 }
 
 /** Signs in to the console without the browser. @returns the cookie of the session */

@@ -10,7 +10,7 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
  * what a page draws. On a busy machine this moment is long.
  */
 export async function eventually(expectation: () => Promise<void>): Promise<void> {
-  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+  for (const deadline = Date.now() + 120_000; ; await sleep(50)) {
     try {
       await expectation();
       return;
