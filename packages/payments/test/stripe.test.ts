@@ -11,6 +11,7 @@ const SECRET_KEY = 'sk_test_simulated';
 const WEBHOOK_SECRET = 'whsec_of_the_tests';
 const PAGES = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
 
+const startedAt = Date.now();
 let stripe: StripeSimulator;
 const provider = () =>
   createStripeProvider({
@@ -267,15 +268,14 @@ describe('a list of facts', () => {
       for await (const fact of provider().listFacts(range)) facts.push(fact);
       return facts;
     };
-    const now = Date.now();
-    const facts = await list(now - 60_000, now + 60_000);
+    const facts = await list(startedAt - 60_000, Date.now() + 60_000);
     const refunded = facts.flatMap((fact) => (fact.kind === 'refund' ? [fact.refundId] : []));
     expect(new Set(refunded)).toEqual(new Set([...refunded, ...refundIds]));
     expect(facts).toContainEqual(expect.objectContaining({ kind: 'dispute', disputeId }));
     expect(facts).toContainEqual(
       expect.objectContaining({ kind: 'paid', providerPaymentId: paymentId }),
     );
-    expect(await list(now - 120_000, now - 60_000)).toEqual([]);
+    expect(await list(startedAt - 120_000, startedAt - 60_000)).toEqual([]);
   });
 });
 
