@@ -229,20 +229,31 @@ describe('committer', () => {
     const { driver, batches } = scriptedDriver(() => {
       if (!isUp) throw new Error('down');
     });
-    const committer = create({ driver, maxInFlight: 1 });
-    const [retried, queued, patient] = charges(3);
-    if (!retried || !queued || !patient) throw new Error('no charges');
-    const first = committer.settle(retried, { deadlineMs: 60 });
-    await new Promise(setImmediate);
-    const second = committer.settle(queued, { deadlineMs: 30 });
-    const third = committer.settle(patient, DEADLINE);
-    await expect(second).rejects.toThrow(StoreUnavailableError);
-    await expect(first).rejects.toThrow(StoreUnavailableError);
-    expect(committer.pending).toBe(1);
-    isUp = true;
-    expect(await third).toEqual(settled);
-    expect(batches.at(-1)).toEqual([patient]);
-    expect(batches.flat()).not.toContain(queued);
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const committer = create({ driver, maxInFlight: 1, now: () => Date.now() });
+      const [retried, queued, patient] = charges(3);
+      if (!retried || !queued || !patient) throw new Error('no charges');
+      const first = committer.settle(retried, { deadlineMs: 60 });
+      const isFirstLost = expect(first).rejects.toThrow(StoreUnavailableError);
+      await new Promise(setImmediate);
+      const second = committer.settle(queued, { deadlineMs: 30 });
+      const isSecondLost = expect(second).rejects.toThrow(StoreUnavailableError);
+      const third = committer.settle(patient, DEADLINE);
+      await jest.advanceTimersByTimeAsync(30);
+      await isSecondLost;
+      expect(committer.pending).toBe(2);
+      await jest.advanceTimersByTimeAsync(30);
+      await isFirstLost;
+      expect(committer.pending).toBe(1);
+      isUp = true;
+      await jest.advanceTimersByTimeAsync(1_000);
+      expect(await third).toEqual(settled);
+      expect(batches.at(-1)).toEqual([patient]);
+      expect(batches.flat()).not.toContain(queued);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('has no timer once nothing is pending', async () => {
