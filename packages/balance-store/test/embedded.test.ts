@@ -116,6 +116,8 @@ balanceStoreContract({
           return;
         }
         const database = new DatabaseSync(fileOf(dataDir));
+        // The store may begin to write of its own accord.
+        database.exec('PRAGMA busy_timeout = 5000');
         try {
           database.exec(sql);
         } finally {
