@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 import {
   PepperMismatchError,
@@ -316,10 +316,33 @@ describe('PostgreSQL: many replicas', () => {
 });
 
 describe('PostgreSQL: holds of many replicas', () => {
+  /** With these, only the timer that renews holds is faked, and no timer of the driver. */
+  const NOT_INTERVALS = [
+    'Date',
+    'clearImmediate',
+    'clearTimeout',
+    'hrtime',
+    'nextTick',
+    'performance',
+    'queueMicrotask',
+    'setImmediate',
+    'setTimeout',
+  ] as const;
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
   it('a live hold outlasts its lifetime; an abandoned one, or one of a stopped replica, does not', async () => {
     const connectionString = await server.createDatabase();
-    const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs: 600 });
+    const holdLifetimeMs = 3_600_000;
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs });
     const [a, b] = await Promise.all([open(), open()]);
+    jest.useFakeTimers({ doNotFake: [...NOT_INTERVALS] });
+    /** All holds reach the end of their lifetime, and then the next renewal is due. */
+    const lifetimePasses = async () => {
+      await querySql(connectionString, 'UPDATE hold SET expires_at = clock_timestamp()');
+      jest.advanceTimersByTime(holdLifetimeMs / 4);
+    };
     const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
     await a.topUp({ topUpId: '1', to: { keyId: record.id }, amount: 10n, by: { name: 'a' } });
     const hold = (requestId: string, amount: bigint) => ({ requestId, keyId: record.id, amount });
@@ -328,13 +351,14 @@ describe('PostgreSQL: holds of many replicas', () => {
     await b.close();
     // No other hold is placed: the remaining replica finds the orphan by itself.
     const orphans = () => a.listHolds({ state: 'orphaned', limit: 10 });
+    await lifetimePasses();
     while ((await orphans()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await orphans()).toMatchObject([hold('left behind', 4n)]);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await a.listHolds({ state: 'live', limit: 10 })).toMatchObject([hold('kept', 6n)]);
     expect(await a.placeHold(hold('next', 5n))).toMatchObject({ outcome: 'short', shortfall: 1n });
 
     a.abandonHold('kept');
+    await lifetimePasses();
     while ((await orphans()).length === 1) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await a.placeHold(hold('next', 5n))).toMatchObject({ outcome: 'held' });
     await a.close();
