@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Browser } from 'playwright-core';
+import { waitPastMidnight } from '../../../packages/balance-store/src/testing/midnight.js';
 import { unitsPerToken } from '../../gateway/test/support/billed-prices.js';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
@@ -36,6 +37,7 @@ let gateway: TestGateway;
 let consoleUrl: string;
 let cookie: string;
 let accountId: string;
+let month: string;
 beforeAll(async () => {
   browser = await openBrowser();
   folder = mkdtempSync(join(tmpdir(), 'gateway-margin-'));
@@ -50,7 +52,9 @@ beforeAll(async () => {
     ANTHROPIC_ADMIN_URL: provider.url,
   });
   const [one, other] = [await gateway.createKey(), await gateway.createKey()];
+  await waitPastMidnight();
   await sendTraffic(gateway, [one.apiKey, other.apiKey], { count: 12, seed: 7 });
+  month = dayText(0).slice(0, 7);
   accountId = (await gateway.call('showKey', { key_id: one.id })).account_id;
   consoleUrl = `${gateway.adminUrl}/console/`;
   cookie = await consoleCookie(consoleUrl, READ_TOKEN);
@@ -107,7 +111,7 @@ describe('the margin', () => {
     const { page, context, problems } = await open();
     await openPart(page, BILL);
     await page.getByText('the same', { exact: true }).waitFor();
-    const { total } = await gateway.call('showBooks', { month: dayText(0).slice(0, 7) });
+    const { total } = await gateway.call('showBooks', { month });
     const { cost_usd: cost, margin_usd: margin } = total;
     const charged = total.charged_usd.slice(1);
     const figures = await valuesOf(page, 'dl.grid data');

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
+import { waitPastMidnight } from '../src/testing/midnight.js';
 import { usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
@@ -36,6 +37,8 @@ function openAt([kind, place]: Place): Promise<BalanceStore> {
 }
 
 async function newAccounts(place: Place, count: number): Promise<readonly string[]> {
+  // With a new month, each account would have another allowance.
+  await waitPastMidnight(120_000);
   const store = await openAt(place);
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) {

@@ -22,6 +22,7 @@ import type { CarriedCharge } from '../src/ledger/archive/carry.js';
 import { verifyArchiveFile } from '../src/ledger/archive/verify-file.js';
 import { auditLedger } from '../src/ledger/audit-ledger.js';
 import { sampleLimits, settlement, windowsAt } from '../src/testing/index.js';
+import { waitPastMidnight } from '../src/testing/midnight.js';
 import { earlier, rewriteLedger } from './rewrite-ledger.js';
 
 const VERIFY_FILE = join(__dirname, '../src/ledger/archive/verify-file.ts');
@@ -150,13 +151,16 @@ describe('a page of a few keys', () => {
     const charge = async () => {
       for (const keyId of keys) await store.settle(settlement(keyId), { deadlineMs: 20_000 });
     };
+    // All charges get the same windows of caps.
+    await waitPastMidnight();
     await charge();
+    const [last] = (await store.listEntries({ limit: 1 })).entries;
     const place = { dataDir };
     await rewriteLedger(
       place,
       `UPDATE ledger SET created_at = ${earlier(place, 40 * DAY_MS)}; ` +
         `UPDATE usage_hour SET hour = hour - ${String(40 * 24)}; ` +
-        windowsAt(new Date(Date.now() - 40 * DAY_MS)),
+        windowsAt(new Date(last!.createdAt.getTime() - 40 * DAY_MS)),
     );
     file = join(newDirectory(), 'archive.jsonl');
     const until = new Date((Math.floor(Date.now() / DAY_MS) - 10) * DAY_MS);

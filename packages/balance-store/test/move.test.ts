@@ -10,6 +10,7 @@ import { LedgerMoveError, LedgerMovedError } from '../src/index.js';
 import type { BalanceStore, LedgerEntry } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
+import { waitPastMidnight } from '../src/testing/midnight.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
@@ -137,6 +138,8 @@ async function everything(store: BalanceStore) {
 }
 
 it('moves every row unchanged, once, and leaves the embedded ledger closed permanently', async () => {
+  // Otherwise the target could report caps of another day than the source.
+  await waitPastMidnight(120_000);
   const connectionString = await server.createDatabase();
   const source = await openEmbeddedStore({ dataDir, pepper: PEPPER });
   const { keyId, credential } = await fill(source);

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';
 import { allowanceEntryId, allowanceMonthOf } from '../ledger/allowance.js';
 import { DAY_MS } from '../ledger/hours.js';
+import { waitPastMidnight } from './midnight.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -19,7 +20,13 @@ const RATES: SettledRates = {
 };
 
 export function allowancesContract({ runner, subject, balanceOf, settle }: ContractPart): void {
-  const { describe, it } = runner;
+  const { describe } = runner;
+  const it = (name: string, body: () => Promise<void>) => {
+    runner.it(name, async () => {
+      await waitPastMidnight();
+      await body();
+    });
+  };
 
   async function newAccount(allowance: bigint, paid?: bigint) {
     const created = await subject().store.create({

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyArchive } from '../ledger/archive/verify-archive.js';
 import type { LedgerEntry } from '../ledger-entry.js';
+import { waitPastMidnight } from './midnight.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -40,13 +41,15 @@ export function archiveContract(part: ContractPart): void {
 
   /** Moves an account's entries to the day before `until`, at the same time of the day. */
   async function backdate(accountId: string, until: Date): Promise<void> {
-    const days = Math.ceil((Date.now() - until.getTime()) / DAY_MS);
+    const entries = await entriesOf(accountId);
+    const last = entries[0]?.createdAt.getTime() ?? 0;
+    const days = Math.ceil((last - until.getTime()) / DAY_MS);
     const { literal } = subject();
-    const updates = (await entriesOf(accountId)).map(({ id, createdAt }) => {
+    const updates = entries.map(({ id, createdAt }) => {
       const time = literal.time(new Date(createdAt.getTime() - days * DAY_MS));
       return `UPDATE ledger SET created_at = ${time} WHERE id = '${id}'`;
     });
-    const past = new Date(Date.now() - days * DAY_MS);
+    const past = new Date(last - days * DAY_MS);
     await subject().tamper(
       [
         ...updates,
@@ -60,6 +63,7 @@ export function archiveContract(part: ContractPart): void {
   /** An account with charges of two keys between credits, all before the next archive ends. */
   async function oldAccount() {
     const { store } = subject();
+    await waitPastMidnight();
     const { accountId, keyIds } = await newAccount(USD, {}, {});
     const [first = '', second = ''] = keyIds;
     const topUp = (amount: bigint, more: object = {}) =>

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { CAP_PERIODS, WINDOW_PERIODS } from '../key.js';
 import type { CapPeriod } from '../key.js';
+import { waitPastMidnight } from './midnight.js';
 import { settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -18,6 +19,7 @@ export function capsContract(part: ContractPart): void {
   /** Puts the windows back that the test has moved, because audits compare them. */
   const it = (name: string, body: () => Promise<void>) => {
     runner.it(name, async () => {
+      await waitPastMidnight();
       await body();
       for (const keyId of moved) {
         await subject().tamper(windowsAt(new Date(), `id = '${keyId}'`));

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { numericFromUnits } from '../numeric.js';
 import type { StoredEvent } from '../event.js';
+import { waitPastMidnight } from './midnight.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import { windowsAt } from './windows.js';
@@ -219,6 +220,7 @@ export function eventsContract(part: ContractPart): void {
 
     it('are written once for each chosen share of a cap, however many charges are made at once', async () => {
       const { store } = subject();
+      await waitPastMidnight();
       const { accountId, keyIds } = await newAccount(USD, {
         caps: { day: 4n * amount, total: 8n * amount },
       });
@@ -238,6 +240,7 @@ export function eventsContract(part: ContractPart): void {
     });
 
     it('are written once in each window of a cap that is reached', async () => {
+      await waitPastMidnight();
       const { accountId, keyIds } = await newAccount(USD, {
         caps: { day: 2n * amount, total: 3n * amount },
       });
