@@ -55,13 +55,15 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
     const last = allowanceMonthOf(new Date(month.start * DAY_MS - 1));
     const [id, before] = [month, last].map((each) => `'${allowanceEntryId(accountId, each)}'`);
     const ended = subject().literal.time(new Date(month.start * DAY_MS));
+    const credited = subject().literal.time(new Date(month.start * DAY_MS - 1));
     const older = `'${allowanceEntryId(accountId, last)}-${randomUUID()}'`;
     await subject().tamper(
       [
         `UPDATE ledger SET id = ${older} WHERE id = ${before}`,
         `UPDATE ledger SET reference = ${older} WHERE reference = ${before}`,
         `UPDATE credit_lot SET entry_id = ${older} WHERE entry_id = ${before}`,
-        `UPDATE ledger SET id = ${before}, expires_at = ${ended} WHERE id = ${id}`,
+        `UPDATE ledger SET id = ${before}, created_at = ${credited}, expires_at = ${ended} ` +
+          `WHERE id = ${id}`,
         `UPDATE credit_lot SET entry_id = ${before}, expires_at = ${ended} WHERE entry_id = ${id}`,
         `UPDATE account SET allowance_start = ${String(last.start)} WHERE id = '${accountId}'`,
       ].join('; '),
