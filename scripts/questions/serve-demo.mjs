@@ -34,7 +34,7 @@ export async function serveDemo(dataDir, settings) {
   const ended = new Promise((resolve) => {
     child.once('exit', () => {
       hasEnded = true;
-      resolve();
+      resolve(undefined);
     });
   });
   const [url, adminUrl] = [port, adminPort].map((each) => `http://127.0.0.1:${String(each)}`);
