@@ -226,5 +226,5 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     gateway.send('SIGTERM');
     expect(await gateway.exited).toBe(0);
     expect(await json('ledger', 'audit')).toMatchObject({ is_sound: true, archived: 5 });
-  }, 120_000);
+  });
 });

@@ -244,41 +244,37 @@ describe.each([
   // F135: any other value of a key is changed at any moment of a request, or the key is suspended,
   // revoked or rotated: the request is refused and free before it is sent; later, it is charged
   // what it served.
-  it.each(MOMENTS)(
-    'is charged what it served, whatever is changed %s',
-    async (moment) => {
-      const cases = await allCases(MOMENTS.indexOf(moment));
-      const before = upstream.served.length;
-      upstream.shut();
-      const requests = cases.map(begin);
-      const statuses = Promise.all(requests.map(({ status }) => status()));
-      const change = async () => {
-        for (const each of cases) await each.change();
-      };
-      if (moment === 'while its body arrives') {
+  it.each(MOMENTS)('is charged what it served, whatever is changed %s', async (moment) => {
+    const cases = await allCases(MOMENTS.indexOf(moment));
+    const before = upstream.served.length;
+    upstream.shut();
+    const requests = cases.map(begin);
+    const statuses = Promise.all(requests.map(({ status }) => status()));
+    const change = async () => {
+      for (const each of cases) await each.change();
+    };
+    if (moment === 'while its body arrives') {
+      await change();
+      upstream.open();
+      for (const { finish } of requests) finish();
+    } else {
+      for (const { finish } of requests) finish();
+      await until(() => upstream.waiting() === cases.length);
+      if (moment === 'as the response ends') {
+        upstream.open();
+        await change();
+      } else {
         await change();
         upstream.open();
-        for (const { finish } of requests) finish();
-      } else {
-        for (const { finish } of requests) finish();
-        await until(() => upstream.waiting() === cases.length);
-        if (moment === 'as the response ends') {
-          upstream.open();
-          await change();
-        } else {
-          await change();
-          upstream.open();
-        }
       }
-      const results = await statuses;
-      // A change before the request is sent may refuse it. Later changes do not.
-      if (moment !== 'while its body arrives') expect(new Set(results)).toEqual(new Set([200]));
-      const served = results.filter((status) => status === 200).length;
-      await until(() => upstream.served.length - before === served);
-      for (const [index, each] of cases.entries()) await compare(each, results[index] === 200);
-      expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
-      expect((await gateway.call('listHolds', { state: 'live' })).data).toEqual([]);
-    },
-    120_000,
-  );
+    }
+    const results = await statuses;
+    // A change before the request is sent may refuse it. Later changes do not.
+    if (moment !== 'while its body arrives') expect(new Set(results)).toEqual(new Set([200]));
+    const served = results.filter((status) => status === 200).length;
+    await until(() => upstream.served.length - before === served);
+    for (const [index, each] of cases.entries()) await compare(each, results[index] === 200);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+    expect((await gateway.call('listHolds', { state: 'live' })).data).toEqual([]);
+  });
 });

@@ -200,7 +200,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     expect(differences).toEqual([]);
     expect(summary).toMatchObject({ charges: CHARGES, accounts: 1 });
     expect((await store.listEntries({ kind: 'charge', limit: 10 })).entries).toHaveLength(1);
-  }, 120_000);
+  });
 
   // F122
   it('charges go on while another process archives', async () => {
@@ -225,7 +225,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
       archived: CHARGES,
       entries: charges + 2,
     });
-  }, 120_000);
+  });
 
   // F119: archive: full disk, refused write, file that exists: refused with the reason; nothing
   // deleted, nothing overwritten.
@@ -240,7 +240,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     ]);
     expect(await ledger.store.listArchives()).toEqual([]);
     await ledger.expectSame();
-  }, 60_000);
+  });
 
   // F121
   it('the file of another ledger is not used, and a ledger that is not sound is not archived', async () => {
@@ -255,7 +255,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     await rewriteLedger(other.ledger, "UPDATE ledger SET model = 'another' WHERE seq = 5");
     expect((await archive(other)).text).toMatch(/the ledger is not sound: .*nothing was archived/);
     await one.expectSame();
-  }, 120_000);
+  });
 });
 
 describe('an archived ledger', () => {
@@ -281,5 +281,5 @@ describe('an archived ledger', () => {
     expect(await moved.listArchives()).toEqual(archives);
     expect((await moved.compareArchive(ledger.file)).differences).toEqual([]);
     expect(await verifyArchive(ledger.file)).toMatchObject({ charges: FEW_CHARGES });
-  }, 120_000);
+  });
 });

@@ -221,11 +221,11 @@ describe('admission from memory beside other processes', () => {
   it('sees charges, credits, suspensions and caps after each of them, and the ledger stays sound', async () => {
     await expectToFollow('owner, later', 'owner, later', 'owner', 'guest');
     expect(await store.audit()).toMatchObject({ isSound: true, gap: 0n, quarantined: 0 });
-  }, 300_000);
+  });
 
   it('sees what another program changes by SQL', async () => {
     await expectToFollow('owner, later', 'guest', 'other program');
-  }, 300_000);
+  });
 });
 
 it('a store that is opened again beside another one sees what a guest commits', async () => {
