@@ -3,6 +3,7 @@
  * before `until`, whatever the range and whenever it was charged.
  */
 
+import './support/no-ledger-upkeep.js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
