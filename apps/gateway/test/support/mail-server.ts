@@ -54,6 +54,8 @@ export async function startMailServer({
     disabledCommands: tls === undefined ? ['STARTTLS'] : [],
     // Some tests leave a connection whose mail is never answered.
     closeTimeout: 100,
+    // Otherwise each connection first waits for the machine's resolver to look up 127.0.0.1.
+    disableReverseLookup: true,
     allowInsecureAuth: true,
     authOptional: !needsLogin,
     onAuth({ username, password }, _session, done) {
