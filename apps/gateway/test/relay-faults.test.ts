@@ -153,14 +153,18 @@ describe.each([
   });
 
   it.each([0, 1, 3, 8])(
-    'whose client leaves after %i pieces is read to its end and charged exactly, and holds its lease until it is charged',
-    async (pieces) => {
+    'whose client leaves after %i events is read to its end and charged exactly, and holds its lease until it is charged',
+    async (events) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       gateway.simulator.script({ eventDelayMs: 10 });
-      await leaveAfter(pieces, apiKey, PATHS[dialect]);
+      const { isSettling, goOn } = holdCharge();
+      await leaveAfter(events, apiKey, PATHS[dialect]);
 
       // The key has one lease, and the abandoned request still holds it.
       expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
+      await isSettling;
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
+      goOn();
       await until(async () => (await spentBy(id)) !== '0');
       const [served] = gateway.simulator.journal.usages();
       const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
@@ -229,16 +233,7 @@ describe('while its charge is settled, a client', () => {
     '%s (%s) is charged once, exactly, and can look the charge up',
     async (_how, path, go, answered) => {
       const { id, apiKey } = await gateway.createKey();
-      const { store } = gateway.running.appParts;
-      const settle = store.settleTogether.bind(store);
-      let goOn: () => void = () => undefined;
-      const isSettling = new Promise<void>((resolve) => {
-        jest.spyOn(store, 'settleTogether').mockImplementationOnce(async (...args) => {
-          resolve();
-          await new Promise<void>((mayGoOn) => (goOn = mayGoOn));
-          return settle(...args);
-        });
-      });
+      const { isSettling, goOn } = holdCharge();
       const call = open(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
       const [response] = (await once(call, 'response')) as [IncomingMessage];
       const requestId = String(response.headers['x-gateway-request-id']);
@@ -452,7 +447,7 @@ describe('a plain response', () => {
         }
         expect(await spentBy(id)).toBe('0');
       }
-      inside.close();
+      await new Promise((resolve) => inside.close(resolve));
       expect(visits).toBe(0);
     },
   );
@@ -461,12 +456,12 @@ describe('a plain response', () => {
   it('whose client leaves is still charged', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({ delayMs: 200 });
-    await new Promise<void>((resolve) => {
-      const call = open(apiKey, '/v1/messages', userMessage('Hello'));
-      call.on('error', () => undefined);
-      call.on('close', resolve);
-      setTimeout(() => call.destroy(), 50);
-    });
+    const call = open(apiKey, '/v1/messages', userMessage('Hello'));
+    call.on('error', () => undefined);
+    const closed = new Promise((resolve) => call.once('close', resolve));
+    await until(() => gateway.simulator.journal.requests().length === 1);
+    call.destroy();
+    await closed;
     await until(async () => (await spentBy(id)) !== '0');
     expect(gateway.simulator.journal.usages()).toHaveLength(1);
   });
@@ -530,11 +525,27 @@ describe('a slow reader', () => {
       }
       Object.assign(appParts, { upstream: before });
       await upstream.close();
-      counter.close();
+      await new Promise((resolve) => counter.close(resolve));
       expect(connections).toBe(1);
     },
   );
 });
+
+/** Holds the next charge back, as a slow ledger does. */
+function holdCharge(): { readonly isSettling: Promise<void>; readonly goOn: () => void } {
+  const { store } = gateway.running.appParts;
+  const settle = store.settleTogether.bind(store);
+  let goOn: () => void = () => undefined;
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+  const isSettling = new Promise<void>((resolve) => {
+    jest.spyOn(store, 'settleTogether').mockImplementationOnce(async (...args) => {
+      resolve();
+      await mayGoOn;
+      return settle(...args);
+    });
+  });
+  return { isSettling, goOn };
+}
 
 function open(apiKey: string, path: string, body: unknown) {
   const { hostname, port } = new URL(gateway.url);
@@ -566,19 +577,19 @@ function captureLog(): Record<string, unknown>[] {
   return lines;
 }
 
-/** Breaks the connection once that many pieces of the response have arrived. */
-function leaveAfter(pieces: number, apiKey: string, path: string): Promise<void> {
+/** Breaks the connection once that many events of the response have arrived. */
+function leaveAfter(events: number, apiKey: string, path: string): Promise<void> {
   return new Promise((resolve) => {
     const call = open(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
     call.on('error', () => undefined);
     call.on('close', resolve);
-    let seen = 0;
+    let text = '';
     call.on('response', (response: IncomingMessage) => {
       response.on('error', () => undefined);
-      if (pieces === 0) call.destroy();
-      response.on('data', () => {
-        seen += 1;
-        if (seen === pieces) call.destroy();
+      if (events === 0) call.destroy();
+      response.on('data', (piece: Buffer) => {
+        text += piece.toString();
+        if (text.split('\n\n').length > events) call.destroy();
       });
     });
   });
