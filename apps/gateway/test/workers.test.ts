@@ -408,6 +408,8 @@ function describeWorkers(gatewayWith: ReturnType<typeof gatewaysOf>): void {
     gateway.send('SIGKILL');
     await Promise.allSettled(clients);
     await until(() => !workers.some(isAlive));
+    // `gatewayWith` must not take it for a gateway that still runs.
+    await gateway.exited;
 
     const again = await gatewayWith(STRICT_UPLOADS);
     const { data } = await again.call('listLedger', {
@@ -532,6 +534,8 @@ describe('workers on PostgreSQL and Redis', () => {
     const seen = await usagesOf(streams);
     expect(seen).toHaveLength(12);
     await until(() => !workers.some(isAlive));
+    // `gatewayWith` must not take it for a gateway that still runs.
+    await gateway.exited;
     await expectCharged(await gatewayWith(STRICT_UPLOADS), key.id, seen);
   });
 });
@@ -550,6 +554,6 @@ describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
     );
     // The failed gateway has closed everything it had opened, so the next one can start.
     await start({ ...env, PORT: '0' });
-    other.close();
+    await new Promise((resolve) => other.close(resolve));
   });
 });
