@@ -793,7 +793,7 @@ describe('an address that a client names', () => {
     );
     expect(native.map(({ status }) => status)).toEqual(addresses.map(() => 200));
     await Promise.all(native.map((response) => response.text()));
-    trap.close();
+    await new Promise((resolve) => trap.close(resolve));
     expect(visits).toBe(0);
   });
 });

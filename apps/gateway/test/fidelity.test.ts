@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   upstream.closeAllConnections();
-  upstream.close();
+  await new Promise((resolve) => upstream.close(resolve));
 });
 beforeEach(() => {
   received = [];

@@ -104,7 +104,8 @@ describe('an answer of the upstream that', () => {
   });
   afterAll(async () => {
     await strange.stop();
-    upstream.close();
+    upstream.closeAllConnections();
+    await new Promise((resolve) => upstream.close(resolve));
   });
 
   it('is an error keeps its text, in the form of the Responses API', async () => {

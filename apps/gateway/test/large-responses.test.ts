@@ -68,9 +68,9 @@ function dataOf(mebibytes: number): string {
 beforeAll(async () => {
   await once(upstream.listen(0, '127.0.0.1'), 'listening');
 });
-afterAll(() => {
+afterAll(async () => {
   upstream.closeAllConnections();
-  upstream.close();
+  await new Promise((resolve) => upstream.close(resolve));
 });
 
 // What becomes of a response depends on its dialect, and how it is charged on OVERDRAFT.

@@ -106,8 +106,9 @@ class Provider {
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
   }
 
-  close(): void {
-    this.#server.close();
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 }
 
@@ -251,7 +252,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('a month on %s', (ledger) =
   });
   afterAll(async () => {
     await gateway.stop();
-    provider.close();
+    await provider.close();
   });
 
   const usageBy = async (by: string) => (await gateway.call('listUsage', { ...RANGE, by })).data;

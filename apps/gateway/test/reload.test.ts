@@ -10,7 +10,6 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
 import type { PriceScheduleJson } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
-import { freePort } from '../../../scripts/free-port.cjs';
 import { settings } from '../src/endpoints/schemas.js';
 import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
@@ -459,7 +458,8 @@ describe('gateway models diff', () => {
 
   it('says that the upstream cannot be asked, and why', async () => {
     const setup = await start('1');
-    setup.configure({ UPSTREAM_URL: `http://127.0.0.1:${String(await freePort())}` });
+    // Nobody listens there, and no other test gets this port.
+    setup.configure({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     expect(await reloadStatus(setup, TOKEN)).toBe(200);
     const { code, out } = await cli(setup, ['models', 'diff']);
     expect(code).toBe(3);
