@@ -43,15 +43,23 @@ beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'gateway-process-'));
   simulator = await startUpstreamSimulator({ apiKey: UPSTREAM_KEY, eventDelayMs: 20 });
 });
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL');
+afterEach(async () => {
+  await Promise.all([...children].map(kill));
   children.clear();
 });
 afterAll(async () => {
-  shared?.child.kill('SIGKILL');
+  if (shared !== undefined) await kill(shared.child);
   await simulator.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
+
+/** Resolves when it has ended, because the next test may open the same ledger. */
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
 
 function environment(extra: Record<string, string> = {}) {
   return {
