@@ -8,8 +8,18 @@ import { userMessage } from './gateway.js';
  * A status; `cut`: the answer was incomplete; `lost`: a connection that had served a request was
  * closed before the answer; `refused`: a new connection could not be opened, or was closed before
  * the answer.
+ *
+ * A server that stops closes connections that are idle for {@link CLOSED_AFTER_MS}. If this process
+ * gets no CPU for that long, its next request meets a closed connection through no fault of the
+ * server. Such a request is not counted as lost, but sent again, as SDKs do.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
+
+/** `IDLE_MS` of `http-server.ts`. */
+const CLOSED_AFTER_MS = 250;
+const LOOK_EVERY_MS = 10;
+/** A longer time between two looks is a stall. Timers are a little late on any machine. */
+const STALL_MS = 30;
 
 export interface RestlessClients {
   readonly outcomes: ReadonlyMap<Outcome, number>;
@@ -31,11 +41,19 @@ export function startClients(
 ): RestlessClients {
   const outcomes = new Map<Outcome, number>();
   const refusals: string[] = [];
+  const stalls = watchStalls();
   let isOver = false;
 
   async function run(agent: Agent): Promise<void> {
+    let stalledBefore = 0;
     while (!isOver) {
+      // Stalls since the request before: only they can have made its connection idle for longer
+      // than the pause.
+      const stalled = stalls.total();
+      const idleMs = stalled - stalledBefore + (kinds.pauseMs ?? 0);
+      stalledBefore = stalled;
       const { outcome, body } = await ask(url, apiKey, agent);
+      if (outcome === 'lost' && idleMs >= CLOSED_AFTER_MS) continue;
       if (typeof outcome === 'number' && outcome !== 200 && refusals.length < 10) {
         refusals.push(body);
       }
@@ -56,6 +74,29 @@ export function startClients(
     async stop() {
       isOver = true;
       await Promise.all(clients);
+      stalls.stop();
+    },
+  };
+}
+
+/** Measures for how long this process got no CPU or was busy with one thing, in all. */
+function watchStalls() {
+  let [lookedAt, totalMs] = [performance.now(), 0];
+
+  function look(): void {
+    const now = performance.now();
+    if (now - lookedAt > STALL_MS) totalMs += now - lookedAt;
+    lookedAt = now;
+  }
+
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return {
+    total(): number {
+      look();
+      return totalMs;
+    },
+    stop() {
+      clearInterval(timer);
     },
   };
 }
