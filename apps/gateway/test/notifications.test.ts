@@ -24,6 +24,7 @@ import { webhookTarget } from '../src/observe/notifications/webhook-target.js';
 import { createRemoteCaller } from '../src/operator/operations/callers.js';
 import { spawnGateway } from './support/gateway-process.js';
 import { postMessages, userMessage } from './support/gateway.js';
+import { takingOnce } from './support/take-once.js';
 import { until } from './support/until.js';
 import { SECRET, startWebhookReceiver } from './support/webhook-receiver.js';
 import type { ReceivedWebhook, WebhookReceiver } from './support/webhook-receiver.js';
@@ -264,7 +265,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     await record(store, 'acct_a', 2);
     let isHanging = true;
     const to = await receiver(() => (isHanging ? undefined : 200));
-    const first = deliver(store, to, { leaseMs: 200, stopMs: 0 });
+    const first = deliver(takingOnce(store, 200), to, { stopMs: 0 });
     await until(() => to.received.length === 1);
     await first.stop();
     const [cutOff] = await store.listEvents({ state: 'pending', limit: 1 });
