@@ -109,7 +109,12 @@ describe.each([
     expect(await gateway.exited).toBe(0);
     expect(gateway.output()).toContain('"stopped"');
     expect(gateway.errorOutput()).toBe('');
-    expect(gateway.output()).not.toMatch(/"level":(40|50|60)/);
+    // After a minute, it warns of models of the bundled list that retire soon.
+    const warnings = gateway
+      .output()
+      .split('\n')
+      .filter((line) => /"level":(40|50|60)/.test(line) && !line.includes('"retires_at"'));
+    expect(warnings).toEqual([]);
   });
 
   it('runs the command line', () => {

@@ -429,7 +429,9 @@ describe.each(['1', '2'])('a gateway with WORKERS=%s', (workers) => {
     const typesOf = (account: string | null) =>
       to.received
         .filter(({ message }) => message.data['account_id'] === account)
-        .map(({ message }) => message.type);
+        .map(({ message }) => message.type)
+        // After a minute, there is an event for each model of the bundled list that retires soon.
+        .filter((type) => !type.startsWith('model.'));
     await until(() => typesOf(key.account_id).length > 0 && typesOf(null).length > 0);
     expect(typesOf(key.account_id)).toEqual(['credit.added']);
     expect(new Set(typesOf(null))).toEqual(new Set(['upstream.refused']));
