@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { startGatedUpstream } from './support/gated-upstream.js';
+import type { GatedUpstream } from './support/gated-upstream.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { startSlowLink } from './support/slow-link.js';
@@ -12,12 +14,17 @@ const BALANCE = '100';
 
 let postgres: OwnPostgresServer;
 let link: Awaited<ReturnType<typeof startSlowLink>>;
+let upstream: GatedUpstream;
 let gateway: TestGateway;
+/** The number of answers that the upstream had sent before this test. */
+let servedBefore = 0;
 beforeAll(async () => {
   postgres = await startPostgresServer();
   link = await startSlowLink(await postgres.createDatabase());
+  upstream = await startGatedUpstream();
   gateway = await startTestGateway({
     env: {
+      UPSTREAM_URL: upstream.url,
       DATABASE_URL: link.url,
       KEY_PEPPER: 'pepper of the outage tests',
       ADMIN_TOKEN: 'admin-token-of-the-tests',
@@ -26,11 +33,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway.stop();
+  await upstream.close();
   await link.stop();
   await postgres.stop();
 });
 beforeEach(async () => {
-  gateway.simulator.reset();
+  upstream.open();
+  servedBefore = upstream.served.length;
   await untilChargeable(true);
 });
 
@@ -41,17 +50,16 @@ async function untilChargeable(isChargeable: boolean): Promise<void> {
   }
 }
 
-/** The charge of everything that the upstream has served so far. */
+/** What the upstream has served in this test so far. */
+const served = () => upstream.served.slice(servedBefore);
+
+/** The charge of {@link served}. */
 function servedCharge(): bigint {
-  return gateway.simulator.journal
-    .usages()
-    .reduce(
-      (sum, { usage }) =>
-        sum +
-        BigInt(Number(usage['input_tokens'])) * 300_000_000n +
-        BigInt(Number(usage['output_tokens'])) * 1_500_000_000n,
-      0n,
-    );
+  return served().reduce(
+    (sum, { input, output }) =>
+      sum + BigInt(input) * 300_000_000n + BigInt(output) * 1_500_000_000n,
+    0n,
+  );
 }
 
 async function expectChargedExactly(keyId: string): Promise<void> {
@@ -77,7 +85,7 @@ describe('a database that cannot be reached', () => {
   // the gateway's own 503 with `retry-after`.
   it('makes new requests fail with 503 and retry-after; running streams wait until the database is back, and complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
-    gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
+    upstream.shut();
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
     const ends = await Promise.all(
       streams.map(async (stream, index) => {
@@ -88,6 +96,7 @@ describe('a database that cannot be reached', () => {
       }),
     );
     await postgres.stopImmediately();
+    upstream.open();
 
     for (const post of [postMessages, postChat]) {
       const refused = await post(gateway, apiKey, userMessage('Hello'));
@@ -110,7 +119,7 @@ describe('a database that cannot be reached', () => {
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 
     // Until the upstream has served all streams, and each client has received a keep-alive event.
-    while (gateway.simulator.journal.usages().length < 10 || !hasSignOfLife(streams)) {
+    while (served().length < 10 || !hasSignOfLife(streams)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     for (const { text } of streams) {
@@ -130,7 +139,7 @@ describe('a database that cannot be reached', () => {
   it('only delays the charge of a client that has left, which is made once', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     const leaving = new AbortController();
-    gateway.simulator.script({ eventDelayMs: 20 });
+    upstream.shut();
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: {
@@ -143,7 +152,8 @@ describe('a database that cannot be reached', () => {
     });
     const requestId = response.headers.get('x-gateway-request-id');
     await postgres.stopImmediately();
-    while (gateway.simulator.journal.usages().length === 0) {
+    upstream.open();
+    while (served().length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     leaving.abort();
@@ -164,7 +174,7 @@ describe('a database that refuses writes', () => {
   // way, with a temporary error.
   it('makes new requests fail with 503; running streams wait until the database accepts writes, and no charge is lost', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
-    gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
+    upstream.shut();
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
     const ends = await Promise.all(
       streams.map(async (stream, index) => {
@@ -183,15 +193,16 @@ describe('a database that refuses writes', () => {
       ((await (await fetch(`${gateway.url}/readyz`)).json()) as { status: string }).status;
     expect(await readiness()).toBe('ready');
     await postgres.setReadOnly(link.url, 'on');
+    upstream.open();
     await untilChargeable(false);
     expect(await readiness()).toBe('degraded');
     // No request is sent upstream to find out whether it can be charged.
     for (let attempt = 0; attempt < 5; attempt += 1) expect(await statusOf()).toBe(503);
-    while (gateway.simulator.journal.usages().length < streams.length) {
+    while (served().length < streams.length) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     expect(await statusOf()).toBe(503);
-    expect(gateway.simulator.journal.usages()).toHaveLength(streams.length);
+    expect(served()).toHaveLength(streams.length);
     for (const { text } of streams) {
       expect(text).not.toMatch(/message_stop|message_delta|\[DONE\]|"usage":\{"prompt/);
     }
@@ -216,7 +227,7 @@ describe('a database that refuses writes', () => {
     await untilChargeable(false);
     const refused = await postMessages(gateway, apiKey, userMessage('Hello'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(gateway.simulator.journal.usages()).toEqual([]);
+    expect(served()).toEqual([]);
     const metrics = await fetch(`${gateway.adminUrl}/metrics`, {
       headers: { authorization: 'Bearer admin-token-of-the-tests' },
     });
@@ -274,10 +285,11 @@ describe('a database that is slow', () => {
   // F9
   it('by more than five seconds makes new requests fail with 503, and running ones complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
-    gateway.simulator.script({ eventDelayMs: 20 });
+    upstream.shut();
     const running = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));
     expect(running.status).toBe(200);
     link.setDelay(6_000);
+    upstream.open();
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(503);
     expect(await running.text()).toContain('message_stop');
     link.setDelay(0);

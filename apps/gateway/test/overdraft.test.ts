@@ -1,9 +1,13 @@
 /** `OVERDRAFT=none`: money is held before each request, and no balance falls below zero. */
 
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import OpenAI from 'openai';
+import { anthropicUpstream } from '../src/upstream/anthropic.js';
+import { createUpstreamClient } from '../src/upstream/client.js';
+import { startGatedUpstream } from './support/gated-upstream.js';
+import type { GatedUpstream } from './support/gated-upstream.js';
 import {
   postChat,
   postMessages,
@@ -17,6 +21,10 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({ env: { OVERDRAFT: 'none', ALLOW_FEATURES: 'compaction' } });
 });
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
 afterAll(() => gateway.stop());
 beforeEach(() => {
   gateway.simulator.reset();
@@ -24,6 +32,24 @@ beforeEach(() => {
 
 async function balanceOf(keyId: string): Promise<bigint> {
   return parseUsd((await gateway.call('showKey', { key_id: keyId })).balance_usd);
+}
+/**
+ * The gateway sends requests to another upstream until the test is over. It holds its answers back
+ * until the test opens it.
+ */
+async function useGatedUpstream(): Promise<GatedUpstream> {
+  const gated = await startGatedUpstream();
+  gated.shut();
+  const { appParts } = gateway.running;
+  const { upstream: before } = appParts;
+  const upstream = createUpstreamClient(anthropicUpstream({ url: gated.url, apiKey: 'k' }));
+  Object.assign(appParts, { upstream });
+  cleanUps.push(async () => {
+    Object.assign(appParts, { upstream: before });
+    await upstream.close();
+    await gated.close();
+  });
+  return gated;
 }
 const holds = async (state: 'live' | 'orphaned') =>
   (await gateway.call('listHolds', { state })).data;
@@ -95,8 +121,7 @@ describe.each([
   // F234
   it('leaves something to a request beside it, down to the least useful limit', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.25' });
-    // Long enough for the others to be admitted meanwhile, also on a busy machine.
-    gateway.simulator.scriptWhen(() => true, { delayMs: 3_000 });
+    const upstream = await useGatedUpstream();
     const first = post(gateway, apiKey, unlimited());
     while ((await holds('live')).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -105,8 +130,11 @@ describe.each([
       await new Promise((resolve) => setTimeout(resolve, 5));
     const third = await post(gateway, apiKey, unlimited());
     expect([third.status, third.headers.get('x-should-retry')]).toEqual([402, 'true']);
+    upstream.open();
     expect([(await first).status, (await second).status]).toEqual([200, 200]);
-    const [larger, least] = sentLimits().sort((one, other) => other - one);
+    const [larger, least] = upstream.bodies
+      .map((body) => Number(JSON.parse(body).max_tokens))
+      .sort((one, other) => other - one);
     expect(larger).toBeGreaterThan(4_096);
     expect(least).toBe(4_096);
   });
@@ -188,7 +216,7 @@ describe('a request that the balance might not cover', () => {
 
   it('may be retried when other requests hold the money that it needs', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.02' });
-    gateway.simulator.script({ delayMs: 300 });
+    const upstream = await useGatedUpstream();
     const body = userMessage('Hello', { max_tokens: 500 });
     const first = postMessages(gateway, apiKey, body);
     while ((await holds('live')).length === 0)
@@ -198,6 +226,7 @@ describe('a request that the balance might not cover', () => {
     expect(second.headers.get('x-should-retry')).toBe('true');
     expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await second.json()).error.message).toMatch(/of which \S+ USD are held/);
+    upstream.open();
     expect((await first).status).toBe(200);
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
@@ -281,7 +310,7 @@ describe('a hold', () => {
 
   it('lasts after its client has left, until the response is read to its end and charged', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
-    gateway.simulator.script({ eventDelayMs: 30 });
+    const upstream = await useGatedUpstream();
     const leaving = new AbortController();
     const body = userMessage('Hello', { stream: true, max_tokens: 500 });
     const response = await fetch(`${gateway.url}/v1/messages`, {
@@ -297,6 +326,7 @@ describe('a hold', () => {
     await response.body!.getReader().read();
     leaving.abort();
     expect((await postMessages(gateway, apiKey, body)).status).toBe(402);
+    upstream.open();
     await untilNothingIsHeld();
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });

@@ -23,6 +23,8 @@ export interface GatedUpstream {
   /** Answers the waiting requests, and all further ones until the gate is shut again. */
   open(): void;
   shut(): void;
+  /** The bodies of all requests, in the order of their arrival. */
+  readonly bodies: readonly string[];
   /** The answers that were sent completely. Each has a different usage. */
   readonly served: readonly Served[];
   close(): Promise<void>;
@@ -34,6 +36,7 @@ export async function startGatedUpstream(
 ): Promise<GatedUpstream> {
   const { moreOutput = 0 } = options;
   const served: Served[] = [];
+  const bodies: string[] = [];
   const held = new Set<() => void>();
   let isOpen = true;
   let requests = 0;
@@ -58,6 +61,7 @@ export async function startGatedUpstream(
     }
     let body = '';
     for await (const bytes of req as AsyncIterable<Buffer>) body += bytes.toString();
+    bodies.push(body);
     requests += 1;
     const usage = { input_tokens: requests, output_tokens: 2 * requests + 1 + moreOutput };
     const messageId = `msg_${String(requests)}`;
@@ -94,6 +98,7 @@ export async function startGatedUpstream(
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    bodies,
     served,
     waiting: () => held.size,
     open() {
