@@ -9,6 +9,7 @@ import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import { openLog } from '../base/log.js';
+import type { OpenLog } from '../base/log.js';
 import type { Config } from '../config/config.js';
 import type { DataDir } from '../config/data-dir.js';
 import type { Settings } from '../config/settings.js';
@@ -50,18 +51,30 @@ export interface SharedWithClients {
   readonly registry: Registry;
 }
 
+interface Composition<Clients extends ClientProcesses> {
+  /** Of this process among others that have the same metrics and the same log. */
+  readonly label?: string;
+  readonly start: (shared: SharedWithClients) => Promise<Clients>;
+}
+
 export async function composeGateway<Clients extends ClientProcesses>(
   config: Config,
-  {
-    label,
-    start,
-  }: {
-    /** Of this process among others that have the same metrics and the same log. */
-    readonly label?: string;
-    readonly start: (shared: SharedWithClients) => Promise<Clients>;
-  },
+  composition: Composition<Clients>,
 ): Promise<RunningGateway & { readonly clients: Clients }> {
-  const log = openLog(config.logLevel, { isShared: label !== undefined });
+  const opened = openLog(config.logLevel, { isShared: composition.label !== undefined });
+  try {
+    return await composeWithLog(config, composition, opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function composeWithLog<Clients extends ClientProcesses>(
+  config: Config,
+  { label, start }: Composition<Clients>,
+  { log, close: closeLog }: OpenLog,
+): Promise<RunningGateway & { readonly clients: Clients }> {
   const registry = createRegistry(label);
   const responses = await openResponseMemory(config, log);
   const shared = await openSharedParts(config, { log, registry, responses }).catch(
@@ -80,7 +93,7 @@ export async function composeGateway<Clients extends ClientProcesses>(
     await clients?.close();
     responses?.close();
     await shared.closeSimulator();
-    log.flush();
+    await closeLog();
     return drained;
   }
 

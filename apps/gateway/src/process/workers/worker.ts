@@ -94,7 +94,7 @@ async function serve(
   { slot, settings }: Parameters<WorkerCalls['serve']>[0],
   primary: RpcTo<PrimaryCalls>,
 ): Promise<Serving> {
-  const log = openLog(config.logLevel, { isShared: true });
+  const { log, close: closeLog } = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
   const ledger = await openLedger(config, primary, log);
   const responses =
@@ -128,7 +128,7 @@ async function serve(
       await ledger.close();
       await server.close();
       responses?.close();
-      log.flush();
+      await closeLog();
       return drained;
     },
   };
