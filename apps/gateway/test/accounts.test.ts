@@ -3,12 +3,13 @@
  * them to clients and operators.
  */
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { settlement } from '@gateway/balance-store/testing';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { gatewayCommand } from './support/gateway-process.js';
+import { untilSteady } from './support/steady-time.js';
 
 const TOKENS = {
   shop: 'token-of-the-shop-0123456789',
@@ -16,6 +17,7 @@ const TOKENS = {
 };
 
 let gateway: TestGateway;
+beforeEach(() => untilSteady('day'));
 beforeAll(async () => {
   gateway = await startTestGateway({
     env: {

@@ -5,12 +5,14 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 
 /** 1,000 × 3.00 + 1,000 × 15.00, in 10^-6 USD: 0.018. */
 const USAGE = { input_tokens: 1_000, output_tokens: 1_000 };
 
 let postgres: PostgresServer;
 beforeAll(async () => {
+  await untilSteady('day');
   postgres = await usePostgresServer();
 });
 afterAll(() => postgres.stop());

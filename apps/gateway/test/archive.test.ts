@@ -14,11 +14,13 @@ import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-l
 import { postMessages, userMessage } from './support/gateway.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { waitUntilSteady } from './support/steady-time.js';
 
 const UPSTREAM_KEY = 'upstream-credential-canary';
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 const DAY_MS = 86_400_000;
 const AGE_DAYS = 40;
+waitUntilSteady('day');
 const until = new Date((Math.floor(Date.now() / DAY_MS) - 10) * DAY_MS);
 const day = until.toISOString().slice(0, 10);
 

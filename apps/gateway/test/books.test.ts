@@ -6,6 +6,7 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { waitUntilSteady } from './support/steady-time.js';
 import { eventually } from './support/until.js';
 
 let postgres: PostgresServer;
@@ -14,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
+waitUntilSteady('day');
 const MONTH = new Date().toISOString().slice(0, 7);
 const monthFrom = (months: number) => {
   const [year = 0, number = 0] = MONTH.split('-').map(Number);

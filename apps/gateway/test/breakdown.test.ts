@@ -5,6 +5,7 @@ import { breakdownView, readBreakdown } from '../src/endpoints/breakdown.js';
 import type { BreakdownQuery } from '../src/endpoints/breakdown.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 import { until } from './support/until.js';
 
 const HOUR_MS = 3_600_000;
@@ -17,6 +18,7 @@ let member: { readonly id: string; readonly apiKey: string };
 let accountId: string;
 
 beforeAll(async () => {
+  await untilSteady('day');
   gateway = await startTestGateway();
   manager = await gateway.createKey({ scope: 'manage' });
   ({ account_id: accountId } = await gateway.call('showKey', { key_id: manager.id }));

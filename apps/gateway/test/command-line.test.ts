@@ -13,11 +13,13 @@ import { listCsv, pageCsv } from '../src/operator/operations/list-csv.js';
 import { gatewayCommand } from './support/gateway-process.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
 let gateway: TestGateway;
 beforeAll(async () => {
+  await untilSteady('day');
   gateway = await startTestGateway({ env: { ADMIN_TOKEN } });
   await gateway.createKey({ name: 'first' });
   const { apiKey } = await gateway.createKey({ name: 'second' });

@@ -16,6 +16,7 @@ import {
   userMessage,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 import { until } from './support/until.js';
 
 let gateway: TestGateway;
@@ -28,6 +29,7 @@ const requestIdOf = ({ headers }: Response): string => headers.get('x-gateway-re
 
 describe('the overview of today', () => {
   it('agrees with the audit to the last digit, and counts refused requests', async () => {
+    await untilSteady('day');
     const { apiKey } = await gateway.createKey();
     for (const post of [postMessages, postChat, postMessages]) {
       await (await post(gateway, apiKey, userMessage('Hello'))).text();

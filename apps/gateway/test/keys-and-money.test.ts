@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson, formatUsd, parseUsd } from '@gateway/billing';
 import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -143,6 +144,7 @@ describe('a charge', () => {
   });
 
   it('is listed page by page, by day and model, as JSON and CSV', async () => {
+    await untilSteady('day');
     const { apiKey } = await gateway.createKey();
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) {

@@ -11,6 +11,7 @@ import { postChat, postMessages, startTestGateway, userMessage } from './support
 import type { TestGateway } from './support/gateway.js';
 import { ALL_MODELS, requestOf, scripted, vectors } from './support/list-vectors.js';
 import { NO_LIMITS } from './support/no-limits.js';
+import { untilSteady } from './support/steady-time.js';
 
 interface StatementJson {
   readonly charged_usd: string;
@@ -79,6 +80,7 @@ describe('with PRICES=list', () => {
   });
 
   it('says in each file and list what a charge consists of, and all of it adds up', async () => {
+    await untilSteady('day');
     const { id, apiKey } = await gateway.createKey();
     const day = new Date().toISOString().slice(0, 7);
     const haiku = userMessage('Hello', { model: 'claude-haiku-5-5' });

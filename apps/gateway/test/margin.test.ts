@@ -17,11 +17,13 @@ import { gatewayCommand } from './support/gateway-process.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { ALL_MODELS, RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
+import { waitUntilSteady } from './support/steady-time.js';
 
 type ReceivedUsage = { readonly output_tokens: number; readonly iterations?: unknown };
 type Sums = readonly Readonly<Record<string, unknown>>[];
 
 const HOUR_MS = 3_600_000;
+waitUntilSteady('day');
 const MONTH = new Date().toISOString().slice(0, 7);
 /** The hour may end during the tests. */
 const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { parseUsd } from '@gateway/billing';
 import { bookFact } from '../src/payments/book-facts.js';
 import { CENT, describePayments } from './support/payments.js';
+import { untilSteady } from './support/steady-time.js';
 
 describePayments((bench) => {
   const {
@@ -23,6 +24,7 @@ describePayments((bench) => {
 
   describe('a payment', () => {
     it('that is refunded by an operator or at the provider is debited once; a balance below 0 disables the key', async () => {
+      await untilSteady('day');
       const payer = await newPayer();
       await deliverAll(payer.events);
       const input = { payment_id: payer.paymentId, refund_id: 'r1', amount_usd: '5' };

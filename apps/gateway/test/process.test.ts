@@ -26,6 +26,7 @@ import { startGatedUpstream } from './support/gated-upstream.js';
 import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gateway-process.js';
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
+import { untilSteady } from './support/steady-time.js';
 
 /** Makes Node take standard output for a terminal. */
 const IN_A_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
@@ -423,6 +424,7 @@ describe('gateway serve', () => {
 
 describe('the command line', () => {
   const life = async (): Promise<void> => {
+    await untilSteady('day');
     const created = await cli(['keys', 'create', '--name', 'alice', '--balance', '1.5', '--json']);
     expect(created.code).toBe(0);
     const key = JSON.parse(created.out);

@@ -10,6 +10,7 @@ import {
   userMessage,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { untilSteady } from './support/steady-time.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -43,6 +44,7 @@ const READS = ['balance', 'usage', 'usage/summary', 'usage?kind=all&format=csv']
 
 describe('a read-only link', () => {
   it('reads what its key can read', async () => {
+    await untilSteady('hour');
     const { apiKey } = await gateway.createKey();
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     const link = await linkOf(apiKey);

@@ -18,6 +18,7 @@ import { createLivePrices } from '../src/config/live-prices.js';
 import { createLocalCaller } from '../src/operator/operations/callers.js';
 import type { OperationContext } from '../src/operator/operations/operation.js';
 import { soldModel } from './support/sold-model.js';
+import { waitUntilSteady } from './support/steady-time.js';
 
 const [USUAL, LISTED, UNKNOWN] = ['claude-haiku-4-5', 'claude-opus-4-5', 'claude-of-one'] as const;
 /** The operator sells one model to all, and two more to one customer, at three times their cost. */
@@ -30,6 +31,7 @@ const PRICES = createLivePrices({
 /** The costs of what is sold to all. */
 const COSTS = parsePriceSchedule(usual);
 const DAY_MS = 86_400_000;
+waitUntilSteady('day');
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const day = new Date(TODAY).toISOString().slice(0, 10);
 const TOKENS = {

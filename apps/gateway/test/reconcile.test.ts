@@ -24,6 +24,7 @@ import { unitsPerToken } from './support/billed-prices.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 import { postChat, postMessages, userMessage } from './support/gateway.js';
+import { waitUntilSteady } from './support/steady-time.js';
 
 type Env = Readonly<Record<string, string>>;
 type Report = OperationOutput<'reconcileProvider'>;
@@ -33,6 +34,7 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 const ADMIN_KEY = 'sk-ant-admin-canary-of-the-tests';
 const PEPPER = 'pepper of the tests of reports';
 const DAY_MS = 86_400_000;
+waitUntilSteady('day');
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 /** Until the day after tomorrow, because one charge is moved to tomorrow. */

@@ -21,6 +21,7 @@ import { postMessages, startTestGateway, userMessage } from './support/gateway.j
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { connectTo, requestOf } from './support/raw-client.js';
+import { untilSteady } from './support/steady-time.js';
 import { eventually, until } from './support/until.js';
 
 const DAY_MS = 86_400_000;
@@ -414,6 +415,7 @@ it('an account with only_for gets all requests of the customers that it lists, a
 // F213: upstream accounts of several organizations, each with its own bill: each is compared with
 // the charges that it served; the sum with all charges.
 it('each account with an admin key has a bill of its own, which the ledger is compared with', async () => {
+  await untilSteady('day');
   const keys = { a: 'sk-ant-admin-of-a', b: 'sk-ant-admin-of-b' };
   const setup = await start({}, keys);
   const { gateway, simulators, file } = setup;
