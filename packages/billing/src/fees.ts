@@ -2,6 +2,7 @@
 
 import { readDecimal } from './decimal.js';
 import { MAX_TOKENS } from './charge.js';
+import { MAX_PER_TOKEN } from './rates.js';
 import { USD_DECIMALS } from './usd.js';
 
 /** By member of `usage.server_tool_use`: the price of one unit, in units of 10^-14 USD. */
@@ -18,6 +19,9 @@ export interface ChargedFee {
   /** In units of 10^-14 USD. */
   readonly perUnit: bigint;
 }
+
+/** The ledger can hold the most units of sixty such fees beside the dearest tokens. */
+export const MAX_PER_UNIT = MAX_PER_TOKEN / 100n;
 
 /** @param record - Decimal strings, checked. */
 export function readFees(record: Readonly<Record<string, string>>): Fees {

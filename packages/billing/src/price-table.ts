@@ -12,7 +12,7 @@ import { readDecimal } from './decimal.js';
 import type { PublishedRates, Rates } from './rates.js';
 import { FACTOR_DECIMALS, RATE_DECIMALS, SPECIFIED_FACTORS, UNBILLED_RATES } from './rates.js';
 import type { Fees } from './fees.js';
-import { readFees } from './fees.js';
+import { MAX_PER_UNIT, readFees } from './fees.js';
 import type { UnbilledRules } from './unbilled.js';
 import type { PriceProblem, PriceVariant } from './variants.js';
 import { variantsOf } from './variants.js';
@@ -214,13 +214,18 @@ export const modelJson = z.strictObject({
   }),
 });
 
+const fee = decimal(USD_DECIMALS).refine((text) => {
+  const reading = readDecimal(text, { decimals: USD_DECIMALS, sign: 'unsigned' });
+  return reading.outcome === 'invalid' || reading.scaled <= MAX_PER_UNIT;
+}, 'is a fee that the ledger cannot hold');
+
 /** The members of the table beside its models. */
 export const tableMembers = {
   /** Categories as in `stop_details.category`. */
   unbilled_refusals: z.array(z.string().max(100)).default(['cyber']),
   declined_attempts: z.enum(['billed', 'unbilled_without_output']).default('billed'),
   /** USD per unit, by member of `usage.server_tool_use`. */
-  server_tool_use: z.record(usageName, decimal(USD_DECIMALS)).default({}),
+  server_tool_use: z.record(usageName, fee).default({}),
 };
 export type TableMembers = z.output<z.ZodObject<typeof tableMembers>>;
 const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1), ...tableMembers });
@@ -239,8 +244,8 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
  * misspelt `cache_write` the default factor would silently apply.
  * @throws {PriceTableError} with every problem of the shape, such as a rate with more than six
  * decimals; or else with every other problem: a factor at which the price of one token is not a
- * multiple of 10^-14 USD, `max_output_tokens` above `context_window`, an id or alias that is used
- * twice.
+ * multiple of 10^-14 USD, a price whose charges the ledger cannot hold, `max_output_tokens` above
+ * `context_window`, an id or alias that is used twice.
  */
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);

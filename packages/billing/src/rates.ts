@@ -58,6 +58,13 @@ const FACTOR_SCALE = 10n ** BigInt(FACTOR_DECIMALS);
 /** A rate is read in units of 10^-6 USD per 10^6 tokens, which is 10^-12 USD per token. */
 const UNITS_PER_RATE_STEP = 100n;
 
+/**
+ * The ledger has 24 digits before the point. Beyond this price per token, a charge of the most
+ * tokens would not fit.
+ */
+export const MAX_PER_TOKEN = 10n ** 28n;
+const TOO_LARGE = 'gives a price that the ledger cannot hold';
+
 export type RateField = 'rateIn' | 'rateOut' | keyof CacheFactors;
 
 export interface RateProblem {
@@ -70,7 +77,8 @@ export type RatesReading =
   | { readonly outcome: 'invalid'; readonly problems: readonly RateProblem[] };
 
 /**
- * Turns published rates into prices per token, or reports the fields that cannot be exact.
+ * Turns published rates into prices per token, or reports the fields that cannot be exact, or whose
+ * charges could be more than the ledger can hold.
  *
  * Exactness is proven here, once, so that no charge has to be rounded later. A factor is refused
  * when the price of one token would need a finer unit than 10^-14 USD.
@@ -98,12 +106,17 @@ function readRate(
   problems: RateProblem[],
 ): bigint | undefined {
   const reading = readDecimal(text, { decimals: RATE_DECIMALS, sign: 'unsigned' });
-  if (reading.outcome === 'read') return reading.scaled * UNITS_PER_RATE_STEP;
-  problems.push({ field, problem: reading.problem });
+  const perToken = reading.outcome === 'read' ? reading.scaled * UNITS_PER_RATE_STEP : undefined;
+  if (perToken !== undefined && perToken <= MAX_PER_TOKEN) return perToken;
+  const problem = reading.outcome === 'read' ? TOO_LARGE : reading.problem;
+  problems.push({ field, problem });
   return undefined;
 }
 
-/** Notes a problem and returns 0 if the price is not exact. Rates with such a 0 are never used. */
+/**
+ * Notes a problem and returns 0 if the price is not exact or too large. Rates with such a 0 are
+ * never used.
+ */
 function priceAtFactor(
   field: keyof CacheFactors,
   text: string,
@@ -124,7 +137,10 @@ function priceAtFactor(
     });
     return 0n;
   }
-  return product / FACTOR_SCALE;
+  const perToken = product / FACTOR_SCALE;
+  if (perToken <= MAX_PER_TOKEN) return perToken;
+  problems.push({ field, problem: TOO_LARGE });
+  return 0n;
 }
 
 const TOKEN_CLASSES = {
@@ -134,12 +150,6 @@ const TOKEN_CLASSES = {
   cacheWrite5mPerToken: 'cache writes',
   cacheWrite1hPerToken: 'one-hour cache writes',
 } as const satisfies Record<keyof Rates, string>;
-
-/**
- * The ledger has 24 digits before the point. Beyond this price per token, a charge of the most
- * tokens would not fit.
- */
-const MAX_PER_TOKEN = 10n ** 28n;
 
 export type Multiplied =
   | { readonly outcome: 'multiplied'; readonly rates: Rates }
@@ -161,7 +171,7 @@ export function multiplyRates(rates: Rates, factor: string): Multiplied {
       return { outcome: 'invalid', problem };
     }
     if (product / FACTOR_SCALE > MAX_PER_TOKEN) {
-      return { outcome: 'invalid', problem: 'gives a price that the ledger cannot hold' };
+      return { outcome: 'invalid', problem: TOO_LARGE };
     }
     multiplied[name] = product / FACTOR_SCALE;
   }

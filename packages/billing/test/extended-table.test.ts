@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, defaultPriceTableJson } from '../src/default-price-table.js';
 import { parsePriceSchedule, wholePriceTable } from '../src/extended-table.js';
+import { chargeOfAttempt } from '../src/itemized-charge.js';
 import { listPriceTable, listPriceTableJson } from '../src/list-price-table.js';
 import { PriceTableError } from '../src/price-table.js';
 import { formatUsd } from '../src/usd.js';
@@ -221,8 +222,25 @@ it.each<[string, object, string]>([
   ],
   [
     'a price beyond all bounds',
-    { rate_in: '999999999999999999999999', factor: '999999999999999999999999' },
+    { rate_in: '80000000000000000000', factor: '999999999999999999999999' },
     'factor: gives a price that the ledger cannot hold',
+  ],
+  ...(['rate_in', 'rate_out'] as const).map((rate): [string, object, string] => [
+    `a ${rate} beyond the bound of the ledger`,
+    { [rate]: '100000000000000000000.000001' },
+    `${rate}: gives a price that the ledger cannot hold`,
+  ]),
+  [
+    'a rate of a band beyond the bound of the ledger',
+    {
+      bands: [{ above_prompt_tokens: 9, rate_in: '1', rate_out: '999999999999999999999999' }],
+    },
+    'bands[0].rate_out: gives a price that the ledger cannot hold',
+  ],
+  [
+    'cache writes beyond the bound of the ledger',
+    { rate_in: '100000000000000000000', cache_write: '1', cache_write_1h: '1.000001' },
+    'cache_write_1h: gives a price that the ledger cannot hold',
   ],
   [
     'a change that leaves out the bands',
@@ -234,6 +252,36 @@ it.each<[string, object, string]>([
   ],
 ])('a table whose model has %s is refused: %j', (_what, members, problem) => {
   expect(problemsOf({ models: [{ ...MODEL, ...members }] })).toEqual([`models[0].${problem}`]);
+});
+
+it('charges at the highest rates and fees of a table fit into the ledger, NUMERIC(38,14)', () => {
+  const [rate, fee] = ['100000000000000000000', '1000000000000'];
+  const model = { ...MODEL, rate_in: rate, rate_out: rate, cache_read: '1', cache_write: '1' };
+  const names = Array.from({ length: 60 }, (_, index) => `fee_${String(index)}`);
+  const table = tableOf({
+    models: [{ ...model, cache_write_1h: '1' }],
+    server_tool_use: Object.fromEntries(names.map((name) => [name, fee])),
+  });
+  const most = 2 ** 31 - 1;
+  const { total } = chargeOfAttempt(
+    {
+      usage: {
+        inputTokens: most,
+        outputTokens: most,
+        cacheReadInputTokens: most,
+        cacheCreationInputTokens: most,
+        cacheCreation1hInputTokens: 0,
+      },
+      circumstances: {},
+      serverToolUse: Object.fromEntries(names.map((name) => [name, most])),
+    },
+    table.find('model')!,
+    table.fees,
+  );
+  expect(total).toBeLessThan(10n ** 38n);
+  expect(
+    problemsOf({ models: [model], server_tool_use: { own: `${fee}.00000000000001` } }),
+  ).toEqual(['server_tool_use.own: is a fee that the ledger cannot hold']);
 });
 
 it('a change of rates keeps circumstances that only multiply', () => {
