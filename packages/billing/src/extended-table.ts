@@ -1,14 +1,18 @@
 /** Tables that extend another one, by a factor or by other rates for a model. */
 
 import * as z from 'zod';
-import { readDecimal } from './decimal.js';
 import { defaultPriceTableJson } from './default-price-table.js';
 import { listPriceTableJson } from './list-price-table.js';
+import {
+  hasRatesWithin,
+  multipliedFees,
+  productOf,
+  withMultipliedRates,
+} from './multiplied-prices.js';
 import { PriceTableError, decimal, describeIssue } from './price-table.js';
 import type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
 import { parseWholeSchedule } from './price-schedule.js';
-import { FACTOR_DECIMALS } from './rates.js';
-import { USD_DECIMALS, formatUsd } from './usd.js';
+import { FACTOR_DECIMALS, RATE_DECIMALS } from './rates.js';
 
 /** The tables that come with the product. */
 export const NAMED_TABLES = { specification: defaultPriceTableJson, list: listPriceTableJson };
@@ -28,12 +32,16 @@ const extension = z.looseObject({
 export interface ExtendedTableJson {
   /** The name of a table: by default, {@link NamedTable}. */
   readonly extends: string;
-  /** Multiplies all rates and fees of the extended table. */
+  /**
+   * Multiplies all rates and fees that are taken from the extended table. Those of this file are
+   * never multiplied by it, wherever they stand.
+   */
   readonly factor?: string;
   /**
    * Models to change or to add. An entry with the id of a model of the extended table has only the
-   * members that differ. If it has rates, all other prices of that model are dropped, except the
-   * factors of cached tokens, and neither they nor the rates are multiplied.
+   * members that differ. If it has `rate_in` and `rate_out`, all other prices of that model are
+   * dropped, except the factors of cached tokens. A `factor` of the entry multiplies all prices of
+   * the model, in place of those of both tables.
    */
   readonly models?: readonly ({ readonly id: string } & Partial<
     PriceScheduleJson['models'][number]
@@ -97,7 +105,8 @@ function resolveExtends(json: unknown, bases: BaseTables): WholeTable {
   const whole: unknown[] = base.models.map((model) => {
     const found = own.get(model.id);
     labels.push(found === undefined ? `${model.id} of "${name}"` : `models[${found.index}]`);
-    const multiplied = Number(factor) === 1 ? {} : { factor: productOf(model.factor, factor) };
+    const product = productOf(model.factor, factor);
+    const multiplied = Number(factor) === 1 ? {} : { factor: product };
     if (found === undefined) return { ...model, ...multiplied };
     const hasRates = RATES.filter((rate) => rate in found.model);
     if (hasRates.length === 1) {
@@ -105,7 +114,21 @@ function resolveExtends(json: unknown, bases: BaseTables): WholeTable {
       problems.push(`models[${found.index}].${missing}: is needed with ${hasRates[0]}`);
     }
     if (hasRates.length > 0) return { ...withoutPrices(model), ...found.model };
-    return { ...model, ...multiplied, ...found.model };
+    if (Number(product) === 1 || 'factor' in found.model || !hasRatesWithin(found.model)) {
+      return { ...model, ...multiplied, ...found.model };
+    }
+    // A factor of the whole model would also multiply the author's own rates.
+    const inherited = withMultipliedRates(inheritedOf(model, found.model), [
+      model.factor ?? '1',
+      factor,
+    ]);
+    if (inherited === undefined) {
+      const decimals = `with more than ${RATE_DECIMALS} decimals`;
+      problems.push(
+        `factor: gives rates of ${model.id} ${decimals}, so models[${found.index}] needs its own rate_in and rate_out`,
+      );
+    }
+    return { ...inherited, ...found.model };
   });
   for (const [index, model] of models.entries()) {
     // A repeated id is also added, so that the check of the whole table finds it.
@@ -125,43 +148,18 @@ function resolveExtends(json: unknown, bases: BaseTables): WholeTable {
 
 const RATES = ['rate_in', 'rate_out'] as const;
 
+/** The members that an entry takes from the model, without the model's factor. */
+function inheritedOf(model: PriceScheduleJson['models'][number], own: object) {
+  const members = Object.entries(model).filter(
+    ([name]) => name !== 'factor' && !Object.hasOwn(own, name),
+  );
+  return Object.fromEntries(members);
+}
+
 /** Removes the prices of a model that rates of one's own replace. */
 function withoutPrices(model: PriceScheduleJson['models'][number]) {
   const { bands, speed, service_tier, inference_geo, price_changes, source, factor, ...rest } =
     model;
   void [bands, speed, service_tier, inference_geo, price_changes, source, factor];
   return rest;
-}
-
-/** The product of two factors, which may have more decimals than a factor may have. */
-function productOf(own = '1', factor: string): string {
-  const scaled = [own, factor].map((text) => {
-    const reading = readDecimal(text, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
-    if (reading.outcome === 'invalid') throw new Error(`the factor ${text} was not checked`);
-    return reading.scaled;
-  });
-  const decimals = 2 * FACTOR_DECIMALS;
-  const digits = scaled.reduce((product, each) => product * each, 1n).toString();
-  const padded = digits.padStart(decimals + 1, '0');
-  return `${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`.replace(/\.?0+$/, '');
-}
-
-function multipliedFees(
-  fees: Readonly<Record<string, string>>,
-  factor: string,
-  problems: string[],
-): Record<string, string> {
-  const scale = 10n ** BigInt(FACTOR_DECIMALS);
-  const multiplied: Record<string, string> = {};
-  for (const [what, text] of Object.entries(fees)) {
-    const fee = readDecimal(text, { decimals: USD_DECIMALS, sign: 'unsigned' });
-    const times = readDecimal(factor, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
-    if (fee.outcome === 'invalid' || times.outcome === 'invalid') continue;
-    const product = fee.scaled * times.scaled;
-    if (product % scale !== 0n) {
-      problems.push(`factor: gives a fee for ${what} with more than ${USD_DECIMALS} decimals`);
-    }
-    multiplied[what] = formatUsd(product / scale);
-  }
-  return multiplied;
 }
