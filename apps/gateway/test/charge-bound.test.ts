@@ -13,7 +13,14 @@ const preparerWith = (fees: Parameters<typeof createPreparer>[0]['fees']) =>
   createPreparer({
     models: defaultPriceTable().list(),
     fees,
-    allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
+    allow: new Set([
+      'compaction',
+      'web_search',
+      'code_execution',
+      'mcp',
+      'advisor',
+      'unknown_tools',
+    ]),
     overdraft: 'none',
     chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
   });
@@ -135,21 +142,99 @@ describe('the charge bound', () => {
     expect(promptTokens(request('x'.repeat(3_000_000)))).toBe(price.contextWindow);
   });
 
-  it('adds the fee of as many searches as the tools allow, which must be a number', () => {
+  describe('of fees', () => {
     const fee = 10n ** 12n;
-    const withFee = preparerWith(new Map([['web_search_requests', fee]]));
-    const feeOf = (...tools: object[]) => {
-      const body = request('Hello', { max_tokens: 1_000, tools });
+    /** How many fees are set aside, or the place that has no limit. */
+    const unitsOf = (counter: string, tools: readonly object[], more: object = {}) => {
+      const body = request('Hello', { max_tokens: 1_000, tools, ...more });
+      const withFee = preparerWith(new Map([[counter, fee]]));
       const preparation = boundOf(bytesOf(body), false, withFee);
       if (preparation.outcome === 'refused') return preparation.refusal.param;
       return (preparation.chargeBound! - amountOf(body)) / fee;
     };
-    const search = (more: object) => ({ type: 'web_search_20250305', name: 'web_search', ...more });
-    expect(feeOf(search({ max_uses: 3 }))).toBe(3n);
-    expect(feeOf({ max_uses: 2.5, ...search({}) }, search({ max_uses: 4 }))).toBe(7n);
-    expect(feeOf({ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 3 })).toBe(0n);
-    expect(feeOf(search({}))).toBe('tools.0');
-    expect(feeOf(search({ max_uses: 1 }), search({ max_uses: 'many' }))).toBe('tools.1');
+    const tool = (type: string, more: object = {}) => ({ type, name: 'x', ...more });
+    const search = (more: object) => tool('web_search_20250305', more);
+
+    it('is that of as many searches as the tools allow, which must be a number', () => {
+      const searches = (...tools: object[]) => unitsOf('web_search_requests', tools);
+      expect(searches(search({ max_uses: 3 }))).toBe(3n);
+      expect(searches({ max_uses: 2.5, ...search({}) }, search({ max_uses: 4 }))).toBe(7n);
+      expect(searches(tool('web_fetch_20250910', { max_uses: 3 }))).toBe(0n);
+      expect(searches(search({}))).toBe('tools.0');
+      expect(searches(search({ max_uses: 1 }), search({ max_uses: 'many' }))).toBe('tools.1');
+    });
+
+    // F311: a price table has a fee for another counter than searches: a hold covers as many of
+    // them as the tools allow; a request without such a limit gets 400 with `OVERDRAFT=none`.
+    it.each([
+      ['web_fetch_requests', 'web_fetch_20250910'],
+      ['code_execution_requests', 'code_execution_20250825'],
+      ['tool_search_requests', 'tool_search_tool_regex_20251119'],
+      ['tool_search_requests', 'tool_search_tool_bm25'],
+      ['mcp_toolset_requests', 'mcp_toolset'],
+      // A tool that only a later version of the API has.
+      ['teleport_requests', 'teleport_20270101'],
+    ])('is that of each %s that tools of type %s allow', (counter, type) => {
+      const units = (...tools: object[]) => unitsOf(counter, tools);
+      expect(units(tool(type, { max_uses: 3 }), search({ max_uses: 5 }))).toBe(3n);
+      expect(units(tool(type, { max_uses: 3 }), tool(type, { max_uses: 4 }))).toBe(7n);
+      expect(units(tool(type, { max_uses: 0 }))).toBe(0n);
+      expect(units(search({ max_uses: 2 }), tool(type))).toBe('tools.1');
+      expect(units(tool(type, { max_uses: 3e9 }))).toBe('tools.0');
+    });
+
+    // F311
+    it('adds up over the counters of several tools', () => {
+      const tools = [search({ max_uses: 3 }), tool('web_fetch_20250910', { max_uses: 5 })];
+      const body = request('Hello', { tools });
+      const fees = new Map([
+        ['web_search_requests', fee],
+        ['web_fetch_requests', 10n * fee],
+      ]);
+      const preparation = boundOf(bytesOf(body), false, preparerWith(fees));
+      if (preparation.outcome === 'refused') throw new Error(preparation.refusal.message);
+      expect(preparation.chargeBound! - amountOf(body)).toBe(53n * fee);
+    });
+
+    // F311
+    it('counts both tools if a definition has two types, because the upstream may read either', () => {
+      const type = '"type":"web_fetch_20250910","type":"web_search_20250305"';
+      const body = request('Hello', { tools: [{ type: 'here', max_uses: 3 }] });
+      const repeated = Buffer.from(JSON.stringify(body).replace('"type":"here"', type));
+      const amounts = ['web_search_requests', 'web_fetch_requests', 'teleport_requests'].map(
+        (counter) => boundOf(repeated, false, preparerWith(new Map([[counter, fee]]))),
+      );
+      const bound = boundOf(repeated);
+      if (bound.outcome === 'refused') throw new Error(bound.refusal.message);
+      expect(amounts).toMatchObject([
+        { chargeBound: bound.chargeBound! + 3n * fee },
+        { chargeBound: bound.chargeBound! + 3n * fee },
+        { outcome: 'refused' },
+      ]);
+    });
+
+    // F311
+    it('has no bound if a tool that filters by code may raise the counter of code', () => {
+      const codes = (type: string) =>
+        unitsOf('code_execution_requests', [tool(type, { max_uses: 1 })]);
+      expect(['web_search_20250305', 'web_fetch_20250910'].map(codes)).toEqual([0n, 0n]);
+      expect(['web_search_20260209', 'web_fetch_20260309'].map(codes)).toEqual([
+        'tools.0',
+        'tools.0',
+      ]);
+    });
+
+    // F311
+    it('has no bound for a counter that is named after no tool, if the provider runs any tool', () => {
+      const units = (...tools: object[]) => unitsOf('container_hours', tools);
+      expect(units()).toBe(0n);
+      expect(units({ name: 'mine' }, tool('bash_20250124'))).toBe(0n);
+      expect(units({ name: 'mine' }, search({ max_uses: 1 }))).toBe('tools.1');
+      const servers = { mcp_servers: [{ type: 'url' }] };
+      expect(unitsOf('container_hours', [], servers)).toBe('mcp_servers');
+      expect(unitsOf('mcp_toolset_requests', [], servers)).toBe('mcp_servers');
+      expect(unitsOf('web_search_requests', [], servers)).toBe(0n);
+    });
   });
 
   it('counts a whole context window for each turn of a tool that the provider runs', () => {

@@ -11,14 +11,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
 import { readNativeUsage } from '@gateway/translator/native';
+import { TOOL_FAMILIES, familyOf } from '../src/config/tool-families.js';
 import type { PricedFeature } from '../src/config/variables.js';
 import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import {
   ACCOUNT_MEMBERS,
   FREE_FORM,
   PRICED_MEMBERS,
-  TOOL_FAMILIES,
-  familyOf,
 } from '../src/exchange/preparation/shared-account-rules.js';
 import { NO_LIMITS } from './support/no-limits.js';
 

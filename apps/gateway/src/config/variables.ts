@@ -516,7 +516,9 @@ export const VARIABLES = {
       'the limit that it chose, down to 4,096 tokens. Compacting edits and advisors are refused ' +
       'with 400, because their cost has no limit. A tool that the provider runs may read the ' +
       'whole context again with each use: the cost of up to ten readings is set aside, or of ' +
-      'fewer with max_uses. Use the same setting on every replica.',
+      'fewer with max_uses. A tool with a fee in PRICES needs max_uses, or its requests get 400; ' +
+      'so do all tools that the provider runs while PRICES has a fee that is named after none of ' +
+      'them. Use the same setting on every replica.',
     schema: z.enum(['bounded', 'none']),
     default: 'bounded',
   },

@@ -10,7 +10,7 @@
 
 import { MAX_TOKENS, highestRates, worstCaseCharge } from '@gateway/billing';
 import type { Fees, ModelPrice } from '@gateway/billing';
-import { TOOL_FAMILIES, familyOf } from './shared-account-rules.js';
+import { KNOWN_COUNTERS, TOOL_FAMILIES, counterOf, familyOf } from '../../config/tool-families.js';
 import type { Path, Place } from './shared-account-rules.js';
 
 /**
@@ -48,12 +48,18 @@ export interface ChargeFindings {
   readonly fallbackTokens: number;
   /** Whether a member of the request chooses the speed. */
   readonly hasSpeed: boolean;
-  /** The most searches of the web. */
-  readonly searches: number;
-  /** Path of a tool that does not limit them. */
-  readonly unlimitedSearchPath: string | undefined;
+  /** Uses of the tools that the provider runs, by the counter in `usage.server_tool_use`. */
+  readonly uses: ReadonlyMap<string, ToolUses>;
+  /** Path of the first tool that the provider runs, or of the servers of such tools. */
+  readonly serverToolPath: string | undefined;
   /** Path of a member that makes the charge unbounded. */
   readonly unboundedPath: string | undefined;
+}
+
+export interface ToolUses {
+  readonly most: number;
+  /** Path of a tool that does not limit them. */
+  readonly unlimitedPath: string | undefined;
 }
 
 export interface BoundedRequest {
@@ -96,21 +102,45 @@ export function chargeBoundOf(
   return worstCaseCharge(ceiling, rates);
 }
 
-/** The most that a request's fees can be, in units of 10^-14 USD. */
+/**
+ * The most that a request's fees can be, in units of 10^-14 USD. Only tools that the provider runs
+ * cause fees. Each use of a tool has the fee of the counter that is named after it. If no tool
+ * explains the counter of a fee, any of them may raise it without a limit.
+ */
 export function feeBoundOf(
-  { searches, unlimitedSearchPath }: ChargeFindings,
+  { uses, serverToolPath }: ChargeFindings,
   fees: Fees,
 ): { readonly amount: bigint; readonly unboundedPath: string | undefined } {
-  const fee = fees.get('web_search_requests') ?? 0n;
-  if (fee === 0n) return { amount: 0n, unboundedPath: undefined };
-  return { amount: BigInt(searches) * fee, unboundedPath: unlimitedSearchPath };
+  let amount = 0n;
+  let unboundedPath: string | undefined;
+  for (const [counter, fee] of fees) {
+    if (fee === 0n) continue;
+    const counted = uses.get(counter);
+    amount += BigInt(counted?.most ?? 0) * fee;
+    unboundedPath ??= counted?.unlimitedPath;
+    if (counted === undefined && !KNOWN_COUNTERS.has(counter)) unboundedPath ??= serverToolPath;
+  }
+  return { amount, unboundedPath };
 }
 
 interface OpenTool {
   isServer: boolean;
-  isSearch: boolean;
   maxUses: number | undefined;
+  /** That its uses may raise. If its type is given twice, the upstream may read either. */
+  readonly counters: Set<string>;
+  /** Whether it may run code, which `max_uses` does not limit. */
+  runsCode: boolean;
 }
+
+/**
+ * From this version on, `web_search` and `web_fetch` run code to filter what they find, even if the
+ * request does not offer the tool for code.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+ */
+const FILTERS_BY_CODE_FROM = '20260209';
+const FILTERING: ReadonlySet<string> = new Set(['web_search', 'web_fetch']);
+const CODE_COUNTER = counterOf('code_execution');
+const MCP_COUNTER = counterOf('mcp_toolset');
 
 /** Collects {@link ChargeFindings} while a request is scanned. */
 export class ChargeFindingsCollector {
@@ -125,8 +155,8 @@ export class ChargeFindingsCollector {
   #fallbackTokens = 0;
   #unboundedPath: string | undefined;
   #hasSpeed = false;
-  #searches = 0;
-  #unlimitedSearchPath: string | undefined;
+  readonly #uses = new Map<string, ToolUses>();
+  #serverToolPath: string | undefined;
   /** Tool definitions that are being scanned, by their depth, because one may contain another. */
   readonly #openTools = new Map<number, OpenTool>();
 
@@ -154,8 +184,11 @@ export class ChargeFindingsCollector {
     if (family !== 'custom') this.#builtInTools += 1;
     // An advisor is another model, and the request does not limit what it reads and writes.
     if (family === 'advisor') this.#unboundedPath ??= path.join('.');
-    if (TOOL_FAMILIES.get(family)?.runs !== 'client') this.#openTool(path).isServer = true;
-    if (family === 'web_search') this.#openTool(path).isSearch = true;
+    if (TOOL_FAMILIES.get(family)?.runs === 'client') return;
+    const tool = this.#openTool(path);
+    tool.isServer = true;
+    tool.counters.add(counterOf(family));
+    if (FILTERING.has(family) && type.slice(-8) >= FILTERS_BY_CODE_FROM) tool.runsCode = true;
   }
 
   onMaxUses(uses: unknown, path: Path): void {
@@ -169,21 +202,36 @@ export class ChargeFindingsCollector {
     const tool = this.#openTools.get(path.length);
     if (tool === undefined) return;
     this.#openTools.delete(path.length);
-    if (tool.isServer) this.#serverTurns += tool.maxUses ?? Infinity;
-    if (!tool.isSearch) return;
-    if (tool.maxUses !== undefined && tool.maxUses < MAX_TOKENS) {
-      this.#searches = Math.min(MAX_TOKENS, this.#searches + Math.ceil(tool.maxUses));
-    } else {
-      this.#unlimitedSearchPath ??= path.join('.');
-    }
+    if (!tool.isServer) return;
+    const uses = tool.maxUses ?? Infinity;
+    this.#serverTurns += uses;
+    const at = path.join('.');
+    this.#serverToolPath ??= at;
+    for (const counter of tool.counters) this.#addUses(counter, uses, at);
+    if (tool.runsCode) this.#addUses(CODE_COUNTER, Infinity, at);
+  }
+
+  #addUses(counter: string, uses: number, path: string): void {
+    const { most, unlimitedPath } = this.#uses.get(counter) ?? {
+      most: 0,
+      unlimitedPath: undefined,
+    };
+    const isLimited = uses < MAX_TOKENS;
+    this.#uses.set(counter, {
+      most: isLimited ? Math.min(MAX_TOKENS, most + Math.ceil(uses)) : most,
+      unlimitedPath: unlimitedPath ?? (isLimited ? undefined : path),
+    });
   }
 
   /**
    * Called if the request names MCP servers. The request does not contain their tools, so the
    * number of uses has no limit.
    */
-  onServersOfTools(): void {
+  onServersOfTools(path: Path): void {
     this.#serverTurns = Infinity;
+    const at = path.join('.');
+    this.#serverToolPath ??= at;
+    this.#addUses(MCP_COUNTER, Infinity, at);
   }
 
   onSpeed(): void {
@@ -200,8 +248,9 @@ export class ChargeFindingsCollector {
     const depth = path.length - 1;
     const tool = this.#openTools.get(depth) ?? {
       isServer: false,
-      isSearch: false,
       maxUses: undefined,
+      counters: new Set(),
+      runsCode: false,
     };
     this.#openTools.set(depth, tool);
     return tool;
@@ -215,8 +264,8 @@ export class ChargeFindingsCollector {
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
       fallbackTokens: this.#fallbackTokens,
       hasSpeed: this.#hasSpeed,
-      searches: this.#searches,
-      unlimitedSearchPath: this.#unlimitedSearchPath,
+      uses: this.#uses,
+      serverToolPath: this.#serverToolPath,
       unboundedPath: this.#unboundedPath,
     };
   }

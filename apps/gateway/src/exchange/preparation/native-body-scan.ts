@@ -205,9 +205,10 @@ export class NativeBodyScan {
   #shapeOfServers(everything: JsonShape): JsonShape {
     return {
       ...everything,
-      onValue: (span) => {
+      onValue: (span, path) => {
         const found = { body: this.#body, span };
-        if (isGiven(found) && !isNeutral('mcp_servers', found)) this.#collector.onServersOfTools();
+        if (isGiven(found) && !isNeutral('mcp_servers', found))
+          this.#collector.onServersOfTools(path);
       },
     };
   }

@@ -12,6 +12,7 @@
 
 import { z } from 'zod';
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
+import { TOOL_FAMILIES, familyOf } from '../../config/tool-families.js';
 import type { PricedFeature } from '../../config/variables.js';
 import { isGiven, readScalar, textOf } from './native-fields.js';
 import type { FoundMember } from './native-fields.js';
@@ -131,40 +132,6 @@ export function findRootProblem(
     return 'service_tier: must be "auto" or "standard_only"';
   }
   return undefined;
-}
-
-// --- Types of tools ---------------------------------------------------------------------------
-
-/**
- * Tools that the provider defines, by their type without its date. Tools without a `feature` cost
- * tokens only. A tool that the provider runs itself is a `server` tool: after each use, the model
- * reads the conversation again.
- */
-export const TOOL_FAMILIES: ReadonlyMap<
-  string,
-  { readonly runs: 'client' | 'server'; readonly feature?: PricedFeature }
-> = new Map([
-  ['custom', { runs: 'client' }],
-  // This type belongs to the chat format. The provider refuses it with its own message.
-  ['function', { runs: 'client' }],
-  ['bash', { runs: 'client' }],
-  ['text_editor', { runs: 'client' }],
-  ['computer', { runs: 'client' }],
-  ['computer_toolset', { runs: 'client' }],
-  ['browser_toolset', { runs: 'client' }],
-  ['memory', { runs: 'client' }],
-  ['web_fetch', { runs: 'server' }],
-  ['tool_search_tool_bm25', { runs: 'server' }],
-  ['tool_search_tool_regex', { runs: 'server' }],
-  ['web_search', { runs: 'server', feature: 'web_search' }],
-  ['code_execution', { runs: 'server', feature: 'code_execution' }],
-  ['advisor', { runs: 'server', feature: 'advisor' }],
-  ['mcp_toolset', { runs: 'server', feature: 'mcp' }],
-]);
-
-/** For instance, `web_search_20250305` belongs to the family `web_search`. */
-export function familyOf(type: string): string {
-  return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
 }
 
 // --- Anywhere within the members of the root ---------------------------------------------------
