@@ -77,6 +77,9 @@ describe('with PRICES=list', () => {
     gateway.simulator.script({ usage: { ...usage, speed: 'warp' } });
     await postMessages(gateway, apiKey, userMessage('Hello', { model: OPUS }));
     expect((await chargesOf(id))[0]?.remarks).toBe('speed: "warp"');
+    gateway.simulator.script({ usage: { ...usage, service_tier: 'batch' } });
+    await postMessages(gateway, apiKey, userMessage('Hello', { model: OPUS }));
+    expect((await chargesOf(id))[0]?.remarks).toBeNull();
   });
 
   it('says in each file and list what a charge consists of, and all of it adds up', async () => {

@@ -31,9 +31,14 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that i
     ...[200, 429, 500, 529, 'none'].map(
       (status) => `gateway_upstream_responses_total{status="${String(status)}"}`,
     ),
-    ...['cache_creation', 'thinking_tokens', 'iterations', 'unknown_members'].map(
-      (detail) => `gateway_usage_remarks_total{detail="${detail}"}`,
-    ),
+    ...[
+      'cache_creation',
+      'thinking_tokens',
+      'iterations',
+      'service_tier',
+      'server_tool_use',
+      'unknown_members',
+    ].map((detail) => `gateway_usage_remarks_total{detail="${detail}"}`),
     ...['input', 'output', 'cache_read', 'cache_creation'].map(
       (kind) => `gateway_tokens_total{model="${MODEL}",class="${kind}"}`,
     ),

@@ -82,6 +82,58 @@ describe.each([
     expect(await metric('gateway_usage_remarks_total{detail="speed"}')).toBeGreaterThan(0);
   });
 
+  // F312: a response whose tier, or whose uses of the provider's tools, have no price in the table:
+  // charged at the usual price; a remark in the ledger, and a metric. What costs nothing is not.
+  it.each<[string, object, string | null]>([
+    ['another tier', { service_tier: 'priority' }, 'service_tier: "priority"'],
+    ['a tier of another type', { service_tier: 7 }, 'service_tier: 7'],
+    [
+      'uses of tools without a fee',
+      { server_tool_use: { code_execution_requests: 4, teleport_requests: 1 } },
+      'server_tool_use: no fee for code_execution_requests: 4, teleport_requests: 1',
+    ],
+    [
+      'an unreadable count',
+      { server_tool_use: { web_fetch_requests: '3' } },
+      'server_tool_use: "web_fetch_requests": "3"',
+    ],
+    ['an unreadable list of counts', { server_tool_use: [3] }, 'server_tool_use: an object'],
+    [
+      'a readable and an unreadable count',
+      { server_tool_use: { code_execution_requests: 1, odd: -1 } },
+      'server_tool_use: "odd": -1; server_tool_use: no fee for code_execution_requests: 1',
+    ],
+    [
+      'many uses',
+      { server_tool_use: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 } },
+      'server_tool_use: no fee for a: 1, b: 1, c: 1, d: 1, e: 1 and more',
+    ],
+    ['the usual tier', { service_tier: 'standard' }, null],
+    [
+      'uses that cost tokens only',
+      {
+        service_tier: null,
+        server_tool_use: { web_fetch_requests: 5, tool_search_requests: 2, web_search_requests: 0 },
+      },
+      null,
+    ],
+  ])('name %s is charged as usual, and remarked unless it is free', async (_what, odd, remarks) => {
+    const { id, apiKey } = await gateway.createKey();
+    const details = ['service_tier', 'server_tool_use'] as const;
+    const counted = async () =>
+      Promise.all(
+        details.map((detail) => metric(`gateway_usage_remarks_total{detail="${detail}"}`)),
+      );
+    const before = await counted();
+    gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, ...odd } });
+    await (await post(gateway, apiKey, userMessage('Hello'))).text();
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    const amount_usd = formatUsd(-(10n * SONNET.input + 20n * SONNET.output));
+    expect(data).toMatchObject([{ amount_usd, remarks }]);
+    const of = (detail: string) => (remarks ?? '').split(`${detail}: `).length - 1;
+    expect(await counted()).toEqual(before.map((count, index) => count + of(details[index]!)));
+  });
+
   // F202: counts that no request can have caused: set aside for the operator; the client gets an
   // error, no balance changes.
   it.each([

@@ -48,3 +48,10 @@ const SERVER_FAMILIES = [...TOOL_FAMILIES].filter(([, { runs }]) => runs === 'se
 export const KNOWN_COUNTERS: ReadonlySet<string> = new Set(
   SERVER_FAMILIES.map(([family]) => counterOf(family)),
 );
+
+/** The counters of those that cost tokens only, so that their uses have no price anywhere. */
+export const FREE_COUNTERS: ReadonlySet<string> = new Set(
+  SERVER_FAMILIES.filter(([, { feature }]) => feature === undefined).map(([family]) =>
+    counterOf(family),
+  ),
+);

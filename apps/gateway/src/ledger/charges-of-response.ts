@@ -8,6 +8,7 @@ import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/translator';
 import { findPrice } from '../base/pricing.js';
+import { FREE_COUNTERS } from '../config/tool-families.js';
 import type { ResponseFormat } from '../http/response-format.js';
 import { deliveryRemark } from './delivery.js';
 import type { Delivery } from './delivery.js';
@@ -216,12 +217,23 @@ const ANOTHER_BAND = 'iterations: another band of prompt length';
 /** Without those about circumstances that have a price of their own, which the entry records. */
 function remarksOf(
   reading: ReadUsage,
-  { unknownMembers }: ChargedExchange,
+  { unknownMembers, prices }: ChargedExchange,
   { pricing }: PricedUsage,
 ): readonly ChargeRemark[] {
   const isPriced = ({ detail }: ChargeRemark): boolean => pricing?.terms[detail] !== undefined;
   const remarks = (reading.remarks ?? []).filter((remark) => !isPriced(remark));
-  return [...remarks, ...remarkOn(unknownMembers)];
+  const unpriced = Object.entries(reading.serverToolUse ?? {}).filter(
+    ([counter]) => !prices.fees.has(counter) && !FREE_COUNTERS.has(counter),
+  );
+  return [...remarks, ...remarkOnUses(unpriced), ...remarkOn(unknownMembers)];
+}
+
+/** The table has no fee for them, not even one of 0, and the provider may bill them. */
+function remarkOnUses(uses: readonly (readonly [string, number])[]): readonly ChargeRemark[] {
+  if (uses.length === 0) return [];
+  const texts = uses.slice(0, MAX_NAMES).map(([counter, count]) => `${counter}: ${String(count)}`);
+  const more = uses.length > MAX_NAMES ? ' and more' : '';
+  return [{ detail: 'server_tool_use', message: `no fee for ${texts.join(', ')}${more}` }];
 }
 
 /** How the API writes names of members. Others are not repeated: the client chose them. */

@@ -56,6 +56,8 @@ const REMARKS = [
   'iterations',
   'inference_geo',
   'speed',
+  'service_tier',
+  'server_tool_use',
   'unknown_members',
 ];
 export const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
@@ -193,7 +195,7 @@ function countCharges(
   });
   const remarks = counter(registry, {
     name: 'gateway_usage_remarks_total',
-    help: 'Details of usage objects that contradict the four token counts or are unknown, and requests with members that this version does not know',
+    help: 'Details of usage objects that contradict the four token counts, are unknown or have no price, and requests with members that this version does not know',
     labels: { detail: REMARKS },
   });
   return {

@@ -50,10 +50,18 @@ export type UsageReading =
 
 /**
  * A detail that a person should look into. At most the price of cache writes or of work outside the
- * counts depends on it, or the upstream's own price: that of another region or speed.
+ * counts depends on it, or the upstream's own price: that of another region, speed or tier, or of
+ * its own tools.
  */
 export interface UsageRemark {
-  readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations' | 'inference_geo' | 'speed';
+  readonly detail:
+    | 'cache_creation'
+    | 'thinking_tokens'
+    | 'iterations'
+    | 'inference_geo'
+    | 'speed'
+    | 'service_tier'
+    | 'server_tool_use';
   /** A sentence for people, with the figures. */
   readonly message: string;
 }
@@ -136,10 +144,12 @@ export function readUsage(native: unknown): UsageReading {
   if (thinking !== thinkingTokens) {
     remark('thinking_tokens', `${shown(thinking)} of ${outputTokens} output tokens`);
   }
-  for (const [detail, ...usual] of PRICED_APART) {
+  for (const [detail, , ...usual] of CIRCUMSTANCES) {
     const value = native[detail] ?? usual[0];
     if (!usual.some((each) => each === value)) remark(detail, shown(value));
   }
+  const { counts, unreadable } = readServerToolUse(native['server_tool_use']);
+  if (unreadable) remark('server_tool_use', unreadable);
   const usage: Usage = {
     inputTokens,
     outputTokens,
@@ -149,13 +159,12 @@ export function readUsage(native: unknown): UsageReading {
     thinkingTokens,
   };
   const circumstances = readCircumstances(native);
-  const serverToolUse = readServerToolUse(native['server_tool_use']);
   return {
     outcome: 'read',
     usage,
     ...(remarks[0] && { remarks }),
     ...(circumstances && { circumstances }),
-    ...(serverToolUse && { serverToolUse }),
+    ...(counts && { serverToolUse: counts }),
   };
 }
 
@@ -172,20 +181,29 @@ function readCircumstances(native: JsonObject): UsageCircumstances | undefined {
   return found;
 }
 
-function readServerToolUse(counts: unknown): Readonly<Record<string, number>> | undefined {
-  let found: Record<string, number> | undefined;
-  for (const [name, count] of Object.entries(objectOf(counts))) {
-    if (isTokenCount(count) && count > 0 && NAME.test(name)) found = { ...found, [name]: count };
-  }
-  return found;
+interface ServerToolUse {
+  readonly counts?: Readonly<Record<string, number>>;
+  /** The first part that is neither a count under a name of the upstream, nor empty. */
+  readonly unreadable?: string;
 }
 
-/** Members with which the upstream bills the same tokens at another price, and the usual values. */
-const PRICED_APART = [
-  ['inference_geo', 'global', 'not_available'],
-  ['speed', 'standard'],
-] as const;
+function readServerToolUse(native: unknown): ServerToolUse {
+  if (native == null) return {};
+  if (!isJsonObject(native)) return { unreadable: shown(native) };
+  let counts: Record<string, number> | undefined;
+  let unreadable: string | undefined;
+  for (const [name, count] of Object.entries(native)) {
+    if (!count) continue;
+    if (isTokenCount(count) && NAME.test(name)) counts = { ...counts, [name]: count };
+    else unreadable ??= `${shown(name)}: ${shown(count)}`;
+  }
+  return { ...(counts && { counts }), ...(unreadable && { unreadable }) };
+}
 
+/**
+ * Members by which the upstream chooses among its prices, and their usual values. Other values are
+ * remarked, because a table of prices need not have them.
+ */
 const CIRCUMSTANCES = [
   ['inference_geo', 'inferenceGeo', 'global', 'not_available'],
   ['speed', 'speed', 'standard'],
