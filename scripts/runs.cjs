@@ -24,6 +24,7 @@ const RUNS = {
     // Each run reads a whole stream twice.
     streams: [100, 1_000],
   },
+  'packages/translator/test/reverse/schemas.test.ts': { schemas: [400, 20_000] },
   'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
   'packages/translator/test/well-formed.test.ts': { texts: [1_000, 20_000] },
   'packages/translator/test/json-scanner.test.ts': { texts: [1_000, 5_000] },

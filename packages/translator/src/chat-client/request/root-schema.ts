@@ -4,6 +4,7 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
+import { emptySchema } from '../../reading/empty-schema.js';
 import type { Place } from '../../reading/place.js';
 import { definition } from '../../reading/schema-definition.js';
 import { type JsonObject, objectOf, objectsOf, parseJson, stringOf } from '../../wire/raw-json.js';
@@ -41,10 +42,6 @@ export function inputSchema(parameters: Place | undefined): InputSchema {
   const schema = objectOf(parameters.value);
   if (COMBINATIONS.some((name) => schema[name] !== undefined)) return flattened(parameters, schema);
   return Object.keys(schema).length > 0 ? { ...schema, type: 'object' } : emptySchema();
-}
-
-export function emptySchema(): InputSchema {
-  return { type: 'object', properties: {} };
 }
 
 function flattened(parameters: Place, root: JsonObject): InputSchema {

@@ -3,6 +3,7 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
+import { emptySchema } from '../../reading/empty-schema.js';
 import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-choice.js';
@@ -13,7 +14,7 @@ import { objectOf, stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
 import type { NativeTool, OfferedTool } from './native-request.js';
 import { renameArguments } from './renamed-arguments.js';
-import { emptySchema, inputSchema } from './root-schema.js';
+import { inputSchema } from './root-schema.js';
 import type { ModelTraits } from './traits.js';
 
 export interface ToolUse {

@@ -41,7 +41,7 @@ export interface ChatTool extends Cacheable {
   readonly function: {
     readonly name: string;
     readonly description?: string;
-    /** Written into the body unchanged. */
+    /** Written into the body as it is. */
     readonly parameters: JsonText;
     readonly strict?: true;
   };
@@ -57,7 +57,7 @@ export interface ChatResponseFormat {
   readonly type: 'json_schema';
   readonly json_schema: {
     readonly name: string;
-    /** Written into the body unchanged. */
+    /** Written into the body as it is. */
     readonly schema: JsonText;
     readonly strict: boolean;
   };

@@ -13,6 +13,7 @@ import { requireOption } from '../../wire/require-option.js';
 import { finishNotes } from '../../reading/translation.js';
 import type { MessageContext } from '../context/message-context.js';
 import { type ChatRequest, type ChatResponseFormat, writeChatRequest } from './chat-request.js';
+import { chatSchema } from './chat-schema.js';
 import { noteIgnoredMembers } from './message-fields.js';
 import { translateTurns } from './messages.js';
 import { cacheMembers, type NativeTranslation, readNative } from './native-source.js';
@@ -185,7 +186,7 @@ function outputFormat(
   const type = format.object().at('type');
   if (type.value !== 'json_schema') return type.mustBe('"json_schema"', 'unsupported_value');
   const place = format.at('schema');
-  const schema = { json: t.rawObject(place) };
+  const schema = { json: chatSchema(t.rawObject(place), 'answer') };
   format.noteUnread();
   const strict = isStrictSchema(place.value);
   if (!strict) place.note('rewritten', NOT_STRICT);

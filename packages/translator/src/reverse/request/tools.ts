@@ -6,6 +6,7 @@
 import { type Place, quote } from '../../reading/place.js';
 import { MAX_CALL_ID, isAllowedToken } from '../../reading/tool-ids.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
+import { chatSchema } from './chat-schema.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 import { isStrictSchema, NOT_STRICT } from './strict-schema.js';
 
@@ -56,7 +57,7 @@ function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
   const description = tool.at('description').string('');
   const strict = tool.at('strict');
   const schema = tool.at('input_schema');
-  const parameters = { json: t.rawObject(schema) };
+  const parameters = { json: chatSchema(t.rawObject(schema), 'arguments') };
   const isStrict = strict.boolean(false) && isStrictSchema(schema.value);
   if (strict.value === true && !isStrict) strict.note('dropped', NOT_STRICT);
   const cached = cacheMembers(t, tool);
