@@ -63,7 +63,7 @@ interface NativeVector {
  */
 const ONE_WAY = /"type":"(adaptive|between_tools|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
 
-/** The chat format has no strict schemas with optional members. */
+/** The chat format has no strict schemas with optional members, and fewer keywords in them. */
 function isLoosened(native: object | string): boolean {
   return backwards(reverse.textOf(native)).notes.some(({ detail }) => detail === NOT_STRICT);
 }

@@ -120,6 +120,97 @@ describe('the schema of a tool or an answer', () => {
   });
 });
 
+describe('a strict schema', () => {
+  const closed = (properties: object, more: object = {}): string =>
+    JSON.stringify({
+      type: 'object',
+      properties,
+      required: Object.keys(properties),
+      additionalProperties: false,
+      ...more,
+    });
+  const text = { type: 'string' };
+  const members = (count: number, nameLength = 1): object =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [String(i).padStart(nameLength, 'm'), text]),
+    );
+  const values = (count: number, length: number): string[] =>
+    Array.from({ length: count }, (_, i) => String(i).padStart(length, 'v'));
+  const nested = (levels: number): string =>
+    levels === 1 ? closed({ x: text }) : closed({ x: JSON.parse(nested(levels - 1)) as object });
+
+  // F371: a schema has a keyword, a root or a size that OpenAI refuses in strict schemas: it is
+  // sent as one that is not strict, with a note, and the request does not fail.
+  it.each([
+    closed({ x: { ...text, default: 'a' } }),
+    closed({ x: { oneOf: [text] } }),
+    closed({ x: text }, { oneOf: [] }),
+    closed({ x: { anyOf: [text, { allOf: [text] }] } }),
+    closed({ x: { type: 'array', items: { not: text, type: 'number' } } }),
+    closed({ x: text }, { if: {}, then: {} }),
+    closed({ x: text }, { patternProperties: {} }),
+    closed({ x: text }, { $defs: { a: { ...text, minLength: 1 } } }),
+    closed({ x: { ...text, format: 'uri' } }),
+    closed({ x: { $ref: '#/$defs/a', description: 'A.' } }, { $defs: { a: text } }),
+    // Without a type.
+    closed({ x: {} }),
+    closed({ x: true }),
+    closed({ x: { enum: ['a'] } }),
+    closed({ x: { type: 'array' } }),
+    closed({ x: { type: 'array', items: [text] } }),
+    closed({ x: { type: ['object', 'null'] } }),
+    closed({ x: text }, { required: ['x', 'y'] }),
+    // A root of another kind.
+    closed({ x: text }, { anyOf: [{ type: 'object' }] }),
+    closed({ x: text }, { type: ['object', 'null'] }),
+    '{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}',
+    '{"type":"array","items":{"type":"string"}}',
+    '{"anyOf":[{"type":"string"}]}',
+    '{}',
+  ])('is not strict for OpenAI: %s', (schema) => {
+    expect(translated(schema)).toMatchObject({ isStrict: false, isStrictAnswer: false });
+  });
+
+  // F371
+  it('is not strict for OpenAI if it is larger than its limits', () => {
+    const sizes: readonly (readonly [allowed: string, refused: string])[] = [
+      [nested(10), nested(11)],
+      [closed(members(5000)), closed(members(5001))],
+      [closed(members(100, 1200)), closed(members(100, 1201))],
+      [
+        closed({ x: { ...text, enum: values(1000, 10) } }),
+        closed({ x: { ...text, enum: values(500, 9) }, y: { ...text, enum: values(501, 9) } }),
+      ],
+      [
+        closed({ x: { ...text, enum: values(250, 400) } }),
+        closed({ x: { ...text, enum: values(251, 60) } }),
+      ],
+      [
+        closed({ x: { ...text, const: 'c'.repeat(119_999) } }),
+        closed({ x: { ...text, const: 'c'.repeat(120_000) } }),
+      ],
+    ];
+    for (const [allowed, refused] of sizes) {
+      expect(translated(allowed)).toMatchObject({ isStrict: true, isStrictAnswer: true });
+      expect(translated(refused)).toMatchObject({ isStrict: false, isStrictAnswer: false });
+    }
+  });
+
+  it.each([
+    closed({}),
+    '{"type":"object","additionalProperties":false}',
+    closed({ default: text, oneOf: { type: ['integer', 'null'], minimum: 1 } }),
+    closed({ x: { ...text, format: 'uuid', pattern: '^a' } }, { title: 'T', $schema: 'http://a' }),
+    closed({ x: { anyOf: [{ type: 'null' }, { $ref: '#' }], description: 'X.' } }),
+    closed(
+      { x: { type: 'array', items: { $ref: '#/$defs/a' }, maxItems: 2 } },
+      { $defs: { a: JSON.parse(closed({ kind: { ...text, const: 'a' } })) as object } },
+    ),
+  ])('stays strict: %s', (schema) => {
+    expect(translated(schema)).toMatchObject({ isStrict: true, isStrictAnswer: true });
+  });
+});
+
 /** The same rule, for values. */
 function completed(value: unknown, isRoot = false): unknown {
   if (Array.isArray(value)) return value.map((item) => completed(item));
