@@ -18,7 +18,7 @@ import {
 } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import type { UsageReading } from '../../wire/usage.js';
-import type { MessageContext } from '../context/message-context.js';
+import { clientToolName, type MessageContext } from '../context/message-context.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import {
@@ -77,7 +77,7 @@ export function translateCompletion(
   if (!isJsonObject(message)) return malformed('the choice has no message');
 
   const messageId = messageIdOf(id);
-  const calls = readCalls(message, createCallIds(messageId));
+  const calls = readCalls(message, createCallIds(messageId), context);
   if (calls === undefined) return malformed('a call has no name, or arguments that are too deep');
   const stop = stopMembers(
     {
@@ -117,6 +117,7 @@ type Call = NativeBlock<JsonText>;
 function readCalls(
   message: JsonObject,
   allocateId: (wanted: unknown) => string,
+  context: MessageContext,
 ): Call[] | undefined {
   const calls: Call[] = [];
   const legacy = message['function_call'];
@@ -124,10 +125,11 @@ function readCalls(
   if (written.length === 0 && isJsonObject(legacy)) written.push({ function: legacy });
   for (const call of written) {
     const called = objectOf(call['function']);
-    const { name, arguments: input } = called;
-    if (stringOf(name) === '') continue;
+    const { arguments: input } = called;
+    const name = clientToolName(context, stringOf(called['name']));
+    if (name === '') continue;
     if (isTooDeep(input)) return undefined;
-    calls.push(toolUseBlock(allocateId(call['id']), stringOf(name), inputOf(input)));
+    calls.push(toolUseBlock(allocateId(call['id']), name, inputOf(input)));
   }
   return calls.length === 0 && written.length > 0 ? undefined : calls;
 }

@@ -115,7 +115,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
         usage: startUsage(usage, nativeServiceTier(tier)),
       },
     });
-    return new StreamedCalls(queue, createCallIds(messageId));
+    return new StreamedCalls(queue, createCallIds(messageId), context);
   }
 
   function onDone(): void {

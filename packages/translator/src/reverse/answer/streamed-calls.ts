@@ -13,19 +13,22 @@ import {
   objectOf,
   stringOf,
 } from '../../wire/raw-json.js';
+import { clientToolName, type MessageContext } from '../context/message-context.js';
 import type { BlockQueue, StreamedCall } from './block-queue.js';
 
 export class StreamedCalls {
   readonly #queue: BlockQueue;
   readonly #allocateId: (wanted: unknown) => string;
+  readonly #context: MessageContext;
   readonly #byIndex = new Map<unknown, StreamedCall>();
   /** The upstream's own id of each call that has one. */
   readonly #ownIds = new Map<StreamedCall, string>();
   #last: StreamedCall | undefined;
 
-  constructor(queue: BlockQueue, allocateId: (wanted: unknown) => string) {
+  constructor(queue: BlockQueue, allocateId: (wanted: unknown) => string, context: MessageContext) {
     this.#queue = queue;
     this.#allocateId = allocateId;
+    this.#context = context;
   }
 
   get isEmpty(): boolean {
@@ -38,7 +41,7 @@ export class StreamedCalls {
     if (isTooDeep(written)) return false;
     const text = isJsonObject(written) ? JSON.stringify(written) : stringOf(written);
     const call = this.#find(delta, { name: stringOf(name), text }) ?? this.#begin(delta);
-    if (call.name === '') call.name = stringOf(name);
+    if (call.name === '') call.name = clientToolName(this.#context, stringOf(name));
     this.#last = call;
     this.#queue.addArguments(call, text);
     return true;

@@ -7,4 +7,11 @@ export interface MessageContext {
    * upstream names it.
    */
   readonly stopSequences: readonly string[];
+  /** The client's names of tools that have shorter names upstream, by these names. */
+  readonly toolNames?: ReadonlyMap<string, string>;
+}
+
+/** The client's name of a tool that the upstream calls. */
+export function clientToolName({ toolNames }: MessageContext, name: string): string {
+  return toolNames?.get(name) ?? name;
 }

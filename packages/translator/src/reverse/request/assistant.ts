@@ -10,6 +10,7 @@ import {
 } from './chat-request.js';
 import { dropServerBlock, textParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
+import { chatToolName } from './tools.js';
 
 export interface AssistantTurn {
   /** Undefined when the turn leaves neither text nor a call to send. */
@@ -100,7 +101,7 @@ function readCall(t: NativeTranslation, block: Place): ChatCall {
     caller?.note('dropped', 'only the model makes calls in a chat');
   }
   const id = block.at('id').nonEmptyString();
-  const name = block.at('name').nonEmptyString();
+  const name = chatToolName(block.at('name'));
   const input = t.rawObject(block.at('input'));
   const cached = cacheMembers(t, block);
   block.noteUnread();

@@ -103,13 +103,15 @@ function translate(
   const maxTokens = readMaxTokens(native.at('max_tokens'));
   const stopSequences = readStopSequences(native.given('stop_sequences'), traits);
   const stream = native.at('stream').boolean(false);
+  const messages = translateTurns(t, native);
+  const { request: toolUse, toolNames } = translateToolUse(t, native);
   const request: ChatRequest = {
     model: upstreamModel,
-    messages: translateTurns(t, native),
+    messages,
     ...(traits.maxTokens === 'max_tokens'
       ? { max_tokens: maxTokens }
       : { max_completion_tokens: maxTokens }),
-    ...translateToolUse(t, native),
+    ...toolUse,
     ...(stopSequences.length > 0 ? { stop: stopSequences } : {}),
     ...sampling(t, native),
     ...translateThinking(native, traits),
@@ -124,7 +126,7 @@ function translate(
     outcome: 'translated',
     body: writeChatRequest(request),
     stream,
-    response: { model, stopSequences },
+    response: { model, stopSequences, ...(toolNames.size > 0 ? { toolNames } : {}) },
     notes: finishNotes(t),
   };
 }

@@ -4,7 +4,12 @@
  */
 
 import { type Place, quote } from '../../reading/place.js';
-import { MAX_CALL_ID, isAllowedToken } from '../../reading/tool-ids.js';
+import {
+  isAllowedToken,
+  MAX_CALL_ID,
+  MAX_TOOL_NAME,
+  toAllowedToken,
+} from '../../reading/tool-ids.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
 import { chatSchema } from './chat-schema.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
@@ -16,6 +21,12 @@ export interface ChatToolUse {
   readonly parallel_tool_calls?: false;
 }
 
+export interface ToolUseTranslation {
+  readonly request: ChatToolUse;
+  /** The client's names of the tools whose names are too long for the chat format. */
+  readonly toolNames: ReadonlyMap<string, string>;
+}
+
 /** The types of the provider's own tools end with the date of their version, except for a few. */
 const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
 
@@ -23,21 +34,36 @@ const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
  * Leaves out, with a note, tools that the provider runs itself or whose schema only its models
  * know. Refuses a choice that demands one of them, or that demands a call when no tools are left.
  */
-export function translateToolUse(t: NativeTranslation, native: Place): ChatToolUse {
+export function translateToolUse(t: NativeTranslation, native: Place): ToolUseTranslation {
   const names = new Set<string>();
+  const toolNames = new Map<string, string>();
   const tools = native.given('tools')?.items((place) => {
     const tool = readTool(t, place.object());
     if (tool === undefined) return undefined;
     const { name } = tool.function;
     if (names.has(name)) place.at('name').mustBe('unique', 'invalid_value');
     names.add(name);
+    const written = place.at('name').string();
+    if (written !== name) toolNames.set(name, written);
     return tool;
   });
   const choice = native.given('tool_choice');
-  return {
+  const request = {
     ...(tools && tools.length > 0 ? { tools } : {}),
     ...(choice ? readChoice(choice, names) : {}),
   };
+  return { request, toolNames };
+}
+
+/**
+ * The name of a tool as the chat format takes it, which allows half as many characters as the
+ * native one. It depends only on the client's name, so past calls, the tool and a choice agree.
+ */
+export function chatToolName(place: Place): string {
+  const name = place.nonEmptyString();
+  const sent = toAllowedToken(name, MAX_CALL_ID);
+  if (sent !== name) place.note('rewritten', `sent as ${sent}`);
+  return sent;
 }
 
 function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
@@ -49,11 +75,12 @@ function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
     tool.note('dropped', `a tool of type ${quote(type.value)} has no chat equivalent`);
     return undefined;
   }
-  const { value: name } = tool.at('name');
-  if (typeof name !== 'string' || !isAllowedToken(name, MAX_CALL_ID)) {
-    const form = `1 to ${MAX_CALL_ID} letters, digits, _ or -`;
+  const { value: written } = tool.at('name');
+  if (typeof written !== 'string' || !isAllowedToken(written, MAX_TOOL_NAME)) {
+    const form = `1 to ${MAX_TOOL_NAME} letters, digits, _ or -`;
     return tool.at('name').mustBe(form, 'invalid_value');
   }
+  const name = chatToolName(tool.at('name'));
   const description = tool.at('description').string('');
   const strict = tool.at('strict');
   const schema = tool.at('input_schema');
@@ -82,8 +109,9 @@ function readChoice(choice: Place, names: ReadonlySet<string>): Omit<ChatToolUse
   const parallel = isSerial && type.value !== 'none' ? { parallel_tool_calls: false as const } : {};
   if (type.value === 'tool') {
     const wanted = name.string();
-    if (!names.has(wanted)) name.refuse(`${quote(wanted)} is not among the tools`);
-    return { tool_choice: { type: 'function', function: { name: wanted } }, ...parallel };
+    const sent = toAllowedToken(wanted, MAX_CALL_ID);
+    if (!names.has(sent)) name.refuse(`${quote(wanted)} is not among the tools`);
+    return { tool_choice: { type: 'function', function: { name: sent } }, ...parallel };
   }
   if (type.value !== 'auto' && type.value !== 'any' && type.value !== 'none') {
     return type.mustBe('"auto", "any", "tool" or "none"', 'invalid_value');
