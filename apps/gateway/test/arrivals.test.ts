@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LEAST_BYTES_PER_SECOND, Pace } from '../src/http/arrivals.js';
 
-const LIMITS = { uploadStallMs: 60_000, uploadMaxMs: 600_000 };
+const LIMITS = { stallMs: 60_000, maxMs: 600_000 };
 const LOOK_MS = 2_000;
-const LOOKS = LIMITS.uploadMaxMs / LOOK_MS;
+const LOOKS = LIMITS.maxMs / LOOK_MS;
 
 /** @returns after how many looks the upload is late; `undefined` if it never is */
 function lateAfter(bytesPerLook: Iterable<number>): number | undefined {
@@ -44,7 +44,7 @@ describe('an upload', () => {
 
   // F208
   it('that stops or drips is late after the same time, however much came before', () => {
-    const stall = LIMITS.uploadStallMs / LOOK_MS;
+    const stall = LIMITS.stallMs / LOOK_MS;
     fc.assert(
       fc.property(fc.array(fc.nat(50_000_000), { maxLength: 100 }), (before) => {
         fc.pre(lateAfter(before) === undefined);

@@ -7,7 +7,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { close, createHttpServer, drain, listen } from '../src/http/http-server.js';
+import { HOUR_MS } from '../src/base/times.js';
+import { waitForClientOf } from '../src/http/departures.js';
+import { close, connectionsOn, createHttpServer, drain, listen } from '../src/http/http-server.js';
 import type { ConnectionLimits } from '../src/http/http-server.js';
 import type { FinishedRequest } from '../src/observe/finished-request.js';
 import { createApp } from '../src/process/app.js';
@@ -35,12 +37,13 @@ afterAll(() => gateway.stop());
 async function serveWith(
   limits: Partial<ConnectionLimits>,
   parts: Partial<AppParts> = {},
-): Promise<{ url: string; port: number }> {
+): Promise<{ url: string; port: number; server: ReturnType<typeof createHttpServer> }> {
   const server = createHttpServer(createApp({ ...gateway.running.appParts, ...parts }), {
     headersTimeoutMs: 1_500,
     requestTimeoutMs: 3_000,
     uploadStallMs: 1_500,
     uploadMaxMs: 60_000,
+    clientStallMs: 60_000,
     checkEveryMs: 50,
     idleTimeoutMs: 400,
     maxConnections: 1_000,
@@ -52,7 +55,7 @@ async function serveWith(
     await close(server);
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${String(port)}`, port };
+  return { url: `http://127.0.0.1:${String(port)}`, port, server };
 }
 
 async function open(port: number): Promise<Socket> {
@@ -283,17 +286,46 @@ describe('an upload', () => {
   });
 });
 
+describe('a client that does not read its answers', () => {
+  const patient = { headersTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
+
+  /** Asks on one connection for more than the system's buffers hold. */
+  async function askWithoutReading(port: number, path: string): Promise<Socket> {
+    const socket = await open(port);
+    const request = `GET ${path} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`;
+    socket.pause().write(request.repeat(4_000));
+    return socket;
+  }
+
+  // F340
+  it.each(['/openapi.json', '/v1/models'])(
+    'is disconnected, with a key or without: %s',
+    async (path) => {
+      const impatient = { ...patient, clientStallMs: 300, checkEveryMs: 20 };
+      const { port, server } = await serveWith(impatient);
+      await askWithoutReading(port, path);
+      await until(() => connectionsOn(server) === 1);
+      await until(() => connectionsOn(server) === 0);
+    },
+  );
+});
+
 describe('a server that drains', () => {
   const PIECE = 16 * 1024 * 1024;
 
-  /** Answers one path with more bytes than a connection buffers, and all others with a word. */
-  async function serveAndDrain(): Promise<{ port: number; startDraining: () => Promise<void> }> {
+  /** Answers two paths with more bytes than a connection buffers, and all others with a word. */
+  async function serveAndDrain({ clientStallMs } = { clientStallMs: 60_000 }): Promise<{
+    port: number;
+    startDraining: () => Promise<void>;
+  }> {
     const server = createHttpServer((req, res) => {
-      res.end(req.url === '/large' ? Buffer.alloc(PIECE) : 'answered');
+      if (req.url === '/charged') waitForClientOf(res);
+      const isLarge = req.url === '/large' || req.url === '/charged';
+      res.end(isLarge ? Buffer.alloc(PIECE) : 'answered');
     });
     await listen(server, { host: '127.0.0.1', port: 0 });
     const { port } = server.address() as AddressInfo;
-    return { port, startDraining: () => drain(server, { deadlineMs: 60_000 }) };
+    return { port, startDraining: () => drain(server, { deadlineMs: HOUR_MS, clientStallMs }) };
   }
 
   async function answerOn(socket: Socket): Promise<string> {
@@ -305,16 +337,28 @@ describe('a server that drains', () => {
 
   const asking = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: gateway\r\n\r\n`;
 
-  it('lets a slow client read its answer to the end', async () => {
-    const { port, startDraining } = await serveAndDrain();
+  it.each([
+    ['/large', 60_000],
+    ['/charged', 100],
+  ])('lets a slow client read its answer to the end: %s', async (path, clientStallMs) => {
+    const { port, startDraining } = await serveAndDrain({ clientStallMs });
     const socket = await open(port);
-    socket.write(asking('/large'));
+    socket.write(asking(path));
     await once(socket, 'readable');
     const drained = startDraining();
     // The answer is complete, and most of it waits in the server until the client reads it.
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect((await answerOn(socket)).length).toBeGreaterThan(PIECE);
     await drained;
+  });
+
+  // F340
+  it('does not wait for a client that reads nothing', async () => {
+    const { port, startDraining } = await serveAndDrain({ clientStallMs: 100 });
+    const socket = await open(port);
+    socket.write(asking('/large'));
+    await once(socket, 'readable');
+    await startDraining();
   });
 
   it('answers requests on its open connections, whether they are the first, already half sent, or the next', async () => {

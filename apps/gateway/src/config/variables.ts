@@ -663,8 +663,9 @@ export const VARIABLES = {
       'How long clients may take, in seconds. An upload may be silent, or slower than 1 KiB per ' +
       'second, for UPLOAD_STALL_S, and may take UPLOAD_MAX_S in all. Then it is refused with ' +
       '408, and nothing is charged. UPLOAD_MAX_S is also the longest time for which a client ' +
-      'that uploads slowly holds memory. REQUEST_HEAD_S: until the head of a request is ' +
-      'complete. KEEP_ALIVE_S: until a connection without a request is closed. Set it to more ' +
+      'that uploads slowly holds memory. A client that reads less than 1 KiB per second of its ' +
+      'complete answer is disconnected after 120 s. REQUEST_HEAD_S: until the head of a request ' +
+      'is complete. KEEP_ALIVE_S: until a connection without a request is closed. Set it to more ' +
       'than the idle timeout of a proxy in front.',
     schema: positive.max(3_600),
     default: '60',

@@ -73,7 +73,7 @@ export class Arrival {
       this.#req = undefined;
       return true;
     }
-    this.#pace ??= new Pace(limits);
+    this.#pace ??= new Pace({ stallMs: limits.uploadStallMs, maxMs: limits.uploadMaxMs });
     if (this.#pace.isLate(elapsedMs, upload.bytes())) {
       uploads.delete(req);
       // What still arrives is discarded for a while, so that the client can read its answer.
@@ -84,28 +84,36 @@ export class Arrival {
   }
 }
 
+export interface PaceLimits {
+  /** How long no bytes may move, or fewer than {@link LEAST_BYTES_PER_SECOND}. */
+  readonly stallMs: number;
+  /** How long it may take in all, however fast it is. */
+  readonly maxMs: number;
+}
+
 /**
- * An upload has a credit of time. It is spent by waiting and refilled by bytes that arrive, but
- * never above what it was at first, so that a fast beginning does not pay for a long silence.
+ * An upload, or an answer that a client reads, has a credit of time. It is spent by waiting and
+ * refilled by bytes that move, but never above what it was at first, so that a fast beginning does
+ * not pay for a long silence.
  */
 export class Pace {
-  readonly #limits: Omit<ArrivalLimits, 'requestTimeoutMs'>;
+  readonly #limits: PaceLimits;
   #creditMs: number;
   #leftMs: number;
   #bytes = 0;
 
-  constructor(limits: Omit<ArrivalLimits, 'requestTimeoutMs'>) {
+  constructor(limits: PaceLimits) {
     this.#limits = limits;
-    this.#creditMs = limits.uploadStallMs;
-    this.#leftMs = limits.uploadMaxMs;
+    this.#creditMs = limits.stallMs;
+    this.#leftMs = limits.maxMs;
   }
 
-  /** @param bytes - All that have arrived so far. */
+  /** @param bytes - All that have moved so far. */
   isLate(elapsedMs: number, bytes: number): boolean {
     const earnedMs = ((bytes - this.#bytes) * 1_000) / LEAST_BYTES_PER_SECOND;
     this.#bytes = bytes;
     this.#leftMs -= elapsedMs;
-    this.#creditMs = Math.min(this.#limits.uploadStallMs, this.#creditMs - elapsedMs + earnedMs);
+    this.#creditMs = Math.min(this.#limits.stallMs, this.#creditMs - elapsedMs + earnedMs);
     return this.#creditMs <= 0 || this.#leftMs <= 0;
   }
 }

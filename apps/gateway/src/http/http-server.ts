@@ -18,6 +18,7 @@ import {
   refuseWithoutHost,
 } from './broken-request.js';
 import { holdBody } from './continue.js';
+import { Departure, isWaitedFor } from './departures.js';
 import { httpUrl } from './http-url.js';
 
 export interface ConnectionLimits extends ArrivalLimits {
@@ -26,7 +27,12 @@ export interface ConnectionLimits extends ArrivalLimits {
    * and with the first byte of each later request.
    */
   readonly headersTimeoutMs: number;
-  /** How often the time that requests take to arrive is checked. */
+  /**
+   * How long a client may read nothing, or less than 1 KiB per second, of an answer whose end was
+   * written.
+   */
+  readonly clientStallMs: number;
+  /** How often the pace of requests that arrive and answers that leave is checked. */
   readonly checkEveryMs: number;
   /**
    * How long a connection may be idle between two requests. Longer than the idle timeout of a load
@@ -43,6 +49,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   requestTimeoutMs: MINUTE_MS,
   uploadStallMs: MINUTE_MS,
   uploadMaxMs: 600_000,
+  clientStallMs: 120_000,
   checkEveryMs: 2_000,
   idleTimeoutMs: 75_000,
   maxConnections: 20_000,
@@ -55,15 +62,20 @@ export function connectionLimitsOf(times: Config['clientTimes']): ConnectionLimi
   return { ...CONNECTION_LIMITS, ...times, checkEveryMs };
 }
 
-const connectionsOf = new WeakMap<Server, Map<Socket, Arrival>>();
+interface Connection {
+  readonly arrival: Arrival;
+  readonly departure: Departure;
+}
+
+const connectionsOf = new WeakMap<Server, Map<Socket, Connection>>();
 
 export function createHttpServer(
   app: RequestListener,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
-  const connections = new Map<Socket, Arrival>();
+  const connections = new Map<Socket, Connection>();
   const serve: RequestListener = (req, res) => {
-    connections.get(req.socket)?.begin(req);
+    connections.get(req.socket)?.arrival.begin(req);
     if (!refuseWithoutHost(req, res)) app(req, res);
   };
   const server = createServer(
@@ -92,19 +104,20 @@ export function createHttpServer(
   server.maxConnections = limits.maxConnections;
   connectionsOf.set(server, connections);
   server.on('connection', (socket) => {
-    connections.set(socket, new Arrival());
+    connections.set(socket, { arrival: new Arrival(), departure: new Departure() });
     socket.once('close', () => connections.delete(socket));
   });
-  endLateRequests(server, connections, limits);
+  endLateConnections(server, connections, limits);
   return server;
 }
 
 /** The most intervals between two checks that count: a process without CPU reads nothing. */
 const MOST_INTERVALS = 2;
 
-function endLateRequests(
+/** Refuses requests that arrive too slowly, and disconnects clients that read too slowly. */
+function endLateConnections(
   server: Server,
-  connections: ReadonlyMap<Socket, Arrival>,
+  connections: ReadonlyMap<Socket, Connection>,
   limits: ConnectionLimits,
 ): void {
   let lookedAt = performance.now();
@@ -112,7 +125,11 @@ function endLateRequests(
     const now = performance.now();
     const elapsedMs = Math.min(now - lookedAt, MOST_INTERVALS * limits.checkEveryMs);
     lookedAt = now;
-    for (const [socket, arrival] of connections) {
+    for (const [socket, { arrival, departure }] of connections) {
+      if (departure.look(elapsedMs, socket, limits.clientStallMs)) {
+        socket.destroy();
+        continue;
+      }
       if (!arrival.look(elapsedMs, limits)) continue;
       const error = Object.assign(new Error('the request is late'), { code: LATE_CODE });
       server.emit('clientError', error, socket);
@@ -178,6 +195,11 @@ const SILENT_MS = 2_000;
 export interface Patience {
   /** Requests that are not finished after this time are cut off. */
   readonly deadlineMs: number;
+  /**
+   * How long a client may read nothing, or less than 1 KiB per second, of an answer that was not
+   * charged.
+   */
+  readonly clientStallMs: number;
   /** Whether requests whose client has disconnected are still running. They are awaited too. */
   readonly isWorking?: () => boolean;
 }
@@ -191,11 +213,12 @@ export interface Patience {
  */
 export async function drain(
   server: Server,
-  { deadlineMs, isWorking = () => false }: Patience,
+  { deadlineMs, clientStallMs, isWorking = () => false }: Patience,
 ): Promise<void> {
-  const connections = connectionsOf.get(server) ?? new Map<Socket, Arrival>();
+  const connections = connectionsOf.get(server) ?? new Map<Socket, Connection>();
   /** The value of `watchedMs` at which each connection became idle. */
   const idleSince = new WeakMap<Socket, number>();
+  const departures = new WeakMap<Socket, Departure>();
   const startedAt = performance.now();
   const stopped = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
@@ -205,9 +228,12 @@ export async function drain(
   let watchedMs = 0;
   for (;;) {
     const now = performance.now();
-    watchedMs += Math.min(now - lookedAt, MOST_PER_LOOK_MS);
+    const elapsedMs = Math.min(now - lookedAt, MOST_PER_LOOK_MS);
+    watchedMs += elapsedMs;
     lookedAt = now;
-    for (const socket of connections.keys()) if (isLeft(socket)) socket.destroy();
+    for (const socket of connections.keys()) {
+      if (isLeft(socket) || isUnread(socket, elapsedMs)) socket.destroy();
+    }
     if (connections.size === 0 && !isWorking()) break;
     if (now - startedAt >= deadlineMs) break;
     await sleep(LOOK_EVERY_MS);
@@ -225,6 +251,13 @@ export async function drain(
     const since = idleSince.get(socket) ?? watchedMs;
     idleSince.set(socket, since);
     return watchedMs - since >= IDLE_MS;
+  }
+
+  function isUnread(socket: Socket, elapsedMs: number): boolean {
+    if (isWaitedFor(socket)) return false;
+    const departure = departures.get(socket) ?? new Departure();
+    departures.set(socket, departure);
+    return departure.look(elapsedMs, socket, clientStallMs);
   }
 }
 

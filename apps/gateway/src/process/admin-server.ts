@@ -124,7 +124,7 @@ export class AdminServer {
     await listen(server, { host, port, variable: 'ADMIN_PORT' });
     this.#close = async () => {
       traffic.stop();
-      await drain(server, { deadlineMs: DRAIN_MS });
+      await drain(server, { deadlineMs: DRAIN_MS, clientStallMs: DRAIN_MS });
     };
     const adminUrl = urlOf(server);
     return { adminUrl, reload, makeConsoleLink: () => this.#makeConsoleLink(adminUrl) };

@@ -72,6 +72,8 @@ export interface ClientServerParts extends Omit<SharedWithClients, 'store'> {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
+/** Shorter than the deadline, so that strangers who do not read cannot delay a stop. */
+const DRAIN_STALL_MS = 10_000;
 
 export async function startClientServer(
   config: Config,
@@ -141,7 +143,11 @@ export async function startClientServer(
     async drain() {
       activity.startDraining();
       const isWorking = (): boolean => activity.running > 0;
-      await drain(server, { deadlineMs: DRAIN_DEADLINE_MS, isWorking });
+      await drain(server, {
+        deadlineMs: DRAIN_DEADLINE_MS,
+        clientStallMs: DRAIN_STALL_MS,
+        isWorking,
+      });
       await recorder?.stop();
       return { abandoned: activity.running };
     },

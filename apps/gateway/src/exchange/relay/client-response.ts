@@ -8,10 +8,13 @@
  *
  * After a disconnect, `relay.ts` still reads the upstream's response, for at most `drainMs`, and
  * charges it if it is complete.
+ *
+ * Once the end is written, `http/departures.ts` judges how the client reads.
  */
 
 import type { Response } from 'express';
 import type { ByteBudget, ByteReservation } from '../../base/byte-budget.js';
+import { waitForClientOf } from '../../http/departures.js';
 import { sendRefusal } from '../../http/refusal.js';
 import type { Refusal, RefusalContext } from '../../http/refusal.js';
 import type { StreamOutput } from '../../http/response-format.js';
@@ -19,11 +22,6 @@ import type { Delivery } from '../../ledger/delivery.js';
 import { encoded, endWithBody } from './write-text.js';
 
 export interface ClientPatience {
-  /**
-   * How long a client may read nothing after the last byte of its response was written to its
-   * socket's buffer.
-   */
-  readonly clientStallMs: number;
   /** How long, in total, a client that reads slowly may pause the upstream. */
   readonly clientPausesMs: number;
 }
@@ -141,7 +139,7 @@ export class ClientResponse {
       this.flush();
       this.#res.end(last);
     }
-    this.#watchUnsent();
+    this.#releaseWhenSent();
   }
 
   sendBody(
@@ -160,7 +158,7 @@ export class ClientResponse {
       });
       endWithBody(this.#res, written);
     }
-    this.#watchUnsent();
+    this.#releaseWhenSent();
   }
 
   refuse(refusal: Refusal, context: RefusalContext): void {
@@ -220,20 +218,16 @@ export class ClientResponse {
     this.#options.upstream.resume();
   }
 
-  /**
-   * Once the last byte is written nothing else watches the client, and its socket must not stay
-   * open forever.
-   */
-  #watchUnsent(): void {
+  #releaseWhenSent(): void {
     const unsent = this.#unsent;
     if (this.#hasLeft || this.#res.writableLength === 0) {
       unsent?.release();
       return;
     }
+    waitForClientOf(this.#res);
     this.#res.once('close', () => {
       unsent?.release();
     });
-    this.#res.setTimeout(this.#options.patience.clientStallMs, () => this.#res.destroy());
   }
 }
 

@@ -44,7 +44,6 @@ export type RelayParts = SettleParts &
 
 export const RELAY_PATIENCE: Omit<RelayPatience, 'streamSilenceMs'> = {
   drainMs: 2 * HOUR_MS,
-  clientStallMs: 120_000,
   clientPausesMs: 30_000,
 };
 
