@@ -6,7 +6,8 @@ import { declare } from '../endpoints/endpoint.js';
 export type Port = 'client' | 'admin';
 
 export function openApiEndpoint(port: Port) {
-  let document: Promise<object> | undefined;
+  /** The same bytes for all clients, so that those who do not read them hold no copies. */
+  let document: Promise<Buffer> | undefined;
   return declare(
     {
       method: 'get',
@@ -18,8 +19,10 @@ export function openApiEndpoint(port: Port) {
     },
     () => async (_req, res) => {
       // Created at the first request for it.
-      document ??= import('./document.js').then((made) => made.openApiDocument(port));
-      res.json(await document);
+      document ??= import('./document.js').then((made) =>
+        Buffer.from(JSON.stringify(made.openApiDocument(port))),
+      );
+      res.type('json').send(await document);
     },
   );
 }
