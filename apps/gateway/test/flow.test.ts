@@ -17,6 +17,7 @@ import { createApp } from '../src/process/app.js';
 import { postMessages, startTestGateway, userMessage, bodyFor } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
+import { connectTo, disconnectAll, requestOf } from './support/raw-client.js';
 import { eventually, until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -86,6 +87,7 @@ beforeEach(() => {
   isServed = false;
 });
 afterEach(() => {
+  disconnectAll();
   Object.assign(gateway.running.appParts, { patience });
 });
 afterAll(async () => {
@@ -369,6 +371,35 @@ it('a client that does not read a plain response is eventually disconnected, and
   expect(await spentBy(id)).toBe(CHARGE);
   await closeOf(response.resume());
   expect(response.complete).toBe(false);
+});
+
+// F342: a second request on a connection whose first response is still being sent, with a response
+// that is too large to be kept: the connection is closed, both are charged, no memory is held.
+it('a large response that waits for an earlier one on its connection is given up with it', async () => {
+  const { id, apiKey } = await gateway.createKey();
+  Object.assign(gateway.running.appParts, { patience: { ...patience, clientPausesMs: 300 } });
+  let goOn: () => void = () => undefined;
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+  serve = async (write, res) => {
+    streamSse(res);
+    await write(START);
+    await mayGoOn;
+    await write(END);
+  };
+  const client = connectTo({ url });
+  const request = requestOf(apiKey, userMessage('Hello', { stream: true }));
+  client.send(request);
+  await client.receive(/message_start/);
+  serve = serveLongStream;
+  client.send(request);
+  expect(await client.untilEnded()).not.toMatch(/message_stop/);
+  goOn();
+  await until(async () => (await gateway.running.appParts.limiter.leases(id)) === 0);
+  await eventually(async () => {
+    expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
+  });
+  const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+  expect(data).toHaveLength(2);
 });
 
 describe('an endless response of the upstream', () => {

@@ -148,7 +148,8 @@ function failed(parts: AppParts): ErrorRequestHandler {
     const isClientError = error instanceof URIError;
     if (!isClientError) parts.log.error({ err: error }, 'request crashed');
     if (res.headersSent) {
-      res.destroy();
+      // Not `res.destroy()`: the response to a pipelined request may have no socket yet.
+      req.socket.destroy();
       return;
     }
     refuse(

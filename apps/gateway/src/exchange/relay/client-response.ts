@@ -197,8 +197,16 @@ export class ClientResponse {
       since = now;
       const unsent = this.#res.writableLength;
       if (unsent === 0 || (unsent <= MAX_UNSENT_BYTES / 2 && this.#keepsUnsent())) this.#endPause();
-      else if (this.#pausedMs >= patience.clientPausesMs) this.#res.destroy();
+      else if (this.#pausedMs >= patience.clientPausesMs) this.#disconnect();
     }, PAUSE_CHECK_MS);
+  }
+
+  /**
+   * Not `res.destroy()`: the response to a pipelined request has no socket while an earlier one is
+   * being sent. Node would keep its bytes, send them afterwards, and never end the response.
+   */
+  #disconnect(): void {
+    this.#res.req.socket.destroy();
   }
 
   /** @returns whether there is memory for the unsent bytes */
