@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createByteBudget } from '../src/base/byte-budget.js';
 import { HOUR_MS } from '../src/base/times.js';
 import { waitForClientOf } from '../src/http/departures.js';
 import { close, connectionsOn, createHttpServer, drain, listen } from '../src/http/http-server.js';
@@ -308,6 +309,55 @@ describe('a client that does not read its answers', () => {
       await until(() => connectionsOn(server) === 0);
     },
   );
+
+  // F341: a key that does not read its answers to the end: they count as memory of its account, and
+  // beyond its share reads get 429, or 529 if others use the rest; changes are answered.
+  it("uses its account's share of the memory for them, until it leaves", async () => {
+    const memory = createByteBudget(64 * 1024 * 1024);
+    const { port } = await serveWith(patient, { memory });
+    const socket = await askWithoutReading(port, '/v1/models');
+    await until(() => memory.reservedBytes > 0);
+    // Node reads no further requests while the answers wait.
+    for (let before = -1; before !== memory.reservedBytes;) {
+      before = memory.reservedBytes;
+      await (await fetch(`http://127.0.0.1:${String(port)}/healthz`)).text();
+    }
+    expect(memory.reservedBytes).toBeGreaterThan(0);
+    socket.destroy();
+    await until(() => memory.reservedBytes === 0);
+  });
+
+  // F341
+  it.each([
+    ['the account has its share', 'mine', 429, 'rate_limit_error'],
+    ['others have the rest', 'theirs', 529, 'overloaded_error'],
+  ] as const)('gets no more when %s, except to changes', async (_what, whose, status, type) => {
+    const { id, apiKey: manager } = await gateway.createKey({ scope: 'manage' });
+    const { account_id: mine } = await gateway.call('showKey', { key_id: id });
+    const memory = createByteBudget(1_000);
+    const { url } = await serveWith({}, { memory });
+    const accounts = whose === 'mine' ? [mine] : ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+    const held = accounts.map((account) => {
+      const reservation = memory.open(account);
+      reservation.resize(Math.floor((1_000 - memory.reservedBytes) / 2));
+      return reservation;
+    });
+    const headers = { authorization: `Bearer ${manager}`, 'content-type': 'application/json' };
+
+    const refused = await fetch(`${url}/v1/dashboard/balance`, { headers });
+    expect(refused.status).toBe(status);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toMatchObject({ error: { type } });
+    const body = JSON.stringify({ name: 'made' });
+    const made = await fetch(`${url}/v1/dashboard/keys`, { method: 'POST', headers, body });
+    expect(await made.json()).toMatchObject({ name: 'made' });
+
+    for (const reservation of held) reservation.release();
+    const read = await fetch(`${url}/v1/dashboard/balance`, { headers });
+    expect(read.status).toBe(200);
+    await read.text();
+    await until(() => memory.reservedBytes === 0);
+  });
 });
 
 describe('a server that drains', () => {

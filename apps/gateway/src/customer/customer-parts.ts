@@ -10,6 +10,7 @@ export interface CustomerParts extends Pick<
   | 'store'
   | 'limiter'
   | 'bookOf'
+  | 'memory'
   | 'responses'
   | 'readLinks'
   | 'sameKeyInBothHeaders'

@@ -3,6 +3,7 @@
  * the balance, usage, models, keys, links and top-ups.
  */
 
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Actor, KeyRecord } from '@gateway/balance-store';
@@ -12,11 +13,13 @@ import type { Declared, Endpoint as AnyEndpoint } from '../endpoints/endpoint.js
 import { isRead } from '../exchange/authentication.js';
 import type { Authentication } from '../exchange/authentication.js';
 import type { AcceptedCredential } from '../exchange/credentials.js';
+import { encoded, endWithBody } from '../exchange/relay/write-text.js';
 import { brokenStatusOn } from '../http/broken-request.js';
 import { addressGroup } from '../http/client-address.js';
 import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
+import { reserveAnswer } from '../http/reserve-answer.js';
 import type { Endpoint, FinishedRequest } from '../observe/finished-request.js';
 import type { CustomerParts } from './customer-parts.js';
 import { authenticateHolder } from './page-session.js';
@@ -31,6 +34,11 @@ export type ReadAnswer =
       readonly next?: string | undefined;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  | { readonly refusal: Refusal };
+
+/** An answer as it is sent. */
+type WrittenAnswer =
+  | { readonly headers: OutgoingHttpHeaders; readonly body: Uint8Array | string }
   | { readonly refusal: Refusal };
 
 /**
@@ -103,7 +111,7 @@ function keyRoute(
     // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
     let finished: Pick<FinishedRequest, 'status' | 'fault'> = { status: 500 };
     try {
-      const answer = await answerOf(req);
+      const answer = await answerOf(req, res);
       send(res, answer, requestId);
       finished = {
         status: brokenStatusOn(req.socket) ?? res.statusCode,
@@ -119,36 +127,25 @@ function keyRoute(
     }
   };
 
-  function send(res: Response, answer: ReadAnswer, requestId: string): void {
+  function send(res: Response, answer: WrittenAnswer, requestId: string): void {
     if ('refusal' in answer) {
       sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
     } else {
-      const body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
-      const next = 'next' in answer ? answer.next : undefined;
-      res.writeHead(200, {
-        ...requestIdHeaders(requestId),
-        'content-type': 'text' in answer ? answer.contentType : 'application/json',
-        'content-length': Buffer.byteLength(body),
-        // Otherwise the next person at the same browser could see the data.
-        'cache-control': 'no-store',
-        ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
-        ...('headers' in answer ? answer.headers : undefined),
-        ...('cookies' in answer ? { 'set-cookie': [...answer.cookies] } : undefined),
-      });
-      res.end(body);
+      res.writeHead(200, { ...requestIdHeaders(requestId), ...answer.headers });
+      endWithBody(res, answer.body);
     }
   }
 
-  async function answerOf(req: Request): Promise<ReadAnswer> {
+  async function answerOf(req: Request, res: Response): Promise<WrittenAnswer> {
     try {
-      return await limitedAnswerOf(req);
+      return await limitedAnswerOf(req, res);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       return { refusal: storeUnavailable(error) };
     }
   }
 
-  async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
+  async function limitedAnswerOf(req: Request, res: Response): Promise<WrittenAnswer> {
     const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
     if (tooMany !== undefined) return { refusal: tooMany };
     const isReading = changesNothing ?? isRead(req);
@@ -161,7 +158,11 @@ function keyRoute(
     if (refusal !== undefined) return { refusal };
     const mayChange = presented === 'current' || presented === 'session';
     if (!mayChange && !isReading) return { refusal: onlyReads() };
-    return read(key, req, presented);
+    const answer = written(await read(key, req, presented));
+    if ('refusal' in answer) return answer;
+    const full = reserveAnswer(res, parts.memory.open(key.accountId), answer.body.length);
+    // After a change, the holder must get its answer, which may contain a new credential.
+    return full === undefined || !isReading ? answer : { refusal: full };
   }
 
   async function refusalOfTooMany(
@@ -178,6 +179,22 @@ function keyRoute(
     const what = `this endpoint takes ${String(limit)} requests per minute from one ${whose}`;
     return rateLimited(what, decision.retryAfterMs);
   }
+}
+
+function written(answer: ReadAnswer): WrittenAnswer {
+  if ('refusal' in answer) return answer;
+  const body = encoded('text' in answer ? answer.text : JSON.stringify(answer.json));
+  const next = 'next' in answer ? answer.next : undefined;
+  const headers = {
+    'content-type': 'text' in answer ? answer.contentType : 'application/json',
+    'content-length': body.length,
+    // Otherwise the next person at the same browser could see the data.
+    'cache-control': 'no-store',
+    ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
+    ...('headers' in answer ? answer.headers : undefined),
+    ...('cookies' in answer ? { 'set-cookie': [...answer.cookies] } : undefined),
+  };
+  return { headers, body };
 }
 
 /**
