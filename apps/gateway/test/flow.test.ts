@@ -241,8 +241,8 @@ describe.each([
 ] as const)('a client of %s that does not read', (_dialect, path, end, copies) => {
   // F40: client does not read: upstream waits: 1 MiB of 64 MiB buffered; eventually disconnected.
   // Another 8 MB were in the operating system's buffers. The client is disconnected when the
-  // upstream has waited for 30 s in total, or when less than 1 KiB per second of a complete response
-  // was read for 2 minutes; tested with 0.5 and 0.3 s.
+  // upstream has waited for 30 s in total, or when a complete response was read at less than 1 KiB
+  // per second for 2 minutes; tested with 0.5 and 0.3 s.
   it('makes the upstream wait, costs little memory, and loses nothing once it reads', async () => {
     const { id, apiKey } = await gateway.createKey();
     serve = serveLongStream;
