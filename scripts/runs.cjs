@@ -26,6 +26,7 @@ const RUNS = {
   },
   'packages/translator/test/reverse/schemas.test.ts': { schemas: [400, 20_000] },
   'packages/translator/test/reverse/tool-names.test.ts': { names: [100, 5_000] },
+  'packages/translator/test/interleaved-thinking.test.ts': { answers: [100, 2_000] },
   'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
   'packages/translator/test/well-formed.test.ts': { texts: [1_000, 20_000] },
   'packages/translator/test/json-scanner.test.ts': { texts: [1_000, 5_000] },

@@ -127,7 +127,17 @@ describe('onThinking', () => {
   }
 
   it('reports the blocks by the first call, of both forms of an answer', () => {
-    const report = ['toolu_1', [HM, SECRET]];
+    const places = [
+      { answer_has: { thinking: 2, text: 11, calls: 2 } },
+      { preceded_by: { thinking: 1, text: 0, calls: 0 } },
+    ];
+    const report = [
+      'toolu_1',
+      [
+        { ...HM, ...places[0] },
+        { ...SECRET, ...places[1] },
+      ],
+    ];
     const answer = [HM, SECRET, text, use('toolu_1'), use('toolu_2')];
     expect(reported(answer, 'reasoning_content')).toEqual([report, report]);
   });

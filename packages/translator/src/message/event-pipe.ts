@@ -92,7 +92,7 @@ export function eventPipe({
           write = output.stringWriter(block);
         }
         if (!write) break;
-        write(bytes, delta.from, delta.to);
+        write(bytes, delta.from, delta.to, delta.units);
       }
       at = delta.end;
     }

@@ -44,6 +44,8 @@ export class StringDeltaReader {
   /** Where the JSON text of the string begins and ends, quotes included. */
   from = 0;
   to = 0;
+  /** The number of code units of the string. */
+  units = 0;
   /** Where the event ends. */
   end = 0;
 
@@ -64,7 +66,7 @@ export class StringDeltaReader {
     const kind = kindAt(view, at);
     if (!kind) return false;
     const from = at + kind.before.length;
-    const to = endOfString(bytes, from);
+    const to = this.#endOfString(bytes, from);
     if (to === -1 || bytes[to] !== CLOSE_BRACE) return false;
     // The upstream pads events between the closing braces.
     at = to + 1;
@@ -76,6 +78,32 @@ export class StringDeltaReader {
     this.to = to;
     this.end = at + 3;
     return true;
+  }
+
+  /**
+   * Where the JSON string that begins at `from` ends; -1 if the fast path does not take it. Sets
+   * `units`, without work for plain ASCII.
+   */
+  #endOfString(bytes: Uint8Array, from: number): number {
+    if (bytes[from] !== QUOTE || bytes[from + 1] === QUOTE) return -1;
+    /** The bytes that are not code units: those of the quotes, escapes and longer characters. */
+    let others = 2;
+    for (let at = from + 1; ;) {
+      const byte = bytes[at];
+      if (byte === QUOTE) {
+        this.units = at + 1 - from - others;
+        return at + 1;
+      }
+      if (byte === undefined || byte < SPACE) return -1;
+      let length = 1;
+      if (byte === BACKSLASH || byte >= 0x80) {
+        length = byte === BACKSLASH ? escapeLength(bytes[at + 1]) : characterLength(bytes, at);
+        if (length === 0) return -1;
+        // A character of four bytes is a pair of surrogates.
+        others += length === 4 ? 2 : length - 1;
+      }
+      at += length;
+    }
   }
 }
 
@@ -111,21 +139,6 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= NINE;
 }
 
-/** Where the JSON string that begins at `from` ends; -1 if the fast path does not take it. */
-function endOfString(bytes: Uint8Array, from: number): number {
-  if (bytes[from] !== QUOTE || bytes[from + 1] === QUOTE) return -1;
-  for (let at = from + 1; ;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === undefined || byte < SPACE) return -1;
-    let length = 1;
-    if (byte === BACKSLASH) length = escapeLength(bytes[at + 1]);
-    else if (byte >= 0x80) length = characterLength(bytes, at);
-    if (length === 0) return -1;
-    at += length;
-  }
-}
-
 /** 0 for an escape that `JSON.stringify` may write in another way. */
 function escapeLength(kind: number | undefined): 0 | 2 {
   switch (kind) {
@@ -142,8 +155,12 @@ function escapeLength(kind: number | undefined): 0 | 2 {
   }
 }
 
-/** Writes a delta, whose string has its JSON text in `bytes` between `from` and `to`. */
-export type WriteString = (bytes: Uint8Array, from: number, to: number) => void;
+/**
+ * Writes a delta, whose string has its JSON text in `bytes` between `from` and `to`.
+ *
+ * @param units - The number of code units of the string.
+ */
+export type WriteString = (bytes: Uint8Array, from: number, to: number, units: number) => void;
 
 /** A string that stands for another one in a sample of an event. */
 export const SAMPLE = '\0';

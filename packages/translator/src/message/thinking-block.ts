@@ -1,9 +1,11 @@
 /** Reads the thinking blocks of a native message. */
 
 import type { Additions } from '../wire/additions.js';
+import type { Placement } from '../wire/extent.js';
 import { type JsonObject, stringOf } from '../wire/raw-json.js';
 
 export type ThinkingBlock = Additions &
+  Placement &
   (
     | { type: 'thinking'; thinking: string; signature: string }
     | { type: 'redacted_thinking'; data: string }
@@ -11,6 +13,11 @@ export type ThinkingBlock = Additions &
 
 export function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
+}
+
+/** Whether the upstream accepts the block back. It signs a block at its end. */
+export function isSigned(block: ThinkingBlock): boolean {
+  return block.type === 'redacted_thinking' || block.signature !== '';
 }
 
 /** The members of a native block of either type that the client has to send back. */

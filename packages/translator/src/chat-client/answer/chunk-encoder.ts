@@ -3,8 +3,9 @@
 import { argumentsOf, calledAs, type CalledTool, customInput } from '../../message/called-tool.js';
 import type { MessageEvent } from '../../message/message-events.js';
 import type { MessageEncoder, MessageFacts } from '../../message/message-reader.js';
-import { type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
+import { isSigned, type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
+import type { Extent } from '../../wire/extent.js';
 import { append } from '../../wire/lists.js';
 import { requireContext } from '../../wire/require-option.js';
 import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
@@ -46,8 +47,11 @@ export class ChunkEncoder implements MessageEncoder {
   readonly #annotations: ChatAnnotation[] = [];
   /** The citations of the open text blocks, and where each block begins in the text. */
   readonly #texts = new Map<number, { readonly start: number; readonly citations: JsonObject[] }>();
-  /** The length of the text so far; exact only if `context.annotations` is set. */
+  /** The length of the text so far. */
   #length = 0;
+  #signedCount = 0;
+  /** The searches since the first thinking block. */
+  #searchCount = 0;
 
   /** @param write - Takes each chunk, in order. */
   constructor(context: TranslateResponseContext, write: (chunk: WrittenChunk) => void) {
@@ -95,11 +99,23 @@ export class ChunkEncoder implements MessageEncoder {
         return;
       // The chat format has no place for searches.
       case 'search':
+        if (this.#signedCount > 0) this.#searchCount += 1;
+        return;
       case 'search_result':
       case 'thinking_start':
       case 'message_stop':
         return;
     }
+  }
+
+  /** Whether this is an open block of text. */
+  isText(at: number): boolean {
+    return this.#texts.has(at);
+  }
+
+  /** Counts text whose deltas the caller wrote by itself. */
+  countText(units: number): void {
+    this.#length += units;
   }
 
   /**
@@ -109,9 +125,7 @@ export class ChunkEncoder implements MessageEncoder {
   sampleChunk(at: number, text: string): WrittenChunk | undefined {
     const call = this.#calls.get(at);
     if (call && !call.whole) return this.#deltaChunk(this.#arguments(call.index, text));
-    // Annotations need the length of the text.
-    if (this.#context.annotations || !this.#texts.has(at)) return undefined;
-    return this.#deltaChunk({ content: text });
+    return this.isText(at) ? this.#deltaChunk({ content: text }) : undefined;
   }
 
   #endText(at: number): void {
@@ -168,17 +182,51 @@ export class ChunkEncoder implements MessageEncoder {
   }
 
   #endThinking(at: number, block: ThinkingBlock): void {
-    const thought = withAdditions(block, at, this.#context.additions);
+    const before = this.#extent();
+    let thought = withAdditions(block, at, this.#context.additions);
+    if (isSigned(block)) {
+      const { thinking, text, calls } = before;
+      if (thinking + text + calls > 0) thought = { ...thought, preceded_by: before };
+      this.#signedCount += 1;
+    }
     // At once, so that thinking comes before the text and the calls that follow from it. OpenAI's
     // Python SDK joins the items of such lists by their index; its JavaScript SDK keeps the last
-    // list.
+    // list. Interleaved blocks also have a list at the end: see `#endPlaces`.
     this.#delta({ thinking_blocks: [{ index: this.#thoughts.length, ...thought }] });
     this.#thoughts.push(thought);
+  }
+
+  #extent(): Extent {
+    return {
+      thinking: this.#signedCount,
+      text: this.#length,
+      calls: this.#callCount,
+      searches: this.#searchCount || undefined,
+    };
+  }
+
+  /**
+   * If a thinking block has a place, the first one gets what the whole answer has. With it the next
+   * request shows whether the client sent all blocks, and the text and the calls as they were.
+   */
+  #endPlaces(): void {
+    const [first] = this.#thoughts;
+    if (!first || !this.#thoughts.some((thought) => thought.preceded_by)) return;
+    const answer_has = this.#extent();
+    this.#thoughts[0] = { ...first, answer_has };
+    // Clients that join blocks by their index add the member to the first one. For the others this
+    // is a block of its own. They know its type, and the next request drops it.
+    const empty =
+      first.type === 'redacted_thinking'
+        ? { type: first.type, data: '' }
+        : { type: first.type, thinking: '', signature: '' };
+    this.#delta({ thinking_blocks: [{ index: 0, ...empty, answer_has }] });
   }
 
   /** Writes the last chunks: the usage is in a chunk of its own if the client asked for that. */
   complete({ stopReason, stopDetails, serviceTier, usage }: MessageFacts): void {
     const { legacyFunctions, includeUsage, onThinking } = this.#context;
+    this.#endPlaces();
     if (this.#thoughts[0] && this.#firstCallId) onThinking?.(this.#firstCallId, this.#thoughts);
     if (stopReason === 'refusal') this.#delta({ refusal: refusalOf(stopDetails) });
     // All annotations are in one delta. They have no index, and SDKs that assemble streams may

@@ -138,7 +138,11 @@ class AnswerFold {
     this.#content += delta.content ?? '';
     this.#refusal = delta.refusal ?? this.#refusal;
     this.#reasoning += delta.reasoning_content ?? '';
-    for (const { index: _, ...block } of delta.thinking_blocks ?? []) this.#thoughts.push(block);
+    for (const { index, ...block } of delta.thinking_blocks ?? []) {
+      const { answer_has } = block;
+      const known = this.#thoughts[index];
+      this.#thoughts[index] = known ? { ...known, answer_has } : block;
+    }
     this.#annotations = delta.annotations ?? this.#annotations;
     const { function_call: legacy } = delta;
     if (legacy) {

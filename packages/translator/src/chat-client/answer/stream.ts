@@ -19,9 +19,9 @@ import { chatErrorText, type ChatStreamError, chatStreamError } from './error-ev
  * Translates a native event stream, split anywhere, to the chunks of a chat completion.
  *
  * Text and arguments are sent as soon as their event has arrived; the call of a custom tool is sent
- * whole. The `tail` of a complete stream has the refusal and the annotations, if any, and the chunk
- * with the finish reason, the usage (in a chunk of its own if the client asked for that, else on
- * the same chunk) and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without
+ * whole. The `tail` of a complete stream has the size of an answer with interleaved thinking, the
+ * refusal and the annotations, if any, and the chunk with the finish reason, the usage (in a chunk
+ * of its own if the client asked for that, else on the same chunk) and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without
  * arguments has `{}`. Server tools, unknown blocks and unknown events are left out, and so is
  * thinking unless the context asks for it.
  */
@@ -40,7 +40,9 @@ export function createChatStream(
     const [head, rest] = aroundSample(sample);
     const before = encodeUtf8(`data: ${head}`);
     const after = encodeUtf8(`${rest}\n\n`);
-    return (json, from, to) => {
+    const isText = encoder.isText(at);
+    return (json, from, to, units) => {
+      if (isText) encoder.countText(units);
       bytes.append(before);
       bytes.appendPart(json, from, to);
       bytes.append(after);

@@ -12,7 +12,7 @@
 
 import type { Place } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
-import type { Block, NativeRequest } from './native-request.js';
+import { isThinking, type NativeRequest } from './native-request.js';
 import { isForced } from './tools.js';
 import type { ModelTraits } from './traits.js';
 
@@ -83,8 +83,4 @@ export function bindThinking(
   }
   conversation.note('dropped', 'no past thinking without thinking');
   return [];
-}
-
-function isThinking({ type }: Block): boolean {
-  return type === 'thinking' || type === 'redacted_thinking';
 }

@@ -6,7 +6,7 @@ import { stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
 import { fileBlock } from './documents.js';
 import { imageBlock } from './images.js';
-import type { DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
+import type { Block, DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
 
 /** The block that each type of part becomes. */
 interface PartBlocks {
@@ -34,13 +34,17 @@ export const SYSTEM_PARTS = ['text'] as const;
  */
 const HAS_TEXT = /[^\s\p{Cc}]/u;
 
+export function hasText(text: string): boolean {
+  return HAS_TEXT.test(text);
+}
+
 /** Reads a part of a type that is not in the list. @returns false if it is not known here either */
 export type ReadOther = (part: Place, type: unknown) => boolean;
 
 export interface PartReaders {
   readonly readOther?: ReadOther | undefined;
   /** Reads further members of a part of a type in the list. */
-  readonly readMembers?: ((part: Place) => void) | undefined;
+  readonly readMembers?: ((part: Place, block: Block | undefined) => void) | undefined;
 }
 
 /** Reads a string, or a list of parts of the given types. */
@@ -61,7 +65,7 @@ export function contentBlocks<Type extends PartType>(
       return written.mustBe(types.join(' or ') + elsewhere, 'unsupported_value');
     }
     const block = READERS[type](part.at(type));
-    readMembers?.(part);
+    readMembers?.(part, block);
     finishReading(part, block);
     return block;
   }, 'a string or an array');
@@ -73,7 +77,7 @@ export function contentBlocks<Type extends PartType>(
  */
 export function textBlock(place: Place): TextBlock | undefined {
   const text = place.string();
-  if (HAS_TEXT.test(text)) return { type: 'text', text };
+  if (hasText(text)) return { type: 'text', text };
   if (text !== '') place.note('dropped', 'white space only');
   return undefined;
 }

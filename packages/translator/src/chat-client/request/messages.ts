@@ -10,35 +10,19 @@
 import type { Place } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
-import { stringOf } from '../../wire/raw-json.js';
 import { bindsPrefix } from './bound-thinking.js';
 import { finishReading } from './cache-points.js';
+import { readAnswer } from './answers.js';
+import { readNativeResult, readResult, type Result } from './calls-and-results.js';
 import {
-  type Call,
-  readCalls,
-  readNativeCall,
-  readNativeResult,
-  readResult,
-  type Result,
-} from './calls-and-results.js';
-import {
-  ASSISTANT_PARTS,
   contentBlocks,
-  type PartReaders,
   type PartType,
   type ReadOther,
   SYSTEM_PARTS,
-  textBlock,
   USER_PARTS,
 } from './content.js';
-import type { NativeMessage, TextBlock } from './native-request.js';
-import {
-  isThinkingPart,
-  type KeptThinking,
-  readThinking,
-  readThinkingPart,
-  restoreThinking,
-} from './thinking.js';
+import { blocksOf, type NativeMessage, type TextBlock } from './native-request.js';
+import type { KeptThinking } from './thinking.js';
 import type { ModelTraits } from './traits.js';
 import { Turns } from './turns.js';
 
@@ -100,16 +84,20 @@ export function translateMessages(
         return;
       case 'assistant': {
         const answer = readAnswer(message, { index, allocateId, keptThinking });
-        const { thinking, text, calls } = answer;
+        const { thoughts, additions, text, calls, ordered } = answer;
         // The upstream refuses a turn that is empty or holds only thinking.
         if (text.length === 0 && calls.length === 0) {
           message.note('dropped', WITHOUT_CONTENT);
           return;
         }
-        const turn = turns.forAssistant(bindsPrefix(traits) ? thinking?.additions : undefined);
-        if (thinking) append(turn.thinking, thinking.blocks);
-        append(turn.content, text);
+        const turn = turns.forAssistant(bindsPrefix(traits) ? additions : undefined);
         append(turn.calls, calls);
+        if (ordered) append(turn.content, ordered);
+        else {
+          append(turn.thinking, blocksOf(thoughts));
+          append(turn.content, text);
+          append(turn.callsAtEnd, blocksOf(calls));
+        }
         return;
       }
       default:
@@ -126,48 +114,6 @@ export function translateMessages(
   };
 }
 
-function readAnswer(
-  message: Place,
-  {
-    index,
-    allocateId,
-    keptThinking,
-  }: {
-    readonly index: number;
-    readonly allocateId: ReturnType<typeof createIdAllocator>;
-    readonly keptThinking: KeptThinking | undefined;
-  },
-) {
-  const own = readThinking(message);
-  let thinking = own;
-  let unsigned = message.given('reasoning_content') ?? message.given('reasoning');
-  const native: Call[] = [];
-  const text = readAssistantText(message, {
-    readOther(part, type) {
-      if (isThinkingPart(type)) {
-        const found = own ? undefined : readThinkingPart(part);
-        if (found && thinking) append(thinking.blocks, found.blocks);
-        else thinking ??= found;
-        unsigned ??= part;
-        return true;
-      }
-      const id = `call_${index}_native_${native.length}`;
-      return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
-    },
-    // Some clients, such as openai-agents for JavaScript, write it there.
-    readMembers(part) {
-      thinking ??= readThinking(part);
-    },
-  });
-  const calls = [...native, ...readCalls(message, index, allocateId)];
-  if (unsigned?.value && !thinking?.blocks[0]) {
-    const callId = stringOf(calls[0]?.place.at('id').value);
-    thinking = restoreThinking(unsigned, callId, keptThinking);
-  }
-  finishReading(message, calls.at(-1)?.block ?? text.at(-1));
-  return { thinking, text, calls };
-}
-
 function readBlocks<Type extends PartType>(
   message: Place,
   types: readonly Type[],
@@ -175,13 +121,5 @@ function readBlocks<Type extends PartType>(
 ) {
   const blocks = contentBlocks(message.given('content'), types, { readOther });
   finishReading(message, blocks.at(-1));
-  return blocks;
-}
-
-function readAssistantText(message: Place, readers: PartReaders): TextBlock[] {
-  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS, readers);
-  const refusal = message.given('refusal');
-  const refused = refusal && textBlock(refusal);
-  if (refused) blocks.push(refused);
   return blocks;
 }

@@ -110,6 +110,15 @@ export type ThinkingBlock =
   | { type: 'thinking'; thinking: string; signature: string; cache_control?: undefined }
   | { type: 'redacted_thinking'; data: string; cache_control?: undefined };
 
+export function isThinking({ type }: Block): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
+/** The blocks of calls or of thinking. */
+export function blocksOf<Held>(holders: readonly { readonly block: Held }[]): Held[] {
+  return holders.map(({ block }) => block);
+}
+
 export interface ToolUseBlock {
   type: 'tool_use';
   id: string;

@@ -7,16 +7,29 @@
 
 import { Place } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
-import { objectOf } from '../../wire/raw-json.js';
+import type { Extent, Placement } from '../../wire/extent.js';
+import { type JsonObject, objectOf } from '../../wire/raw-json.js';
 import type { ThinkingBlock } from './native-request.js';
 
 const UNSIGNED = 'not signed by upstream';
 
+/** A thinking block, and what its answer had before it, if the block says so. */
+export interface Thought {
+  readonly block: ThinkingBlock;
+  readonly before?: Extent | undefined;
+}
+
 /** The thinking of one answer. */
 export interface Thinking {
-  readonly blocks: ThinkingBlock[];
+  /** Where the client wrote it. */
+  readonly place: Place;
+  readonly thoughts: Thought[];
   /** What an earlier translation added before the answer, as its first block says. */
   readonly additions: Additions;
+  /** What the whole answer had, if a block says so. */
+  readonly whole?: Extent | undefined;
+  /** Whether the first block of the answer is missing. */
+  readonly startsLate?: boolean;
 }
 
 /**
@@ -26,10 +39,46 @@ export interface Thinking {
  */
 export function readThinking(holder: Place): Thinking | undefined {
   const list = holder.given('thinking_blocks');
-  const blocks = list?.items(readBlock) ?? holder.given('reasoning_details')?.items(readDetail);
-  if (!blocks) return undefined;
-  const first = list?.items((block, index) => (index === 0 ? readAdditions(block) : undefined));
-  return { blocks, additions: first?.[0] ?? {} };
+  if (list) return readBlocks(list);
+  const place = holder.given('reasoning_details');
+  const thoughts = place?.items((detail) => asThought(readDetail(detail)));
+  return place && thoughts && { place, thoughts, additions: {} };
+}
+
+function readBlocks(place: Place): Thinking {
+  let additions: Additions = {};
+  let whole: Extent | undefined;
+  let startsLate = false;
+  const thoughts = place.items((item, at) => {
+    const members = objectOf(item.value);
+    if (at === 0) {
+      additions = readAdditions(item);
+      // In a stream, blocks have an index. OpenAI's helper for JavaScript keeps the last one.
+      startsLate = Number(members['index']) > 0;
+    }
+    const has = readExtent(members, 'answer_has');
+    whole ??= has;
+    // The end of a stream has this member in a block without content.
+    if (has && !members['thinking'] && !members['signature'] && !members['data']) return undefined;
+    return asThought(readBlock(item), readExtent(members, 'preceded_by'));
+  });
+  return { place, thoughts, additions, whole, startsLate };
+}
+
+function asThought(block: ThinkingBlock | undefined, before?: Extent): Thought | undefined {
+  return block && { block, before };
+}
+
+/** A value of a wrong type fits no answer. */
+function readExtent(block: JsonObject, name: keyof Placement): Extent | undefined {
+  if (block[name] == null) return undefined;
+  const { thinking, text, calls, searches } = objectOf(block[name]);
+  return {
+    thinking: Number(thinking),
+    text: Number(text),
+    calls: Number(calls),
+    searches: searches == null ? undefined : Number(searches),
+  };
 }
 
 /** Thinking of past answers that the caller keeps: its blocks, by the id of the first call. */
@@ -65,7 +114,7 @@ export function readThinkingPart(part: Place): Thinking | undefined {
   const { type, signature } = objectOf(part.value);
   const isSigned = type === 'redacted_thinking' || (type === 'thinking' && signature);
   const block = isSigned ? readBlock(part) : undefined;
-  return block && { blocks: [block], additions: readAdditions(part) };
+  return block && { place: part, thoughts: [{ block }], additions: readAdditions(part) };
 }
 
 /** What the block says that a translation added before its answer. */

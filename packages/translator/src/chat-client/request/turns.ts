@@ -7,7 +7,13 @@ import type { Place } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
 import { append } from '../../wire/lists.js';
 import { type Call, pairResults, type Result } from './calls-and-results.js';
-import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
+import type {
+  Block,
+  NativeMessage,
+  TextBlock,
+  ThinkingBlock,
+  ToolUseBlock,
+} from './native-request.js';
 
 /** The text of the user turns that the native format requires and that the chat does not have. */
 export const OPENING = 'Continue the conversation.';
@@ -15,13 +21,16 @@ export const CLOSING = 'Continue.';
 
 /**
  * Consecutive messages of one role. Only a user turn has results; only an assistant turn has
- * thinking and calls.
+ * thinking and calls. Its blocks are the thinking, the content and the calls at its end.
  */
 interface Turn {
   readonly role: 'user' | 'assistant';
   readonly results: Result[];
   readonly thinking: ThinkingBlock[];
-  readonly content: ContentBlock[];
+  /** If thinking stands between the text and the calls of an answer, all of its blocks. */
+  readonly content: Block[];
+  readonly callsAtEnd: ToolUseBlock[];
+  /** All calls, for their results. */
   readonly calls: Call[];
   /** System messages between the user's messages and the next answer. */
   readonly system: TextBlock[];
@@ -41,7 +50,8 @@ export class Turns {
   of(role: Turn['role']): Turn {
     const last = this.#turns.at(-1);
     if (last?.role === role) return last;
-    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [], system: [] };
+    const lists = { results: [], thinking: [], content: [], callsAtEnd: [], calls: [], system: [] };
+    const turn: Turn = { role, ...lists };
     this.#turns.push(turn);
     return turn;
   }
@@ -105,10 +115,10 @@ export class Turns {
   messages(): NativeMessage[] {
     let pending: readonly Call[] = [];
     return this.#turns.flatMap(
-      ({ role, results, thinking, content, calls, system }): NativeMessage[] => {
+      ({ role, results, thinking, content, callsAtEnd, calls, system }): NativeMessage[] => {
         const answers = pairResults(pending, results);
         pending = calls;
-        const said = [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)];
+        const said = [...answers, ...thinking, ...content, ...callsAtEnd];
         const turn: NativeMessage = { role, content: said };
         return system.length > 0 ? [turn, { role: 'system', content: system }] : [turn];
       },

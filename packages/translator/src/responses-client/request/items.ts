@@ -203,6 +203,7 @@ class InputTranslation {
       // The upstream's own results are not in the item. The model's findings are in its answer.
       case 'web_search_call':
         item.note('dropped', 'past searches are not sent');
+        this.#turns.leaveOutSearch();
         return;
       default:
         type.refuse(`items of type ${quote(type.value)} have no equivalent`, 'unsupported_value');

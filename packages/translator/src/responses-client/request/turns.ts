@@ -10,12 +10,13 @@ import {
   resultBlock,
 } from '../../chat-client/request/calls-and-results.js';
 import { CLOSING, inUserTurn, OPENING } from '../../chat-client/request/turns.js';
-import type {
-  Block,
-  ContentBlock,
-  NativeMessage,
-  TextBlock,
-  ThinkingBlock,
+import {
+  type Block,
+  type ContentBlock,
+  isThinking,
+  type NativeMessage,
+  type TextBlock,
+  type ThinkingBlock,
 } from '../../chat-client/request/native-request.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { type Place, quote } from '../../reading/place.js';
@@ -32,6 +33,8 @@ interface Turn {
   readonly system: TextBlock[];
   /** Where the client wrote the thinking that the turn ends with so far. */
   lastThinking: Place[];
+  /** `torn` if a search after it was left out; `lost` if more thinking followed. */
+  thinking: 'none' | 'whole' | 'torn' | 'lost';
 }
 
 /** The calls with one id, in order. */
@@ -99,8 +102,30 @@ export class Turns {
     if (instruction && turn?.role === 'user') turn.system.push({ type: 'text', text: instruction });
   }
 
+  /** Leaves out a search of the upstream's. */
+  leaveOutSearch(): void {
+    const turn = this.#turns.at(-1);
+    if (turn?.thinking === 'whole') turn.thinking = 'torn';
+  }
+
+  /**
+   * Adds thinking. The upstream accepts the thinking of an answer only with the search between it,
+   * so without the search none is sent.
+   */
   think(block: ThinkingBlock, place: Place): void {
     const turn = this.#turnOf('assistant');
+    if (turn.thinking === 'torn') {
+      const others = turn.blocks.filter((other) => !isThinking(other));
+      turn.blocks.length = 0;
+      append(turn.blocks, others);
+      turn.lastThinking = [];
+      turn.thinking = 'lost';
+    }
+    if (turn.thinking === 'lost') {
+      place.note('dropped', 'a search between the thinking of this answer is not sent');
+      return;
+    }
+    turn.thinking = 'whole';
     turn.blocks.push(block);
     turn.lastThinking.push(place);
   }
@@ -159,7 +184,8 @@ export class Turns {
     const last = this.#turns.at(-1);
     if (last?.role === role) return last;
     if (!last && role === 'assistant') this.#speakForUser(OPENING, 'first');
-    const turn: Turn = { role, blocks: [], calls: [], system: [], lastThinking: [] };
+    const lists = { blocks: [], calls: [], system: [], lastThinking: [] };
+    const turn: Turn = { role, ...lists, thinking: 'none' };
     this.#turns.push(turn);
     return turn;
   }

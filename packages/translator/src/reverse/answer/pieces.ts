@@ -70,5 +70,5 @@ function thinking(said: string, signature: string): ThinkingPiece[] {
 }
 
 function redacted(data: unknown): ThinkingPiece[] {
-  return typeof data === 'string' ? [{ type: 'redacted_thinking', data }] : [];
+  return typeof data === 'string' && data !== '' ? [{ type: 'redacted_thinking', data }] : [];
 }
