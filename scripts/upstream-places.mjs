@@ -1,8 +1,8 @@
 /**
  * Lists the places in a request to the upstream that the gateway must check (tool definitions,
- * sources of files, images and documents, cache points, ids of objects, names of models), and the
- * members with free-form data. The list is derived from the types of the provider's SDK, so that an
- * update of the SDK shows new places.
+ * sources of files, images and documents, cache points, ids of objects, names of models, members
+ * that change the price), and the members with free-form data. The list is derived from the types
+ * of the provider's SDK, so that an update of the SDK shows new places.
  *
  * Writes `apps/gateway/test/upstream-places.json`, and the names that the simulator and the gateway
  * know. With `--check` it compares instead of writing, as the test `upstream-places.test.ts` does.
@@ -19,6 +19,8 @@ const SDK = '@anthropic-ai/sdk';
 const EARLIER_SDK = 'anthropic-sdk-0';
 const ADDRESS =
   /^(file_id|container|thread|skill_id|previous_message_id|workspace_id|user_profile_id)$/;
+/** By any name that contains one of these words: a later member may be called `fallback_speed`. */
+const PRICED = /speed|tier|geo|region|container|fallbacks|mcp_servers|compaction/i;
 
 const files = filesOf(SDK);
 const earlierFiles = filesOf(EARLIER_SDK);
@@ -41,6 +43,7 @@ const found = {
     cache: new Set(),
     address: new Set(),
     model: new Set(),
+    priced: new Set(),
   },
   /** `type` of the entries of `usage.iterations`. */
   iterationTypes: new Set(),
@@ -112,6 +115,7 @@ function walk(start, tools) {
       if (path === '') found.rootMembers.add(name);
       if (name === 'cache_control') found.places.cache.add(at);
       if (ADDRESS.test(name)) found.places.address.add(at);
+      if (PRICED.test(name)) found.places.priced.add(at);
       const type = checker.getTypeOfSymbol(member);
       // By any name: a rule that looks for `model` must not miss a `fallback_model`.
       if (/model/i.test(name) || type.aliasSymbol?.name === 'Model') found.places.model.add(at);

@@ -17,6 +17,7 @@ import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import {
   ACCOUNT_MEMBERS,
   FREE_FORM,
+  JUDGED_MEMBERS,
   PRICED_MEMBERS,
 } from '../src/exchange/preparation/shared-account-rules.js';
 import { NO_LIMITS } from './support/no-limits.js';
@@ -28,7 +29,10 @@ const { rootMembers, freeForm, toolTypes, places, iterationTypes } = JSON.parse(
   rootMembers: string[];
   freeForm: string[];
   toolTypes: string[];
-  places: Record<'tool' | 'file' | 'image' | 'document' | 'cache' | 'address' | 'model', string[]>;
+  places: Record<
+    'tool' | 'file' | 'image' | 'document' | 'cache' | 'address' | 'model' | 'priced',
+    string[]
+  >;
   iterationTypes: string[];
 };
 
@@ -263,6 +267,62 @@ describe('a member that names a model', () => {
         ? undefined
         : expect.stringContaining(`${shown(path)}: "${unknown}" is not offered`),
     );
+  });
+});
+
+describe('a member that changes the price, or needs an account', () => {
+  const DEAR: Readonly<Record<string, unknown>> = {
+    billing_policy: { bill_to: 'x' },
+    compaction: {},
+    container: { skills: [] },
+    fallbacks: [{ model: MODEL.id }],
+    inference_geo: 'us',
+    mcp_servers: [{}],
+    service_tier: 'priority',
+    speed: 'fast',
+    user_profile_id: 'id_1',
+    workspace_id: 'id_1',
+  };
+  /** Where the person is who searches, and an option of edits that are refused by their type. */
+  const HARMLESS = /\.user_location\.region$|\.pause_after_compaction$/;
+  const refusalAt = (path: string, value: unknown) => {
+    const isOfFallback = path.startsWith('fallbacks[]');
+    return prepare(bodyWith(path, value), isOfFallback ? ['fallbacks'] : [], 'bounded').refusal;
+  };
+
+  // F350: an entry of `fallbacks` asks for fast mode, or another member that costs more, without
+  // the operator's leave: 400 that names the member, as for that of the root.
+  it.each(places.priced)('such as %s is refused, or costs nothing', (path) => {
+    const name = path.split('.').at(-1)!;
+    const refusal = refusalAt(path, DEAR[name] ?? 'us');
+    if (HARMLESS.test(path)) expect(refusal).toBeUndefined();
+    else expect(refusal).toMatch(`${shown(path)}: `);
+  });
+
+  // F350
+  const ofEntries = JUDGED_MEMBERS.filter((name) => name !== 'fallbacks');
+  it.each(ofEntries)('such as %s is judged alike in an entry of fallbacks', (name) => {
+    const entry = (value: unknown) => refusalAt(`fallbacks[].${name}`, value);
+    expect(entry(DEAR[name])).toBe(`fallbacks.0.${refusalAt(name, DEAR[name])!}`);
+    expect(entry(null)).toBeUndefined();
+  });
+
+  // F350
+  it('is judged where the types do not name it yet, if its value is a text', () => {
+    expect(refusalAt('system[].speed', 'fast')).toMatch(/^system\.0\.speed: is not enabled/);
+    expect(refusalAt('tools[].configs.speed', { enabled: true })).toBeUndefined();
+    expect(prepare({ ...BASE, metadata: { speed: 'fast' } }).refusal).toBeUndefined();
+  });
+
+  // F350
+  it('passes in an entry of fallbacks if it costs nothing, or is allowed', () => {
+    const model = MODEL.id;
+    const fallback = (members: object, ...allow: PricedFeature[]) =>
+      prepare({ ...BASE, fallbacks: [{ model, ...members }] }, ['fallbacks', ...allow]).refusal;
+    expect(fallback({ speed: 'standard', service_tier: 'auto' })).toBeUndefined();
+    expect(fallback({ inference_geo: 'global', mcp_servers: [] })).toBeUndefined();
+    expect(fallback({ speed: 'fast' }, 'fast_mode')).toBeUndefined();
+    expect(fallback({ inference_geo: 'us' }, 'inference_geo')).toBeUndefined();
   });
 });
 

@@ -12,8 +12,10 @@ import { ChargeFindingsCollector } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { isGiven, readScalar } from './native-fields.js';
 import {
+  JUDGED_MEMBERS,
   MAX_ITEMS,
   SHARED_ACCOUNT,
+  findMemberProblem,
   findTypeProblem,
   isNeutral,
   isReportedModel,
@@ -97,8 +99,7 @@ export class NativeBodyScan {
   }
 
   #shapeOfBody(everything: JsonShape): JsonShape {
-    const speed = this.#shapeOfSpeed();
-    const fallbacks = this.#shapeOfFallbacks(everything, speed);
+    const fallbacks = this.#shapeOfFallbacks(everything);
     const stopSequences = this.#shapeOfStopSequences();
     const mcpServers = this.#shapeOfServers(everything);
     /** `tool_choice` has rules of its own; only models are looked for. */
@@ -119,8 +120,6 @@ export class NativeBodyScan {
             return stopSequences;
           case 'mcp_servers':
             return mcpServers;
-          case 'speed':
-            return speed;
           default:
             return everything.member?.(name);
         }
@@ -149,6 +148,14 @@ export class NativeBodyScan {
       onModel: (span, path) => {
         if (this.#isText(span) && !isReportedModel(path)) this.#nameModel(span, path);
       },
+      onRated: (span, path) => {
+        const isOfRoot = path.length === 1;
+        const name = String(path.at(-1));
+        if (name === 'speed' && (isOfRoot || this.#isText(span))) this.#noteSpeed(span);
+        // `findRootProblem` judges those of the root. Elsewhere, only a text can be the member that
+        // is meant: a tool of an MCP server may be called `speed`, and its settings are an object.
+        if (!isOfRoot && this.#isText(span)) this.#judge(name, span, path);
+      },
       onMaxUses: (span, path) => {
         this.#collector.onMaxUses(this.#read(span), path);
       },
@@ -169,28 +176,40 @@ export class NativeBodyScan {
     };
   }
 
-  #shapeOfSpeed(): JsonShape {
-    return {
-      onValue: (span) => {
-        if (this.#isGiven(span)) this.#collector.onSpeed();
-      },
-    };
+  #noteSpeed(span: JsonSpan): void {
+    if (this.#isGiven(span)) this.#collector.onSpeed();
   }
 
-  #shapeOfFallbacks(everything: JsonShape, speed: JsonShape): JsonShape {
+  #noteServers(span: JsonSpan, path: Path): void {
+    const found = { body: this.#body, span };
+    if (isGiven(found) && !isNeutral('mcp_servers', found)) this.#collector.onServersOfTools(path);
+  }
+
+  #judge(name: string, span: JsonSpan, path: Path): void {
+    const problem = findMemberProblem(name, { body: this.#body, span }, this.#allow);
+    if (problem !== undefined) this.#complain(path, problem);
+  }
+
+  #shapeOfFallbacks(everything: JsonShape): JsonShape {
     const maxTokens: JsonShape = {
       onValue: (span) => {
         this.#collector.onFallbackTokens(this.#read(span));
       },
     };
+    const members = new Map([['max_tokens', maxTokens]]);
+    for (const name of JUDGED_MEMBERS) {
+      const onValue = (span: JsonSpan, path: Path): void => {
+        if (name === 'speed') this.#noteSpeed(span);
+        if (name === 'mcp_servers') this.#noteServers(span, path);
+        this.#judge(name, span, path);
+      };
+      members.set(name, { ...everything, onValue });
+    }
     return {
       ...everything,
       item: {
         ...everything,
-        member(name) {
-          if (name === 'speed') return speed;
-          return name === 'max_tokens' ? maxTokens : everything.member?.(name);
-        },
+        member: (name) => members.get(name) ?? everything.member?.(name),
         // An entry that is only the id of a model.
         onValue: (span, path) => {
           if (this.#isText(span)) this.#nameModel(span, path);
@@ -206,9 +225,7 @@ export class NativeBodyScan {
     return {
       ...everything,
       onValue: (span, path) => {
-        const found = { body: this.#body, span };
-        if (isGiven(found) && !isNeutral('mcp_servers', found))
-          this.#collector.onServersOfTools(path);
+        this.#noteServers(span, path);
       },
     };
   }

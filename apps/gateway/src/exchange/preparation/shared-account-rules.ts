@@ -41,7 +41,7 @@ function notEnabled(feature: PricedFeature): string {
   return `is not enabled on this gateway: it costs more than tokens (${feature})`;
 }
 
-// --- Members of the root ----------------------------------------------------------------------
+// --- Members of the root, and of an entry of `fallbacks` --------------------------------------
 
 /** Members that address the account when they are present and not null. */
 export const ACCOUNT_MEMBERS = ['billing_policy', 'workspace_id', 'user_profile_id'] as const;
@@ -52,6 +52,8 @@ export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFe
   ['compaction', 'compaction'],
   ['inference_geo', 'inference_geo'],
 ];
+
+const FEATURES: ReadonlyMap<string, PricedFeature> = new Map(PRICED_MEMBERS);
 
 /** Values that mean the same as leaving the member out. */
 const NEUTRAL_VALUES: Readonly<Record<string, string>> = {
@@ -103,35 +105,56 @@ function isNewContainer(found: FoundMember): boolean {
   return newContainer.safeParse(readShort(found)).success;
 }
 
+/**
+ * The members that {@link findMemberProblem} judges. An entry of `fallbacks` may have any of them:
+ * the provider's types leave it open, and its members replace those of the request.
+ */
+export const JUDGED_MEMBERS: readonly string[] = [
+  ...ACCOUNT_MEMBERS,
+  ...PRICED_MEMBERS.map(([name]) => name),
+  'container',
+  'speed',
+  'service_tier',
+];
+
 /** @returns the problem of the top-level members, if there is one */
 export function findRootProblem(
   find: (name: string) => FoundMember | undefined,
   allow: ReadonlySet<PricedFeature>,
 ): string | undefined {
-  const isWanted = (name: string): boolean => {
-    const found = find(name);
-    return isGiven(found) && !isNeutral(name, found);
-  };
-  for (const name of ACCOUNT_MEMBERS) {
-    if (isWanted(name)) return `${name}: ${SHARED_ACCOUNT}`;
-  }
-  for (const [name, feature] of PRICED_MEMBERS) {
-    if (isWanted(name) && !allow.has(feature)) return `${name}: ${notEnabled(feature)}`;
-  }
-  const container = find('container');
-  if (isGiven(container)) {
-    if (!isNewContainer(container)) return `container: ${SHARED_ACCOUNT}`;
-    if (!allow.has('code_execution')) return `container: ${notEnabled('code_execution')}`;
-  }
-  const speed = find('speed');
-  if (isGiven(speed) && readScalar(speed) !== 'standard' && !allow.has('fast_mode')) {
-    return `speed: ${notEnabled('fast_mode')}`;
-  }
-  const tier = find('service_tier');
-  if (isGiven(tier) && !['auto', 'standard_only'].includes(String(readScalar(tier)))) {
-    return 'service_tier: must be "auto" or "standard_only"';
+  for (const name of JUDGED_MEMBERS) {
+    const problem = findMemberProblem(name, find(name), allow);
+    if (problem !== undefined) return `${name}: ${problem}`;
   }
   return undefined;
+}
+
+/** @returns the problem of one of the {@link JUDGED_MEMBERS}, if it has one */
+export function findMemberProblem(
+  name: string,
+  found: FoundMember | undefined,
+  allow: ReadonlySet<PricedFeature>,
+): string | undefined {
+  if (!isGiven(found)) return undefined;
+  switch (name) {
+    case 'container':
+      if (!isNewContainer(found)) return SHARED_ACCOUNT;
+      return allow.has('code_execution') ? undefined : notEnabled('code_execution');
+    case 'speed': {
+      const isAllowed = readScalar(found) === 'standard' || allow.has('fast_mode');
+      return isAllowed ? undefined : notEnabled('fast_mode');
+    }
+    case 'service_tier': {
+      const isAllowed = ['auto', 'standard_only'].includes(String(readScalar(found)));
+      return isAllowed ? undefined : 'must be "auto" or "standard_only"';
+    }
+    default: {
+      if (isNeutral(name, found)) return undefined;
+      const feature = FEATURES.get(name);
+      if (feature === undefined) return SHARED_ACCOUNT;
+      return allow.has(feature) ? undefined : notEnabled(feature);
+    }
+  }
 }
 
 // --- Anywhere within the members of the root ---------------------------------------------------
@@ -154,6 +177,8 @@ export interface ObjectVisitor {
   readonly onAddress: (span: JsonSpan, path: Path) => void;
   /** A member named `model`, of any type. */
   readonly onModel: (span: JsonSpan, path: Path) => void;
+  /** A member named in {@link RATED}, of any type. */
+  readonly onRated: (span: JsonSpan, path: Path) => void;
   /** `max_uses` of a tool. */
   readonly onMaxUses: (span: JsonSpan, path: Path) => void;
   /** The end of a tool definition. */
@@ -168,6 +193,14 @@ export interface CacheControl {
 
 /** Members that name an object of the account. */
 export const ADDRESSES: ReadonlySet<string> = new Set(['file_id', 'previous_message_id']);
+
+/** Members that choose other rates, or a container, if their value is a text. */
+export const RATED: ReadonlySet<string> = new Set([
+  'speed',
+  'service_tier',
+  'inference_geo',
+  'container',
+]);
 
 export type Path = readonly (string | number)[];
 
@@ -219,6 +252,7 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
           return tool;
         default:
           if (FREE_FORM.has(name)) return undefined;
+          if (RATED.has(name)) return rated;
           return ADDRESSES.has(name) ? address : any;
       }
     };
@@ -236,6 +270,7 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
     },
   };
   const model: JsonShape = { ...any, onValue: visitor.onModel };
+  const rated: JsonShape = { ...any, onValue: visitor.onRated };
   const source: JsonShape = { ...any, member: membersOf('source') };
   const tool: JsonShape = { ...any, member: membersOf('tool'), onValue: onToolEnd };
   const tools: JsonShape = { ...any, item: tool };
