@@ -57,7 +57,7 @@ export { EVENT_TYPES, MAILED_EVENT_TYPES } from './event.js';
 export type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from './event.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export { CAP_PERIODS } from './key.js';
-export { isAllowance } from './ledger/allowance.js';
+export { isAllowance } from './ledger/entry-ids.js';
 export { renewalOf } from './ledger/cap-windows.js';
 export type {
   CapPeriod,

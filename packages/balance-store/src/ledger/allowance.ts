@@ -27,15 +27,3 @@ export function allowanceMonthOf(at: Date): AllowanceMonth {
     endsAt: renewalOf('month', at),
   };
 }
-
-/** The id of the entry of one month. Ids of other entries never begin like this. */
-export function allowanceEntryId(accountId: string, month: AllowanceMonth): string {
-  return `${PREFIX}${accountId}:${month.name}`;
-}
-
-/** Whether a credit is an allowance. */
-export function isAllowance(entryId: string): boolean {
-  return entryId.startsWith(PREFIX);
-}
-
-const PREFIX = 'allowance:';

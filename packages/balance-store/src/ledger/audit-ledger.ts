@@ -16,7 +16,6 @@ import type { SealedLedger } from '../generated/tables.js';
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { isAllowance } from './allowance.js';
 import type { CarryRow } from './archive/carry-row.js';
 import { createArchiveAudit, createCarryCursor, isSameRun, readCarried } from './audit-archives.js';
 import type { ArchiveAudit, CarriedRun } from './audit-archives.js';
@@ -29,6 +28,7 @@ import type { AccountTotals, AuditSource, AuditedAccounts, LotTotals } from './a
 import { openHourOf, readSums } from './audit-usage.js';
 import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
 import { windowStartsAt } from './cap-windows.js';
+import { isAllowance } from './entry-ids.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';
-import { allowanceEntryId, allowanceMonthOf } from '../ledger/allowance.js';
+import { allowanceMonthOf } from '../ledger/allowance.js';
+import { entryId } from '../ledger/entry-ids.js';
 import { DAY_MS } from '../ledger/hours.js';
 import { waitPastMidnight } from './midnight.js';
 import { sampleLimits, settlement } from './samples.js';
@@ -53,10 +54,10 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
   async function monthPasses(accountId: string): Promise<void> {
     const month = allowanceMonthOf(new Date());
     const last = allowanceMonthOf(new Date(month.start * DAY_MS - 1));
-    const [id, before] = [month, last].map((each) => `'${allowanceEntryId(accountId, each)}'`);
+    const [id, before] = [month, last].map((each) => `'${entryId.allowance(accountId, each.name)}'`);
     const ended = subject().literal.time(new Date(month.start * DAY_MS));
     const credited = subject().literal.time(new Date(month.start * DAY_MS - 1));
-    const older = `'${allowanceEntryId(accountId, last)}-${randomUUID()}'`;
+    const older = `'${entryId.allowance(accountId, last.name)}-${randomUUID()}'`;
     await subject().tamper(
       [
         `UPDATE ledger SET id = ${older} WHERE id = ${before}`,
@@ -90,7 +91,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       ]);
       assert.deepEqual((await store.readUnspent(accountId))?.lots, [
         {
-          entryId: allowanceEntryId(accountId, allowanceMonthOf(new Date())),
+          entryId: entryId.allowance(accountId, allowanceMonthOf(new Date()).name),
           source: 'promotional',
           expiresAt: await due(),
           remaining: 5n,

@@ -16,6 +16,7 @@ import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
 import type { HashRenewal } from '../pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
+import { entryId } from '../entry-ids.js';
 import { credit } from './bookings.js';
 import {
   newSettings,
@@ -152,7 +153,7 @@ async function creditFirst(
     throw new Error(`account ${accountId} was not found after its creation`);
   }
   const { amount, source, expiresAt } = first;
-  const id = `topup:initial:${accountId}:${(account.seq + 1n).toString()}`;
+  const id = entryId.firstCredit(accountId, account.seq + 1n);
   await credit(transaction, account, {
     id,
     hash: bookingHash('top_up', accountId, amount, source, expiresAt ?? null, null),

@@ -12,6 +12,7 @@ import { numericFromUnits } from '../../numeric.js';
 import type { TopUp, TopUpOutcome } from '../../store.js';
 import { balanceEvents } from '../balance-events.js';
 import { bookingHash } from '../contents-hash.js';
+import { entryId } from '../entry-ids.js';
 import { allotSpending, fitLotsToBalance } from './lots.js';
 import { recordPersonalText } from './personal-text.js';
 import { recordChange } from './trail.js';
@@ -96,15 +97,6 @@ export async function book(
     for (const event of balanceEvents(after, funds)) await transaction.insertEvent(event);
   }
 }
-
-/** Ids of entries that are not charges. They must never equal a request id. */
-export const entryId = {
-  topUp: (id: string) => `topup:${id}`,
-  adjustment: (id: string) => `adjustment:${id}`,
-  transferOut: (id: string) => `transfer:${id}:out`,
-  transferIn: (id: string) => `transfer:${id}:in`,
-  expiry: (lotId: string, seq: bigint) => `expiry:${lotId}:${seq.toString()}`,
-};
 
 export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {
   const { to, amount, source = 'paid', expiresAt, note, reference, by } = input;

@@ -3,9 +3,10 @@
  */
 
 import { numericFromUnits } from '../../numeric.js';
-import { allowanceDueAt, allowanceEntryId, allowanceMonthOf } from '../allowance.js';
+import { allowanceDueAt, allowanceMonthOf } from '../allowance.js';
 import { bookingHash } from '../contents-hash.js';
-import { book, credit, entryId } from './bookings.js';
+import { entryId } from '../entry-ids.js';
+import { book, credit } from './bookings.js';
 import { allotSpending } from './lots.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';
 
@@ -99,7 +100,7 @@ async function renew(
   const { id: accountId, allowance: amount } = account;
   if (amount === null) throw new Error(`account ${accountId} has no allowance`);
   account.allowanceStart = month.start;
-  const id = allowanceEntryId(accountId, month);
+  const id = entryId.allowance(accountId, month.name);
   // If someone has set `allowance_start` back, the month does not get a second one.
   if ((await transaction.findEntry(id)) !== undefined) {
     await transaction.saveAccount(account);

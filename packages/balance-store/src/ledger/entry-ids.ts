@@ -1,0 +1,31 @@
+/**
+ * The ids of entries that are not charges. Each begins with the prefix of its kind. A charge's id
+ * is its request id, which must not begin with one of them. Otherwise the charge would take the id
+ * of an entry that is booked later, and that booking would be a conflict.
+ */
+
+const PREFIX = {
+  topUp: 'topup:',
+  adjustment: 'adjustment:',
+  transfer: 'transfer:',
+  expiry: 'expiry:',
+  allowance: 'allowance:',
+} as const;
+
+export const entryId = {
+  topUp: (id: string) => `${PREFIX.topUp}${id}`,
+  /** Of the credit that is given when an account or a key is created. */
+  firstCredit: (accountId: string, seq: bigint) =>
+    `${PREFIX.topUp}initial:${accountId}:${seq.toString()}`,
+  adjustment: (id: string) => `${PREFIX.adjustment}${id}`,
+  transferOut: (id: string) => `${PREFIX.transfer}${id}:out`,
+  transferIn: (id: string) => `${PREFIX.transfer}${id}:in`,
+  expiry: (lotId: string, seq: bigint) => `${PREFIX.expiry}${lotId}:${seq.toString()}`,
+  /** @param month - As people write it: `2026-12`. */
+  allowance: (accountId: string, month: string) => `${PREFIX.allowance}${accountId}:${month}`,
+};
+
+/** Whether a credit is an allowance. */
+export function isAllowance(id: string): boolean {
+  return id.startsWith(PREFIX.allowance);
+}
