@@ -6,6 +6,7 @@
 
 import { expect, it } from '@jest/globals';
 import { settlement } from '../../../packages/balance-store/src/testing/samples.js';
+import { rewriteLedger } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import { MODEL } from './support/gateway.js';
 import { describePayments } from './support/payments.js';
 
@@ -262,11 +263,18 @@ describePayments((bench) => {
   // F147
   it('a credit names the charge that has its id, if one was booked before ids had a form', async () => {
     const { accountId, targetId } = await newPlace();
-    const settled = await bench.gateway.running.store.settle(
-      settlement(targetId, { requestId: 'topup:taken' }),
-      { deadlineMs: 60_000 },
+    const { store } = bench.gateway.running;
+    const charge = settlement(targetId);
+    const { outcome } = await store.settle(charge, { deadlineMs: 60_000 });
+    expect(outcome).toBe('settled');
+    // The store refuses such an id by now.
+    const { DATABASE_URL: databaseUrl } = bench.env;
+    await rewriteLedger(
+      databaseUrl === undefined
+        ? { dataDir: bench.gateway.running.dataDir?.path ?? '' }
+        : { databaseUrl },
+      `UPDATE ledger SET id = 'topup:taken' WHERE id = '${charge.requestId}'`,
     );
-    expect(settled).toMatchObject({ outcome: 'settled' });
     const given = { account_id: accountId, amount_usd: '1', top_up_id: 'taken' };
     await expect(bench.gateway.call('topUpAccount', given)).rejects.toMatchObject({
       status: 409,

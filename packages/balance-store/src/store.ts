@@ -51,11 +51,15 @@ import type { UsageQuery, UsageSum } from './usage.js';
 export interface Settlement extends ChargeDetails {
   /**
    * Made by the gateway before the first attempt, and the same on every retry. Never used for
-   * another request.
+   * another request. 1 to 500 characters. Does not begin as the id of another kind of entry does
+   * (`topup:`, `adjustment:`, `transfer:`, `expiry:` or `allowance:`).
    */
   readonly requestId: string;
   readonly keyId: string;
-  /** The charge of the request at its rates, in units of 10^-14 USD. Never negative. */
+  /**
+   * The charge of the request, in units of 10^-14 USD: its tokens at its rates, and its fees. None
+   * of them is negative.
+   */
   readonly amount: bigint;
   /**
    * `none`: the charge takes at most the part of the balance that other requests do not hold. The
@@ -88,7 +92,11 @@ export type SettleOutcome =
   | ({ readonly outcome: 'replayed' } & Charged)
   /** The request id has other contents in the ledger: no charge, but an alarm row is written. */
   | { readonly outcome: 'conflict' }
-  /** The row is malformed, or its key unknown: it is quarantined, and nothing is charged. */
+  /**
+   * The settlement is malformed, would make the ledger unsound (its amount is not that of its
+   * tokens, rates and fees) or has an unknown key. It is quarantined, and nothing is charged. If a
+   * member is at fault, the reason names it.
+   */
   | { readonly outcome: 'quarantined'; readonly reason: string };
 
 export interface TopUp {

@@ -271,6 +271,20 @@ describe('committer', () => {
     }
   });
 
+  // F320
+  it('never sends a settlement that would make the ledger unsound', async () => {
+    const { driver, batches, quarantined } = scriptedDriver(() => undefined);
+    const [first, wrong, last] = [
+      settlement('key'),
+      settlement('key', { amount: 7n }),
+      settlement('key'),
+    ];
+    const outcomes = await settleAll(create({ driver }), [first, wrong, last]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'quarantined', 'settled']);
+    expect(batches).toEqual([[first, last]]);
+    expect(quarantined).toEqual([wrong.requestId]);
+  });
+
   // F9
   it('refuses settlements at once while too many wait', async () => {
     let release: () => void = () => undefined;

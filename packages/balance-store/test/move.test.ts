@@ -92,7 +92,7 @@ async function fill(store: BalanceStore) {
   await store.rollUpUsage({ before: new Date('2200-01-01') });
   await store.settle(settlement(keyId), DEADLINE);
   await store.settle(settlement(keyId, { model: 'm "x"\n\\' }), DEADLINE);
-  await store.settle({ ...charges[0]!, amount: 1n }, DEADLINE);
+  await store.settle({ ...charges[0]!, model: 'another' }, DEADLINE);
   await store.quarantine({ requestId: 'q', keyId, model: 'm', reason: 'r' });
   await store.writeDocument({
     kind: 'sample',

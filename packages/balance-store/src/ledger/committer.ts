@@ -10,6 +10,7 @@
 import { StoreUnavailableError } from '../store.js';
 import type { Settlement, SettleOutcome } from '../store.js';
 import { Batches } from './batches.js';
+import { settlementProblem } from './settlement-check.js';
 
 /** The database operations that the committer uses. */
 export interface SettleDriver {
@@ -42,6 +43,8 @@ export interface CommitterOptions {
 interface Waiting {
   /** Those of one request: in one transaction, unless one of them is refused. */
   readonly settlements: readonly Settlement[];
+  /** Of each, why it is set aside instead of charged; `undefined` if there is no such problem. */
+  readonly problems: readonly (string | undefined)[];
   /** Milliseconds of the committer's clock. */
   readonly deadlineAt: number;
   readonly resolve: (outcomes: readonly SettleOutcome[]) => void;
@@ -91,7 +94,7 @@ export class Committer {
     this.#random = options.random ?? Math.random;
     this.#now = options.now ?? (() => performance.now());
     this.#batches = new Batches<Waiting>({
-      send: (batch) => this.#commit(batch),
+      send: (batch) => this.#send(batch),
       maxInFlight: options.maxInFlight,
       gatherMs: GATHER_MS,
       maxSize: options.maxBatchRows ?? 500,
@@ -146,7 +149,15 @@ export class Committer {
     if (settlements.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const deadlineAt = this.#now() + deadlineMs;
-      const waiting: Waiting = { settlements, deadlineAt, resolve, reject, isDone: false };
+      const problems = settlements.map(settlementProblem);
+      const waiting: Waiting = {
+        settlements,
+        problems,
+        deadlineAt,
+        resolve,
+        reject,
+        isDone: false,
+      };
       this.#pendingCount += 1;
       this.#batches.add(waiting);
       this.#watchDeadline(deadlineAt);
@@ -203,6 +214,17 @@ export class Committer {
     if (next < Infinity) this.#watchDeadline(next);
   }
 
+  /** Malformed settlements are never in a transaction with others. */
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    if (batch.every(isWellFormed)) return this.#commit(batch);
+    await Promise.all([
+      this.#commit(batch.filter(isWellFormed)),
+      ...batch.map(async (waiting) => {
+        if (!isWellFormed(waiting)) await this.#settleAlone(waiting);
+      }),
+    ]);
+  }
+
   async #commit(batch: readonly Waiting[]): Promise<void> {
     let races = 0;
     for (let attempt = 0; ; attempt += 1) {
@@ -242,7 +264,9 @@ export class Committer {
   /** Halves a refused batch until the malformed row is alone in its batch. */
   async #divide(batch: readonly Waiting[], error: unknown): Promise<void> {
     const [first] = batch;
-    if (batch.length === 1 && first !== undefined) return this.#settleAlone(first, error);
+    if (batch.length === 1 && first !== undefined) {
+      return this.#settleAlone(first, error instanceof Error ? error.message : String(error));
+    }
     const middle = Math.ceil(batch.length / 2);
     await this.#commit(batch.slice(0, middle));
     await this.#commit(batch.slice(middle));
@@ -251,26 +275,32 @@ export class Committer {
   /**
    * Settles each settlement of a refused whole alone, so that only the malformed ones are set
    * aside.
+   *
+   * @param reason - Why the whole was refused.
    */
-  async #settleAlone(whole: Waiting, error: unknown): Promise<void> {
-    const { settlements, deadlineAt, reject } = whole;
-    const [settlement] = settlements;
-    if (settlement === undefined || settlements.length === 1) {
-      return settlement && this.#setAside(whole, settlement, error);
-    }
+  async #settleAlone(whole: Waiting, reason?: string): Promise<void> {
+    const { settlements, problems, deadlineAt, reject } = whole;
     const outcomes: SettleOutcome[] = [];
-    for (const each of settlements) {
-      const resolve = (of: readonly SettleOutcome[]) => outcomes.push(...of);
-      const isDone = false;
-      await this.#commit([{ settlements: [each], deadlineAt, resolve, reject, whole, isDone }]);
+    for (const [index, settlement] of settlements.entries()) {
+      const part: Waiting = {
+        settlements: [settlement],
+        problems: [undefined],
+        deadlineAt,
+        resolve: (of) => outcomes.push(...of),
+        reject,
+        whole,
+        isDone: false,
+      };
+      const problem = problems[index] ?? (settlements.length === 1 ? reason : undefined);
+      if (problem === undefined) await this.#commit([part]);
+      else await this.#setAside(part, settlement, problem);
     }
     this.#finish(whole, () => {
       whole.resolve(outcomes);
     });
   }
 
-  async #setAside(waiting: Waiting, settlement: Settlement, error: unknown): Promise<void> {
-    const reason = error instanceof Error ? error.message : String(error);
+  async #setAside(waiting: Waiting, settlement: Settlement, reason: string): Promise<void> {
     for (let attempt = 0; isLive(waiting); attempt += 1) {
       try {
         await this.#driver.quarantine(settlement, reason);
@@ -309,4 +339,8 @@ export class Committer {
 
 function isLive({ isDone, whole }: Waiting): boolean {
   return !isDone && whole?.isDone !== true;
+}
+
+function isWellFormed({ problems }: Waiting): boolean {
+  return problems.every((problem) => problem === undefined);
 }

@@ -12,6 +12,8 @@ const PREFIX = {
   allowance: 'allowance:',
 } as const;
 
+const PREFIXES = Object.values(PREFIX);
+
 export const entryId = {
   topUp: (id: string) => `${PREFIX.topUp}${id}`,
   /** Of the credit that is given when an account or a key is created. */
@@ -28,4 +30,9 @@ export const entryId = {
 /** Whether a credit is an allowance. */
 export function isAllowance(id: string): boolean {
   return id.startsWith(PREFIX.allowance);
+}
+
+/** The prefix of an id that no charge may have; `undefined` for other ids. */
+export function reservedPrefixOf(id: string): string | undefined {
+  return PREFIXES.find((prefix) => id.startsWith(prefix));
 }

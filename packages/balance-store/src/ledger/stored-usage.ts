@@ -1,7 +1,8 @@
 /** Adds up stored sums, each with one set of rates, into the requested sums. */
 
-import type { SettledRates, SettledUsage } from '../ledger-entry.js';
+import type { SettledRates } from '../ledger-entry.js';
 import type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from '../usage.js';
+import { listPriceOf } from './list-price.js';
 import { rateTextsOf } from './rate-texts.js';
 import { HOURS_PER_DAY } from './usage-source.js';
 import { HOUR_MS } from './hours.js';
@@ -187,17 +188,6 @@ function dimensionsOf(row: Omit<StoredSum, 'rates'>, by: readonly UsageDimension
     ...(row.endpoint === undefined ? {} : { endpoint: row.endpoint }),
     ...(row.upstreamAccount === undefined ? {} : { upstreamAccount: row.upstreamAccount }),
   };
-}
-
-function listPriceOf(usage: Readonly<Record<keyof SettledUsage, bigint>>, rates: SettledRates) {
-  return (
-    usage.inputTokens * rates.inputPerToken +
-    usage.outputTokens * rates.outputPerToken +
-    usage.cacheReadInputTokens * rates.cacheReadPerToken +
-    (usage.cacheCreationInputTokens - usage.cacheCreation1hInputTokens) *
-      rates.cacheWrite5mPerToken +
-    usage.cacheCreation1hInputTokens * rates.cacheWrite1hPerToken
-  );
 }
 
 function compareSums(a: UsageSum, b: UsageSum, by: readonly UsageDimension[]): number {

@@ -310,7 +310,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const before = (await subject.store.audit()).conflicts;
         await settle(charge);
         const others = [
-          { ...charge, amount: charge.amount + 1n },
+          settlement(keyId, { requestId: charge.requestId, usage: { inputTokens: 1 } }),
           { ...charge, keyId: otherKey },
           { ...charge, upstreamId: 'msg_other' },
           { ...charge, upstreamAccount: 'other' },
@@ -446,12 +446,16 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const good = Array.from({ length: 490 }, () => settlement(keyId));
         const malformed = [
           settlement(keyId, { amount: -1n }),
-          settlement(keyId, { amount: 10n ** 38n }),
+          settlement(keyId, { rates: { ...NO_RATES, inputPerToken: 10n ** 36n } }),
+          settlement(keyId, {
+            usage: { inputTokens: 2 ** 31 - 1 },
+            rates: { ...NO_RATES, inputPerToken: 10n ** 33n },
+          }),
           settlement(keyId, { model: 'a\0b' }),
           settlement(keyId, { requestId: `req\0${randomUUID()}` }),
-          settlement(keyId, { usage: { inputTokens: -1 }, amount: 1n }),
+          settlement(keyId, { usage: { inputTokens: -1, outputTokens: 1 } }),
           settlement(keyId, { usage: { outputTokens: 2 ** 31 } }),
-          settlement(keyId, { usage: { cacheCreation1hInputTokens: 2 }, amount: 1n }),
+          settlement(keyId, { usage: { cacheCreation1hInputTokens: 2 } }),
           settlement('key_none'),
           { ...settlement(keyId), usage: { ...settlement(keyId).usage, inputTokens: 1.5 } },
           { ...settlement(keyId), usage: { ...settlement(keyId).usage, inputTokens: NaN } },
@@ -467,6 +471,68 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         }
         assert.equal((await subject.store.audit()).quarantined, before + malformed.length);
         assert.equal((await entriesOf(keyId)).length, good.length + 1);
+      });
+
+      // F320: a settlement that would make the ledger unsound for ever: an amount that is not that
+      // of its tokens, rates and fees, a negative rate or cost, the id of another kind of entry:
+      // nothing is charged, it is quarantined for a reason that names the member.
+      it('charges no settlement that would make the ledger unsound', async () => {
+        const { store } = subject;
+        const keyId = await newKey(USD);
+        const before = await store.audit();
+        const topUpId = randomUUID();
+        const one = { inputPerToken: 1n, outputPerToken: 1n };
+        const rates = { ...NO_RATES, ...one };
+        const usage = { inputTokens: 2, outputTokens: 1 };
+        const fee = { what: 'web_search_requests', units: 2, perUnit: 5n };
+        const withFee = (changed: Partial<typeof fee>) => ({
+          usage,
+          rates,
+          pricing: { terms: {}, fees: [{ ...fee, ...changed }] },
+        });
+        const unsound: readonly (readonly [member: RegExp, charge: Settlement])[] = [
+          [/^amount is 7, .* cost 3$/, settlement(keyId, { usage, rates, amount: 7n })],
+          [/^amount is 2, .* cost 3$/, settlement(keyId, { usage, rates, amount: 2n })],
+          [/^amount is 3, .* cost 13$/, settlement(keyId, { ...withFee({}), amount: 3n })],
+          [
+            /^rates\.outputPerToken is negative$/,
+            settlement(keyId, { usage, rates: { ...rates, outputPerToken: -1n } }),
+          ],
+          [
+            /^rates\.cacheWrite1hPerToken is negative$/,
+            settlement(keyId, { usage, rates: { ...rates, cacheWrite1hPerToken: -1n } }),
+          ],
+          [/^pricing\.fees is negative$/, settlement(keyId, withFee({ perUnit: -1n }))],
+          [/^pricing\.fees: -1 units/, settlement(keyId, withFee({ units: -1 }))],
+          [/^cost is negative$/, settlement(keyId, { cost: -5n })],
+          [
+            /^usage\.cacheCreation1hInputTokens is more than/,
+            settlement(keyId, {
+              usage: { cacheCreationInputTokens: 1, cacheCreation1hInputTokens: 2 },
+            }),
+          ],
+          [/^requestId must have 1 to 500/, settlement(keyId, { requestId: '' })],
+          [/^requestId must have 1 to 500/, settlement(keyId, { requestId: 'r'.repeat(501) })],
+          ...[
+            `topup:${topUpId}`,
+            `adjustment:${topUpId}`,
+            `transfer:${topUpId}:in`,
+            `expiry:topup:${topUpId}:2`,
+            `allowance:${topUpId}:2026-12`,
+          ].map(
+            (requestId) => [/^requestId begins with/, settlement(keyId, { requestId })] as const,
+          ),
+        ];
+        for (const [member, charge] of unsound) {
+          const outcome = await settle(charge);
+          assert.equal(outcome.outcome, 'quarantined', String(member));
+          assert.match(outcome.reason, member);
+        }
+        assert.equal((await topUp(keyId, 1n, topUpId)).outcome, 'credited');
+        assert.equal((await store.getKey(keyId))?.balance, USD + 1n);
+        const after = await store.audit();
+        assert.deepEqual(after.differences, before.differences);
+        assert.equal(after.quarantined, before.quarantined + unsound.length);
       });
     });
 
@@ -774,20 +840,30 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
 
       it('reports an amount that differs from tokens times rates', async () => {
         const keyId = await newKey(USD);
-        const wrong = settlement(keyId, { amount: 1n });
-        await settle(wrong);
+        const charge = settlement(keyId);
+        await settle(charge);
+        const setOutputTokens = (tokens: number) =>
+          subject.tamper(
+            `UPDATE ledger SET output_tokens = ${String(tokens)} WHERE id = '${charge.requestId}'`,
+            'disabled',
+          );
+        await setOutputTokens(charge.usage.outputTokens + 1);
         const { isSound, differences } = await subject.store.audit();
         assert.equal(isSound, false);
-        assert.deepEqual(differences, [
-          {
-            check: 'amount',
-            accountId: await accountOf(keyId),
-            keyId,
-            entryId: wrong.requestId,
-            expected: (-settlement(keyId).amount).toString(),
-            found: '-1',
-          },
-        ]);
+        assert.deepEqual(
+          differences.filter(({ check }) => check === 'amount'),
+          [
+            {
+              check: 'amount',
+              accountId: await accountOf(keyId),
+              keyId,
+              entryId: charge.requestId,
+              expected: (-charge.amount - charge.rates.outputPerToken).toString(),
+              found: (-charge.amount).toString(),
+            },
+          ],
+        );
+        await setOutputTokens(charge.usage.outputTokens);
       });
 
       it('the database refuses to rewrite entries and to delete keys', async () => {

@@ -8,7 +8,6 @@ import { windowStartsAt } from '../../ledger/cap-windows.js';
 import type { WindowStarts } from '../../ledger/cap-windows.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyCaps } from '../../key.js';
-import { countsOf } from '../../ledger-entry.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
 import { writeBalanceEvents, writeCapEvents } from './charge-events.js';
 import {
@@ -24,7 +23,7 @@ import type { AccountFold, KeptRows, KeyFold, KnownCharge } from './charge-rows.
 import type { Connection } from './connection.js';
 import { heldBy } from './holds.js';
 import type { Funds } from './keys.js';
-import { assertNotNegative, unitsOf } from './money.js';
+import { unitsOf } from './money.js';
 import { standingOf, stateIn } from './standing.js';
 import type { StandingParts } from './standing.js';
 import { insertRow } from './tables.js';
@@ -53,8 +52,9 @@ export interface SettledBatch {
 }
 
 /**
- * @throws {RangeError} when a charge is malformed or its key is unknown: then none of the batch is
- * settled.
+ * @throws {RangeError} when the key of a charge is unknown or an amount is out of range: then none
+ * of the batch is settled. What else could be wrong with a charge was checked before
+ * (`settlement-check.ts`).
  * @param kept - Rows that are as the transaction would read them. The batch adds its rows and
  * changes them, also if it fails: then they must not be used again.
  */
@@ -108,7 +108,6 @@ class ChargeFold {
 
   settle(settlement: Settlement): Settled {
     const { requestId, keyId, amount, overdraft } = settlement;
-    assertStorable(settlement);
     const key = this.#keyOf(keyId);
     const { account } = key;
     const hold = this.#takeHold(requestId, key);
@@ -224,27 +223,6 @@ interface HoldRow {
   readonly key_id: string;
   readonly amount: string;
   readonly orphaned_at: number | null;
-}
-
-const MAX_TOKENS = 2 ** 31 - 1;
-
-/**
- * Refuses values that PostgreSQL would refuse, because a ledger can be moved there.
- *
- * @throws {RangeError}
- */
-function assertStorable(settlement: Settlement): void {
-  const { requestId, keyId, model, endpoint, upstreamId, upstreamAccount, usage, amount } =
-    settlement;
-  assertNotNegative(amount);
-  for (const count of countsOf(usage)) {
-    if (!Number.isInteger(count) || count < 0 || count > MAX_TOKENS) {
-      throw new RangeError(`${String(count)} is not a number of tokens`);
-    }
-  }
-  for (const text of [requestId, keyId, model, endpoint, upstreamId, upstreamAccount]) {
-    if (text?.includes('\0') === true) throw new RangeError('a text contains NUL');
-  }
 }
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
