@@ -324,6 +324,54 @@ describe('embedded: durability', () => {
   });
 });
 
+describe('embedded: a charge that cannot be sent or recorded', () => {
+  // F321: one charge of a batch cannot be copied to the writing thread, or the balance of its
+  // account is damaged in the file: it is quarantined, and the charges of others are settled.
+  it('is quarantined alone if it cannot be copied', async () => {
+    const store = await open(newDirectory());
+    const keyId = await newKey(store);
+    const odd = { ...settlement(keyId), format: () => 'a function' };
+    const charges = [settlement(keyId), odd, settlement(keyId)];
+    const outcomes = await Promise.all(charges.map((charge) => store.settle(charge, DEADLINE)));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'quarantined', 'settled']);
+    expect(outcomes[1]).toMatchObject({ reason: expect.stringContaining('could not be cloned') });
+    const until = new Date(Date.now() + 1_000);
+    const [quarantined] = await store.listQuarantined({ from: new Date(0), until, limit: 2 });
+    expect(quarantined?.requestId).toBe(odd.requestId);
+    expect(store.charging().fault).toBeUndefined();
+    await store.close();
+  });
+
+  // F321
+  it('is quarantined alone if the balance of its account is damaged', async () => {
+    const dataDir = newDirectory();
+    const store = await open(dataDir);
+    const [sound, damaged] = [await newKey(store), await newKey(store)];
+    const accountId = (await store.getKey(damaged))?.accountId ?? '';
+    runSql(dataDir, `UPDATE account SET balance = '1x.00000000000000' WHERE id = '${accountId}'`);
+    const charges = [sound, damaged, sound].map((keyId) => settlement(keyId));
+    const outcomes = await Promise.all(charges.map((charge) => store.settle(charge, DEADLINE)));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'quarantined', 'settled']);
+    await store.close();
+  });
+
+  it('leaves no call behind in the thread', async () => {
+    const dataDir = newDirectory();
+    await (await open(dataDir)).close();
+    const thread = createLedgerThread<WriteOperations>({
+      file: fileOf(dataDir),
+      role: 'write',
+      checkpoints: true,
+    });
+    const odd = { ...settlement('key'), format: () => 'a function' };
+    await expect(thread.call('settleBatch', [[odd]], undefined)).rejects.toMatchObject({
+      name: 'DataCloneError',
+    });
+    expect(thread.isIdle()).toBe(true);
+    await thread.stop();
+  });
+});
+
 describe('embedded: the file', () => {
   // F86
   it('is recovered when its process was killed', async () => {

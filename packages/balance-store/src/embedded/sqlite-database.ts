@@ -7,6 +7,7 @@
  */
 
 import { createBackgroundWork } from '../ledger/background-work.js';
+import { isValueError } from '../ledger/committer.js';
 import type { ArchiveSource, LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
@@ -105,7 +106,8 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     settling: {
       settleBatch: (batch) => write('settleBatch', batch),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
-      classify: (error) => (error instanceof RangeError ? 'refused' : 'retry'),
+      // The thread reports what SQLite refuses as a RangeError.
+      classify: (error) => (isValueError(error) ? 'refused' : 'retry'),
     },
     charging: {
       check: () => checkCharging(dataDir),

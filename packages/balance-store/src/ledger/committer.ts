@@ -19,10 +19,25 @@ export interface SettleDriver {
   /** Durably sets a settlement aside. A second call changes nothing. */
   quarantine(settlement: Settlement, reason: string): Promise<void>;
   /**
-   * `retry`: the same batch may succeed later. `refused`: one of its rows is malformed, so the
-   * batch will always fail. `raced`: another replica has inserted one of its ids in the meantime.
+   * `retry`: the same batch may succeed later. `refused`: one of its rows is at fault, so the batch
+   * will always fail; {@link isValueError} says so for errors that are not the database's own.
+   * `raced`: another replica has inserted one of its ids in the meantime.
    */
   classify(error: unknown): 'retry' | 'refused' | 'raced';
+}
+
+const VALUE_ERRORS = new Set(['RangeError', 'TypeError', 'SyntaxError', 'DataCloneError']);
+
+/**
+ * Whether a value could not be sent, written or read, whatever the state of the database: an
+ * argument that cannot be copied to a thread, or a stored amount that is damaged. All other errors
+ * are retried: besides a database that cannot be reached, they report what an operator can repair
+ * while charges wait, such as a missing right or a ledger that was moved.
+ */
+export function isValueError(error: unknown): boolean {
+  // By name: a `DataCloneError` has no class of its own, and errors of a thread lose theirs.
+  if (typeof error !== 'object' || error === null || !('name' in error)) return false;
+  return typeof error.name === 'string' && VALUE_ERRORS.has(error.name);
 }
 
 export interface CommitterOptions {

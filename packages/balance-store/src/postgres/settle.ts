@@ -4,6 +4,7 @@
  */
 
 import type { Pool } from 'pg';
+import { isValueError } from '../ledger/committer.js';
 import type { SettleDriver } from '../ledger/committer.js';
 import { settlementHash } from '../ledger/contents-hash.js';
 import { detailOf, storable } from '../ledger/quarantine-text.js';
@@ -42,10 +43,7 @@ export function createSettleDriver(pool: Pool): SettleDriver {
       insertQuarantine(pool, { ...settlement, reason }, detailOf(settlement)),
     classify(error) {
       if (isUniqueViolation(error)) return 'raced';
-      // A TypeError or RangeError means that a value could not be written as an argument. Such a
-      // settlement is refused, like one that the database refuses.
-      const isMalformed = error instanceof TypeError || error instanceof RangeError;
-      return isMalformed || isDataError(error) ? 'refused' : 'retry';
+      return isValueError(error) || isDataError(error) ? 'refused' : 'retry';
     },
   };
 }

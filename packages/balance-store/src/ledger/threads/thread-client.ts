@@ -22,7 +22,8 @@ export interface LedgerThread<All extends Operations<All>> {
    * @throws {StoreUnavailableError} when the database cannot be used now, the thread has died, or
    * no answer came in time. The work may have been done.
    * @throws {BackgroundWorkError} when a thread that reads has reached its limit of memory.
-   * @throws {RangeError} when a value is refused.
+   * @throws {RangeError} when a value is refused, and a `DataCloneError` when an argument cannot be
+   * sent: nothing was done.
    */
   call<Name extends keyof All & string>(
     operation: Name,
@@ -201,8 +202,7 @@ function startThread<Report>(
       new Promise((resolve, reject) => {
         const { operation, args, isCopied, onProgress } = call;
         lastId += 1;
-        pending.set(lastId, { resolve, reject, call });
-        worker.ref();
+        // Throws if an argument cannot be sent. Then there is no answer to wait for.
         port.postMessage({
           id: lastId,
           operation,
@@ -210,6 +210,8 @@ function startThread<Report>(
           isCopied,
           reportsProgress: onProgress !== undefined,
         } satisfies Request);
+        pending.set(lastId, { resolve, reject, call });
+        worker.ref();
       }),
     receive,
     isIdle: () => pending.size === 0,
