@@ -331,8 +331,10 @@ export interface BalanceStore {
 
   /**
    * Makes the charge of one finished request durable, once. Resolves only when the outcome is
-   * committed; waits through outages of the database for at most `deadlineMs`.
+   * committed; waits through outages of the database for at most `deadlineMs`, which may be
+   * `Infinity`.
    *
+   * @throws {RangeError} when `deadlineMs` is not above 0: nothing was charged.
    * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the
    * same `requestId`.
    */

@@ -271,6 +271,39 @@ describe('committer', () => {
     }
   });
 
+  // F322: a deadline that is longer than a timer can be, or infinite: it is waited for; one that is
+  // not above 0 is refused, and nothing is charged.
+  it.each([[2 ** 31 + 1_000], [Infinity]])('waits for a deadline of %d ms', async (deadlineMs) => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { driver } = scriptedDriver(() => new Promise(() => undefined));
+      const committer = create({ driver, now: () => Date.now() });
+      let end: unknown;
+      committer.settle(settlement('key'), { deadlineMs }).catch((error: unknown) => {
+        end = error;
+      });
+      await jest.advanceTimersByTimeAsync(2 ** 31 + 999);
+      expect([end, committer.pending]).toEqual([undefined, 1]);
+      await jest.advanceTimersByTimeAsync(1);
+      if (deadlineMs === Infinity) expect(end).toBeUndefined();
+      else expect(end).toBeInstanceOf(StoreUnavailableError);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  // F322
+  it.each([[NaN], [0], [-1]])('refuses a deadline of %d ms', async (deadlineMs) => {
+    const { driver, batches } = scriptedDriver(() => undefined);
+    const committer = create({ driver });
+    await expect(committer.settle(settlement('key'), { deadlineMs })).rejects.toThrow(
+      new RangeError(`deadlineMs is ${String(deadlineMs)}, not a number above 0`),
+    );
+    await committer.close();
+    expect(batches).toEqual([]);
+  });
+
   // F320
   it('never sends a settlement that would make the ledger unsound', async () => {
     const { driver, batches, quarantined } = scriptedDriver(() => undefined);

@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { Socket, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { openPostgresStore } from '../src/postgres/index.js';
 import { withTimeout } from '../src/ledger/timeout.js';
 
 /** Blocks this process, as if other processes used its core. */
@@ -34,3 +40,17 @@ it('withTimeout accepts an answer that arrived while this process was blocked fo
   client.destroy();
   server.close();
 });
+
+// Node would fire a longer timer after 1 ms, and holds would be renewed all the time.
+it.each([[0], [NaN], [Infinity], [2 ** 31]])(
+  'a store does not open with holds that live for %d ms',
+  async (holdLifetimeMs) => {
+    const peppers = { pepper: 'pepper of the tests', holdLifetimeMs };
+    const problem = `holdLifetimeMs is ${String(holdLifetimeMs)}, not above 0 and at most 2147483647`;
+    const dataDir = join(tmpdir(), `never-made-${randomUUID()}`);
+    await expect(openEmbeddedStore({ dataDir, ...peppers })).rejects.toThrow(problem);
+    const connectionString = 'postgres://nowhere.invalid/none';
+    await expect(openPostgresStore({ connectionString, ...peppers })).rejects.toThrow(problem);
+    expect(existsSync(dataDir)).toBe(false);
+  },
+);

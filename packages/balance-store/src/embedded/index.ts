@@ -28,6 +28,7 @@ export type { EmbeddedReader, EmbeddedReaderOptions } from './reader.js';
  * @throws {SchemaMismatchError} when a migration differs from this version's.
  * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
  * @throws {PepperMismatchError} when all of its keys were issued under other peppers.
+ * @throws {RangeError} when `holdLifetimeMs` is not above 0 or longer than a timer can be.
  */
 export function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
   return openEmbedded(options);

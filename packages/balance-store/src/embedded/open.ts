@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LedgerFileError, SchemaTooOldError } from '../errors.js';
+import { assertDuration } from '../ledger/argument-checks.js';
 import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
@@ -42,7 +43,10 @@ export interface EmbeddedStoreOptions {
    * and is stored under `pepper` from then on.
    */
   readonly previousPepper?: string | undefined;
-  /** How long a hold lives after its last renewal if its process dies; 5 minutes when absent. */
+  /**
+   * How long a hold lives after its last renewal if its process dies: at most 2^31-1, and 5 minutes
+   * when absent.
+   */
   readonly holdLifetimeMs?: number;
   /**
    * `owner` (also when absent): a gateway, of which only one at a time may own the ledger. `guest`:
@@ -72,6 +76,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   const peppers = { pepper, previousPepper };
   const isOwner = options.access !== 'guest';
   assertPeppers(peppers);
+  assertDuration('holdLifetimeMs', holdLifetimeMs);
   const file = ledgerFile(dataDir);
   if (options.migrate === false && !existsSync(file)) {
     throw new SchemaTooOldError(`there is no ledger in ${dataDir}`);

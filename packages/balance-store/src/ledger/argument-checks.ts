@@ -10,6 +10,7 @@ import { CAP_PERIODS } from '../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
 import type { Metadata } from '../metadata.js';
 import { HOUR_MS } from './hours.js';
+import { LONGEST_TIMER_MS } from './timeout.js';
 
 /** 10^20 USD, in units of 10^-14 USD. Sums of such amounts fit into NUMERIC(38,14). */
 const MAX_AMOUNT = 10n ** 34n;
@@ -59,6 +60,14 @@ export function assertText(name: string, text: string | undefined): void {
 export function assertTime(name: string, time: Date | null | undefined): void {
   if (time === null || time === undefined) return;
   if (Number.isNaN(time.getTime())) throw new RangeError(`${name} is not a time`);
+}
+
+/** Of a time that a timer waits for. @throws {RangeError} */
+export function assertDuration(name: string, ms: number | undefined): void {
+  if (ms === undefined || (ms > 0 && ms <= LONGEST_TIMER_MS)) return;
+  throw new RangeError(
+    `${name} is ${String(ms)}, not above 0 and at most ${String(LONGEST_TIMER_MS)}`,
+  );
 }
 
 /** @throws {RangeError} it is not a whole hour, as totals of hours cannot be cut */

@@ -11,6 +11,7 @@ import { StoreUnavailableError } from '../store.js';
 import type { Settlement, SettleOutcome } from '../store.js';
 import { Batches } from './batches.js';
 import { settlementProblem } from './settlement-check.js';
+import { LONGEST_TIMER_MS } from './timeout.js';
 
 /** The database operations that the committer uses. */
 export interface SettleDriver {
@@ -150,6 +151,8 @@ export class Committer {
   /**
    * Resolves when the outcome of each is durable, in the order given.
    *
+   * @param options.deadlineMs - `Infinity`: never gives up.
+   * @throws {RangeError} when `deadlineMs` is not above 0: nothing was charged.
    * @throws {StoreUnavailableError} after `deadlineMs`: the charge may or may not be durable. At
    * once when too many settlements wait or the committer is closed: nothing was charged.
    */
@@ -157,6 +160,11 @@ export class Committer {
     settlements: readonly Settlement[],
     { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<readonly SettleOutcome[]> {
+    if (!(deadlineMs > 0)) {
+      return Promise.reject(
+        new RangeError(`deadlineMs is ${String(deadlineMs)}, not a number above 0`),
+      );
+    }
     if (this.#isClosed) return Promise.reject(new StoreUnavailableError('the store is closed'));
     if (this.#batches.waiting >= this.#maxWaiting) {
       return Promise.reject(new StoreUnavailableError('too many settlements are waiting'));
@@ -194,21 +202,25 @@ export class Committer {
     });
   }
 
-  #watchDeadline(dueAt: number): void {
-    if (this.#deadlineTimer !== undefined && this.#deadlineTimer.dueAt <= dueAt) return;
+  /**
+   * A deadline that is further away than the longest timer is looked at again when that has ended.
+   */
+  #watchDeadline(deadlineAt: number): void {
+    if (this.#deadlineTimer !== undefined && this.#deadlineTimer.dueAt <= deadlineAt) return;
     clearTimeout(this.#deadlineTimer?.timeout);
-    const timeout = setTimeout(
-      () => {
-        this.#deadlineTimer = undefined;
-        this.#giveUp(dueAt);
-      },
-      Math.max(0, dueAt - this.#now()),
-    );
+    const now = this.#now();
+    const waitMs = Math.min(Math.max(0, deadlineAt - now), LONGEST_TIMER_MS);
+    const dueAt = Math.min(deadlineAt, now + waitMs);
+    const timeout = setTimeout(() => {
+      this.#deadlineTimer = undefined;
+      this.#giveUp(dueAt);
+    }, waitMs);
     // Connections and back-off timers keep the process alive while settlements are pending.
     timeout.unref();
     this.#deadlineTimer = { timeout, dueAt };
   }
 
+  /** @param dueAt - The time that the timer waited for. */
   #giveUp(dueAt: number): void {
     const pending = this.#batches.items().filter(isLive);
     let next = Infinity;

@@ -1,5 +1,8 @@
 /** A timeout that waits longer when this process itself, and not the database, is late. */
 
+/** The longest timer of Node, some 25 days. Longer ones fire after 1 ms. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A timeout is this many short timers, one after the other. */
 const PARTS = 10;
 

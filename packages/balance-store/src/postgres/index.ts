@@ -1,6 +1,7 @@
 /** The balance store on PostgreSQL: any number of processes may share one database. */
 
 import type { Pool, PoolConfig } from 'pg';
+import { assertDuration } from '../ledger/argument-checks.js';
 import type { BackgroundOperations } from '../ledger/background-work.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
@@ -30,7 +31,10 @@ export interface PostgresStoreOptions {
    * for operators, because an archive keeps one connection while it reads with another.
    */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
-  /** How long a hold lives after its last renewal if its process dies; 5 minutes when absent. */
+  /**
+   * How long a hold lives after its last renewal if its process dies: at most 2^31-1, and 5 minutes
+   * when absent.
+   */
   readonly holdLifetimeMs?: number;
   /**
    * Whether to apply missing migrations, and to check that the server can keep a ledger and that
@@ -64,12 +68,14 @@ const BATCHES_IN_FLIGHT = 2;
  * @throws {PepperMismatchError} when all its keys were issued under other peppers.
  * @throws {DatabaseUnsuitableError} when the server cannot keep a ledger, or the role may not
  * create its tables.
- * @throws {RangeError} when the pool for operators is too small.
+ * @throws {RangeError} when the pool for operators is too small, or `holdLifetimeMs` is not above 0
+ * or longer than a timer can be.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
   const { connectionString, pepper, previousPepper, poolSizes, holdLifetimeMs, serving } = options;
   const peppers = { pepper, previousPepper };
   assertPeppers(peppers);
+  assertDuration('holdLifetimeMs', holdLifetimeMs);
   const adminConnections = poolSizes?.admin ?? MIN_ADMIN_CONNECTIONS;
   if (adminConnections < MIN_ADMIN_CONNECTIONS) {
     throw new RangeError(`poolSizes.admin: must be at least ${String(MIN_ADMIN_CONNECTIONS)}`);

@@ -4,7 +4,7 @@ import { types } from 'node:util';
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig, QueryResultRow } from 'pg';
 import { reachingDatabase as reaching } from '../ledger/reaching-database.js';
-import { withTimeout } from '../ledger/timeout.js';
+import { LONGEST_TIMER_MS, withTimeout } from '../ledger/timeout.js';
 
 export interface Query {
   readonly text: string;
@@ -138,9 +138,6 @@ export function numbered(text: string): string {
   });
 }
 
-/** The longest timer of Node, some 25 days. */
-const NEVER_MS = 2 ** 31 - 1;
-
 function configOf({ text, values = [], name }: Query) {
   return {
     text,
@@ -148,7 +145,7 @@ function configOf({ text, values = [], name }: Query) {
     // Turns off the pool's `query_timeout`, which is there for Prisma's queries. Its timer also
     // fires when this process's event loop was blocked and the answer has already arrived.
     // `withTimeout` allows for that.
-    query_timeout: NEVER_MS,
+    query_timeout: LONGEST_TIMER_MS,
     ...(name === undefined ? {} : { name }),
   };
 }
