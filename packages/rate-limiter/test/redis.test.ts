@@ -338,4 +338,18 @@ describe('Redis limiter: the keys that it writes', () => {
     );
     expect(() => createRedisLimiter({ redis, replicas: 0 })).toThrow(RangeError);
   });
+
+  // Node would fire such a timer after 1 ms.
+  it.each([
+    ['heartbeatMs', { leaseTtlMs: 2 ** 34 }],
+    ['heartbeatMs', { heartbeatMs: 0 }],
+    ['heartbeatMs', { heartbeatMs: NaN }],
+    ['timeoutMs', { timeoutMs: Infinity }],
+    ['timeoutMs', { timeoutMs: 2 ** 31 }],
+    ['timeoutMs', { timeoutMs: -1 }],
+  ])('refuses a %s that no timer can wait for: %j', (name, options) => {
+    expect(() => createRedisLimiter({ redis, ...options })).toThrow(
+      new RegExp(`^${name} is .*, not above 0 and at most 2147483647$`),
+    );
+  });
 });

@@ -32,9 +32,12 @@ export interface RedisLimiterOptions {
    * 15,000.
    */
   readonly leaseTtlMs?: number;
-  /** Pause between two heartbeats. Default: a third of `leaseTtlMs`. */
+  /** Pause between two heartbeats, at most 2^31-1. Default: a third of `leaseTtlMs`. */
   readonly heartbeatMs?: number;
-  /** The longest wait for one response; then this replica decides alone. Default: 100. */
+  /**
+   * The longest wait for one response, at most 2^31-1. Then this replica decides alone. Default:
+   * 100.
+   */
   readonly timeoutMs?: number;
   /** How many replicas share the limits. Without Redis each takes an equal share. Default: 1. */
   readonly replicas?: number;
@@ -205,6 +208,9 @@ function startHeartbeat(options: {
   };
 }
 
+/** The longest timer of Node, some 25 days. Longer ones fire after 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** @throws {RangeError} when options contradict each other or cannot be used. */
 function withDefaults(options: RedisLimiterOptions): Required<RedisLimiterOptions> {
   const {
@@ -223,6 +229,10 @@ function withDefaults(options: RedisLimiterOptions): Required<RedisLimiterOption
   if (/[{}]/.test(prefix)) throw new RangeError('prefix must not contain braces');
   if (!(Number.isSafeInteger(replicas) && replicas >= 1)) {
     throw new RangeError(`replicas is ${replicas}, not an integer of at least 1`);
+  }
+  for (const [name, ms] of Object.entries({ heartbeatMs, timeoutMs })) {
+    if (ms > 0 && ms <= LONGEST_TIMER_MS) continue;
+    throw new RangeError(`${name} is ${ms}, not above 0 and at most ${LONGEST_TIMER_MS}`);
   }
   if (!(heartbeatMs < leaseTtlMs)) throw new RangeError('heartbeatMs must be below leaseTtlMs');
   return {
