@@ -27,7 +27,11 @@ export interface SettleDriver {
   classify(error: unknown): 'retry' | 'refused' | 'raced';
 }
 
-const VALUE_ERRORS = new Set(['RangeError', 'TypeError', 'SyntaxError', 'DataCloneError']);
+/**
+ * Not `TypeError`: a driver may throw one while its connection breaks, and a charge must not be set
+ * aside for that. The embedded ledger reports a value that it cannot bind as a `RangeError`.
+ */
+const VALUE_ERRORS = new Set(['RangeError', 'SyntaxError', 'DataCloneError']);
 
 /**
  * Whether a value could not be sent, written or read, whatever the state of the database: an
