@@ -172,11 +172,15 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
     });
   });
 
+  const INHERITED = ['constructor', 'toString', '__proto__', 'hasOwnProperty'];
+  // F352: an operator names a table by what all objects have, such as `constructor`: 400, not 500.
   it.each([
     ['METRICS_TOKEN', 'another-token-of-metrics', 'name: must be one of LOW_BALANCE_USD, PRICES'],
     ['UPSTREAM_URL', 'https://elsewhere.example.com', 'name: must be one of'],
     ['NOTHING', '1', 'name: must be one of'],
     ['PRICES', '/etc/passwd', 'PRICES: must be JSON, or the name of a table; not that of a file'],
+    ...INHERITED.map((name) => ['PRICES', name, 'PRICES: must be JSON'] as const),
+    ['COSTS', 'constructor', 'COSTS: must be JSON'],
     ['PRICES', '{"extends":"list","factor":"0.00000001"}', 'PRICES: .*factor: has'],
     ['PRICES', '{', 'PRICES: .*JSON'],
     ['CUSTOMER_PRICES', 'list', 'CUSTOMER_PRICES: '],

@@ -35,6 +35,13 @@ it('the problems of all files are named at once', () => {
   expect(found).toMatchObject({ problems: { length: problems.length } });
 });
 
+// F352
+it.each(['PRICES', 'COSTS'])('%s names no table by what all objects have', (variable) => {
+  const defaults = { adminToken: undefined, upstream: undefined, pepper: DATABASE.KEY_PEPPER };
+  const config = readConfig({ ...DATABASE, [variable]: 'constructor' });
+  expect(() => readSettings(config, defaults)).toThrow(`${variable}: ENOENT`);
+});
+
 describe('models for verified organizations', () => {
   const offered = (names: string): readonly string[] => {
     const config = readConfig({ ...DATABASE, VERIFIED_MODELS: names });

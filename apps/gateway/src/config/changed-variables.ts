@@ -5,9 +5,8 @@
 
 import { z } from 'zod';
 import type { Actor, BalanceStore } from '@gateway/balance-store';
-import { NAMED_TABLES } from '@gateway/billing';
 import { ConfigError } from './config.js';
-import { isJsonText } from './settings.js';
+import { isJsonText, isNamedTable } from './settings.js';
 import { BY_NAME } from './variables.js';
 
 export interface ChangedVariables {
@@ -51,7 +50,7 @@ export function withChange(
   }
   const { [name]: _before, ...others } = texts;
   if (text === null) return others;
-  if (variable.isFile === true && !isJsonText(text) && !(text in NAMED_TABLES)) {
+  if (variable.isFile === true && !isJsonText(text) && !isNamedTable(text)) {
     // Otherwise an operator could find out which files the machine has.
     throw new ConfigError([`${name}: must be JSON, or the name of a table; not that of a file`]);
   }

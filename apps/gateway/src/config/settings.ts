@@ -182,6 +182,12 @@ export function isJsonText(text: string): boolean {
   return text.startsWith('{');
 }
 
+/** Whether the text of a variable is the name of a table that comes with the product. */
+export function isNamedTable(text: string): text is NamedTable {
+  // Not `in`, which also finds what objects inherit, such as `constructor`.
+  return Object.hasOwn(NAMED_TABLES, text);
+}
+
 /** @throws {ConfigError} */
 function readCustomerFile(path: string): Readonly<Record<string, unknown>> {
   const json = readJson(path, CUSTOMER_PRICES);
@@ -210,7 +216,7 @@ export function readCostTable({ costs }: Pick<Config, 'costs'>): PriceScheduleJs
  * @returns all models of the table, also those that VERIFIED_MODELS does not name
  */
 export function readWholeTable(prices: string, variable = 'PRICES'): PriceScheduleJson {
-  if (prices in NAMED_TABLES) return NAMED_TABLES[prices as NamedTable];
+  if (isNamedTable(prices)) return NAMED_TABLES[prices];
   const json = readJson(prices, variable);
   try {
     return wholePriceTable(json);

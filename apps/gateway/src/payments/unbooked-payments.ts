@@ -147,5 +147,5 @@ function hasAll(
   record: Readonly<Record<string, number>>,
   part: Readonly<Record<string, number>>,
 ): boolean {
-  return Object.keys(part).every((key) => key in record);
+  return Object.keys(part).every((key) => Object.hasOwn(record, key));
 }

@@ -51,13 +51,13 @@ const costResult = z
   });
 
 /** The class of each name in the cost report. */
-const CLASS_OF: Readonly<Record<string, TokenClass>> = {
-  uncached_input_tokens: 'input',
-  output_tokens: 'output',
-  cache_read_input_tokens: 'cache_read',
-  'cache_creation.ephemeral_5m_input_tokens': 'cache_write_5m',
-  'cache_creation.ephemeral_1h_input_tokens': 'cache_write_1h',
-};
+const CLASS_OF: ReadonlyMap<string, TokenClass> = new Map([
+  ['uncached_input_tokens', 'input'],
+  ['output_tokens', 'output'],
+  ['cache_read_input_tokens', 'cache_read'],
+  ['cache_creation.ephemeral_5m_input_tokens', 'cache_write_5m'],
+  ['cache_creation.ephemeral_1h_input_tokens', 'cache_write_1h'],
+]);
 
 /**
  * Opens the reports of the organizations that pay for the upstream accounts. Accounts with the same
@@ -131,7 +131,7 @@ function reportsOf(read: ReadReport): ProviderReports {
         results.map(({ model, token_type, cost_type, amount }) => ({
           day,
           model: model ?? null,
-          item: CLASS_OF[token_type ?? ''] ?? token_type ?? cost_type ?? 'other',
+          item: CLASS_OF.get(token_type ?? '') ?? token_type ?? cost_type ?? 'other',
           amount,
         })),
       );
