@@ -97,8 +97,8 @@ export {
   type PieceOf,
   type PipeThroughOptions,
 } from './streams/iterate-through.js';
+export { codeOfError } from './wire/error-code.js';
 export {
-  codeOfError,
   translateError,
   type ErrorAnswer,
   type NativeErrorAnswer,

@@ -1,6 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { translateError } from '../src/index.js';
+import { createResponseStream, translateError } from '../src/index.js';
+
+const RESPONSE = {
+  model: 'm',
+  created: 0,
+  tools: new Map(),
+  showsSummaries: false,
+  settings: {
+    max_output_tokens: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    reasoning: { effort: null, summary: null },
+    temperature: null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    top_p: null,
+  },
+} as const;
 
 const native = (type: string, message: string) =>
   JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_upstream' });
@@ -44,6 +61,22 @@ describe('translateError', () => {
   ])('gives the error %s with the message %s the code %s', (type, message, code) => {
     const { body } = translateError({ status: 400, body: native(type, message), requestId: 'r' });
     expect(JSON.parse(body)).toMatchObject({ error: { type, message, code } });
+  });
+
+  // F363: the upstream ends a stream with an error: a failed response has the code that an error
+  // response has, because Codex compacts its history only at `context_length_exceeded` in a stream.
+  it.each([
+    ['invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum'],
+    ['rate_limit_error', 'Slow down.'],
+    ['billing_error', 'No credit.'],
+  ])('gives the error %s of a response stream the same code', (type, message) => {
+    const { body } = translateError({ status: 400, body: native(type, message), requestId: 'r' });
+    const { code } = (JSON.parse(body) as { error: { code: string } }).error;
+    const stream = createResponseStream(RESPONSE);
+    const event = `event: error\ndata: ${native(type, message)}\n\n`;
+    const text = Buffer.concat([stream.push(Buffer.from(event)), stream.end().tail]).toString();
+    const failed = /event: response\.failed\ndata: (.*)/.exec(text)?.[1] ?? '{}';
+    expect(JSON.parse(failed)).toMatchObject({ response: { error: { code, message } } });
   });
 
   it.each(['<html>secret</html>', '', '{"error":"text"}', '[]', '{'])(

@@ -6,6 +6,7 @@
 
 import { asText } from '../wire/bytes.js';
 import { errorBody } from '../wire/error-body.js';
+import { codeOfError } from '../wire/error-code.js';
 import { objectOf, parseObject, stringOf } from '../wire/raw-json.js';
 import type { StreamError } from '../wire/stream-pipe.js';
 
@@ -29,14 +30,6 @@ export interface ErrorAnswer {
   readonly error: StreamError;
 }
 
-/** Values of `code` on which clients act. */
-const CODES: Readonly<Record<string, string>> = {
-  authentication_error: 'invalid_api_key',
-  billing_error: 'insufficient_quota',
-  not_found_error: 'model_not_found',
-  rate_limit_error: 'rate_limit_exceeded',
-};
-
 /**
  * Translates a response with an error status. Keeps its status, type and message, and the time to
  * wait. A prompt that is too long gets OpenAI's code for it. The upstream's paths are those of the
@@ -58,13 +51,4 @@ export function translateError(answer: NativeErrorAnswer): ErrorAnswer {
     },
     error,
   };
-}
-
-/**
- * OpenAI's `code` for an error of the native API, on which clients act: `context_length_exceeded`
- * for a prompt that is too long, otherwise by the type; null if there is none.
- */
-export function codeOfError({ type, message }: StreamError): string | null {
-  if (/prompt is too long|exceeds? (the )?context/.test(message)) return 'context_length_exceeded';
-  return Object.hasOwn(CODES, type) ? (CODES[type] ?? null) : null;
 }

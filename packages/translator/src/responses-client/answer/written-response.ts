@@ -1,6 +1,7 @@
 /** Makes the object of a response, in any state. */
 
 import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
+import { codeOfError } from '../../wire/error-code.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import { chatUsage, type Usage } from '../../wire/usage.js';
 import type { ResponsesContext } from '../response-context.js';
@@ -69,13 +70,13 @@ export function responseUsage(input: Usage): ResponseUsage {
 }
 
 /**
- * The error of a failed response. Only three of OpenAI's codes have a counterpart among the errors
- * of this upstream.
+ * The error of a failed response, with the code that an error response has. Codex acts on
+ * `context_length_exceeded` only here. OpenAI sends such codes, too, but its SDK has types for few.
  */
 export function responseError({ type, message }: StreamError): ResponseFailure {
+  const code = codeOfError({ type, message });
+  if (code) return { code: code as ResponseFailure['code'], message };
   switch (type) {
-    case 'rate_limit_error':
-      return { code: 'rate_limit_exceeded', message };
     case 'invalid_request_error':
     case 'request_too_large':
       return { code: 'invalid_prompt', message };
