@@ -90,6 +90,13 @@ describe('recallReferred', () => {
     expect([...items.keys()]).toEqual(['msg_a_0', 'msg_b_0']);
   });
 
+  it('finds references without a type', async () => {
+    const input = [{ id: 'rs_a_1', type: 'reasoning' }, { id: 'msg_b_0' }];
+    expect((await recallFor(JSON.stringify({ input }))).responses).toEqual(['resp_a', 'resp_b']);
+    const whole = [{ id: 'rs_a_1', type: 'reasoning' }, { content: '{"id":"msg_b_0"}' }];
+    expect(await recallFor(JSON.stringify({ input: whole }))).toMatchObject(NOTHING);
+  });
+
   it('reads nothing if there is no memory for it', async () => {
     const refusal: Refusal = { status: 429, type: 'rate_limit_error', message: 'full' };
     const found = await recallFor('{"previous_response_id":"resp_a"}', refusal);

@@ -142,6 +142,16 @@ describe('a reference to an item', () => {
     expect(referring.conversation).toEqual([user, ...output, outcome]);
   });
 
+  // F364: a reference that has an id and no type, which the type of OpenAI's SDK allows: it stands
+  // for the item.
+  it('needs no type', () => {
+    for (const type of [undefined, null]) {
+      const bare = output.map((item) => ({ id: item.id, type }));
+      const referring = translated({ ...FIRST, input: [user, ...bare, outcome] }, { items });
+      expect(referring.conversation).toEqual([user, ...output, outcome]);
+    }
+  });
+
   it.each([
     ['is not kept', { id: 'msg_none_0' }, { items }, 'input[1].id', 'invalid_value'],
     ['has no id', {}, { items }, 'input[1].id', 'missing_required_parameter'],

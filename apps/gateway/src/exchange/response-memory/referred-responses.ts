@@ -26,6 +26,8 @@ export interface KeptConversation {
 const MAX_CONTINUED = 4;
 /** Steps of an agent whose items one request refers to. Further references are refused. */
 const MAX_REFERRED = 2_000;
+const MAX_ID_LENGTH = 220;
+const CLOSE_BRACE = 0x7d;
 const CONTINUED = /"previous_response_id"\s*:\s*"([\w-]{1,200})"/g;
 const ITEM_ID = /"id"\s*:\s*"([a-z]{1,8}_[\w-]{1,200}_\d{1,6})"/g;
 
@@ -47,7 +49,8 @@ export async function recallReferred(
 ): Promise<Recall> {
   const has = (member: string): boolean => body.includes(member);
   const continued = has('"previous_response_id"') ? idsIn(body, CONTINUED, MAX_CONTINUED) : [];
-  const items = has('"item_reference"') ? idsIn(body, ITEM_ID, Infinity) : [];
+  const refers = has('"item_reference"') || hasBareReference(body);
+  const items = refers ? idsIn(body, ITEM_ID, Infinity) : [];
   const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
   const measure = (id: string) => memory.measure(owner, id);
   const whole = await lookUp(continued, measure);
@@ -62,6 +65,20 @@ export async function recallReferred(
     referred: await lookUp([...partly.keys()], (id) => memory.recallResponse(owner, id)),
   };
   return { outcome: 'recalled', recalled };
+}
+
+/**
+ * Whether the body has an object with nothing but an id, as references without a type are written.
+ * Each object that begins with an id is looked at, and nothing else is read.
+ */
+function hasBareReference(body: Buffer): boolean {
+  const start = '{"id":"';
+  for (let at = body.indexOf(start); at !== -1; at = body.indexOf(start, at)) {
+    at += start.length;
+    const end = body.subarray(at, at + MAX_ID_LENGTH).indexOf('"');
+    if (end !== -1 && body[at + end + 1] === CLOSE_BRACE) return true;
+  }
+  return false;
 }
 
 export function bytesOf({ continued, referred }: RecalledResponses): number {

@@ -118,9 +118,11 @@ class InputTranslation {
   /** The item that a reference stands for; undefined if the item is not a reference. */
   #referredItem(item: Place): Place | undefined {
     const type = item.object().at('type');
-    if (type.value !== 'item_reference') return undefined;
+    // The type of a reference is optional.
+    const isBare = type.value == null && item.given('id') && !item.given('role');
+    if (type.value !== 'item_reference' && !isBare) return undefined;
     if (!this.#stored) {
-      return type.refuse(
+      return (isBare ? item : type).refuse(
         'nothing is stored here: send the item itself (SDKs do so with store: false)',
         'unsupported_value',
       );
