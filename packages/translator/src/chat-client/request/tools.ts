@@ -10,7 +10,6 @@ import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-c
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
 import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
 import type { CalledAs } from '../../wire/called-as.js';
-import { objectOf, stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
 import type { NativeTool, OfferedTool } from './native-request.js';
 import { renameArguments } from './renamed-arguments.js';
@@ -219,14 +218,29 @@ function toolName(place: Place): { readonly name: string; readonly sent: string 
 function customTool(place: Place): ToolReading {
   const { name, sent } = toolName(place);
   const description = place.at('description').string('') || undefined;
-  const format = place.at('format');
-  const { definition } = objectOf(objectOf(format.value)['grammar']);
-  if (definition) format.note('rewritten', 'not guaranteed');
-  const grammar = definition ? `Grammar:\n${stringOf(definition)}` : undefined;
-  const input = { type: 'string', description: grammar };
+  const format = place.given('format');
+  const input = { type: 'string', description: describeFormat(format, format?.given('grammar')) };
   const schema = { type: 'object' as const, properties: { input }, required: ['input'] };
   const tool = { name: sent, description, input_schema: schema };
   return { tool, calledAs: { type: 'custom', name } };
+}
+
+/**
+ * Describes the text of a custom tool to the model.
+ *
+ * @param grammar - What has the grammar, if it is not the format itself.
+ */
+export function describeFormat(
+  format: Place | undefined,
+  grammar: Place | undefined = format,
+): string | undefined {
+  const type = format?.object().at('type');
+  if (!format || !grammar || !type || type.value === 'text') return undefined;
+  if (type.value !== 'grammar') return type.mustBe('"text" or "grammar"', 'unsupported_value');
+  const syntax = grammar.object().at('syntax').string();
+  const definition = grammar.at('definition').string();
+  format.note('rewritten', 'the grammar is described, not enforced');
+  return `Must match this ${syntax} grammar:\n${definition}`;
 }
 
 interface Choice {

@@ -9,6 +9,7 @@ import type { NativeTool, OfferedTool } from '../../chat-client/request/native-r
 import { inputSchema } from '../../chat-client/request/root-schema.js';
 import {
   chooseTools,
+  describeFormat,
   leaveOut,
   noteCalledAs,
   readFunction,
@@ -236,7 +237,7 @@ function addTool(place: Place, offer: Offer, namespace?: string): void {
 
 /** The schema of a function that takes the text of a custom tool. */
 function customInput(format: Place | undefined): NativeTool['input_schema'] {
-  const input = { type: 'string', ...describeFormat(format) };
+  const input = { type: 'string', description: describeFormat(format) };
   return {
     type: 'object',
     properties: { input },
@@ -245,24 +246,13 @@ function customInput(format: Place | undefined): NativeTool['input_schema'] {
   };
 }
 
-function describeFormat(format: Place | undefined): { readonly description?: string } {
-  const type = format?.object().at('type');
-  if (!format || type?.value === 'text') return {};
-  if (type?.value !== 'grammar')
-    return type?.mustBe('"text" or "grammar"', 'unsupported_value') ?? {};
-  const syntax = format.at('syntax').string();
-  const definition = format.at('definition').string();
-  format.note('rewritten', 'the grammar is described, not enforced');
-  return { description: `Must match this ${syntax} grammar:\n${definition}` };
-}
-
 /** The choice with the upstream's names, in the form that choices among functions have. */
 function upstreamChoice(
   value: unknown,
   { names, calledAs, unserved }: Offer,
   search: WebSearchTool | undefined,
 ): unknown {
-  const { type, tools: allowed } = objectOf(value);
+  const { type, mode, tools: allowed } = objectOf(value);
   /** The upstream's name of each tool in a namespace, by the client's name. */
   const upstreamNames = new Map([...calledAs].map(([name, as]) => [as.name, name]));
   const upstreamFunction = (choice: unknown): unknown => {
@@ -281,7 +271,10 @@ function upstreamChoice(
     (tool) =>
       (search !== undefined || !isSearch(tool)) && !leftOut.includes(objectOf(tool)['type']),
   );
-  return { ...objectOf(value), tools: offered.map(upstreamFunction) };
+  // Without any of its tools, a required call would become a forbidden one. The choice is then
+  // refused, as the choice of one such tool is.
+  const kept = mode === 'required' && offered.length === 0 ? allowed : offered;
+  return { ...objectOf(value), tools: kept.map(upstreamFunction) };
 }
 
 function isSearch(tool: unknown): boolean {
