@@ -21,9 +21,9 @@ import { chatErrorText, type ChatStreamError, chatStreamError } from './error-ev
  * Text and arguments are sent as soon as their event has arrived; the call of a custom tool is sent
  * whole. The `tail` of a complete stream has the size of an answer with interleaved thinking, the
  * refusal and the annotations, if any, and the chunk with the finish reason, the usage (in a chunk
- * of its own if the client asked for that, else on the same chunk) and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without
- * arguments has `{}`. Server tools, unknown blocks and unknown events are left out, and so is
- * thinking unless the context asks for it.
+ * of its own if the client asked for that, else on the same chunk) and `[DONE]`. Tool calls are
+ * indexed from 0 without gaps, and a call without arguments has `{}`. Server tools, unknown blocks
+ * and unknown events are left out, and so is thinking unless the context asks for it.
  */
 export function createChatStream(
   context: TranslateResponseContext,
