@@ -55,7 +55,9 @@ function charge() {
     call: { account: 'main' },
     format: { dialect: 'messages' as const },
   };
-  const settling = { store: { settle }, overdraft: 'bounded' } as unknown as SettleParts;
+  const settleTogether = (settlements: Parameters<typeof settle>[0][]) =>
+    Promise.all(settlements.map((each) => settle(each)));
+  const settling = { store: { settleTogether }, overdraft: 'bounded' } as unknown as SettleParts;
   return settleCharge(response, exchange, settling);
 }
 

@@ -189,8 +189,10 @@ describe('responses', () => {
     // the service tier.
     const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
     const { serviceTier } = reading.circumstances ?? {};
-    const circumstances = serviceTier === undefined ? {} : { circumstances: { serviceTier } };
-    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage, ...circumstances });
+    const circumstances = serviceTier === undefined ? undefined : { serviceTier };
+    const [tier] = (reading.remarks ?? []).filter(({ detail }) => detail === 'service_tier');
+    const remarks = tier && [tier];
+    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage, remarks, circumstances });
     expect(after.id).toBe(before.id);
   });
 
