@@ -1035,7 +1035,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  // F380: the days are changed before the browser has told the page that the measure was: the page
+  // F330: the days are changed before the browser has told the page that the measure was: the page
   // has both, not only the days.
   it('keeps the measure and the focus when the days of the plot change', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));

@@ -173,7 +173,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
   });
 
   const INHERITED = ['constructor', 'toString', '__proto__', 'hasOwnProperty'];
-  // F352: an operator names a table by what all objects have, such as `constructor`: 400, not 500.
+  // F321: an operator names a table by what all objects have, such as `constructor`: 400, not 500.
   it.each([
     ['METRICS_TOKEN', 'another-token-of-metrics', 'name: must be one of LOW_BALANCE_USD, PRICES'],
     ['UPSTREAM_URL', 'https://elsewhere.example.com', 'name: must be one of'],

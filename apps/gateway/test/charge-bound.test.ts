@@ -164,7 +164,7 @@ describe('the charge bound', () => {
       expect(searches(search({ max_uses: 1 }), search({ max_uses: 'many' }))).toBe('tools.1');
     });
 
-    // F311: a price table has a fee for another counter than searches: a hold covers as many of
+    // F309: a price table has a fee for another counter than searches: a hold covers as many of
     // them as the tools allow; a request without such a limit gets 400 with `OVERDRAFT=none`.
     it.each([
       ['web_fetch_requests', 'web_fetch_20250910'],
@@ -183,7 +183,7 @@ describe('the charge bound', () => {
       expect(units(tool(type, { max_uses: 3e9 }))).toBe('tools.0');
     });
 
-    // F311
+    // F309
     it('adds up over the counters of several tools', () => {
       const tools = [search({ max_uses: 3 }), tool('web_fetch_20250910', { max_uses: 5 })];
       const body = request('Hello', { tools });
@@ -196,7 +196,7 @@ describe('the charge bound', () => {
       expect(preparation.chargeBound! - amountOf(body)).toBe(53n * fee);
     });
 
-    // F311
+    // F309
     it('counts both tools if a definition has two types, because the upstream may read either', () => {
       const type = '"type":"web_fetch_20250910","type":"web_search_20250305"';
       const body = request('Hello', { tools: [{ type: 'here', max_uses: 3 }] });
@@ -213,7 +213,7 @@ describe('the charge bound', () => {
       ]);
     });
 
-    // F311
+    // F309
     it('has no bound if a tool that filters by code may raise the counter of code', () => {
       const codes = (type: string) =>
         unitsOf('code_execution_requests', [tool(type, { max_uses: 1 })]);
@@ -224,7 +224,7 @@ describe('the charge bound', () => {
       ]);
     });
 
-    // F311
+    // F309
     it('has no bound for a counter that is named after no tool, if the provider runs any tool', () => {
       const units = (...tools: object[]) => unitsOf('container_hours', tools);
       expect(units()).toBe(0n);

@@ -298,7 +298,7 @@ describe('a client that does not read its answers', () => {
     return socket;
   }
 
-  // F340
+  // F317
   it.each(['/openapi.json', '/v1/models'])(
     'is disconnected, with a key or without: %s',
     async (path) => {
@@ -310,7 +310,7 @@ describe('a client that does not read its answers', () => {
     },
   );
 
-  // F341: a key that does not read its answers to the end: they count as memory of its account, and
+  // F318: a key that does not read its answers to the end: they count as memory of its account, and
   // beyond its share reads get 429, or 529 if others use the rest; changes are answered.
   it("uses its account's share of the memory for them, until it leaves", async () => {
     const memory = createByteBudget(64 * 1024 * 1024);
@@ -327,7 +327,7 @@ describe('a client that does not read its answers', () => {
     await until(() => memory.reservedBytes === 0);
   });
 
-  // F341
+  // F318
   it.each([
     ['the account has its share', 'mine', 429, 'rate_limit_error'],
     ['others have the rest', 'theirs', 529, 'overloaded_error'],
@@ -402,7 +402,7 @@ describe('a server that drains', () => {
     await drained;
   });
 
-  // F340
+  // F317
   it('does not wait for a client that reads nothing', async () => {
     const { port, startDraining } = await serveAndDrain({ clientStallMs: 100 });
     const socket = await open(port);

@@ -35,7 +35,7 @@ const looks = (bytesPerLook: number, isEnded = true): AnswerSocket[] =>
   Array.from({ length: 1_000 }, (_, look) => answerOf(look * bytesPerLook, isEnded));
 
 describe('a client that has an answer to read', () => {
-  // F340: a client that reads nothing of its answer, or less than 1 KiB per second, with a key or
+  // F317: a client that reads nothing of its answer, or less than 1 KiB per second, with a key or
   // without: disconnected after 120 s; a stop waits 10 s for it. Answers that were charged are
   // waited for up to the deadline of the stop.
   it('is late if it reads nothing, or a byte now and then', () => {
@@ -43,12 +43,12 @@ describe('a client that has an answer to read', () => {
     expect(lateAfter(looks(2))).toBe(STALL_MS / LOOK_MS + 1);
   });
 
-  // F340
+  // F317
   it('is never late while it keeps the least pace', () => {
     expect(lateAfter(looks(2_048))).toBeUndefined();
   });
 
-  // F340
+  // F317
   it('is not judged while its answer is being written, or when it has read everything', () => {
     expect(lateAfter(looks(0, false))).toBeUndefined();
     const departure = new Departure();
@@ -79,7 +79,7 @@ describe('a large answer', () => {
     response.pause();
   }
 
-  // F340
+  // F317
   it('that was written at once counts as read byte by byte', async () => {
     const { port } = server.address() as AddressInfo;
     const request = get({ port, host: '127.0.0.1', agent: false });

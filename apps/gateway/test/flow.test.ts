@@ -373,7 +373,7 @@ it('a client that does not read a plain response is eventually disconnected, and
   expect(response.complete).toBe(false);
 });
 
-// F342: a second request on a connection whose first response is still being sent, with a response
+// F319: a second request on a connection whose first response is still being sent, with a response
 // that is too large to be kept: the connection is closed, both are charged, no memory is held.
 it('a large response that waits for an earlier one on its connection is given up with it', async () => {
   const { id, apiKey } = await gateway.createKey();

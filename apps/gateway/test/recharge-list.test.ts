@@ -253,7 +253,7 @@ it('from the usage of a client, each iteration is charged at its model, as when 
   expect((await chargesIn(restored)).length).toBe(before);
 });
 
-// F332: the ledger has one of the charges of a request, live or by another operator's booking: the
+// F316: the ledger has one of the charges of a request, live or by another operator's booking: the
 // other charges are booked from the usage of the client, and none is booked twice.
 it.each([['message'], ['part']])('are completed where the ledger has only the %s', async (had) => {
   const of = vectors.find(

@@ -35,7 +35,7 @@ it('the problems of all files are named at once', () => {
   expect(found).toMatchObject({ problems: { length: problems.length } });
 });
 
-// F352
+// F321
 it.each(['PRICES', 'COSTS'])('%s names no table by what all objects have', (variable) => {
   const defaults = { adminToken: undefined, upstream: undefined, pepper: DATABASE.KEY_PEPPER };
   const config = readConfig({ ...DATABASE, [variable]: 'constructor' });

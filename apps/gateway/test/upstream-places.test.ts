@@ -290,7 +290,7 @@ describe('a member that changes the price, or needs an account', () => {
     return prepare(bodyWith(path, value), isOfFallback ? ['fallbacks'] : [], 'bounded').refusal;
   };
 
-  // F350: an entry of `fallbacks` asks for fast mode, or another member that costs more, without
+  // F320: an entry of `fallbacks` asks for fast mode, or another member that costs more, without
   // the operator's leave: 400 that names the member, as for that of the root.
   it.each(places.priced)('such as %s is refused, or costs nothing', (path) => {
     const name = path.split('.').at(-1)!;
@@ -299,7 +299,7 @@ describe('a member that changes the price, or needs an account', () => {
     else expect(refusal).toMatch(`${shown(path)}: `);
   });
 
-  // F350
+  // F320
   const ofEntries = JUDGED_MEMBERS.filter((name) => name !== 'fallbacks');
   it.each(ofEntries)('such as %s is judged alike in an entry of fallbacks', (name) => {
     const entry = (value: unknown) => refusalAt(`fallbacks[].${name}`, value);
@@ -307,14 +307,14 @@ describe('a member that changes the price, or needs an account', () => {
     expect(entry(null)).toBeUndefined();
   });
 
-  // F350
+  // F320
   it('is judged where the types do not name it yet, if its value is a text', () => {
     expect(refusalAt('system[].speed', 'fast')).toMatch(/^system\.0\.speed: is not enabled/);
     expect(refusalAt('tools[].configs.speed', { enabled: true })).toBeUndefined();
     expect(prepare({ ...BASE, metadata: { speed: 'fast' } }).refusal).toBeUndefined();
   });
 
-  // F350
+  // F320
   it('passes in an entry of fallbacks if it costs nothing, or is allowed', () => {
     const model = MODEL.id;
     const fallback = (members: object, ...allow: PricedFeature[]) =>

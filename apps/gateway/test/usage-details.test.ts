@@ -82,7 +82,7 @@ describe.each([
     expect(await metric('gateway_usage_remarks_total{detail="speed"}')).toBeGreaterThan(0);
   });
 
-  // F312: a response whose tier, or whose uses of the provider's tools, have no price in the table:
+  // F310: a response whose tier, or whose uses of the provider's tools, have no price in the table:
   // charged at the usual price; a remark in the ledger, and a metric. What costs nothing is not.
   it.each<[string, object, string | null]>([
     ['another tier', { service_tier: 'priority' }, 'service_tier: "priority"'],

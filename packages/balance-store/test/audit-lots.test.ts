@@ -13,7 +13,7 @@ function auditOf(expiry: number | null) {
 }
 
 describe('the audit of an expiry', () => {
-  // F330: someone moves the expiry of a credit in its row, so that it is taken back too early: the
+  // F314: someone moves the expiry of a credit in its row, so that it is taken back too early: the
   // audit reports the expiry, although its amount is right and its entry sealed.
   it.each([
     ['before its time', expiresAtMs, expiresAtMs - 1, 'expires at 2099-01-01T00:00:00.000Z'],

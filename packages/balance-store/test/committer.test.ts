@@ -166,8 +166,8 @@ describe('committer', () => {
     expect(batches.length).toBeLessThanOrEqual(20);
   });
 
-  // F331: the charges of one request come where a batch is full: they are in one transaction, so no
-  // hold and no other charge comes between them.
+  // F315: the charges of one request, whose hold covers all of them, come where a batch is full:
+  // they are in one transaction, so none is written off for a hold that is placed between them.
   it('never divides the settlements of one request between two batches', async () => {
     const { driver, batches } = scriptedDriver(() => undefined);
     const committer = create({ driver, maxBatchRows: 4 });
@@ -271,7 +271,7 @@ describe('committer', () => {
     }
   });
 
-  // F322: a deadline that is longer than a timer can be, or infinite: it is waited for; one that is
+  // F313: a deadline that is longer than a timer can be, or infinite: it is waited for; one that is
   // not above 0 is refused, and nothing is charged.
   it.each([[2 ** 31 + 1_000], [Infinity]])('waits for a deadline of %d ms', async (deadlineMs) => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
@@ -293,7 +293,7 @@ describe('committer', () => {
     }
   });
 
-  // F322
+  // F313
   it.each([[NaN], [0], [-1]])('refuses a deadline of %d ms', async (deadlineMs) => {
     const { driver, batches } = scriptedDriver(() => undefined);
     const committer = create({ driver });
@@ -304,7 +304,7 @@ describe('committer', () => {
     expect(batches).toEqual([]);
   });
 
-  // F320
+  // F311
   it('never sends a settlement that would make the ledger unsound', async () => {
     const { driver, batches, quarantined } = scriptedDriver(() => undefined);
     const [first, wrong, last] = [

@@ -325,7 +325,7 @@ describe('embedded: durability', () => {
 });
 
 describe('embedded: a charge that cannot be sent or recorded', () => {
-  // F321: one charge of a batch cannot be copied to the writing thread, or the balance of its
+  // F312: one charge of a batch cannot be copied to the writing thread, or the balance of its
   // account is damaged in the file: it is quarantined, and the charges of others are settled.
   it('is quarantined alone if it cannot be copied', async () => {
     const store = await open(newDirectory());
@@ -342,7 +342,7 @@ describe('embedded: a charge that cannot be sent or recorded', () => {
     await store.close();
   });
 
-  // F321
+  // F312
   it('is quarantined alone if the balance of its account is damaged', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);

@@ -29,7 +29,7 @@ const priceAt = (
 };
 
 describe('an entry of a table with a factor', () => {
-  // F310: an operator writes rates for a model below the top of its entry, such as a change of
+  // F308: an operator writes rates for a model below the top of its entry, such as a change of
   // prices, in a table that extends another by a factor: his rates are charged as he wrote them,
   // the inherited ones are multiplied.
   it('has its own rates in a change of prices, in bands and for a speed as they are written', () => {
@@ -206,7 +206,7 @@ const questions: fc.Arbitrary<Question> = fc.record({
   ),
 });
 
-// F310
+// F308
 it('every rate of an entry is multiplied exactly if it is inherited', () => {
   fc.assert(
     fc.property(cases, questions, (given, question) => {

@@ -63,7 +63,7 @@ describe('translateError', () => {
     expect(JSON.parse(body)).toMatchObject({ error: { type, message, code } });
   });
 
-  // F363: the upstream ends a stream with an error: a failed response has the code that an error
+  // F325: the upstream ends a stream with an error: a failed response has the code that an error
   // response has, because Codex compacts its history only at `context_length_exceeded` in a stream.
   it.each([
     ['invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum'],

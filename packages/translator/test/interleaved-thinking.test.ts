@@ -156,7 +156,7 @@ const answers = fc
   });
 
 describe('thinking of chat answers, between text and calls', () => {
-  // F360: an answer whose thinking stands between its text and its calls, sent back unchanged: the
+  // F322: an answer whose thinking stands between its text and its calls, sent back unchanged: the
   // next request has each block in its place.
   it('returns to its places', () => {
     fc.assert(
@@ -177,7 +177,7 @@ describe('thinking of chat answers, between text and calls', () => {
     );
   });
 
-  // F361: the client sends back only a part of such thinking, or has edited the answer: no thinking
+  // F323: the client sends back only a part of such thinking, or has edited the answer: no thinking
   // is sent, and a note says so.
   it('is left out as a whole if a part is missing', () => {
     fc.assert(
@@ -284,7 +284,7 @@ describe('thinking of responses, around a search', () => {
     };
   }
 
-  // F362: an answer that searched the web between its thinking: the search is not sent again, and
+  // F324: an answer that searched the web between its thinking: the search is not sent again, and
   // neither is any of the thinking, which the upstream would refuse.
   it('is left out, because the search between it is not sent', () => {
     const content = [think(1), ...search, think(2), say('A')];

@@ -142,7 +142,7 @@ describe('a reference to an item', () => {
     expect(referring.conversation).toEqual([user, ...output, outcome]);
   });
 
-  // F364: a reference that has an id and no type, which the type of OpenAI's SDK allows: it stands
+  // F326: a reference that has an id and no type, which the type of OpenAI's SDK allows: it stands
   // for the item.
   it('needs no type', () => {
     for (const type of [undefined, null]) {

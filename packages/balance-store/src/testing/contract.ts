@@ -473,7 +473,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await entriesOf(keyId)).length, good.length + 1);
       });
 
-      // F320: a settlement that would make the ledger unsound for ever: an amount that is not that
+      // F311: a settlement that would make the ledger unsound for ever: an amount that is not that
       // of its tokens, rates and fees, a negative rate or cost, the id of another kind of entry:
       // nothing is charged, it is quarantined for a reason that names the member.
       it('charges no settlement that would make the ledger unsound', async () => {

@@ -131,8 +131,7 @@ export function holdsContract({
       assert.ok(report.writtenOff >= writtenOff);
     });
 
-    // F331: the charges of one request come just where a batch is full, and its hold covers all of
-    // them: none is written off, and no other hold is placed between them.
+    // F315
     it('cover all charges of a request that are settled together, wherever a batch ends', async () => {
       const { store } = subject();
       const other = await newKey(USD);

@@ -36,7 +36,7 @@ function translated(schema: string): {
 }
 
 describe('the schema of a tool or an answer', () => {
-  // F370: a tool without arguments has a schema without `properties`, or an array has no `items`:
+  // F327: a tool without arguments has a schema without `properties`, or an array has no `items`:
   // they are added, because OpenAI refuses the whole request without them.
   it.each([
     ['{"type":"object"}', '{"type":"object","properties":{}}'],
@@ -139,7 +139,7 @@ describe('a strict schema', () => {
   const nested = (levels: number): string =>
     levels === 1 ? closed({ x: text }) : closed({ x: JSON.parse(nested(levels - 1)) as object });
 
-  // F371: a schema has a keyword, a root or a size that OpenAI refuses in strict schemas: it is
+  // F328: a schema has a keyword, a root or a size that OpenAI refuses in strict schemas: it is
   // sent as one that is not strict, with a note, and the request does not fail.
   it.each([
     closed({ x: { ...text, default: 'a' } }),
@@ -171,7 +171,7 @@ describe('a strict schema', () => {
     expect(translated(schema)).toMatchObject({ isStrict: false, isStrictAnswer: false });
   });
 
-  // F371
+  // F328
   it('is not strict for OpenAI if it is larger than its limits', () => {
     const sizes: readonly (readonly [allowed: string, refused: string])[] = [
       [nested(10), nested(11)],

@@ -67,7 +67,7 @@ function namesInAnswers(called: readonly string[], context: MessageContext): str
 }
 
 describe('tools with names of 65 to 128 characters', () => {
-  // F372: the name of a tool has more than the 64 characters that OpenAI allows: it is sent
+  // F329: the name of a tool has more than the 64 characters that OpenAI allows: it is sent
   // shortened, with a hash, and calls in answers and streams have the client's name.
   it('are sent under shorter names, and called under their own', () => {
     const { chat, notes, response } = translated([LONG, 'f'], {
