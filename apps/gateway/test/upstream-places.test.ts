@@ -299,8 +299,8 @@ describe('a member that changes the price, or needs an account', () => {
     else expect(refusal).toMatch(`${shown(path)}: `);
   });
 
-  // F320
   const ofEntries = JUDGED_MEMBERS.filter((name) => name !== 'fallbacks');
+  // F320
   it.each(ofEntries)('such as %s is judged alike in an entry of fallbacks', (name) => {
     const entry = (value: unknown) => refusalAt(`fallbacks[].${name}`, value);
     expect(entry(DEAR[name])).toBe(`fallbacks.0.${refusalAt(name, DEAR[name])!}`);

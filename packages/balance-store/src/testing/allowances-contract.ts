@@ -54,7 +54,9 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
   async function monthPasses(accountId: string): Promise<void> {
     const month = allowanceMonthOf(new Date());
     const last = allowanceMonthOf(new Date(month.start * DAY_MS - 1));
-    const [id, before] = [month, last].map((each) => `'${entryId.allowance(accountId, each.name)}'`);
+    const [id, before] = [month, last].map(
+      (each) => `'${entryId.allowance(accountId, each.name)}'`,
+    );
     const ended = subject().literal.time(new Date(month.start * DAY_MS));
     const credited = subject().literal.time(new Date(month.start * DAY_MS - 1));
     const older = `'${entryId.allowance(accountId, last.name)}-${randomUUID()}'`;
