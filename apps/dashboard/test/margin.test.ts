@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Browser } from 'playwright-core';
-import { waitPastMidnight } from '../../../packages/balance-store/src/testing/midnight.js';
 import { unitsPerToken } from '../../gateway/test/support/billed-prices.js';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { untilSteady } from '../../gateway/test/support/steady-time.js';
 import {
   LOOKS,
   consoleCookie,
@@ -52,7 +52,7 @@ beforeAll(async () => {
     ANTHROPIC_ADMIN_URL: provider.url,
   });
   const [one, other] = [await gateway.createKey(), await gateway.createKey()];
-  await waitPastMidnight();
+  await untilSteady('day');
   await sendTraffic(gateway, [one.apiKey, other.apiKey], { count: 12, seed: 7 });
   month = dayText(0).slice(0, 7);
   accountId = (await gateway.call('showKey', { key_id: one.id })).account_id;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { waitPastMidnight } from '../../../packages/balance-store/src/testing/midnight.js';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { untilSteady } from '../../gateway/test/support/steady-time.js';
 import { eventually, until } from '../../gateway/test/support/until.js';
 import { rangeOf } from '../src/shared/range.js';
 import { scaleOf } from '../src/shared/scale.js';
@@ -47,7 +47,7 @@ beforeAll(async () => {
   lead = (await created('lead', 'manage')).apiKey;
   member = await created('member', 'use');
   // The first tests below expect all requests on the day that is not over.
-  await waitPastMidnight(120_000);
+  await untilSteady('day');
   await sendTraffic(gateway, [lead], { count: 4, seed: 8 });
   await sendTraffic(gateway, [member.apiKey], { count: CHARGED - 4, seed: 9 });
   const refused = { ...userMessage('Hello'), max_tokens: -1 };
