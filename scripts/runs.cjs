@@ -53,6 +53,7 @@ const RUNS = {
     'rounds of one id': [15, 50],
     'races of holds': [6, 30],
   },
+  'apps/gateway/test/ids-in-bodies.test.ts': { bodies: [2_000, 200_000] },
   'apps/gateway/test/long-strings.test.ts': { values: [100, 2_000] },
   'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
   // A key may make 120 such calls a minute.

@@ -1,7 +1,11 @@
 /** Which kept thinking a request of the chat format needs, found in its bytes. */
 
 import { describe, expect, it } from '@jest/globals';
-import { keptThinkingIn, recallThinking } from '../src/exchange/response-memory/kept-thinking.js';
+import {
+  keptThinkingIn,
+  recallThinking,
+  thinkingNamedIn,
+} from '../src/exchange/response-memory/kept-thinking.js';
 import { LocalResponses } from '../src/exchange/response-memory/local-responses.js';
 
 const OWNER = { accountId: 'acct_1', keyId: 'key_1' };
@@ -22,7 +26,7 @@ async function recalledFor(body: object, hasRoom = true) {
     return measure(owner, id);
   };
   const text = Buffer.from(JSON.stringify(body));
-  const recalled = await recallThinking(text, OWNER, memory, (bytes) => {
+  const recalled = await recallThinking(thinkingNamedIn(text), OWNER, memory, (bytes) => {
     reserved.push(bytes);
     return hasRoom;
   });

@@ -1,7 +1,11 @@
 /** Which kept responses a request refers to, found in its bytes. */
 
 import { describe, expect, it } from '@jest/globals';
-import { recallReferred, storedFor } from '../src/exchange/response-memory/referred-responses.js';
+import {
+  recallReferred,
+  responsesNamedIn,
+  storedFor,
+} from '../src/exchange/response-memory/referred-responses.js';
 import type {
   KeptResponse,
   ResponseMemory,
@@ -41,10 +45,15 @@ function openMemory() {
 async function recallFor(body: string, refusal?: Refusal) {
   const { asked, memory } = openMemory();
   const reserved: number[] = [];
-  const recall = await recallReferred(Buffer.from(body), OWNER, memory, (bytes) => {
-    reserved.push(bytes);
-    return refusal;
-  });
+  const recall = await recallReferred(
+    responsesNamedIn(Buffer.from(body)),
+    OWNER,
+    memory,
+    (bytes) => {
+      reserved.push(bytes);
+      return refusal;
+    },
+  );
   return { ...asked, reserved, recall };
 }
 

@@ -9,6 +9,7 @@ import { inviteBody } from '../http/continue.js';
 import type { Refusal } from '../http/refusal.js';
 import { RequestBody } from '../upstream/request-body.js';
 import type { ExchangeParts } from './exchange-parts.js';
+import type { Referral } from './preparation/refer-or-prepare.js';
 import { startKeeping } from './response-memory/keep-response.js';
 import { recallThinking } from './response-memory/kept-thinking.js';
 import { recallReferred } from './response-memory/referred-responses.js';
@@ -35,18 +36,21 @@ export async function prepareBody(
     },
   });
   if (reading.outcome !== 'read') return reading;
-  const recall = await recallFor(route, reading.body, key, { memory, parts });
-  if (recall.outcome === 'refused') return recall;
   const job = {
     format: route.endpoint,
-    body: reading.body,
-    recalled: recall.recalled,
     hasLongContext: hasLongContext(req),
     lowersLimit: lowersLimit(req),
   };
-  const preparation = await preparer.prepare(job, key);
-  if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
+  const mayRecall = mayRecallFor(route, parts);
+  let preparation = await preparer.prepare({ ...job, body: reading.body, mayRecall }, key);
+  if (preparation.outcome === 'refers') {
+    const { body } = preparation;
+    const recall = await recallFor(route, preparation, key, { memory, parts });
+    if (recall.outcome === 'refused') return recall;
+    preparation = await preparer.prepare({ ...job, body, recalled: recall.recalled }, key);
+  }
   if (preparation.outcome === 'refused') return preparation;
+  if (preparation.outcome !== 'prepared') throw new Error('no thread prepares this body');
   const { body, conversation, ...prepared } = preparation;
   const { responses: keeping, log } = parts;
   const owner = { accountId: key.accountId, keyId: key.id };
@@ -57,15 +61,29 @@ export async function prepareBody(
   return { ...prepared, kept, body: new RequestBody(body, onSent), bodyBytes: body.length };
 }
 
+/** Whether the endpoint and the operator allow that a request needs what is kept. */
+function mayRecallFor({ endpoint }: ExchangeRoute, { responses }: ExchangeParts): boolean {
+  if (responses === undefined) return false;
+  switch (endpoint) {
+    case 'responses':
+    case 'input_tokens':
+      return true;
+    case 'chat.completions':
+      return responses.hasChatThinking;
+    case 'messages':
+    case 'count_tokens':
+      return false;
+  }
+}
+
 /**
- * Reads the kept responses that a body may refer to, or the kept thinking that it lacks, if the
- * endpoint and the operator allow it. A body and what it refers to count together, as if the client
- * had sent all of it. Without a response that it refers to, a request is refused; without thinking
- * it is served.
+ * Reads the kept responses that a body may refer to, or the kept thinking that it lacks. A body and
+ * what it refers to count together, as if the client had sent all of it. Without a response that it
+ * refers to, a request is refused; without thinking it is served.
  */
 async function recallFor(
   { endpoint }: ExchangeRoute,
-  body: Buffer,
+  { references, body }: Referral,
   { accountId, id: keyId }: KeyRecord,
   { memory, parts }: { readonly memory: ByteReservation; readonly parts: ExchangeParts },
 ): Promise<Recall | { readonly outcome: 'recalled'; readonly recalled?: RecalledResponses }> {
@@ -81,15 +99,14 @@ async function recallFor(
     case 'responses':
     case 'input_tokens':
       try {
-        return await recallReferred(body, owner, responses.memory, reserveFor);
+        return await recallReferred(references, owner, responses.memory, reserveFor);
       } catch (error) {
         return { outcome: 'refused', refusal: memoryUnavailable(reasonOf(error)) };
       }
     case 'chat.completions':
-      if (!responses.hasChatThinking) return nothing;
       try {
         const hasRoom = (more: number): boolean => reserveFor(more) === undefined;
-        const recalled = await recallThinking(body, owner, responses.memory, hasRoom);
+        const recalled = await recallThinking(references, owner, responses.memory, hasRoom);
         return recalled === undefined ? nothing : { outcome: 'recalled', recalled };
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'kept thinking could not be read');

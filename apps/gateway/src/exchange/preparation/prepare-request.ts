@@ -45,7 +45,9 @@ export interface PreparationJob {
    */
   body: Uint8Array;
   /** The kept responses, or thinking, that the body may need; `undefined` if none are kept. */
-  readonly recalled?: RecalledResponses | undefined;
+  recalled?: RecalledResponses | undefined;
+  /** Whether the body is to be searched for what is kept. `false` once that is done. */
+  mayRecall?: boolean;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
   /** Whether the client allows a lower limit than it stated, as its headers say. */
@@ -341,7 +343,7 @@ const NO_BYTES = new Uint8Array(0);
  * From this size on, memory matters more than the few milliseconds that a GC between the steps or
  * writing long strings in pieces takes.
  */
-const LARGE_BYTES = 4 * 1024 * 1024;
+export const LARGE_BYTES = 4 * 1024 * 1024;
 /** A body of at least this size has an `ArrayBuffer` of its own (see `body.ts`). */
 const OWN_BUFFER_BYTES = 64 * 1024;
 

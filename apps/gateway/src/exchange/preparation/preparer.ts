@@ -8,13 +8,14 @@ import { Piscina } from 'piscina';
 import type { KeyRecord } from '@gateway/balance-store';
 import { errorCode } from '../../base/error-code.js';
 import type { Refusal } from '../../http/refusal.js';
-import { createPreparer } from './prepare-request.js';
 import type {
   Preparation,
   PreparationJob,
   PreparationRules,
   ThreadLimits,
 } from './prepare-request.js';
+import { createReferringPreparer } from './refer-or-prepare.js';
+import type { Referral } from './refer-or-prepare.js';
 
 export interface RequestPreparer {
   /**
@@ -26,7 +27,7 @@ export interface RequestPreparer {
   prepare(
     job: PreparationJob,
     key: Pick<KeyRecord, 'id' | 'accountId'>,
-  ): Preparation | Promise<Preparation>;
+  ): Preparation | Referral | Promise<Preparation | Referral>;
 }
 
 /** What the worker thread gets. */
@@ -39,7 +40,7 @@ export interface ThreadJob {
 
 /** The worker thread that all preparers of a process share, whatever their rules. */
 export interface PreparationThread {
-  run(job: ThreadJob, key: Pick<KeyRecord, 'id' | 'accountId'>): Promise<Preparation>;
+  run(job: ThreadJob, key: Pick<KeyRecord, 'id' | 'accountId'>): Promise<Preparation | Referral>;
   close(): Promise<void>;
 }
 
@@ -107,12 +108,12 @@ export function createPreparationThread({
   const inTurn = createTurns();
   const inTurnOfKey = createTurns();
 
-  async function run({ job, ...by }: ThreadJob): Promise<Preparation> {
+  async function run({ job, ...by }: ThreadJob): Promise<Preparation | Referral> {
     const body = withOwnMemory(job.body);
     const failed = new Promise<never>((_resolve, reject) => (failJob = reject));
     try {
       const done = pool.run({ job: { ...job, body }, ...by }, { transferList: [body.buffer] });
-      return (await Promise.race([done, failed])) as Preparation;
+      return (await Promise.race([done, failed])) as Preparation | Referral;
     } catch (error) {
       if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
       return { outcome: 'refused', refusal: TOO_MUCH_MEMORY };
@@ -132,7 +133,7 @@ export function createRequestPreparer(
   rules: PreparationRules,
   thread: Pick<PreparationThread, 'run'>,
 ): RequestPreparer {
-  const prepareHere = createPreparer(rules);
+  const prepareHere = createReferringPreparer(rules);
   const rulesId = ++lastRulesId;
   return {
     prepare(job, key) {

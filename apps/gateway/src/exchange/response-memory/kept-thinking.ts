@@ -5,8 +5,9 @@
  * docs/decisions/0067.
  */
 
-import { idsIn, lookUp, parseKept } from './look-up.js';
-import type { RecalledResponses } from './referred-responses.js';
+import { bufferOf, hasLengthOfId, idsIn, lookUp, parseKept } from './look-up.js';
+import type { IdPattern } from './look-up.js';
+import type { RecalledResponses, References } from './referred-responses.js';
 import type { ResponseMemory, ResponseOwner } from './response-memory.js';
 
 /** A body with one of these members has thinking, or asks for it. */
@@ -15,12 +16,24 @@ const MARKERS = ['"reasoning_content"', '"reasoning"', '"thinking"'];
 const SIGNED = ['"thinking_blocks"', '"reasoning_details"'];
 /** Answers with calls in one conversation. The thinking of further ones is dropped. */
 const MAX_ANSWERS = 2_000;
-const CALL_ID = /"id"\s*:\s*"([\w-]{1,200})"/g;
+export const CALL_ID: IdPattern = {
+  pattern: /"id"\s*:\s*"([\w-]+?)"/g,
+  isId: hasLengthOfId,
+};
 const PREFIX = 'chat_';
 
 /** The id under which the thinking of an answer is kept. */
 export function thinkingId(callId: string): string {
   return `${PREFIX}${callId}`;
+}
+
+/** The thinking that the body of a chat request may need. */
+export function thinkingNamedIn(body: Uint8Array): References {
+  const text = bufferOf(body);
+  const has = (member: string): boolean => text.includes(member);
+  const isNeeded = MARKERS.some(has) && !SIGNED.some(has);
+  const calls = isNeeded ? idsIn(body, CALL_ID, MAX_ANSWERS) : [];
+  return { continued: [], referred: calls.map(thinkingId) };
 }
 
 /**
@@ -30,14 +43,11 @@ export function thinkingId(callId: string): string {
  * is memory for them.
  */
 export async function recallThinking(
-  body: Buffer,
+  { referred: ids }: References,
   owner: ResponseOwner,
   memory: ResponseMemory,
   reserve: (bytes: number) => boolean,
 ): Promise<RecalledResponses | undefined> {
-  const has = (member: string): boolean => body.includes(member);
-  if (!MARKERS.some(has) || SIGNED.some(has)) return undefined;
-  const ids = idsIn(body, CALL_ID, MAX_ANSWERS).map(thinkingId);
   const sizes = await lookUp(ids, (id) => memory.measure(owner, id));
   let bytes = 0;
   for (const { response } of sizes.values()) bytes += response;

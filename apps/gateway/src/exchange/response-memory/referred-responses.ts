@@ -1,13 +1,22 @@
 /**
  * Reads the kept responses that a request refers to. The body is searched for ids instead of
- * parsed, because it is parsed later, perhaps in another thread. Ids in other places than those of
- * the format are found as well; the translation then has responses that it does not use.
+ * parsed, because it is parsed later, together with what they name. Ids in other places than those
+ * of the format are found as well; the translation then has responses that it does not use.
  */
 
 import { responseIdOfItem, type StoredResponses } from '@gateway/translator';
 import type { Refusal } from '../../http/refusal.js';
-import { idsIn, lookUp, parseKept } from './look-up.js';
+import { bufferOf, hasLengthOfId, idsIn, lookUp, parseKept } from './look-up.js';
+import type { IdPattern } from './look-up.js';
 import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
+
+/** The ids that a body names. */
+export interface References {
+  /** Of the responses that the request may continue. */
+  readonly continued: readonly string[];
+  /** Of those to whose items the request may refer, or under which its thinking is kept. */
+  readonly referred: readonly string[];
+}
 
 /** The kept responses that a request may refer to, by their ids. Can be sent to another thread. */
 export interface RecalledResponses {
@@ -28,8 +37,30 @@ const MAX_CONTINUED = 4;
 const MAX_REFERRED = 2_000;
 const MAX_ID_LENGTH = 220;
 const CLOSE_BRACE = 0x7d;
-const CONTINUED = /"previous_response_id"\s*:\s*"([\w-]{1,200})"/g;
-const ITEM_ID = /"id"\s*:\s*"([a-z]{1,8}_[\w-]{1,200}_\d{1,6})"/g;
+export const CONTINUED: IdPattern = {
+  pattern: /"previous_response_id"\s*:\s*"([\w-]+?)"/g,
+  isId: hasLengthOfId,
+};
+/**
+ * A type of at most 8 letters, 1 to 200 letters, digits, `_` and `-`, and a number of at most 6
+ * digits, joined by `_`. The end is compared backwards, once the quote is found: from `_` to `_`
+ * forwards, an id that lacks only its end would cost three times as much.
+ */
+export const ITEM_ID: IdPattern = {
+  pattern: /"id"\s*:\s*"([a-z]{1,8}_(?!_?\d{1,6}")[\w-]+?)"(?<=_\d{1,6}")/g,
+  isId: (text) => hasLengthOfId(text.slice(text.indexOf('_') + 1, text.lastIndexOf('_'))),
+};
+
+/** The responses that the body of a request of the Responses API may refer to. */
+export function responsesNamedIn(body: Uint8Array): References {
+  const text = bufferOf(body);
+  const has = (member: string): boolean => text.includes(member);
+  const continued = has('"previous_response_id"') ? idsIn(body, CONTINUED, MAX_CONTINUED) : [];
+  const refers = has('"item_reference"') || hasBareReference(text);
+  const items = refers ? idsIn(body, ITEM_ID, Infinity) : [];
+  const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
+  return { continued, referred: referred.slice(0, MAX_REFERRED) };
+}
 
 export type Recall =
   | { readonly outcome: 'recalled'; readonly recalled: RecalledResponses }
@@ -42,19 +73,14 @@ export type Recall =
  * Returns a refusal if there is no memory for them.
  */
 export async function recallReferred(
-  body: Buffer,
+  { continued, referred }: References,
   owner: ResponseOwner,
   memory: ResponseMemory,
   reserve: (bytes: number) => Refusal | undefined,
 ): Promise<Recall> {
-  const has = (member: string): boolean => body.includes(member);
-  const continued = has('"previous_response_id"') ? idsIn(body, CONTINUED, MAX_CONTINUED) : [];
-  const refers = has('"item_reference"') || hasBareReference(body);
-  const items = refers ? idsIn(body, ITEM_ID, Infinity) : [];
-  const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
   const measure = (id: string) => memory.measure(owner, id);
   const whole = await lookUp(continued, measure);
-  const partly = await lookUp(referred.slice(0, MAX_REFERRED), measure);
+  const partly = await lookUp(referred, measure);
   let bytes = 0;
   for (const { conversation, response } of whole.values()) bytes += conversation + response;
   for (const { response } of partly.values()) bytes += response;
