@@ -123,6 +123,22 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     ]);
   });
 
+  // F351
+  it('a body of more than a megabyte continues a response, too', async () => {
+    const first = await client.responses.create({ model: MODEL, input: 'Hi' });
+    const long = 'long '.repeat(250_000);
+    const second = await client.responses.create({
+      model: MODEL,
+      previous_response_id: first.id,
+      input: long,
+    });
+    expect(second.status).toBe('completed');
+    const messages = sentMessages(gateway) as readonly { readonly content: readonly unknown[] }[];
+    expect(messages).toHaveLength(3);
+    expect(messages[0]).toEqual({ role: 'user', content: [{ type: 'text', text: 'Hi' }] });
+    expect(messages[2]?.content).toEqual([{ type: 'text', text: long }]);
+  });
+
   it('a reference to an item is replaced by the item', async () => {
     gateway.simulator.script({ content: [thinking, { type: 'text', text: 'Hello.' }] });
     const first = await client.responses.create({ model: MODEL, input: 'Hi' });
