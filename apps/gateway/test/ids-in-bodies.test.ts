@@ -63,7 +63,7 @@ const LONGEST = [199, 200, 201].flatMap((length) => {
   ]);
 });
 
-// F351
+// F331
 it.each(PLAIN)(
   'the id of %s is found wherever a plain expression finds it',
   (_what, form, plain) => {

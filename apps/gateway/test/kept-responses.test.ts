@@ -123,7 +123,7 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     ]);
   });
 
-  // F351
+  // F331
   it('a body of more than a megabyte continues a response, too', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'Hi' });
     const long = 'long '.repeat(250_000);

@@ -198,7 +198,7 @@ describe('a request that may need what is kept', () => {
   const references = { continued: ['resp_b'], referred: ['resp_a'] };
   const thinking = { continued: [], referred: ['chat_toolu_1'] };
 
-  // F351: the body of a request of the Responses API, or of a chat client, is large and consists of
+  // F331: the body of a request of the Responses API, or of a chat client, is large and consists of
   // texts that are almost ids: it is searched for them in the worker thread, in the turn of its
   // account, and nothing is tried twice. A free request of 300 KB had stopped all for 0.4 s.
   it.each<[string, PreparationJob['format'], unknown, unknown, boolean]>([
@@ -218,7 +218,7 @@ describe('a request that may need what is kept', () => {
     expect(Buffer.from(referral.body).toString() === sent).toBe(true);
   });
 
-  // F351
+  // F331
   it.each<[string, PreparationJob['format'], unknown]>([
     ['few bytes', 'responses', request([])],
     ['a megabyte', 'responses', request([], large)],
