@@ -5,13 +5,15 @@
 
 import { join } from 'node:path';
 import { isCheck, writeOrCompare } from './generated-files.mjs';
-import { pnpm, root, step } from './setup.mjs';
+import { ensureBuilt, pnpm, root, step } from './setup.mjs';
 
 const NOTE = ' Written by `npm run models` from the default price table. */';
 
 step(isCheck ? "Comparing the packages' models" : "Writing the packages' models");
+// A check must not build what is up to date: a build first deletes files that tests may be reading.
+if (isCheck) ensureBuilt();
 // Only this package: the others need the files that are written here.
-pnpm('--filter', '@gateway/billing', 'run', 'build');
+else pnpm('--filter', '@gateway/billing', 'run', 'build');
 const { defaultPriceTable } = await import(join(root, 'packages/billing/dist/index.js'));
 const models = defaultPriceTable().list();
 
