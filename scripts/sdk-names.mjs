@@ -20,7 +20,11 @@ const { values } = parseArgs({
     reasons: { type: 'string', default: join(root, 'scripts/unserved-names.json') },
   },
 });
-const SOURCES = ['packages/translator/src', 'apps/gateway/src/{exchange,customer,upstream}'];
+const SOURCES = [
+  'packages/translator/src/**/*.ts',
+  'apps/gateway/src/{exchange,customer,upstream}/**/*.ts',
+  'apps/gateway/src/config/tool-families.ts',
+];
 
 /** By place: the name of a type, and where in it the names are. */
 const ANTHROPIC = {
@@ -106,8 +110,8 @@ function namesAt(types, type, path) {
 }
 
 /** Every word of the code, without comments. */
-function wordsOf(folders) {
-  const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }));
+function wordsOf(patterns) {
+  const files = globSync(patterns, { cwd: root });
   const code = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
   const withoutComments = code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
   return new Set(withoutComments.match(/[\w.-]+/g)?.flatMap((word) => [word, ...word.split('.')]));
