@@ -63,8 +63,8 @@ export interface CommitterOptions {
 interface Waiting {
   /** Those of one request: in one transaction, unless one of them is refused. */
   readonly settlements: readonly Settlement[];
-  /** Of each, why it is set aside instead of charged; `undefined` if there is no such problem. */
-  readonly problems: readonly (string | undefined)[];
+  /** Whether none of them has a problem for which it is set aside instead of charged. */
+  readonly isWellFormed: boolean;
   /** Milliseconds of the committer's clock. */
   readonly deadlineAt: number;
   readonly resolve: (outcomes: readonly SettleOutcome[]) => void;
@@ -176,10 +176,9 @@ export class Committer {
     if (settlements.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const deadlineAt = this.#now() + deadlineMs;
-      const problems = settlements.map(settlementProblem);
       const waiting: Waiting = {
         settlements,
-        problems,
+        isWellFormed: settlements.every(isWellFormed),
         deadlineAt,
         resolve,
         reject,
@@ -247,12 +246,11 @@ export class Committer {
 
   /** Malformed settlements are never in a transaction with others. */
   async #send(batch: readonly Waiting[]): Promise<void> {
-    if (batch.every(isWellFormed)) return this.#commit(batch);
+    const malformed = batch.filter((waiting) => !waiting.isWellFormed);
+    if (malformed.length === 0) return this.#commit(batch);
     await Promise.all([
-      this.#commit(batch.filter(isWellFormed)),
-      ...batch.map(async (waiting) => {
-        if (!isWellFormed(waiting)) await this.#settleAlone(waiting);
-      }),
+      this.#commit(batch.filter((waiting) => waiting.isWellFormed)),
+      ...malformed.map((waiting) => this.#settleAlone(waiting)),
     ]);
   }
 
@@ -310,19 +308,20 @@ export class Committer {
    * @param reason - Why the whole was refused.
    */
   async #settleAlone(whole: Waiting, reason?: string): Promise<void> {
-    const { settlements, problems, deadlineAt, reject } = whole;
+    const { settlements, deadlineAt, reject } = whole;
     const outcomes: SettleOutcome[] = [];
-    for (const [index, settlement] of settlements.entries()) {
+    for (const settlement of settlements) {
+      const problem =
+        settlementProblem(settlement) ?? (settlements.length === 1 ? reason : undefined);
       const part: Waiting = {
         settlements: [settlement],
-        problems: [undefined],
+        isWellFormed: problem === undefined,
         deadlineAt,
         resolve: (of) => outcomes.push(...of),
         reject,
         whole,
         isDone: false,
       };
-      const problem = problems[index] ?? (settlements.length === 1 ? reason : undefined);
       if (problem === undefined) await this.#commit([part]);
       else await this.#setAside(part, settlement, problem);
     }
@@ -372,6 +371,6 @@ function isLive({ isDone, whole }: Waiting): boolean {
   return !isDone && whole?.isDone !== true;
 }
 
-function isWellFormed({ problems }: Waiting): boolean {
-  return problems.every((problem) => problem === undefined);
+function isWellFormed(settlement: Settlement): boolean {
+  return settlementProblem(settlement) === undefined;
 }
