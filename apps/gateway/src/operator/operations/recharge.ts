@@ -93,7 +93,8 @@ const CLOCK_MARGIN_MS = 600_000;
  */
 export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
   const { store } = context;
-  const entries = await store.findEntries([...new Set(charges.map((lost) => lost.request_id))]);
+  const single = charges.filter(({ native_usage }) => native_usage === undefined);
+  const entries = await store.findEntries([...new Set(single.map((lost) => lost.request_id))]);
   const known = new Map(entries.map((entry) => [entry.id, entry]));
   const archived = (await store.listArchives()).at(-1)?.until;
   const refused: RefusedCharge[] = [];
@@ -102,7 +103,6 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
   for (const lost of charges) {
     const { request_id } = lost;
     const entry = known.get(request_id);
-    // A record with `native_usage` may have several charges, of which the ledger may have some.
     const outcome =
       entry !== undefined && lost.native_usage === undefined
         ? { problem: differenceFrom(entry, lost.key_id, usageOf(lost)) }
@@ -155,7 +155,11 @@ async function book(
   const read = await readRecord(lost, context);
   if ('problem' in read) return read;
   const { charges } = read;
-  const had = await store.findEntries(charges.map(({ requestId }) => requestId));
+  // A record with `native_usage` may have several charges, of which the ledger may have some.
+  const had =
+    lost.native_usage === undefined
+      ? []
+      : await store.findEntries(charges.map(({ requestId }) => requestId));
   for (const entry of had) {
     const charge = charges.find(({ requestId }) => requestId === entry.id);
     const problem = charge && differenceFrom(entry, lost.key_id, charge.usage);
@@ -188,16 +192,18 @@ async function book(
       .join('; '),
   }));
   const outcomes = await store.settleTogether(settlements, { deadlineMs: SETTLE_DEADLINE_MS });
-  const entries: LedgerEntry[] = [];
+  const entries = await store.findEntries(settlements.map(({ requestId }) => requestId));
+  const added: LedgerEntry[] = [];
   for (const [index, { requestId }] of settlements.entries()) {
-    const [entry] = await store.findEntries([requestId]);
     const outcome = outcomes[index]?.outcome;
+    const entry = entries.find(({ id }) => id === requestId);
     if (entry === undefined || outcome === 'conflict') {
       return { problem: `the ledger did not book the charge ${requestId}: ${String(outcome)}` };
     }
-    entries.push(entry);
+    // Another call may have booked it meanwhile.
+    if (outcome !== 'replayed') added.push(entry);
   }
-  return { entries };
+  return { entries: added };
 }
 
 /** @returns the charges of a record; the first is that of the message */
