@@ -1,23 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import { createResponseStream, translateError } from '../src/index.js';
-
-const RESPONSE = {
-  model: 'm',
-  created: 0,
-  tools: new Map(),
-  showsSummaries: false,
-  settings: {
-    max_output_tokens: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    reasoning: { effort: null, summary: null },
-    temperature: null,
-    text: { format: { type: 'text' } },
-    tool_choice: 'auto',
-    top_p: null,
-  },
-} as const;
+import { RESPONSES_CONTEXT } from './answer-contexts.js';
 
 const native = (type: string, message: string) =>
   JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_upstream' });
@@ -72,7 +56,7 @@ describe('translateError', () => {
   ])('gives the error %s of a response stream the same code', (type, message) => {
     const { body } = translateError({ status: 400, body: native(type, message), requestId: 'r' });
     const { code } = (JSON.parse(body) as { error: { code: string } }).error;
-    const stream = createResponseStream(RESPONSE);
+    const stream = createResponseStream(RESPONSES_CONTEXT);
     const event = `event: error\ndata: ${native(type, message)}\n\n`;
     const text = Buffer.concat([stream.push(Buffer.from(event)), stream.end().tail]).toString();
     const failed = /event: response\.failed\ndata: (.*)/.exec(text)?.[1] ?? '{}';

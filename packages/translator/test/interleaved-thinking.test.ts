@@ -14,19 +14,13 @@ import {
   translateResponsesRequest,
   webSearch,
 } from '../src/index.js';
+import { THINKING_CONTEXT } from './answer-contexts.js';
 import { assembled } from './assembled-completion.js';
 import { runs } from '../../../scripts/runs.cjs';
 
 const RUNS = runs(__filename, 'answers');
 const OPTIONS = { ...optionsOf('claude-opus-5')!, reasoning: 'reasoning_content' } as const;
 const TOOLS = [{ type: 'function', function: { name: 'look' } }];
-const CONTEXT = {
-  model: 'm',
-  includeUsage: false,
-  legacyFunctions: false,
-  reasoning: 'reasoning_content',
-  created: 0,
-} as const;
 
 interface Block {
   readonly type: string;
@@ -49,9 +43,12 @@ const search = [
 ];
 
 /** What a plain answer has, and what the chunks of a stream add up to. */
-function completions(content: readonly object[], context: object = CONTEXT): [Message, Message] {
+function completions(
+  content: readonly object[],
+  context: object = THINKING_CONTEXT,
+): [Message, Message] {
   const message = { id: 'msg_1', role: 'assistant', type: 'message', content };
-  const all = { ...CONTEXT, ...context };
+  const all = { ...THINKING_CONTEXT, ...context };
   const plain = translateResponse(JSON.stringify({ ...message, stop_reason: 'tool_use' }), all);
   if (plain.outcome !== 'translated') throw new Error(plain.reason);
   const stream = createChatStream(all);

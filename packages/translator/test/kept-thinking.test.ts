@@ -5,6 +5,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { createChatStream, translateRequest, translateResponse, optionsOf } from '../src/index.js';
+import { THINKING_CONTEXT } from './answer-contexts.js';
 
 const OPTIONS = { ...optionsOf('claude-opus-5-5')!, reasoning: 'reasoning_content' } as const;
 const HM = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
@@ -91,25 +92,21 @@ describe('kept thinking', () => {
 describe('onThinking', () => {
   const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });
   const text = { type: 'text', text: 'Let me see.' };
-  const context = {
-    model: 'm',
-    includeUsage: false,
-    legacyFunctions: false,
-    reasoning: 'reasoning_content',
-    created: 0,
-  } as const;
 
   /** What is reported of an answer with these blocks, in both forms. */
-  function reported(content: readonly object[], reasoning: typeof context.reasoning | undefined) {
+  function reported(
+    content: readonly object[],
+    reasoning: typeof THINKING_CONTEXT.reasoning | undefined,
+  ) {
     const reports: unknown[] = [];
     const onThinking = (...report: unknown[]) => reports.push(report);
     const message = { id: 'msg_1', role: 'assistant', type: 'message', content };
     translateResponse(JSON.stringify({ ...message, stop_reason: 'tool_use' }), {
-      ...context,
+      ...THINKING_CONTEXT,
       reasoning,
       onThinking,
     });
-    const stream = createChatStream({ ...context, reasoning, onThinking });
+    const stream = createChatStream({ ...THINKING_CONTEXT, reasoning, onThinking });
     const events = [
       { type: 'message_start', message: { ...message, content: [] } },
       ...content.flatMap((content_block, index) => [
@@ -151,7 +148,7 @@ describe('onThinking', () => {
   it('reports nothing of a stream that is cut off', () => {
     const reports: unknown[] = [];
     const onThinking = (...report: unknown[]) => reports.push(report);
-    const stream = createChatStream({ ...context, onThinking });
+    const stream = createChatStream({ ...THINKING_CONTEXT, onThinking });
     const message = { id: 'msg_1', content: [HM, use('toolu_1')] };
     stream.push(Buffer.from(`data: ${JSON.stringify({ type: 'message_start', message })}\n\n`));
     expect(stream.end().outcome).toBe('failed');

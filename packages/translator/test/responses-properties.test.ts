@@ -11,6 +11,7 @@ import {
   type ResponsesRequestTranslation,
   type TranslateMessageContext,
 } from '../src/index.js';
+import { RESPONSES_CONTEXT } from './answer-contexts.js';
 import type { ResponseObject } from './responses-events.js';
 import { vectorsIn } from './vector-files.js';
 import { runs } from '../../../scripts/runs.cjs';
@@ -371,21 +372,11 @@ describe('translateResponsesRequest, for random requests', () => {
 });
 
 const CONTEXT: TranslateMessageContext = {
-  model: 'm',
+  ...RESPONSES_CONTEXT,
   created: 1,
   tools: new Map([['sh', { type: 'custom', name: 'sh' }]]),
   showsSummaries: true,
   showsSearches: true,
-  settings: {
-    max_output_tokens: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    reasoning: { effort: null, summary: null },
-    temperature: null,
-    text: { format: { type: 'text' } },
-    tool_choice: 'auto',
-    top_p: null,
-  },
 };
 
 const visible = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => /\w/.test(value));

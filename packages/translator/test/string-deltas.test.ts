@@ -6,29 +6,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createChatStream, createResponseStream, type StreamPipe } from '../src/index.js';
+import { RESPONSES_CONTEXT } from './answer-contexts.js';
 import { runs } from '../../../scripts/runs.cjs';
 
 const encoder = new TextEncoder();
 const CHAT = { model: 'm', includeUsage: true, legacyFunctions: false, created: 0 };
-const RESPONSES = {
-  model: 'm',
-  created: 0,
-  tools: new Map(),
-  showsSummaries: false,
-  settings: {
-    max_output_tokens: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    reasoning: { effort: null, summary: null },
-    temperature: null,
-    text: { format: { type: 'text' } },
-    tool_choice: 'auto',
-    top_p: null,
-  },
-} as const;
 const PIPES: [string, (model: string) => StreamPipe][] = [
   ['chat', (model) => createChatStream({ ...CHAT, model })],
-  ['Responses', (model) => createResponseStream({ ...RESPONSES, model })],
+  ['Responses', (model) => createResponseStream({ ...RESPONSES_CONTEXT, model })],
 ];
 
 function event(data: { readonly type: string }): Uint8Array {
