@@ -1035,8 +1035,8 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  // F330: the days are changed before the browser has told the page that the measure was: the page
-  // has both, not only the days.
+  // F330: the measure is changed, and the days before the browser has told the page of that: the
+  // page keeps both changes, not only the second.
   it('keeps the measure and the focus when the days of the plot change', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);

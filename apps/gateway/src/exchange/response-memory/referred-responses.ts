@@ -35,7 +35,8 @@ export interface KeptConversation {
 const MAX_CONTINUED = 4;
 /** Steps of an agent whose items one request refers to. Further references are refused. */
 const MAX_REFERRED = 2_000;
-const MAX_ID_LENGTH = 220;
+/** Of the id of an item, as {@link ITEM_ID} has it. */
+const MAX_ITEM_ID_LENGTH = 220;
 const CLOSE_BRACE = 0x7d;
 export const CONTINUED: IdPattern = {
   pattern: /"previous_response_id"\s*:\s*"([\w-]+?)"/g,
@@ -101,7 +102,7 @@ function hasBareReference(body: Buffer): boolean {
   const start = '{"id":"';
   for (let at = body.indexOf(start); at !== -1; at = body.indexOf(start, at)) {
     at += start.length;
-    const end = body.subarray(at, at + MAX_ID_LENGTH).indexOf('"');
+    const end = body.subarray(at, at + MAX_ITEM_ID_LENGTH).indexOf('"');
     if (end !== -1 && body[at + end + 1] === CLOSE_BRACE) return true;
   }
   return false;
