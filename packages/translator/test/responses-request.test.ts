@@ -174,6 +174,7 @@ describe('translateTokenCount', () => {
 const FIELDS: Record<keyof OpenAI.Responses.ResponseCreateParams, true> = {
   access_programs: true,
   background: true,
+  background_options: true,
   context_management: true,
   conversation: true,
   image: true,

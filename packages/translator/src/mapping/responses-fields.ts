@@ -35,6 +35,7 @@ export const RESPONSES_FIELDS: ReadonlyMap<string, RequestField> = /* @__PURE__ 
     mapped('conversation', 'refused: nothing is stored'),
     mapped('prompt', 'refused: nothing is stored'),
     mapped('background', 'refused if true: no response can be fetched later'),
+    ignored('background_options', 'responses are made while the client waits'),
     ignored('store', 'nothing is stored without the option stored'),
     ignored('truncation', 'the upstream refuses a prompt that is too long'),
     ignored('context_management', 'conversations are not compacted'),
