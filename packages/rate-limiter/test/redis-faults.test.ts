@@ -389,6 +389,36 @@ describe('Redis limiter: without Redis', () => {
     expect(limiter.record('ip', { limit: 30, windowMs: 60_000 })).not.toBeInstanceOf(Promise);
   });
 
+  // F333: a Redis that answers but refuses writes, as a demoted or full one does: every two seconds
+  // it was said to decide the limits again, though it had not decided anything.
+  it('decides by its share as long as Redis refuses writes', async () => {
+    const clock = createManualClock();
+    const states: string[] = [];
+    const demoted: RedisClient = {
+      evalsha: () => Promise.reject(new Error('NOSCRIPT No matching script')),
+      eval: (script, ...rest) =>
+        /'(SET|Z(ADD|REM).*)'/.test(script)
+          ? Promise.reject(new Error('READONLY You can not write against a read only replica.'))
+          : redis.eval(script, ...rest),
+      zrem: () => Promise.resolve(0),
+    };
+    const limiter = limiterOn(demoted, {
+      ...NO_HEARTBEAT,
+      prefix: newPrefix(),
+      now: clock.now,
+      onStateChange: ({ deciding }) => states.push(deciding),
+    });
+    for (let second = 0; second < 20; second += 1) {
+      const [lease] = leasesOf(await attempt(limiter, 1, TEN_LEASES));
+      expect(lease).toBeDefined();
+      lease?.release();
+      // A probe that was sent before has been answered before this.
+      await redis.ping();
+      clock.advance(1_000);
+    }
+    expect(states).toEqual(['local']);
+  });
+
   // F49
   it('starts without Redis, and uses it once it is reachable', async () => {
     const proxy = await startFaultProxy(server.address);

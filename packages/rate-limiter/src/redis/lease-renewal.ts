@@ -5,6 +5,8 @@ import type { RedisClient } from './client.js';
 import type { LeaseRegistry } from './lease-registry.js';
 import { ASSERT_LEASES } from './lua-scripts.js';
 
+const PROBE = "return redis.call('SET', KEYS[1], '', 'PX', 1)";
+
 /** The most subjects renewed at once, so that thousands of streams do not delay an admission. */
 const SUBJECTS_PER_CALL = 100;
 
@@ -15,14 +17,17 @@ export interface LeaseRenewalOptions {
   readonly timeoutMs: number;
   /** The key of the subject's leases. */
   readonly keyOf: (subject: string) => string;
+  /** A key to be written if there is no lease. */
+  readonly probeKey: string;
 }
 
 /**
- * @returns a function that renews the leases. It makes at least one call, so that it can serve as a
- * probe of Redis, and rejects if one fails or takes longer than `timeoutMs`.
+ * @returns a function that renews the leases. It writes at least one key, so that it can serve as a
+ * probe of Redis: a demoted or full one still answers, but refuses all that an admission writes. It
+ * rejects if a call fails or takes longer than `timeoutMs`.
  */
 export function createLeaseRenewal(options: LeaseRenewalOptions): () => Promise<void> {
-  const { redis, registry, leaseTtlMs, timeoutMs, keyOf } = options;
+  const { redis, registry, leaseTtlMs, timeoutMs, keyOf, probeKey } = options;
 
   function renew(subject: string): Promise<unknown> {
     return runScript(redis, ASSERT_LEASES, () => {
@@ -34,7 +39,7 @@ export function createLeaseRenewal(options: LeaseRenewalOptions): () => Promise<
   return async () => {
     const subjects = registry.subjects();
     if (subjects.length === 0) {
-      await withTimeout(redis.eval('return 1', 0), timeoutMs);
+      await withTimeout(redis.eval(PROBE, 1, probeKey), timeoutMs);
       return;
     }
     for (let start = 0; start < subjects.length; start += SUBJECTS_PER_CALL) {

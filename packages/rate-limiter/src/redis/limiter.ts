@@ -102,6 +102,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     // No client waits for a heartbeat, so its calls get at least as much time as an admission.
     timeoutMs: Math.max(heartbeatMs, timeoutMs),
     keyOf: leasesKeyOf,
+    probeKey: `${settings.prefix}probe`,
   });
   const { onStateChange } = settings;
   const breaker = createBreaker({ now, probe: renewLeases, onStateChange });
