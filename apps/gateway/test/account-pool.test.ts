@@ -71,7 +71,12 @@ const WATCHERS = ['watcher_1', 'watcher_2', 'watcher_3', 'watcher_4'];
 
 /** Accounts whose answers a test gives. */
 function startPool(count: number) {
-  const state = { now: 0, answers: [SERVED, SERVED, SERVED] as readonly Answer[] };
+  const state = {
+    now: 0,
+    /** By how much the clock moves each time that it is read. */
+    tickMs: 0,
+    answers: [SERVED, SERVED, SERVED] as readonly Answer[],
+  };
   const pool = new AccountPool(
     NAMES.slice(0, count).map((name, index) => ({
       name,
@@ -90,13 +95,22 @@ function startPool(count: number) {
         close: () => Promise.resolve(),
       },
     })),
-    { now: () => state.now, maxWaitMs: 0, onAnswer: () => undefined, onState: () => undefined },
+    {
+      now: () => (state.now += state.tickMs),
+      maxWaitMs: 0,
+      onAnswer: () => undefined,
+      onState: () => undefined,
+    },
   );
 
-  /** @returns the status, or 0 if no account was asked, and the account that answered */
+  /** @returns the status, or 0 and the error if no account was asked, and who answered */
   function ask(
     call: Pick<UpstreamCall, 'keyId' | 'accountId' | 'model' | 'operation' | 'bodyBytes'>,
-  ): Promise<{ readonly status: number; readonly account: string | undefined }> {
+  ): Promise<{
+    readonly status: number;
+    readonly account: string | undefined;
+    readonly error?: Error;
+  }> {
     const body = new RequestBody(new Uint8Array(1), () => undefined);
     const whole: UpstreamCall = {
       ...call,
@@ -114,8 +128,8 @@ function startPool(count: number) {
         onResponseEnd: () => {
           resolve({ status: answered, account: whole.account });
         },
-        onResponseError: () => {
-          resolve({ status: 0, account: whole.account });
+        onResponseError(_controller, error) {
+          resolve({ status: 0, account: whole.account, error });
         },
       });
     });
@@ -201,6 +215,19 @@ it('an account with a wrong key, without credit or at its limit is left out for 
       account: other,
     });
   }
+});
+
+// F335: the last account's wait ended between two looks at it: `retry-after: Infinity`.
+it('a wait that ends while it is looked at is finite', async () => {
+  const { state, ask } = startPool(1);
+  const call = { model: 'small', operation: 'messages', bodyBytes: 10 } as const;
+  const asker = { ...call, keyId: 'key_1', accountId: 'one' };
+  const body = errorBody('rate_limit_error', 'limit');
+  state.answers = [{ status: 429, headers: { 'retry-after': '1' }, body }];
+  await ask(asker);
+  Object.assign(state, { now: 998.5, tickMs: 1 });
+  const { error } = await ask(asker);
+  expect(error).toMatchObject({ name: 'UpstreamBusyError', retryAfterMs: 0 });
 });
 
 function errorBody(type: string, message: string): string {

@@ -163,11 +163,12 @@ export class AccountPool implements UpstreamClient {
     handler: Dispatcher.DispatchHandler,
     last: Refused | NotSent | undefined,
   ): void {
-    const waits = this.#membersFor(call)
-      .map(({ standing }) => standing.waitMs(call))
-      .filter((ms) => ms > 0);
-    if (last === undefined || (last.outcome === 'refused' && waits.length > 0)) {
-      throw new UpstreamBusyError(Math.min(...waits));
+    const waits = this.#membersFor(call).map(({ standing }) => standing.waitMs(call));
+    const limited = waits.filter((ms) => ms > 0);
+    // All were waited for a moment ago, but a wait may have ended since.
+    if (last === undefined) throw new UpstreamBusyError(Math.min(...waits));
+    if (last.outcome === 'refused' && limited.length > 0) {
+      throw new UpstreamBusyError(Math.min(...limited));
     }
     if (last.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
     else last.replay();
