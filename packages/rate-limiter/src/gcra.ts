@@ -2,13 +2,13 @@
  * The burst limit: the generic cell rate algorithm, a token bucket kept in a single number.
  *
  * That number is the theoretical arrival time (TAT): the time at which the bucket will be full
- * again. Each permit moves the TAT one interval ahead. A permit that would move it more than
- * `burst` intervals ahead of now is denied. All times are whole microseconds on one clock, so the
- * arithmetic is exact.
+ * again. Each permit moves the TAT one interval ahead, or a part of it for a part of a permit. A
+ * permit that would move it more than `burst` intervals ahead of now is denied. All times are whole
+ * microseconds on one clock, so the arithmetic is exact.
  */
 
 import type { Policy } from './policy.js';
-import { burstSpanUs, permitIntervalUs } from './policy.js';
+import { admissionIntervalUs, burstSpanUs } from './policy.js';
 
 export type PermitDecision =
   | { readonly outcome: 'allowed'; readonly tatUs: number }
@@ -29,7 +29,7 @@ export function takePermit(
   nowUs: number,
   policy: Policy,
 ): PermitDecision {
-  const intervalUs = permitIntervalUs(policy);
+  const intervalUs = admissionIntervalUs(policy);
   const spanUs = burstSpanUs(policy);
   const startUs = Math.max(tatUs ?? nowUs, nowUs);
   if (startUs > nowUs + spanUs) return { outcome: 'allowed', tatUs: nowUs + spanUs };
@@ -40,5 +40,5 @@ export function takePermit(
 
 /** How many more permits could be taken at once. */
 export function permitsLeft(tatUs: number, nowUs: number, policy: Policy): number {
-  return Math.floor((nowUs + burstSpanUs(policy) - tatUs) / permitIntervalUs(policy));
+  return Math.floor((nowUs + burstSpanUs(policy) - tatUs) / admissionIntervalUs(policy));
 }

@@ -10,7 +10,7 @@
  */
 
 import type { Policy, LogPolicy } from './policy.js';
-import { burstSpanUs, permitIntervalUs } from './policy.js';
+import { admissionIntervalUs, burstSpanUs } from './policy.js';
 import type { LogDecision } from './sliding-log.js';
 import { addEvent, takeSlot } from './sliding-log.js';
 
@@ -66,7 +66,7 @@ export function admitLocally(
   if (leases + own.pending >= share.concurrency) return { outcome: 'denied', limit: 'concurrency' };
   const waitUs = permitWaitUs(own, nowUs, { limits, deciding: share });
   if (waitUs > 0) return { outcome: 'denied', limit: 'rate', waitUs };
-  return { outcome: 'admitted', tatUs: Math.max(own.tatUs, nowUs) + permitIntervalUs(share) };
+  return { outcome: 'admitted', tatUs: Math.max(own.tatUs, nowUs) + admissionIntervalUs(share) };
 }
 
 /**
@@ -106,7 +106,7 @@ export function boundTatUs(tatUs: number, nowUs: number, limits: SharedLimits<Po
  * now.
  */
 export function tatAfterGrantUs(tatUs: number, nowUs: number, policy: Policy): number {
-  const afterUs = Math.max(tatUs, nowUs) + permitIntervalUs(policy);
+  const afterUs = Math.max(tatUs, nowUs) + admissionIntervalUs(policy);
   return Math.min(afterUs, nowUs + burstSpanUs(policy));
 }
 
@@ -137,7 +137,7 @@ function permitWaitUs(
   const grantedUs = Math.max(own.tatUs - nowUs, 0) + own.pendingUs;
   // Redis grants at most one burst of the pending permits.
   const usedUs = Math.min(grantedUs, longestSpanUs(limits));
-  return Math.max(0, usedUs + permitIntervalUs(deciding) - burstSpanUs(deciding));
+  return Math.max(0, usedUs + admissionIntervalUs(deciding) - burstSpanUs(deciding));
 }
 
 /**

@@ -10,6 +10,11 @@ export interface Policy {
   readonly burst: number;
   /** Rate at which permits come back. */
   readonly requestsPerMinute: number;
+  /**
+   * The part of a permit that an admission takes, above 0 and at most 1; 1 when absent. With 0.5 a
+   * member of a group has twice the group's burst and rate, in the bucket that all members share.
+   */
+  readonly cost?: number;
 }
 
 export interface LogPolicy {
@@ -29,8 +34,16 @@ const MAX_SPAN_US = 1e15;
  * Microseconds until one permit comes back. Whole, so that sums of it are exact; rounded up, so
  * that no more permits come back than the policy allows.
  */
-export function permitIntervalUs(policy: Policy): number {
+function permitIntervalUs(policy: Policy): number {
   return Math.ceil(MICROSECONDS_PER_MINUTE / policy.requestsPerMinute);
+}
+
+/**
+ * Microseconds until the permits of one admission are back. Rounded down, so that a cost of 1/n
+ * allows no less than n times the limits.
+ */
+export function admissionIntervalUs(policy: Policy): number {
+  return Math.max(1, Math.floor(permitIntervalUs(policy) * (policy.cost ?? 1)));
 }
 
 /** Microseconds until all permits of a burst that is used up are back. */
@@ -48,6 +61,8 @@ export function assertPolicy(policy: Policy): void {
   if (!(policy.requestsPerMinute > 0 && policy.requestsPerMinute < Infinity)) {
     throw new RangeError(`requestsPerMinute is ${policy.requestsPerMinute}, not a number above 0`);
   }
+  const { cost = 1 } = policy;
+  if (!(cost > 0 && cost <= 1)) throw new RangeError(`cost is ${cost}, not above 0 and at most 1`);
   if (burstSpanUs(policy) > MAX_SPAN_US) {
     throw new RangeError('burst takes more than 31 years to come back at requestsPerMinute');
   }
@@ -74,6 +89,7 @@ function assertCount(name: string, value: number): void {
  */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
   return {
+    ...policy,
     concurrency: shareOf(policy.concurrency, replicas),
     burst: shareOf(policy.burst, replicas),
     requestsPerMinute: policy.requestsPerMinute / replicas,

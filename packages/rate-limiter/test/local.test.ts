@@ -13,7 +13,7 @@ import {
   waitBeforeAskingUs,
 } from '../src/local.js';
 import type { LogPolicy, Policy } from '../src/policy.js';
-import { permitIntervalUs, shareOfLogPolicy, shareOfPolicy } from '../src/policy.js';
+import { admissionIntervalUs, shareOfLogPolicy, shareOfPolicy } from '../src/policy.js';
 import { addEvent, takeSlot } from '../src/sliding-log.js';
 import { runs } from '../../../scripts/runs.cjs';
 
@@ -57,7 +57,7 @@ describe('permits of one process, granted through Redis or locally', () => {
     fc.assert(
       fc.property(policies, replicas, steps, (whole, count, sequence) => {
         const grantedAtUs = permitsOf(sequence, whole, count);
-        const intervalUs = permitIntervalUs(whole);
+        const intervalUs = admissionIntervalUs(whole);
         const isTooMany = grantedAtUs.some((fromUs, first) =>
           grantedAtUs
             .slice(first)
@@ -153,7 +153,7 @@ describe('permits of one process, granted through Redis or locally', () => {
    */
   function permitsOf(sequence: readonly Step[], whole: Policy, count: number): readonly number[] {
     const limits = { whole, share: shareOfPolicy(whole, count) };
-    const intervalUs = permitIntervalUs(whole);
+    const intervalUs = admissionIntervalUs(whole);
     const own = { ...FULL };
     const unanswered: (number | undefined)[] = [];
     const grantedAtUs: number[] = [];

@@ -291,6 +291,7 @@ const policies = fc.constantFrom<Policy>(
   { concurrency: 3, burst: 2, requestsPerMinute: 7 },
   { concurrency: 2, burst: 5, requestsPerMinute: 60 },
   { concurrency: 8, burst: 1, requestsPerMinute: 0.9 },
+  { concurrency: 4, burst: 2, requestsPerMinute: 7, cost: 0.3 },
 );
 /**
  * All calls use one window, because a log keeps events no longer than the window with which it was

@@ -46,12 +46,19 @@ const COUNT_TOKENS_FACTOR = 4;
 
 type AdmissionParts = Pick<ExchangeParts, 'store' | 'limiter' | 'accountLimits'>;
 
-/** Takes a lease and a permit of a key and of its account, and checks its standing and its caps. */
+/**
+ * Takes a lease and a permit of a key and of its account, and checks its standing and its caps.
+ *
+ * A key that was stopped takes none, so that who goes on using a suspended key, such as a thief,
+ * leaves the account's other keys their limits.
+ */
 export async function admitKey(
   key: KeyRecord,
   work: LimitedWork,
   parts: AdmissionParts,
 ): Promise<KeyAdmission> {
+  const stopped = isStopped(key) ? await checkStanding(key, parts) : undefined;
+  if (stopped !== undefined) return stopped;
   const asked = limitsOf(key, work, parts.accountLimits);
   const admission = await admitWithin(asked, parts);
   if (admission.outcome === 'refused') return admission;
@@ -79,6 +86,10 @@ export async function admitKey(
   }
 }
 
+function isStopped({ standing }: KeyRecord): boolean {
+  return standing === 'suspended' || standing === 'expired';
+}
+
 /** An admission that was asked for before the credential was checked. */
 export interface EarlyAdmission {
   readonly admission: Promise<KeyAdmission>;
@@ -96,7 +107,8 @@ export function admitEarly(
   parts: AdmissionParts & Pick<ExchangeParts, 'now'>,
 ): EarlyAdmission | undefined {
   const recalled = parts.store.recallKey(credential);
-  if (recalled === undefined || isAllowanceDue(recalled, parts.now())) return undefined;
+  if (recalled === undefined || isStopped(recalled)) return undefined;
+  if (isAllowanceDue(recalled, parts.now())) return undefined;
   const admission = admitKey(recalled, work, parts);
   return {
     admission,
@@ -145,17 +157,21 @@ function limitsOf(key: KeyRecord, work: LimitedWork, accountLimits: Policy): Ask
 /**
  * Never below the limits of the key that asks. Its limits come from the operator: a key that a
  * holder creates has at most the limits of the key that created it.
+ *
+ * All keys of the account share one bucket, so its burst and its rate are the same for all. A key
+ * with more of them than the account takes a part of a permit for each request.
  */
 function accountPolicy(account: Policy, key: Policy): Policy {
   return {
+    ...account,
     concurrency: Math.max(account.concurrency, key.concurrency),
-    burst: Math.max(account.burst, key.burst),
-    requestsPerMinute: Math.max(account.requestsPerMinute, key.requestsPerMinute),
+    cost: Math.min(1, account.burst / key.burst, account.requestsPerMinute / key.requestsPerMinute),
   };
 }
 
-function manyTimes({ concurrency, burst, requestsPerMinute }: Policy): Policy {
+function manyTimes({ concurrency, burst, requestsPerMinute, ...rest }: Policy): Policy {
   return {
+    ...rest,
     concurrency: concurrency * COUNT_TOKENS_FACTOR,
     burst: burst * COUNT_TOKENS_FACTOR,
     requestsPerMinute: requestsPerMinute * COUNT_TOKENS_FACTOR,

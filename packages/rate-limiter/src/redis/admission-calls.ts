@@ -9,7 +9,7 @@
  */
 
 import type { AskedLimit } from '../admission.js';
-import { permitIntervalUs } from '../policy.js';
+import { admissionIntervalUs, burstSpanUs } from '../policy.js';
 import { RedisTimeoutError, asNumbers, runScript, withTimeout } from './client.js';
 import type { RedisClient } from './client.js';
 import { ADMIT } from './lua-scripts.js';
@@ -202,8 +202,8 @@ function stepOf(step: Step, numbers: ReadonlyMap<string, number>): readonly (str
   const asked = step.limits.flatMap(({ subject, policy }) => [
     numberOf(subject),
     policy.concurrency,
-    policy.burst,
-    permitIntervalUs(policy),
+    burstSpanUs(policy),
+    admissionIntervalUs(policy),
   ]);
   return [step.id, ...asked];
 }

@@ -18,7 +18,7 @@ import {
   tatAfterGrantUs,
   waitBeforeAskingUs,
 } from '../local.js';
-import { permitIntervalUs, shareOfPolicy } from '../policy.js';
+import { admissionIntervalUs, shareOfPolicy } from '../policy.js';
 import type { Policy } from '../policy.js';
 
 export interface LocalAdmissionsOptions {
@@ -81,7 +81,7 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
   function addPending({ subject, policy }: AskedLimit, time: number) {
     const known = subjects.get(subject, time);
     const own = known ?? newSubject(time);
-    const intervalUs = permitIntervalUs(policy);
+    const intervalUs = admissionIntervalUs(policy);
     own.isAhead = isStillAhead(own, time);
     own.pending += 1;
     own.pendingUs += intervalUs;

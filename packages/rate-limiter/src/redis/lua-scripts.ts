@@ -38,8 +38,9 @@ export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } 
  * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; a JSON list with the
  * number of leases that the caller itself holds of each subject; JSON of the steps. A release is
  * `[lease id, subject]`, or `[lease id, subject, group]`. An admission is a lease id, followed by
- * four numbers for the subject and four for its group, if any: subject, concurrency, burst, permit
- * interval in microseconds. Subjects and groups are numbered together, from 1.
+ * four numbers for the subject and four for its group, if any: subject, concurrency, and in
+ * microseconds how long a burst and an admission take to come back. Subjects and groups are
+ * numbered together, from 1.
  *
  * Returns for each admission: outcome, index of the limit that denies, wait in microseconds (once
  * admitted, the number of permits that are left), and 1 if Redis found fewer leases than the
@@ -53,13 +54,12 @@ local held = cjson.decode(ARGV[2])
 local function admit(step)
   local lost, tats, left = 0, {}, math.huge
   for at = 2, #step, 4 do
-    local i, concurrency, burst, interval = step[at], step[at + 1], step[at + 2], step[at + 3]
+    local i, concurrency, span, interval = step[at], step[at + 1], step[at + 2], step[at + 3]
     local index = (at - 2) / 4
     local found = redis.call('ZCOUNT', KEYS[2 * i - 1], '(' .. text(now), '+inf')
     if found < held[i] then lost = 1 end
     if math.max(found, held[i]) >= concurrency then return 1, index, 0, lost end
 
-    local span = burst * interval
     local start = math.max(tonumber(redis.call('GET', KEYS[2 * i]) or now), now)
     local after = start + interval
     if start > now + span then

@@ -296,6 +296,31 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.equal(admitted, 3 + 4);
     });
 
+    // F332: two members of a group with different policies: each request of one gave back permits
+    // that the other had taken, so the group had no limit.
+    fact('members that pay less have more of the same bucket', async ({ limiter, advance }) => {
+      const member = { ...SECONDLY, burst: 100, requestsPerMinute: 6_000 };
+      const whole = groupOf({ ...SECONDLY, burst: 4 });
+      const half = groupOf({ ...SECONDLY, burst: 4, cost: 0.5 });
+      const ask = async (group: Group) =>
+        (await limiter.admit(group === half ? 'a' : 'b', member, group)).outcome === 'admitted';
+      await take(limiter, 'a', member, 3, half);
+      await take(limiter, 'b', member, 2, whole);
+      await take(limiter, 'a', member, 1, half);
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        await assertDenied(limiter, 'a', member, 'rate', 500, half);
+        await assertDenied(limiter, 'b', member, 'rate', 1_000, whole);
+      }
+      let taken = 0;
+      for (let step = 0; step < 60; step += 1) {
+        await advance(500);
+        for (const group of [half, whole, half]) {
+          if (await ask(group)) taken += group === half ? 0.5 : 1;
+        }
+      }
+      assert.equal(taken, 30);
+    });
+
     fact('groups do not share limits, whatever their names', async ({ limiter }) => {
       const odd = ['g', '', '}', '{', 'g}:l', 'g}:l:a', '1{k:g', 'ä'];
       for (const subject of odd) {
@@ -349,6 +374,8 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
         { burst: Number.NaN },
         { requestsPerMinute: 0 },
         { requestsPerMinute: Infinity },
+        { cost: 0 },
+        { cost: 1.5 },
         { burst: 1e9, requestsPerMinute: 1 },
       ];
       for (const change of bad) {
