@@ -480,6 +480,22 @@ describe('workers on the embedded default', () => {
     await until(() => refused() === 8);
   });
 
+  // F350: with workers on the embedded ledger, a holder's change that an operator had bounded was
+  // answered with 500 instead of 403 `set_by_operator`.
+  it('refuse what an operator decided about a key as one process does', async () => {
+    const gateway = await gatewayWith(STRICT_UPLOADS);
+    const manager = await gateway.call('createKey', { name: 'lead', scope: 'manage' });
+    const { account_id } = manager;
+    const member = await gateway.call('createKey', { name: 'member', account_id });
+    await gateway.call('suspendKey', { key_id: member.id });
+    const response = await fetch(`${gateway.url}/v1/dashboard/keys/${member.id}/resume`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${manager.api_key ?? ''}` },
+    });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ error: { code: 'set_by_operator' } });
+  });
+
   it('write whole lines to one log', async () => {
     const gateway = await gatewayWith(STRICT_UPLOADS);
     const begin = gateway.output().lastIndexOf('\n') + 1;

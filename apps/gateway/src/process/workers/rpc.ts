@@ -8,6 +8,7 @@
 import { createBirpc } from 'birpc';
 import type { BirpcReturn } from 'birpc';
 import { StoreUnavailableError } from '@gateway/balance-store';
+import { withError, withPlainError } from './carried-errors.js';
 
 /** One end of the channel. */
 export interface Channel {
@@ -66,22 +67,4 @@ export async function reach<Result>(
 ): Promise<Result> {
   if (rpc.$closed) throw new StoreUnavailableError(LINK_CLOSED);
   return call();
-}
-
-interface Message {
-  /** Why a call failed. */
-  readonly e?: unknown;
-}
-
-/** Errors lose their class when they are copied to another process. */
-function withPlainError(message: Message): Message {
-  if (!(message.e instanceof Error)) return message;
-  return { ...message, e: { name: message.e.name, message: message.e.message } };
-}
-
-function withError(message: Message): Message {
-  if (message.e === undefined) return message;
-  const { name, message: text } = message.e as Pick<Error, 'name' | 'message'>;
-  if (name === 'StoreUnavailableError') return { ...message, e: new StoreUnavailableError(text) };
-  return { ...message, e: name === 'RangeError' ? new RangeError(text) : new Error(text) };
 }
