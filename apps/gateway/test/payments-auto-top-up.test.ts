@@ -1,5 +1,6 @@
 /** Auto top-up, which charges a saved method of the simulated Stripe when the balance is low. */
 
+import './support/no-ledger-upkeep.js';
 import { describe, expect, it } from '@jest/globals';
 import { describePayments } from './support/payments.js';
 
@@ -94,6 +95,24 @@ describePayments((bench) => {
       await endPause(thrifty.accountId);
       await run();
       expect(await balanceOf(thrifty.accountId)).toBe('2');
+    });
+
+    // F351: at the start of a month a saved card was charged, because the allowance that lifts the
+    // balance above the threshold was due and not booked yet.
+    it('charges nothing that the allowance of the month pays', async () => {
+      const before = intents();
+      const saver = await newSaver('1');
+      const allow = (allowance_usd: string) =>
+        bench.gateway.call('updateAccount', { account_id: saver.accountId, allowance_usd });
+      await allow('9');
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('10');
+      await run();
+      expect(intents() - before).toBe(0);
+      await spend(saver.accountId, '-0.01');
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('34.99');
+      expect(intents() - before).toBe(1);
     });
 
     // F112

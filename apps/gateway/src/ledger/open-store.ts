@@ -182,6 +182,7 @@ export const PAYMENT_LEDGER = [
   'topUp',
   'adjust',
   'getAccount',
+  'renewAllowance',
   'readUnspent',
   'findEntries',
   'listEntries',

@@ -225,6 +225,11 @@ export class AutoTopUp {
     // Nobody could spend the money or cancel the order. A key that only lacks balance is usable.
     if (account.usableKeys === 0) return;
     const at = new Date(this.#now());
+    if (account.allowanceDueAt !== null && account.allowanceDueAt <= at) {
+      // The allowance may be enough. The next run decides.
+      await this.#ledger.renewAllowance(accountId);
+      return;
+    }
     const amountCents = this.#amountOf(data, account.balance);
     const used = usedAfter(data, amountCents, at);
     if (used === undefined) return;
