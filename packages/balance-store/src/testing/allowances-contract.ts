@@ -126,6 +126,30 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       ]);
     });
 
+    // F352: an allowance that an operator had lowered took the balance below its threshold, and no
+    // event said so.
+    it('that is lower than what expires announces a low balance, once', async () => {
+      const { store } = subject();
+      const { accountId, keyId } = await newAccount(9n);
+      await store.updateAccount(accountId, { lowBalance: 4n });
+      await renew(accountId);
+      await charge(keyId, 1);
+      await store.updateAccount(accountId, { allowance: 3n });
+      await monthPasses(accountId);
+      await renew(accountId);
+      assert.equal(await balanceOf(accountId), 3n);
+      const low = (await store.listEvents({ limit: 100, accountId })).filter(
+        ({ type }) => type === 'balance.low',
+      );
+      assert.deepEqual(
+        low.map(({ data }) => data),
+        [{ balance: '0.00000000000003', threshold: '0.00000000000004' }],
+      );
+      await monthPasses(accountId);
+      await renew(accountId);
+      assert.equal((await eventsOf(accountId)).filter((type) => type === 'balance.low').length, 1);
+    });
+
     it('makes an exhausted key usable again, by the regular work or by a request', async () => {
       const { store } = subject();
       for (const next of [renew, () => store.expire({ keysWithinMs: 0 })]) {

@@ -30,7 +30,7 @@ interface Booking {
   readonly reason?: AdjustmentReason;
   readonly reference?: string | undefined;
   readonly note?: string | undefined;
-  /** Whether a credit follows in the same transaction, so that the balance only seems to fall. */
+  /** Whether a credit follows in the same transaction. The caller then announces both together. */
   readonly isReplaced?: boolean;
 }
 
@@ -92,10 +92,18 @@ export async function book(
     });
   }
   if (delta < 0n && booking.isReplaced !== true) {
-    const after = { ...account, noticeShares: account.noticeShares as readonly number[] };
-    const funds = { balance: before, uncovered: account.uncovered };
-    for (const event of balanceEvents(after, funds)) await transaction.insertEvent(event);
+    await announceFall(transaction, account, { balance: before, uncovered: account.uncovered });
   }
+}
+
+/** Writes the `balance.*` events that the change from `before` causes. */
+export async function announceFall(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  before: Pick<AccountState, 'balance' | 'uncovered'>,
+): Promise<void> {
+  const after = { ...account, noticeShares: account.noticeShares as readonly number[] };
+  for (const event of balanceEvents(after, before)) await transaction.insertEvent(event);
 }
 
 export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {

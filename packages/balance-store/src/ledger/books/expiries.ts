@@ -6,7 +6,7 @@ import { numericFromUnits } from '../../numeric.js';
 import { allowanceDueAt, allowanceMonthOf } from '../allowance.js';
 import { bookingHash } from '../contents-hash.js';
 import { entryId } from '../entry-ids.js';
-import { book, credit } from './bookings.js';
+import { announceFall, book, credit } from './bookings.js';
 import { allotSpending } from './lots.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';
 
@@ -88,13 +88,15 @@ function isAllowanceDue(account: AccountState, at: Date): boolean {
 
 /**
  * Books the expiry of what is left of the last allowance, and then the next one. The balance only
- * seems to fall in between, so no event is written about that, and no automatic top-up sees it.
+ * seems to fall in between, so no event is written about that, and no automatic top-up sees it. If
+ * it is lower afterwards, the events are those of one fall.
  */
 async function renew(
   transaction: LedgerTransaction,
   account: AccountState,
   at: Date,
 ): Promise<number> {
+  const before = { balance: account.balance, uncovered: account.uncovered };
   const expired = await expireLots(transaction, account, { at, isReplaced: true });
   const month = allowanceMonthOf(at);
   const { id: accountId, allowance: amount } = account;
@@ -104,6 +106,7 @@ async function renew(
   // If someone has set `allowance_start` back, the month does not get a second one.
   if ((await transaction.findEntry(id)) !== undefined) {
     await transaction.saveAccount(account);
+    await announceFall(transaction, account, before);
     return expired;
   }
   const reference = `monthly allowance ${month.name}`;
@@ -118,6 +121,7 @@ async function renew(
     expiresAt,
     reference,
   });
+  await announceFall(transaction, account, before);
   return expired + 1;
 }
 
