@@ -36,16 +36,7 @@ export interface FactBooks {
   readonly ledger: PaymentLedger;
   readonly provider: Pick<PaymentProvider, 'name' | 'mode' | 'findPaid'>;
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
-
-/**
- * A repeated fact writes `refund.created` or `dispute.opened` again only within this time after its
- * entry, in case the process ended before it wrote the event. Finished events are deleted after 30
- * days, so a later repetition would send a second event.
- */
-const EVENT_REPEATED_MS = 7 * 86_400_000;
 
 /**
  * @throws {StoreUnavailableError | PaymentProviderError} The fact may or may not be booked: repeat
@@ -104,8 +95,6 @@ async function bookPaid(books: FactBooks, fact: PaidFact): Promise<FactOutcome> 
   });
   if (credited.outcome === 'unknown') return unbooked(books, fact, 'account_gone');
   if (credited.outcome === 'conflict') return unbooked(books, fact, 'conflict');
-  // The event is also recorded on a replay, because the process may have ended before it wrote the
-  // event.
   await recordOnce(books, 'payment.succeeded', providerPaymentId, accountId, {
     payment_id: started.id,
     provider_payment_id: providerPaymentId,
@@ -120,7 +109,7 @@ async function bookRefund(books: FactBooks, fact: RefundFact): Promise<FactOutco
   if (typeof accountId !== 'object') return accountId;
   const { refundId, amountCents, providerPaymentId } = fact;
   const outcome = await adjustAll(books, fact, accountId.id, 'refund');
-  if (outcome !== 'unbooked' && (await isNew(books, fact))) {
+  if (outcome !== 'unbooked') {
     await recordOnce(books, 'refund.created', refundId, accountId.id, {
       refund_id: refundId,
       provider_payment_id: providerPaymentId,
@@ -142,9 +131,7 @@ async function bookDispute(books: FactBooks, fact: DisputeFact): Promise<FactOut
     provider_payment_id: providerPaymentId,
     amount: formatUsd(unitsFromCents(amountCents)),
   };
-  if (await isNew(books, fact)) {
-    await recordOnce(books, 'dispute.opened', disputeId, accountId.id, data);
-  }
+  await recordOnce(books, 'dispute.opened', disputeId, accountId.id, data);
   if (['won', 'lost', 'warning_closed'].includes(status)) {
     const closing = `${disputeId}_${status}`;
     await recordOnce(books, 'dispute.closed', closing, accountId.id, { ...data, status });
@@ -209,20 +196,6 @@ async function adjustAll(
   return outcome;
 }
 
-/**
- * Whether the first entry of a booked fact is new. The entry that returns the money of a dispute
- * may be booked weeks later. A fact without entries, such as an inquiry, counts as new.
- */
-async function isNew(
-  { ledger, provider, now }: FactBooks,
-  fact: RefundFact | DisputeFact,
-): Promise<boolean> {
-  const [implied] = impliedEntries(provider.name, fact);
-  if (implied === undefined) return true;
-  const [entry] = await ledger.findEntries([implied.entryId]);
-  return entry !== undefined && now() - entry.createdAt.getTime() < EVENT_REPEATED_MS;
-}
-
 /** Changes the displayed state of a payment that is not paid. */
 async function note(
   { ledger }: FactBooks,
@@ -249,11 +222,11 @@ async function noteFailure(
   code: string,
 ): Promise<'noted' | 'foreign'> {
   // The event comes first, because the process may end in between. A failure that was noted before
-  // has no event again: old events are deleted, so the same id would not prevent a second one.
+  // has no event again.
   const known = await findDocument(books.ledger, 'payment', paymentId);
   if (known !== undefined && isLater(known.data.state, 'failed')) {
     const data = { payment_id: paymentId, code };
-    await recordOnce(books, 'payment.failed', paymentId, accountId, data);
+    await record(books, 'payment.failed', paymentId, accountId, data);
   }
   return note(books, paymentId, { state: 'failed', code });
 }
@@ -272,7 +245,7 @@ async function unbooked(
   log.error({ ...data, ...payment, id }, 'payment not booked');
   const kept = await findDocument(ledger, 'unbooked_payment', id);
   if (kept?.data.reason !== reason) {
-    await recordOnce({ ledger }, 'payment.unbooked', id, origin?.accountId ?? '', data);
+    await record({ ledger }, 'payment.unbooked', id, origin?.accountId ?? '', data);
   }
   await keepUnbooked(ledger, provider.name, fact, reason);
   return 'unbooked';
@@ -282,13 +255,36 @@ function actorOf({ provider }: FactBooks): Actor {
   return { name: provider.name };
 }
 
-function recordOnce(
+/**
+ * Writes an event unless it was ever written. It is also called for a fact that was booked before,
+ * because the process may have ended before it wrote the event. The mark remains when the event is
+ * deleted after 30 days: a dispute, for example, may change months later.
+ */
+async function recordOnce(
   { ledger }: Pick<FactBooks, 'ledger'>,
+  ...[type, id, accountId, data]: EventOfFact
+): Promise<void> {
+  const mark = { kind: 'written_event', id: eventIdOf(type, id) } as const;
+  if ((await findDocument(ledger, mark.kind, mark.id)) !== undefined) return;
+  await record({ ledger }, type, id, accountId, data);
+  await ledger.writeDocument({ ...mark, accountId, version: 0, data: {} });
+}
+
+/** Writes an event. Its id prevents a second one only until the first one is deleted. */
+function record(
+  { ledger }: Pick<FactBooks, 'ledger'>,
+  ...[type, id, accountId, data]: EventOfFact
+): Promise<void> {
+  return ledger.recordEvent({ id: eventIdOf(type, id), type, accountId, keyId: undefined, data });
+}
+
+type EventOfFact = readonly [
   type: EventType,
   id: string,
   accountId: string,
   data: Readonly<Record<string, string>>,
-): Promise<void> {
-  const eventId = `evt_${type.replaceAll('.', '_')}_${id}`;
-  return ledger.recordEvent({ id: eventId, type, accountId, keyId: undefined, data });
+];
+
+function eventIdOf(type: EventType, id: string): string {
+  return `evt_${type.replaceAll('.', '_')}_${id}`;
 }

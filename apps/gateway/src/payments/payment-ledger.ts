@@ -112,12 +112,16 @@ const unbooked = z.object({
   taken_back: z.record(z.string(), z.int()),
 });
 
+/** The event with the id of this document was written, and may have been deleted since. */
+const writtenEvent = z.object({});
+
 const KINDS = {
   payment,
   auto_top_up: autoTopUp,
   [PROMO_CODE]: promoCode,
   refund,
   unbooked_payment: unbooked,
+  written_event: writtenEvent,
 } as const;
 
 type Kind = keyof typeof KINDS;

@@ -49,7 +49,7 @@ export function createPayments(parts: PaymentParts) {
 
   function book(fact: PaymentFact): Promise<FactOutcome> {
     if (fact.kind === 'method_saved') return saveMethod(fact);
-    return bookFact({ ledger, provider, log, now }, fact);
+    return bookFact({ ledger, provider, log }, fact);
   }
 
   function saveMethod(fact: MethodSavedFact): Promise<FactOutcome> {
