@@ -73,6 +73,22 @@ describe('a model that the provider retires', () => {
     for (const replica of replicas) await replica.stop();
   });
 
+  // F354: each start sent `model.retired` again once the first such event was deleted, as long as
+  // the price table had the model.
+  it('causes no event when the first one may have been deleted', async () => {
+    const models = defaultPriceTable().list();
+    const prices = { list: () => models.filter(({ retiresAt }) => retiresAt === RETIRES) };
+    const kept = 30 * DAY_MS;
+    const typesAt = async (nowMs: number) => {
+      const watch = startRetirementWatch({ prices, store, log, now: () => nowMs });
+      await watch.look();
+      await watch.stop();
+      return (await eventsIn()).map(({ type }) => type);
+    };
+    expect(await typesAt(at(-kept))).toEqual([]);
+    expect(await typesAt(at(1 - kept))).toEqual(['model.retired']);
+  });
+
   // F199
   it('is reported again if the event could not be written', async () => {
     let isDown = true;

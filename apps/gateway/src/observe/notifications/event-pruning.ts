@@ -6,8 +6,11 @@ import { reasonOf } from '../../base/error-code.js';
 import { DAY_MS, MINUTE_MS } from '../../base/times.js';
 
 const PERIOD_MS = 60 * MINUTE_MS;
-/** Delivered and given-up events can be listed for this long. */
-const KEPT_MS = 30 * DAY_MS;
+/**
+ * Delivered and given-up events can be listed for this long. Afterwards the id of one no longer
+ * prevents a second one: where its cause can still be seen then, the writer has to prevent it.
+ */
+export const EVENTS_KEPT_MS = 30 * DAY_MS;
 /**
  * Events that were never sent by a channel that is not configured are given up after this time. One
  * that is configured later then gets the events of the last day, not those of the last month.
@@ -24,7 +27,7 @@ export function startEventPruning(
   async function prune(): Promise<void> {
     const now = Date.now();
     const options = {
-      finishedBefore: new Date(now - KEPT_MS),
+      finishedBefore: new Date(now - EVENTS_KEPT_MS),
       giveUp: { before: new Date(now - WAITING_MS), channels: idle },
     };
     try {

@@ -8,6 +8,7 @@ import type { BalanceStore, NewEvent } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import { reasonOf } from '../../base/error-code.js';
 import { MINUTE_MS } from '../../base/times.js';
+import { EVENTS_KEPT_MS } from './event-pruning.js';
 
 const PERIOD_MS = 60 * MINUTE_MS;
 /** A gateway that is starting has other work. */
@@ -30,7 +31,7 @@ export interface RetirementWatch {
 
 /** Looks after a minute, and then every hour. */
 export function startRetirementWatch({ prices, store, log, now }: WatchParts): RetirementWatch {
-  /** The ids of the events that this process has written. */
+  /** The ids of the events that this process has written or only logged. */
   const written = new Set<string>();
   let running = Promise.resolve();
 
@@ -59,7 +60,9 @@ export function startRetirementWatch({ prices, store, log, now }: WatchParts): R
     log.warn({ model, retires_at: retiresAt }, TEXTS[type]);
     const data: NewEvent['data'] = { model, retires_at: retiresAt };
     try {
-      await store.recordEvent({ id, type, accountId: '', keyId: undefined, data });
+      // Later, the first event may have been deleted.
+      if (now() - Date.parse(retiresAt) < EVENTS_KEPT_MS)
+        await store.recordEvent({ id, type, accountId: '', keyId: undefined, data });
       written.add(id);
     } catch (error) {
       // The next look tries again.
