@@ -124,6 +124,19 @@ describePayments((bench) => {
     expect(await listed()).not.toContain(refundId);
   });
 
+  // F355: a payment that was credited by hand and then refunded still counted as unspent money, so
+  // that an earlier payment of the account looked spent.
+  it('a payment that was credited by hand and refunded leaves the others unspent', async () => {
+    const payer = await newPayer('10');
+    await deliverAll(payer.events);
+    const { reference } = await newUnknown();
+    await creditByHand(payer.accountId, reference);
+    await deliverAll(eventsOf(() => bench.stripe.refund(reference, 2_000)));
+    expect(await balanceOf(payer.accountId)).toBe('10');
+    const input = { payment_id: payer.paymentId };
+    expect((await bench.gateway.call('showPayment', input)).unspent_usd).toBe('10');
+  });
+
   it('a payment whose id was credited with another amount stays listed as a conflict', async () => {
     for (const [amount, isListed] of [
       ['19', true],

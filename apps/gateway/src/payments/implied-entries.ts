@@ -37,6 +37,12 @@ export function creditId(provider: string, providerPaymentId: string): string {
   return `topup:${provider}:${providerPaymentId}`;
 }
 
+/** The payment that an entry credits; `undefined` for an entry with another id. */
+export function paymentCreditedBy(provider: string, entryId: string): string | undefined {
+  const prefix = creditId(provider, '');
+  return entryId.startsWith(prefix) ? entryId.slice(prefix.length) : undefined;
+}
+
 export function impliedEntries(provider: string, fact: MoneyFact): readonly ImpliedEntry[] {
   const { amountCents } = fact;
   if (amountCents === 0) return [];

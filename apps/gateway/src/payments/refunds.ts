@@ -6,7 +6,7 @@ import type { Actor, LedgerEntry } from '@gateway/balance-store';
 import type { RefundFact } from '@gateway/payments';
 import { readEntries } from '../ledger/ledger-entries.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import { creditId } from './implied-entries.js';
+import { creditId, paymentCreditedBy } from './implied-entries.js';
 import type { DocumentOf, Known } from './payment-ledger.js';
 
 export interface PaymentMoney {
@@ -36,7 +36,7 @@ export async function readPaymentMoney(
   let left = unspentCredit?.other ?? 0n;
   let unspent = 0n;
   for (const entry of bookings) {
-    const net = otherMoneyOf(entry, takenBack);
+    const net = otherMoneyOf(entry, providerName, takenBack);
     const part = net < left ? net : left;
     if (part <= 0n) continue;
     left -= part;
@@ -50,9 +50,15 @@ export async function readPaymentMoney(
 }
 
 /** What an entry added to the money without lots, less what was taken back since. */
-function otherMoneyOf(entry: LedgerEntry, takenBack: ReadonlyMap<string, bigint>): bigint {
+function otherMoneyOf(
+  entry: LedgerEntry,
+  providerName: string,
+  takenBack: ReadonlyMap<string, bigint>,
+): bigint {
   if (entry.kind === 'top_up' && entry.source === 'paid' && entry.expiresAt === undefined) {
-    return entry.delta - (takenBack.get(entry.reference ?? '') ?? 0n);
+    // A payment that an operator credited may have no reference, or one to something else.
+    const payment = paymentCreditedBy(providerName, entry.id) ?? entry.reference ?? '';
+    return entry.delta - (takenBack.get(payment) ?? 0n);
   }
   return entry.kind === 'adjustment' && !isOfPayment(entry) ? entry.delta : 0n;
 }
