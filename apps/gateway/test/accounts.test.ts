@@ -8,6 +8,7 @@ import { settlement } from '@gateway/balance-store/testing';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { connectTo } from './support/raw-client.js';
 import { gatewayCommand } from './support/gateway-process.js';
 import { untilSteady } from './support/steady-time.js';
 
@@ -658,6 +659,23 @@ describe('a key that may manage its account', () => {
       });
       expect([path, sent.status]).toEqual([path, 415]);
     }
+  });
+
+  // F356: a holder's request without a body, or with a list as its body, was refused with a message
+  // that began with a colon and named nothing.
+  it('is told what is wrong with a body that is missing or a list', async () => {
+    const { apiKey } = await newKey(await newAccount('10'), { scope: 'manage' });
+    const { status, json } = await dashboard(apiKey, 'keys', { method: 'POST', body: '[]' });
+    expect([status, json.error.param]).toEqual([400, null]);
+    expect(json.error.message).toBe('body: must be a JSON object of at most 64 KB');
+    // Without a length there is no body, not an empty one.
+    const client = connectTo(gateway);
+    client.send(
+      'POST /v1/dashboard/keys HTTP/1.1\r\nhost: gateway\r\n' +
+        `authorization: Bearer ${apiKey}\r\nconnection: close\r\n\r\n`,
+    );
+    await client.receive(/^HTTP\/1.1 400 [^]*"message":"name: [^]*"param":"name"/);
+    client.socket.destroy();
   });
 });
 

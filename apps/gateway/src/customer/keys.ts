@@ -208,7 +208,7 @@ const rotateKey = managed(
     result: schema.rotatedHolderKey,
   },
   async ({ parts, key, req, by }) => {
-    const input = rotation.safeParse(req.body ?? {});
+    const input = rotation.safeParse(req.body);
     if (!input.success) return { refusal: refusalOfQuery(input.error) };
     const target = await targetOf(parts, key, req);
     if ('refusal' in target) return target;

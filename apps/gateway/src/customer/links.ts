@@ -37,7 +37,7 @@ export const createLink = keyEndpoint(
       if (stopped !== undefined) return { refusal: stopped };
       const unreadable = await readJson(req);
       if (unreadable !== undefined) return { refusal: unreadable };
-      const input = linkInput.safeParse(req.body ?? {});
+      const input = linkInput.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const { key_id = key.id, expires_in_seconds } = input.data;
       if (key_id !== key.id && key.scope !== 'manage') return { refusal: needsManage('key_id') };

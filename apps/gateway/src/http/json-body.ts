@@ -8,7 +8,11 @@ import type { Refusal } from './refusal.js';
 
 const parseJson = express.json({ limit: '64kb' });
 
-/** Reads the body into `req.body`. @returns the refusal, if it cannot be used */
+/**
+ * Reads the body into `req.body`. A missing body is an object without members.
+ *
+ * @returns the refusal, if it cannot be used
+ */
 export function readJson(req: Request): Promise<Refusal | undefined> {
   return new Promise((resolve) => {
     const { res } = req;
@@ -20,8 +24,9 @@ export function readJson(req: Request): Promise<Refusal | undefined> {
     }
     inviteBody(req, res);
     parseJson(req, res, (error?: unknown) => {
+      const body: unknown = (req.body ??= {});
       resolve(
-        error === undefined
+        error === undefined && !Array.isArray(body)
           ? undefined
           : badRequest('body: must be a JSON object of at most 64 KB'),
       );
