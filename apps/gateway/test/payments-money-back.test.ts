@@ -1,7 +1,10 @@
 /** Refunds and disputes, and the comparison of all payments with the provider. */
 
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
+import { StoreUnavailableError } from '@gateway/balance-store';
 import { parseUsd } from '@gateway/billing';
+import { bookFact } from '../src/payments/book-facts.js';
 import { CENT, describePayments } from './support/payments.js';
 import { untilSteady } from './support/steady-time.js';
 
@@ -16,6 +19,7 @@ describePayments((bench) => {
     newPayer,
     balanceOf,
     notifiedOf,
+    payments,
     ask,
   } = bench;
 
@@ -195,6 +199,29 @@ describePayments((bench) => {
       expect(after.missing.map(({ id }) => id)).toEqual(stuck);
       await deliverAll(first!.events);
       expect(await balanceOf(first!.accountId)).toBe('19');
+    });
+
+    // F357: a process was killed between the entry of a payment and its event: the event was never
+    // written, because the next comparison found the entry.
+    it('writes the events that a killed process had not written yet, each once', async () => {
+      const payer = await newPayer();
+      const { provider } = payments();
+      const { store: ledger } = bench.gateway.running;
+      const killed = new StoreUnavailableError('killed');
+      const record = jest.spyOn(ledger, 'recordEvent').mockRejectedValueOnce(killed);
+      const log = pino({ enabled: false });
+      const paid = await provider.findPaid(payer.reference);
+      await expect(bookFact({ ledger, provider, log }, paid!)).rejects.toThrow('killed');
+      record.mockRestore();
+      expect(await balanceOf(payer.accountId)).toBe('20');
+      expect(await notifiedOf(payer.accountId)).toEqual([]);
+      await bench.gateway.call('reconcilePayments', range());
+      expect(await notifiedOf(payer.accountId)).toEqual([]);
+      for (let n = 0; n < 2; n += 1) {
+        await bench.gateway.call('reconcilePayments', { ...range(), apply: true });
+        expect(await notifiedOf(payer.accountId)).toEqual(['payment.succeeded']);
+      }
+      expect(await balanceOf(payer.accountId)).toBe('20');
     });
 
     // F113: Stripe is down while a customer pays: 503; repeated later with the same

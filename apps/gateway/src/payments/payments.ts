@@ -149,7 +149,7 @@ export function createPayments(parts: PaymentParts) {
       mode: 'apply' | 'compare',
     ): Promise<Reconciliation> {
       const booking = mode === 'apply' ? book : undefined;
-      const result = await reconcile({ ledger, provider }, range, booking);
+      const result = await reconcile({ ledger, provider, now }, range, booking);
       for (const { outcome } of result.missing) metrics.reconciled.inc({ outcome });
       return result;
     },

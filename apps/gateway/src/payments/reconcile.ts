@@ -1,6 +1,8 @@
 /** Compares the provider's facts with the ledger, and books those whose notification was lost. */
 
+import type { LedgerEntry } from '@gateway/balance-store';
 import type { PaymentFact, PaymentProvider } from '@gateway/payments';
+import { DAY_MS } from '../base/times.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
 import type { FactOutcome } from './book-facts.js';
 import { creditId, idOf, impliedEntries, isAboutMoney } from './implied-entries.js';
@@ -27,15 +29,23 @@ export interface Reconciliation {
 
 /** Facts whose entries are looked up in one query. */
 const BATCH = 100;
+/**
+ * A fact whose entries are younger than this is booked again, because the process that booked it
+ * may have ended before it wrote the event.
+ */
+const BOOKED_AGAIN_MS = 7 * DAY_MS;
 
 /** @param book - If absent, nothing is changed. */
 export async function reconcile(
   {
     ledger,
     provider,
+    now,
   }: {
     readonly ledger: Pick<PaymentLedger, 'findEntries'>;
     readonly provider: Pick<PaymentProvider, 'name' | 'listFacts' | 'findPaid'>;
+    /** Milliseconds since the epoch. */
+    readonly now: () => number;
   },
   range: { readonly from: Date; readonly until: Date },
   book: ((fact: PaymentFact) => Promise<FactOutcome>) | undefined,
@@ -49,10 +59,14 @@ export async function reconcile(
     const creditOf = (fact: MoneyFact) => creditId(provider.name, fact.providerPaymentId);
     const asked = new Set(batch.flatMap(({ fact, ids }) => [creditOf(fact), ...ids]));
     const found = await ledger.findEntries([...asked]);
-    const accounts = new Map(found.map(({ id, accountId }) => [id, accountId]));
+    const entries = new Map(found.map((entry) => [entry.id, entry]));
     for (const { fact, ids } of batch) {
-      if (ids.every((id) => accounts.has(id))) continue;
-      const credited = accounts.get(creditOf(fact));
+      const known = ids.map((id) => entries.get(id)).filter((entry) => entry !== undefined);
+      if (known.length === ids.length) {
+        if (known.every(isOwnAndYoung)) await book?.(fact);
+        continue;
+      }
+      const credited = entries.get(creditOf(fact))?.accountId;
       const outcome =
         book !== undefined
           ? await book(fact)
@@ -73,6 +87,12 @@ export async function reconcile(
       });
     }
     batch = [];
+  }
+
+  /** An operator's entry has no such event, and differs from the one that the fact implies. */
+  function isOwnAndYoung(entry: LedgerEntry): boolean {
+    const isOwn = entry.kind !== 'charge' && entry.actor === provider.name;
+    return isOwn && now() - entry.createdAt.getTime() < BOOKED_AGAIN_MS;
   }
 
   for await (const fact of provider.listFacts(range)) {
