@@ -109,8 +109,10 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   }
 
   const showsSecret = stage.name === 'done' && props.isSecret?.(stage.value) === true;
+  // The answer may have a secret. Without it, the change could be made again under another id.
+  const mustStay = showsSecret || stage.name === 'sending';
   return (
-    <Modal labelledBy={titleId} onClose={showsSecret ? undefined : onClose}>
+    <Modal labelledBy={titleId} onClose={mustStay ? undefined : onClose}>
       <form class="stack" onSubmit={submit}>
         <h2
           ref={heading}

@@ -11,11 +11,20 @@ export function Modal(props: {
 }) {
   const { labelledBy, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
+  const latest = useRef(onClose);
+  latest.current = onClose;
   useLayoutEffect(() => {
     const element = dialog.current;
     const opener = document.activeElement;
     element?.showModal();
+    // A browser lets a page refuse only the first of two closings by Escape, but each key. Where a
+    // button that had the focus is disabled, the key reaches only the document.
+    const refuse = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && latest.current === undefined) event.preventDefault();
+    };
+    document.addEventListener('keydown', refuse);
     return () => {
+      document.removeEventListener('keydown', refuse);
       // While a modal dialog is open, nothing outside it can have the focus.
       element?.close();
       if (opener instanceof HTMLElement) opener.focus();
@@ -25,11 +34,7 @@ export function Modal(props: {
     <dialog
       ref={dialog}
       aria-labelledby={labelledBy}
-      onKeyDown={(event) => {
-        ignoreRepeatedKey(event);
-        // A browser lets a page refuse only the first of two closings by Escape, but each key.
-        if (event.key === 'Escape' && onClose === undefined) event.preventDefault();
-      }}
+      onKeyDown={ignoreRepeatedKey}
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();
