@@ -23,7 +23,9 @@ export function Home() {
             <People of={facts} />
             <div class="stack">
               <Upstreams of={facts} checks={today.value?.gateway?.upstream.credentials ?? []} />
-              {today.value !== undefined && <Attention of={today.value} />}
+              <Loaded of={today} what="what needs attention">
+                {(value) => <Attention of={value} />}
+              </Loaded>
             </div>
           </div>
         </div>

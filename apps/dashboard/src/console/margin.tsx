@@ -4,8 +4,8 @@ import { Amount } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
-import { wholeList } from '../shared/pages.js';
-import { Count, Empty } from '../shared/parts.js';
+import { loadedList } from '../shared/pages.js';
+import { Count, Empty, Loaded } from '../shared/parts.js';
 import type { Resource } from '../shared/resource.js';
 import { sumUsd } from '../shared/usd.js';
 
@@ -34,42 +34,50 @@ const COLUMNS: readonly Column<Sum>[] = [
 
 /** @param props.of - The sums of days. The usage beside it has those by model, account and more. */
 export function Margin({ of }: { readonly of: Resource<Sums> }) {
-  if (of.value === undefined) return null;
-  const all = totalOf(of.value.data);
   return (
     <section class="card" aria-label="Margin">
       <h2>Margin</h2>
-      {all.cost_usd === undefined ? (
-        <Empty>
-          No cost is recorded in these days. Each charge records one if the table of{' '}
-          <code>COSTS</code> has its model.
-        </Empty>
-      ) : (
-        <div class="stack">
-          <dl class="grid">
-            <Amount name="Charged to customers" usd={all.charged_usd} />
-            <Amount name="Cost to you" usd={all.cost_usd} />
-            {all.margin_usd !== undefined && <Amount name="Margin" usd={all.margin_usd} />}
-          </dl>
-          {all.requests_without_cost !== undefined && (
-            <p class="note">
-              The cost of <Count of={all.requests_without_cost} /> requests is not recorded, so
-              there is no margin of sums that contain them.
-            </p>
-          )}
-          <PagedTable
-            list={wholeList(of, ({ data }) => data)}
-            what="the margin of each day"
-            columns={COLUMNS}
-            empty="Nothing was charged in these days."
-            comesBy="their day"
-            idOf={({ day }) => day ?? ''}
-            rowName="data-margin"
-            file="margin"
-          />
-        </div>
-      )}
+      <Loaded of={of} what="the margin">
+        {({ data }) => <Days of={data} />}
+      </Loaded>
     </section>
+  );
+}
+
+function Days({ of }: { readonly of: readonly Sum[] }) {
+  const all = totalOf(of);
+  if (all.cost_usd === undefined) {
+    return (
+      <Empty>
+        No cost is recorded in these days. Each charge records one if the table of{' '}
+        <code>COSTS</code> has its model.
+      </Empty>
+    );
+  }
+  return (
+    <div class="stack">
+      <dl class="grid">
+        <Amount name="Charged to customers" usd={all.charged_usd} />
+        <Amount name="Cost to you" usd={all.cost_usd} />
+        {all.margin_usd !== undefined && <Amount name="Margin" usd={all.margin_usd} />}
+      </dl>
+      {all.requests_without_cost !== undefined && (
+        <p class="note">
+          The cost of <Count of={all.requests_without_cost} /> requests is not recorded, so there is
+          no margin of sums that contain them.
+        </p>
+      )}
+      <PagedTable
+        list={loadedList(of)}
+        what="the margin of each day"
+        columns={COLUMNS}
+        empty="Nothing was charged in these days."
+        comesBy="their day"
+        idOf={({ day }) => day ?? ''}
+        rowName="data-margin"
+        file="margin"
+      />
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { signal } from '@preact/signals';
+import type { Answer } from '../shared/api.js';
 import type { Field } from '../shared/filter-form.js';
 import { call } from './session.js';
 
@@ -95,7 +96,7 @@ async function readAll(): Promise<void> {
         call('GET /admin/accounts', { query }),
         call('GET /admin/keys', { query }),
       ]);
-      hasLists = true;
+      hasLists = lists.every(isFinal);
       for (const list of lists) if (list.ok) learn(list.value.data);
     }
     while (waiting.size > 0) {
@@ -103,7 +104,8 @@ async function readAll(): Promise<void> {
       waiting = new Set();
       const missing = ids.filter((id) => !known.peek().has(id));
       for (let start = 0; start < missing.length; start += TOGETHER) {
-        learn(await Promise.all(missing.slice(start, start + TOGETHER).map(readOne)));
+        const read = await Promise.all(missing.slice(start, start + TOGETHER).map(readOne));
+        learn(read.flatMap((one) => one ?? []));
       }
     }
   } finally {
@@ -111,9 +113,14 @@ async function readAll(): Promise<void> {
   }
 }
 
-async function readOne(id: string): Promise<Named> {
+/** Whether the same answer would come again. Otherwise it is asked for again at a later drawing. */
+function isFinal(answer: Answer<unknown>): boolean {
+  return answer.ok || answer.failure.kind === 'refused';
+}
+
+async function readOne(id: string): Promise<Named | undefined> {
   const answer = id.startsWith('key_')
     ? await call('GET /admin/keys/:key_id', { path: { key_id: id } })
     : await call('GET /admin/accounts/:account_id', { path: { account_id: id } });
-  return { id, name: answer.ok ? answer.value.name : '' };
+  return isFinal(answer) ? { id, name: answer.ok ? answer.value.name : '' } : undefined;
 }

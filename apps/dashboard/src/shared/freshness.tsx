@@ -54,9 +54,14 @@ export function useLive(isLive: boolean): Live {
 function refreshOlderThan(ageMs: number): void {
   const now = Date.now();
   for (const one of live) {
-    // After these failures, the note about them counts down and then loads again.
-    const waits = one.failure !== undefined && 'retryAfterSeconds' in one.failure;
-    if (!one.isLoading && !waits && now - one.triedAt >= ageMs) one.refresh();
+    // After these failures, a note about them counts down and then loads again. Only what no note
+    // shows is still as it was a period later.
+    const { failure } = one;
+    const waitMs =
+      failure !== undefined && 'retryAfterSeconds' in failure
+        ? failure.retryAfterSeconds * 1_000
+        : 0;
+    if (!one.isLoading && now - one.triedAt >= ageMs + waitMs) one.refresh();
   }
 }
 
