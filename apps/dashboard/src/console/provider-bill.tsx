@@ -94,6 +94,7 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
   );
 }
 
+/** The provider is asked only when a person asks for it. */
 function Compared({ of }: { readonly of: Chosen }) {
   const comparison = useResource(
     'comparison',
@@ -107,14 +108,13 @@ function Compared({ of }: { readonly of: Chosen }) {
         },
         signal,
       }),
-    // The provider is asked only when a person asks for it.
     { isLive: false },
   );
   // Otherwise the answer names the accounts that there are.
   const isOfAll = of.upstream === '';
   if (isOfAll && isNotConfigured(comparison.failure)) return <NoReports />;
   return (
-    <Loaded of={comparison} what="the comparison">
+    <Loaded of={comparison} what="the comparison" repeats={false}>
       {(value) => <Result of={value} />}
     </Loaded>
   );

@@ -79,7 +79,12 @@ export function Reconcile() {
         </button>
       </form>
       {failure !== undefined && (
-        <FailureNote failure={failure} what="the comparison" retry={() => void run()} />
+        <FailureNote
+          failure={failure}
+          what="the comparison"
+          retry={() => void run()}
+          repeats={false}
+        />
       )}
       {result !== undefined && (
         <>

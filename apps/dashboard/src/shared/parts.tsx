@@ -89,6 +89,8 @@ export function Badge(props: {
 export function Loaded<Value>(props: {
   readonly of: Resource<Value>;
   readonly what: string;
+  /** As of a `FailureNote`. */
+  readonly repeats?: boolean;
   readonly children: (value: Value) => ComponentChildren;
 }) {
   const { value, failure, isLoading, reload } = props.of;
@@ -99,6 +101,7 @@ export function Loaded<Value>(props: {
           failure={failure}
           what={props.what}
           retry={reload}
+          repeats={props.repeats}
           isStale={value !== undefined}
         />
       )}
@@ -112,20 +115,25 @@ export function Loaded<Value>(props: {
   );
 }
 
-/** Shows a failure. After status 429 or 5xx, counts down and then tries again, if it can. */
+/**
+ * Shows a failure. After status 429 or 5xx, counts down and then tries again, if it can and
+ * `repeats`.
+ */
 export function FailureNote(props: {
   readonly failure: Failure;
   readonly what: string;
   readonly retry?: () => void;
+  /** `false` for what asks a provider: only a person repeats that. */
+  readonly repeats?: boolean | undefined;
   /** Older data is still on the screen. */
   readonly isStale?: boolean;
   /** Which of several it is about, said first. */
   readonly isOf?: string;
 }) {
-  const { failure, what, isStale = false, isOf } = props;
+  const { failure, what, repeats = true, isStale = false, isOf } = props;
   // A refusal is final: the same request would be refused again.
   const retry = failure.kind === 'refused' ? undefined : props.retry;
-  const wait = useCountdown(failure, retry);
+  const wait = useCountdown(failure, repeats ? retry : undefined);
   return (
     <div class="note bad" role="alert">
       <p>
