@@ -3,6 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
+import { PERIOD_TEXTS } from '../shared/key-parts.js';
 import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
 import type { Resource } from '../shared/resource.js';
 import { DAY_MS } from '../shared/times.js';
@@ -16,7 +17,7 @@ import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
 type Overview = Sent<'accountOverview'>;
-type State = 'active' | 'used up' | 'disabled' | 'expired';
+type State = 'active' | 'cap used up' | 'used up' | 'disabled' | 'expired';
 
 export function StandingCard(props: {
   readonly overview: Resource<Overview>;
@@ -49,6 +50,7 @@ export function StandingCard(props: {
                 </p>
                 <p>
                   {stateOf(value) === 'used up' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
+                  <UsedUpCap of={value.key} />
                   {isLink.value && ' You opened a read-only link to this key.'}
                 </p>
               </div>
@@ -179,6 +181,22 @@ function Lasting({ of }: { readonly of: Overview }) {
   );
 }
 
+function UsedUpCap({ of: { used_up_cap: cap } }: { readonly of: Overview['key'] }) {
+  if (cap === null) return null;
+  return (
+    <>
+      {' '}
+      The cap is <Money usd={cap.cap_usd} /> {PERIOD_TEXTS[cap.period]}
+      {cap.renews_at !== null && (
+        <>
+          ; it begins anew on <Time iso={cap.renews_at} />
+        </>
+      )}
+      .
+    </>
+  );
+}
+
 /** More than this is a list that belongs to the ledger. */
 const MOST_EXPIRING = 3;
 
@@ -205,6 +223,7 @@ function TopUpLink({ address }: { readonly address: string | undefined }) {
 
 const TONES = {
   active: 'good',
+  'cap used up': 'bad',
   'used up': 'bad',
   disabled: 'warning',
   expired: 'warning',
@@ -212,6 +231,8 @@ const TONES = {
 
 const ADVICE: Readonly<Record<State, string>> = {
   active: 'This key works.',
+  'cap used up':
+    'Requests are refused: a cap of this key is used up. Whoever manages the keys can raise it.',
   'used up':
     'Requests are refused until credit is added. Ask your operator for a top-up; the key then works again at once.',
   disabled:
@@ -223,7 +244,7 @@ const PAYING_ADVICE =
   'Requests are refused until credit is added. Top up below; the key then works again at once.';
 
 function stateOf({ key, balance_usd: balanceUsd }: Overview): State {
-  if (key.is_active) return 'active';
+  if (key.is_active) return key.used_up_cap === null ? 'active' : 'cap used up';
   if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return 'expired';
   return parseUsd(balanceUsd) <= 0n ? 'used up' : 'disabled';
 }

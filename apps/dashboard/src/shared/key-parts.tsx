@@ -20,7 +20,8 @@ type Period = (typeof PERIODS)[number];
 /** The caps as typed. An empty text means no cap. */
 export type CapTexts = Readonly<Record<Period, string>>;
 
-const NAMES: Readonly<Record<Period, string>> = {
+/** How texts name the period of a cap. */
+export const PERIOD_TEXTS: Readonly<Record<Period, string>> = {
   day: 'per day',
   week: 'per week',
   month: 'per month',
@@ -74,7 +75,7 @@ export function boundText({ operator_bounds: bounds }: KeyFacts): string {
   if (bounds === undefined || bounds === null) return '';
   return PERIODS.flatMap((period) => {
     const most = bounds[`cap_${period}_usd`];
-    return most === null ? [] : [`${most} USD ${NAMES[period]}`];
+    return most === null ? [] : [`${most} USD ${PERIOD_TEXTS[period]}`];
   }).join(', ');
 }
 
@@ -86,7 +87,7 @@ export function KeyCaps({ caps }: { readonly caps: Caps }) {
       {set.map((period) => (
         <div key={period} class="cap">
           <Money usd={caps[period].used_usd} /> of <Money usd={caps[period].cap_usd ?? '0'} />{' '}
-          {NAMES[period]}
+          {PERIOD_TEXTS[period]}
         </div>
       ))}
     </>
@@ -97,7 +98,7 @@ export function capText(caps: Caps): string {
   const set = PERIODS.filter((period) => caps[period].cap_usd !== null);
   return set.length === 0
     ? 'none'
-    : set.map((period) => `${caps[period].cap_usd ?? ''} USD ${NAMES[period]}`).join(', ');
+    : set.map((period) => `${caps[period].cap_usd ?? ''} USD ${PERIOD_TEXTS[period]}`).join(', ');
 }
 
 export function useCapFields(caps: Caps | undefined): {
@@ -121,13 +122,14 @@ export function useCapFields(caps: Caps | undefined): {
     problem:
       wrong === undefined
         ? undefined
-        : (commaProblem(texts[wrong]) ?? `Cap ${NAMES[wrong]}: an amount such as 25 or 0.5.`),
+        : (commaProblem(texts[wrong]) ??
+          `Cap ${PERIOD_TEXTS[wrong]}: an amount such as 25 or 0.5.`),
     fields: (
       <div class="grid">
         {PERIODS.map((period) => (
           <TextField
             key={period}
-            label={`Cap ${NAMES[period]}, USD`}
+            label={`Cap ${PERIOD_TEXTS[period]}, USD`}
             inputMode="decimal"
             placeholder="none"
             value={texts[period]}
@@ -156,7 +158,7 @@ export function capChanges(caps: Caps | undefined, texts: CapTexts): readonly Ch
   return changedPeriods(caps, texts).map(([period, after]) => {
     const before = caps?.[period].cap_usd ?? null;
     return {
-      what: `Cap ${NAMES[period]}`,
+      what: `Cap ${PERIOD_TEXTS[period]}`,
       before: before === null ? 'none' : <Money usd={before} />,
       after: after === null ? 'none' : <Money usd={after} />,
     };

@@ -3,11 +3,12 @@
  * is what the customer's page shows first.
  */
 
-import { isAllowance } from '@gateway/balance-store';
-import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
+import { isAllowance, renewalOf } from '@gateway/balance-store';
+import type { AccountRecord, CapUse, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
+import { usedUpCap } from '../exchange/admission.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import { PACE_DAYS, lastsUntil, paceDays, paceOf } from '../ledger/runway.js';
@@ -31,8 +32,9 @@ export const getAccount = keyEndpoint(
     const { id, accountId } = asking;
     const now = parts.now();
     const some = someKeysOf(accountId, store);
-    const [key, account, unspent, sums, keys, seesAccount] = await Promise.all([
+    const [key, standing, account, unspent, sums, keys, seesAccount] = await Promise.all([
       store.getKey(id),
+      store.readStanding(id),
       store.getAccount(accountId),
       store.readUnspent(accountId),
       store.readUsage({ by: ['key'], ...paceDays(now), accountId }),
@@ -60,6 +62,7 @@ export const getAccount = keyEndpoint(
           hint: key.hint,
           scope: key.scope,
           is_active: key.isActive,
+          used_up_cap: capView(usedUpCap(standing), new Date(now)),
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },
@@ -82,6 +85,15 @@ export const getAccount = keyEndpoint(
 
 function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
   return { name, contact };
+}
+
+function capView(of: CapUse | undefined, now: Date) {
+  if (of === undefined) return null;
+  return {
+    period: of.period,
+    cap_usd: formatUsd(of.cap),
+    renews_at: renewalOf(of.period, now)?.toISOString() ?? null,
+  };
 }
 
 function allowanceView({ allowance, allowanceDueAt: dueAt }: AccountRecord, of: UnspentCredit) {

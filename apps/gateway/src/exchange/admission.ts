@@ -189,12 +189,23 @@ export async function checkStanding(
   try {
     const standing = await store.readStanding(key.id);
     if (standing.standing !== 'active') return refusedAs(inactiveKey(standing, key));
-    const { cap } = standing;
-    if (cap === undefined || cap.used < cap.cap) return undefined;
+    const cap = usedUpCap(standing);
+    if (cap === undefined) return undefined;
     return { ...refusedAs(cappedKey(cap, new Date())), limit: 'cap' };
   } catch (error) {
     return unavailable(error);
   }
+}
+
+/** @returns the cap for which every request of the key is refused, if there is one */
+export function usedUpCap(standing: Standing): CapUse | undefined {
+  if (standing.standing !== 'active') return undefined;
+  const { cap } = standing;
+  return cap !== undefined && isUsedUp(cap) ? cap : undefined;
+}
+
+function isUsedUp({ cap, used }: CapUse): boolean {
+  return used >= cap;
 }
 
 /**
@@ -308,7 +319,7 @@ function cappedRequest(
   { amount, advice }: RefusedHold,
   now: Date,
 ): Refusal {
-  if (use.used >= use.cap) return cappedKey(use, now);
+  if (isUsedUp(use)) return cappedKey(use, now);
   const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
   return cappedRefusal(
     `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +

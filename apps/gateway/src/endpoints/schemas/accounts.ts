@@ -1,6 +1,7 @@
 /** Accounts and what their holders see of them. */
 
 import { z } from 'zod';
+import { CAP_PERIODS } from '@gateway/balance-store';
 import { shownSettings } from '../account-settings.js';
 import { count, firstCredit, orNull, text, time, usd } from './basics.js';
 
@@ -61,6 +62,13 @@ export const accountOverview = z
       hint: text,
       scope: z.enum(['use', 'manage']),
       is_active: z.boolean(),
+      used_up_cap: orNull(
+        z.strictObject({
+          period: z.enum(CAP_PERIODS),
+          cap_usd: usd,
+          renews_at: orNull(time).meta({ description: 'null for the period total' }),
+        }),
+      ).meta({ description: 'the cap for which each request of an active key is refused' }),
       expires_at: orNull(time),
       last_charged_at: orNull(time),
     }),
