@@ -30,15 +30,9 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
         read={(asked, signal) =>
           call('GET /admin/breakdown', { query: { ...asked, account_id: accountId }, signal })
         }
-        csv={(asked) =>
+        csv={({ by, from, until, model, key_id }) =>
           call('GET /admin/usage', {
-            query: {
-              by: asked.by,
-              from: `${asked.from}T00:00:00Z`,
-              until: `${asked.until}T00:00:00Z`,
-              account_id: accountId,
-              format: 'csv',
-            },
+            query: { by, from, until, model, key_id, account_id: accountId, format: 'csv' },
           })
         }
         dimensions={

@@ -4,6 +4,7 @@ import { BreakdownCard } from '../shared/breakdown.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { Segments, optionOf } from '../shared/parts.js';
 import { changeQuery, route } from '../shared/router.js';
+import { DAY_MS, utcDay } from '../shared/times.js';
 import { OWNERS } from './ledger.js';
 import { call } from './session.js';
 import { useKeyNames } from './use-key-names.js';
@@ -19,9 +20,20 @@ export function Usage({ overview }: { readonly overview: Sent<'accountOverview'>
       read={(asked, signal) =>
         call('GET /v1/dashboard/breakdown', { query: { ...asked, of }, signal })
       }
-      csv={(asked) =>
-        call('GET /v1/dashboard/usage/summary', { query: { ...asked, of, format: 'csv' } })
+      csv={({ by, from, until, model, key_id }) =>
+        call('GET /v1/dashboard/usage/summary', {
+          query: {
+            by,
+            from: utcDay(Date.parse(from)),
+            until: utcDay(Date.parse(until) + DAY_MS - 1),
+            model,
+            key_id,
+            of,
+            format: 'csv',
+          },
+        })
       }
+      savesDays
       dimensions={
         of === 'account'
           ? ['model', 'key', 'endpoint', 'session', 'tag', 'client', 'error']

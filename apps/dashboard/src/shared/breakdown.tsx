@@ -27,7 +27,7 @@ import { useResource } from './resource.js';
 import { changeQuery, route } from './router.js';
 import type { Route } from './router.js';
 import { SaveCsv } from './save-csv.js';
-import { utcDay } from './times.js';
+import { DAY_MS, utcDay } from './times.js';
 
 interface BreakdownAsked<By extends Dimension> {
   readonly by: By;
@@ -40,23 +40,27 @@ interface BreakdownAsked<By extends Dimension> {
   readonly sort: (typeof SORTS)[Measure];
 }
 
+/** What is asked of the ledger for a file. */
+interface SavedSums extends Pick<BreakdownAsked<Dimension>, 'from' | 'until' | 'model' | 'key_id'> {
+  /** Such as `day,model`. */
+  readonly by: string;
+}
+
 interface BreakdownProps<By extends Dimension> extends Pick<ShownBreakdown, 'nameOf' | 'filters'> {
   /** Names what `read` adds to the query, such as the account. */
   readonly scope: string;
   readonly read: (asked: BreakdownAsked<By>, signal: AbortSignal) => Promise<Answer<Breakdown>>;
-  /** The same sums as a file. */
-  readonly csv: (asked: {
-    readonly by: string;
-    readonly from: string;
-    readonly until: string;
-  }) => Promise<Answer<unknown>>;
+  /** Sums of the ledger as a file. */
+  readonly csv: (asked: SavedSums) => Promise<Answer<unknown>>;
+  /** The file has whole days in UTC, whichever hours are shown. */
+  readonly savesDays?: true;
   /** The first is shown at first. */
   readonly dimensions: readonly [By, ...By[]];
   readonly controls?: ComponentChildren;
 }
 
 export function BreakdownCard<By extends Dimension>(props: BreakdownProps<By>) {
-  const { scope, read, csv, dimensions, nameOf, filters, controls } = props;
+  const { scope, read, dimensions, nameOf, filters, controls } = props;
   const { query } = route.value;
   const choice = breakdownChoice(query, dimensions);
   const asked = askedFor(choice, query);
@@ -67,7 +71,7 @@ export function BreakdownCard<By extends Dimension>(props: BreakdownProps<By>) {
         <h2>Usage</h2>
         <div class="row no-print">
           {controls}
-          <SaveSums csv={csv} choice={choice} />
+          <SaveSums {...props} choice={choice} asked={asked} />
         </div>
       </div>
       <div class="usage-plot">
@@ -109,22 +113,30 @@ function askedFor<By extends Dimension>(
 /** What the ledger is summed by. */
 const LEDGER: ReadonlySet<string> = new Set(['model', 'key', 'endpoint', 'account', 'upstream']);
 
-function SaveSums(props: {
-  readonly csv: BreakdownProps<Dimension>['csv'];
-  readonly choice: BreakdownChoice;
-}) {
-  const { by, range } = props.choice;
+function SaveSums(
+  props: Pick<BreakdownProps<Dimension>, 'csv' | 'savesDays'> & {
+    readonly choice: BreakdownChoice;
+    readonly asked: BreakdownAsked<Dimension>;
+  },
+) {
+  const { csv, savesDays, choice, asked } = props;
+  const { range, measure } = choice;
+  const by = LEDGER.has(choice.by) ? choice.by : 'model';
+  const hasDays = range.from % DAY_MS === 0 && range.until % DAY_MS === 0;
+  const isAsShown = by === choice.by && !FROM_RECORD.has(measure) && (hasDays || !savesDays);
   return (
-    <SaveCsv
-      fileName={`usage-${utcDay(range.from)}-${utcDay(range.until - 1)}`}
-      read={() =>
-        props.csv({
-          by: ['day', ...(LEDGER.has(by) ? [by] : ['model'])].join(','),
-          from: utcDay(range.from),
-          until: utcDay(range.until + 86_399_999),
-        })
-      }
-    />
+    <>
+      <SaveCsv
+        fileName={`usage-${utcDay(range.from)}-${utcDay(range.until - 1)}`}
+        read={() => csv({ ...asked, by: `day,${by}` })}
+      />
+      {!isAsShown && (
+        <span class="quiet">
+          The file has charges by {labelOf(by)}
+          {savesDays && ', of whole days in UTC'}.
+        </span>
+      )}
+    </>
   );
 }
 

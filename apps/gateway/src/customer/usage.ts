@@ -32,14 +32,12 @@ import { keyEndpoint, rangeHeaders } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
+import { refusalOfScope, scopeOf, whose } from './whose.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 const ROUTE = { method: 'get', credential: 'link', name: 'usage', limit: POLICY } as const;
 
 const dayRange = rangeOf(day);
-
-/** `account`: the charges of all keys of the account, for a key that may see them. */
-const whose = z.enum(['key', 'account']).default('key');
 
 const usageQuery = z
   .strictObject({
@@ -47,7 +45,7 @@ const usageQuery = z
     from: dayRange.from.optional(),
     until: dayRange.until.optional(),
     model: line.min(1).max(200).optional(),
-    of: whose,
+    of: whose.of,
     kind: z.enum(['charge', 'credit', 'all']).default('charge'),
     limit: wholeNumber.min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
@@ -136,7 +134,7 @@ const summaryQuery = z
     from: dayRange.from.optional(),
     until: dayRange.until.optional(),
     model: line.min(1).max(200).optional(),
-    of: whose,
+    ...whose,
     format: z.enum(['json', 'csv']).default('json'),
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
@@ -156,10 +154,9 @@ export const sumUsage = keyEndpoint(
     async (key, req): Promise<ReadAnswer> => {
       const query = summaryQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const { by, model, of, format } = query.data;
-      if (of === 'account' && !(await maySeeAccount(key, parts))) {
-        return { refusal: needsManage('of') };
-      }
+      const { by, model, format } = query.data;
+      const scope = await scopeOf(query.data, key, parts);
+      if (scope === undefined) return { refusal: refusalOfScope(query.data) };
       // Until the end of this day, so that everything until now is included.
       const today = new Date(Math.floor(parts.now() / DAY_MS) * DAY_MS);
       const until = query.data.until ?? dayAfter(today);
@@ -171,8 +168,7 @@ export const sumUsage = keyEndpoint(
           by,
           from,
           until,
-          accountId: key.accountId,
-          ...(of === 'key' ? { keyId: key.id } : {}),
+          ...scope,
           ...(model === undefined ? {} : { model }),
           maxSums: MAX_SUMS,
         }),
@@ -199,7 +195,7 @@ function csv(text: string) {
 }
 
 /** Members that it does not know were never refused here. */
-const chargeQuery = z.object({ of: whose });
+const chargeQuery = z.object({ of: whose.of });
 
 export const getUsage = keyEndpoint(
   {
