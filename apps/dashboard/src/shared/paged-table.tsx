@@ -63,7 +63,7 @@ const MOST_DRAWN = 200;
 export function PagedTable<Item>(props: TableProps<Item>) {
   const { list, what, columns, empty, file } = props;
   const { items, failure, isLoading, hasMore, archivedUntil } = list;
-  const { sorted, sorting, sortBy } = useSorting(items, columns);
+  const { sorted, ...sorts } = useSorting(items, columns);
   return (
     <div class="paged" aria-busy={isLoading}>
       {failure !== undefined && (
@@ -81,7 +81,7 @@ export function PagedTable<Item>(props: TableProps<Item>) {
       )}
       {items?.length === 0 && <Empty>{empty}</Empty>}
       {sorted !== undefined && sorted.length > 0 && (
-        <Rows {...props} items={sorted} sorting={sorting} sortBy={sortBy} />
+        <Rows {...props} items={sorted} {...sorts} />
       )}
       {archivedUntil !== undefined && (
         <p class="quiet">
@@ -106,7 +106,7 @@ export function PagedTable<Item>(props: TableProps<Item>) {
               {hasMore ? 'Save these rows as CSV' : 'Save as CSV'}
             </button>
           )}
-          {hasMore && sorting !== undefined && (
+          {hasMore && sorts.sorting !== undefined && (
             <span class="quiet">Only the rows that are loaded are sorted.</span>
           )}
         </div>
@@ -120,15 +120,18 @@ interface Sorting {
   readonly isRising: boolean;
 }
 
-/** The order in which the page shows what is loaded; `undefined`: as the gateway sends it. */
+/** The order in which the page shows what is loaded. */
+interface Sorts {
+  /** `undefined`: as the gateway sends it. */
+  readonly sorting: Sorting | undefined;
+  /** @param label - `undefined` gives the gateway's order back. */
+  readonly sortBy: (label: string | undefined) => void;
+}
+
 function useSorting<Item>(
   items: readonly Item[] | undefined,
   columns: readonly Column<Item>[],
-): {
-  readonly sorted: readonly Item[] | undefined;
-  readonly sorting: Sorting | undefined;
-  readonly sortBy: (label: string) => void;
-} {
+): Sorts & { readonly sorted: readonly Item[] | undefined } {
   const [sorting, setSorting] = useState<Sorting>();
   const column = columns.find(({ label }) => label === sorting?.label);
   const sorted = useMemo(
@@ -138,10 +141,11 @@ function useSorting<Item>(
         : sortedBy(items, column, sorting.isRising),
     [items, column?.label, sorting],
   );
-  const sortBy = (label: string) => {
+  const sortBy = (label: string | undefined) => {
     const isText = columns.find((each) => each.label === label)?.kind === undefined;
     // Texts begin with A, and everything else with the most. A third press gives the order back.
-    if (sorting?.label !== label) setSorting({ label, isRising: isText });
+    if (label === undefined) setSorting(undefined);
+    else if (sorting?.label !== label) setSorting({ label, isRising: isText });
     else setSorting(sorting.isRising === isText ? { label, isRising: !isText } : undefined);
   };
   return { sorted, sorting: column === undefined ? undefined : sorting, sortBy };
@@ -169,16 +173,14 @@ function sortedBy<Item>(
     .map(({ item }) => item);
 }
 
-interface RowsProps<Item> extends TableProps<Item> {
+interface RowsProps<Item> extends TableProps<Item>, Sorts {
   readonly items: readonly Item[];
-  readonly sorting: Sorting | undefined;
-  readonly sortBy: (label: string) => void;
 }
 
 function Rows<Item>(props: RowsProps<Item>) {
   const { items, what, columns, idOf, selection } = props;
   const aligned = useAligned(props.list.items, columns);
-  const { direction, sort } = sortingOf(props);
+  const { direction, sort, giveBack } = sortingOf(props);
   const ends = [
     ...(props.details === undefined ? [] : ['Details']),
     ...(props.actions === undefined ? [] : ['Actions']),
@@ -195,6 +197,7 @@ function Rows<Item>(props: RowsProps<Item>) {
         comesBy={props.comesBy ?? 'the newest'}
         direction={direction}
         sort={sort}
+        giveBack={giveBack}
       />
       <TableFrame label={what}>
         <table class="cards" role="table" aria-rowcount={isWindowed ? items.length + 1 : undefined}>
@@ -269,18 +272,26 @@ function useAligned<Item>(
 
 /** The order of the page is in force before that of the gateway. */
 function sortingOf<Item>({ order, sorting, sortBy }: RowsProps<Item>) {
+  /** @returns whether the rows rise by the column; `undefined` if they are not sorted by it */
+  const direction = (column: Column<Item>) => {
+    if (sorting !== undefined) {
+      return sorting.label === column.label ? sorting.isRising : undefined;
+    }
+    if (column.order === undefined || column.order.name !== order?.name) return undefined;
+    return column.order.isRising === true;
+  };
+  const askFor = (name: string) => {
+    sortBy(undefined);
+    order?.change(name);
+  };
   return {
+    direction,
     sort: (column: Column<Item>) => {
       if (order === undefined || column.order === undefined) sortBy(column.label);
-      else order.change(order.name === column.order.name ? '' : column.order.name);
+      else askFor(direction(column) === undefined ? column.order.name : '');
     },
-    /** @returns whether the rows rise by the column; `undefined` if they are not sorted by it */
-    direction: (column: Column<Item>) => {
-      if (sorting !== undefined) {
-        return sorting.label === column.label ? sorting.isRising : undefined;
-      }
-      if (column.order === undefined || column.order.name !== order?.name) return undefined;
-      return column.order.isRising === true;
+    giveBack: () => {
+      askFor('');
     },
   };
 }
@@ -338,8 +349,9 @@ function SortChoice<Item>(props: {
   readonly comesBy: string;
   readonly direction: (column: Column<Item>) => boolean | undefined;
   readonly sort: (column: Column<Item>) => void;
+  readonly giveBack: () => void;
 }) {
-  const { columns, comesBy, direction, sort } = props;
+  const { columns, comesBy, direction, sort, giveBack } = props;
   const current = columns.find((column) => direction(column) !== undefined);
   return (
     <div class="narrow-only no-print">
@@ -348,8 +360,9 @@ function SortChoice<Item>(props: {
         value={current?.label ?? ''}
         options={[['', comesBy], ...columns.map(({ label }) => [label, label] as const)]}
         onValue={(label) => {
-          const chosen = columns.find((column) => column.label === label) ?? current;
-          if (chosen !== undefined) sort(chosen);
+          const chosen = columns.find((column) => column.label === label);
+          if (chosen === undefined) giveBack();
+          else sort(chosen);
         }}
       />
     </div>
