@@ -1,9 +1,12 @@
 /** A row of a table with a button that opens the details below it. */
 
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 export function ExpandableRow(props: {
+  readonly id: string;
+  /** Has the id of the row while it is open. */
+  readonly opened: Set<string>;
   /** An attribute of the row, for tests: `{ 'data-entry': id }`. */
   readonly data: Readonly<Record<`data-${string}`, string>>;
   /** The name of the details, for screen readers. */
@@ -19,8 +22,15 @@ export function ExpandableRow(props: {
   /** A `<td>` after the button. */
   readonly end?: ComponentChildren;
 }) {
-  const { data, what, children, columns, details, end } = props;
+  const { id, opened, data, what, children, columns, details, end } = props;
   const [isOpen, setIsOpen] = useState(props.opens ?? false);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    opened.add(id);
+    return () => {
+      opened.delete(id);
+    };
+  }, [id, isOpen]);
   return (
     <>
       <tr role="row" {...data}>

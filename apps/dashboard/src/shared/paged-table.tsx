@@ -4,7 +4,7 @@
  */
 
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { Block, ROWS_PER_BLOCK } from './block.js';
 import { csvOf } from './csv.js';
 import { ExpandableRow } from './expandable-row.js';
@@ -61,9 +61,17 @@ interface TableProps<Item> {
 const MOST_DRAWN = 200;
 
 export function PagedTable<Item>(props: TableProps<Item>) {
-  const { list, what, columns, empty, file } = props;
+  const { list, what, columns, empty, idOf, file } = props;
   const { items, failure, isLoading, hasMore, archivedUntil } = list;
   const { sorted, ...sorts } = useSorting(items, columns);
+  /** The ids of the rows whose details are open. */
+  const opened = useRef(new Set<string>()).current;
+  if (list.wouldLose !== undefined) {
+    list.wouldLose.current = (next) => {
+      const ids = new Set(next.map(idOf));
+      return [...opened].some((id) => !ids.has(id));
+    };
+  }
   return (
     <div class="paged" aria-busy={isLoading}>
       {failure !== undefined && (
@@ -81,7 +89,7 @@ export function PagedTable<Item>(props: TableProps<Item>) {
       )}
       {items?.length === 0 && <Empty>{empty}</Empty>}
       {sorted !== undefined && sorted.length > 0 && (
-        <Rows {...props} items={sorted} {...sorts} />
+        <Rows {...props} items={sorted} {...sorts} opened={opened} />
       )}
       {archivedUntil !== undefined && (
         <p class="quiet">
@@ -175,6 +183,7 @@ function sortedBy<Item>(
 
 interface RowsProps<Item> extends TableProps<Item>, Sorts {
   readonly items: readonly Item[];
+  readonly opened: Set<string>;
 }
 
 function Rows<Item>(props: RowsProps<Item>) {
@@ -187,8 +196,10 @@ function Rows<Item>(props: RowsProps<Item>) {
   ];
   const width = columns.length + ends.length + (selection === undefined ? 0 : 1);
   const isWindowed = items.length > MOST_DRAWN;
-  const blocks = Array.from({ length: Math.ceil(items.length / ROWS_PER_BLOCK) }, (_, index) =>
-    items.slice(index * ROWS_PER_BLOCK, (index + 1) * ROWS_PER_BLOCK),
+  // A row that moves to another block is made anew, and closes, so a short table has only one.
+  const perBlock = isWindowed ? ROWS_PER_BLOCK : MOST_DRAWN;
+  const blocks = Array.from({ length: Math.ceil(items.length / perBlock) }, (_, index) =>
+    items.slice(index * perBlock, (index + 1) * perBlock),
   );
   return (
     <>
@@ -379,6 +390,7 @@ type Aligned = ReturnType<typeof alignedDecimals>;
 
 function Row<Item>(
   props: TableProps<Item> & {
+    readonly opened: Set<string>;
     readonly of: Item;
     readonly aligned: readonly (Aligned | undefined)[];
     readonly width: number;
@@ -426,6 +438,8 @@ function Row<Item>(
     </tr>
   ) : (
     <ExpandableRow
+      id={id}
+      opened={props.opened}
       data={data}
       what={`${props.detailsOf ?? 'row'} ${id}`}
       columns={width}

@@ -1,6 +1,6 @@
 /** Lists that the gateway sends page by page. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer, Failure, Page } from './api.js';
 import { useLive } from './freshness.js';
 import type { Resource } from './resource.js';
@@ -14,6 +14,11 @@ export interface Paged<Item> {
   readonly archivedUntil: string | undefined;
   readonly more: () => void;
   readonly reload: () => void;
+  /**
+   * Set by what shows the list: whether something that the person has opened would close if the
+   * list had only these items. A quiet loading then leaves the list as it is.
+   */
+  readonly wouldLose?: { current: (items: readonly Item[]) => boolean };
 }
 
 /** A list that the gateway sends as a whole. */
@@ -70,7 +75,7 @@ function beginning<Item>(of: string): State<Item> {
 
 /**
  * Loads the first page, and one more with each `more`. While it is the only one, it is loaded again
- * quietly.
+ * quietly, unless `wouldLose` what the person has opened.
  *
  * @param of - A name for the list. When it changes, the list is loaded from the start.
  */
@@ -84,12 +89,17 @@ export function usePages<Item>(
   /** Counts reloads: a reload while the first page loads begins that page again. */
   const [turn, setTurn] = useState(0);
   const live = useLive(true);
+  const wouldLose = useRef<(items: readonly Item[]) => boolean>(() => false);
   useEffect(() => {
     if (loading === undefined) return;
     const controller = new AbortController();
     live.triedAt = Date.now();
     void load(loading.cursor, controller.signal).then((answer) => {
       if (controller.signal.aborted) return;
+      if (answer.ok && loading.isQuiet === true && wouldLose.current(answer.value.data)) {
+        setState((before) => ({ ...before, failure: undefined, loading: undefined }));
+        return;
+      }
       if (answer.ok) live.loadedAt = Date.now();
       setState((before) => {
         const items = before.of === of ? before.items : undefined;
@@ -139,6 +149,7 @@ export function usePages<Item>(
     isLoading,
     hasMore: state.next !== undefined,
     archivedUntil: state.archivedUntil,
+    wouldLose,
     more: () => {
       setState({ ...state, failure: undefined, loading: { cursor: state.next } });
     },
