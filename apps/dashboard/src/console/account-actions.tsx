@@ -7,7 +7,8 @@ import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { commaProblem, formatUsd, parseUsd, positive } from '../shared/usd.js';
-import { ACCOUNT_SETTINGS, changeOf } from './account-settings.js';
+import { ACCOUNT_SETTINGS } from './account-settings.js';
+import type { AccountChange } from './account-settings.js';
 import { call, may } from './session.js';
 
 interface Props extends DialogCallbacks {
@@ -237,7 +238,9 @@ export function Transfer({ account, ...callbacks }: Props) {
   );
 }
 
-export function EditAccount({ account, ...callbacks }: Props) {
+export function EditAccount({ account: now, ...callbacks }: Props) {
+  // What somebody else changes meanwhile is loaded behind the dialog. It is not changed back.
+  const [account] = useState(now);
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
   const [typed, setTyped] = useState(ACCOUNT_SETTINGS.map(({ of }) => of(account).text));
@@ -246,24 +249,31 @@ export function EditAccount({ account, ...callbacks }: Props) {
     return { ...setting, text, before: setting.of(account), after: setting.read(text) };
   });
   const ownId = given(externalId) ?? null;
-  const changes = [
+  const changed = [
     ...(name.trim() === account.name
       ? []
-      : [{ what: 'Name', before: account.name, after: name.trim() }]),
+      : [{ what: 'Name', before: account.name, after: name.trim(), body: { name: name.trim() } }]),
     ...(ownId === account.external_id
       ? []
-      : [{ what: 'External id', before: account.external_id ?? 'none', after: ownId ?? 'none' }]),
+      : [
+          {
+            what: 'External id',
+            before: account.external_id ?? 'none',
+            after: ownId ?? 'none',
+            body: { external_id: ownId },
+          },
+        ]),
     ...settings.flatMap(({ name: what, before, after }) =>
       typeof after === 'string' || after.text === before.text
         ? []
-        : [{ what, before: before.shown, after: after.shown }],
+        : [{ what, before: before.shown, after: after.shown, body: after.change }],
     ),
   ];
   const problem =
     name.trim() === ''
       ? 'Name: must not be empty.'
       : (settings.map(({ after }) => after).find((after) => typeof after === 'string') ??
-        (changes.length === 0 ? 'Nothing is changed yet.' : undefined));
+        (changed.length === 0 ? 'Nothing is changed yet.' : undefined));
   return (
     <ActionDialog
       title={`Edit ${account.name}`}
@@ -286,16 +296,12 @@ export function EditAccount({ account, ...callbacks }: Props) {
         </>
       }
       problem={problem}
-      changes={() => changes}
+      changes={() => changed}
       confirm="Change the account"
       run={() =>
         call('PATCH /admin/accounts/:account_id', {
           path: { account_id: account.id },
-          body: {
-            name: name.trim(),
-            external_id: ownId,
-            ...changeOf(settings.map(({ after }) => after)),
-          },
+          body: changed.reduce<AccountChange>((all, { body }) => ({ ...all, ...body }), {}),
         })
       }
       done={(changed) => <p>{changed.name} is changed.</p>}

@@ -7,7 +7,9 @@ import { Money } from '../shared/parts.js';
 import { commaProblem, positive } from '../shared/usd.js';
 
 type Account = Sent<'account'>;
-type AccountChange = NonNullable<AdminCalls['PATCH /admin/accounts/:account_id']['given']['body']>;
+export type AccountChange = NonNullable<
+  AdminCalls['PATCH /admin/accounts/:account_id']['given']['body']
+>;
 
 interface Described {
   readonly name: string;
@@ -122,11 +124,3 @@ export const ACCOUNT_SETTINGS: readonly Setting[] = [
     hint: 'Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none.',
   }),
 ];
-
-/** @param typed - Those that cannot be read are left out. */
-export function changeOf(typed: readonly (Typed | string)[]): AccountChange {
-  return typed.reduce<AccountChange>(
-    (all, one) => (typeof one === 'string' ? all : { ...all, ...one.change }),
-    {},
-  );
-}
