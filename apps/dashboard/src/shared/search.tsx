@@ -138,7 +138,7 @@ function SearchDialog(props: SearchProps & { readonly onClose: () => void }) {
           aria-label={`Search ${what}`}
           aria-expanded={results.length > 0}
           aria-controls={`${id}-results`}
-          aria-activedescendant={active === undefined ? undefined : `${id}-${active.href}`}
+          aria-activedescendant={active && `${id}-${String(results.indexOf(active))}`}
           placeholder={`Search ${what}`}
           autocomplete="off"
           spellcheck={false}
@@ -185,7 +185,7 @@ function Results(props: {
       {results.map((result, index) => (
         <li
           key={`${result.kind} ${result.href} ${result.name}`}
-          id={`${id}-${result.href}`}
+          id={`${id}-${String(index)}`}
           role="option"
           aria-selected={result === active}
           onClick={() => {
