@@ -240,16 +240,16 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
       'When the balance is below: an amount above 0, such as 5.'
     );
   }
-  const [amountText, targetText] = [texts.amount_usd, texts.target_usd];
-  if (!isEmpty(amountText) && !isEmpty(targetText)) {
+  if (!isEmpty(texts.amount_usd) && !isEmpty(texts.target_usd)) {
     return 'Give either the amount of each top-up or the balance up to which it pays, not both.';
   }
-  const paid = isEmpty(targetText) ? amountText : targetText;
-  const amount = amountProblem(paid, limits);
+  const paid: Rule = isEmpty(texts.target_usd) ? 'amount_usd' : 'target_usd';
+  const label = RULES.find(({ name }) => name === paid)?.label;
+  const amount = amountProblem(texts[paid], limits, label);
   if (amount !== undefined) return amount;
-  const least = parseUsd(readTypedUsd(paid) ?? '0');
+  const least = parseUsd(readTypedUsd(texts[paid]) ?? '0');
   if (least <= parseUsd(threshold)) {
-    return 'A top-up must lift the balance above the threshold: give a larger amount.';
+    return `${label ?? ''}: must be above the threshold, so that a top-up lifts the balance above it.`;
   }
   const times = Number(texts.max_per_day);
   if (!Number.isInteger(times) || times < 1 || times > MOST_PER_DAY) {
@@ -259,7 +259,7 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
   return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
     parseUsd(most ?? '0') < least
     ? (commaProblem(texts.max_per_month_usd) ??
-        'Per month: in whole cents, and at least the amount.')
+        'Per month: in whole cents, and at least what one top-up may pay.')
     : undefined;
 }
 

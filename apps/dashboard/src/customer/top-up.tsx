@@ -115,8 +115,15 @@ export const LEAVING_NOTE = 'You leave this page and come back to it.';
 
 const CENT_UNITS = 10n ** 12n;
 
-/** @param text - The amount as typed. */
-export function amountProblem(text: string, limits: Payments['limits']): string | undefined {
+/**
+ * @param text - The amount as typed.
+ * @param label - What its field is called.
+ */
+export function amountProblem(
+  text: string,
+  limits: Payments['limits'],
+  label = 'Amount',
+): string | undefined {
   const typed = readTypedUsd(text);
   const units = typed === undefined ? 0n : parseUsd(typed);
   const isValid =
@@ -129,7 +136,7 @@ export function amountProblem(text: string, limits: Payments['limits']): string 
     limits === undefined
       ? 'above 0 USD, such as 25 or 12.50'
       : `from ${limits.minUsd} to ${limits.maxUsd} USD`;
-  return commaProblem(text) ?? `Amount: ${range}, in whole cents.`;
+  return commaProblem(text) ?? `${label}: ${range}, in whole cents.`;
 }
 
 /** The state of the payment for which this tab left the page. */
