@@ -88,14 +88,27 @@ describe('an account, its first credit and its first key', () => {
     await context.close();
   });
 
+  // F340: Escape while a change is being sent: the dialog stays, and shows the credential that is
+  // shown only once.
   it('shows the credential until it is copied', async () => {
     const { page, context, problems } = await open();
     await openPart(page, 'accounts');
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Without credit');
     await page.getByLabel('Name of its first key').fill('phone');
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/admin/keys', async (route) => {
+      const response = await route.fetch();
+      await answered;
+      await route.fulfill({ response });
+    });
     // Nothing costs anything, so nothing is asked.
     await page.getByRole('button', { name: 'Create the account and the key' }).click();
+    await page.getByText('Sending…').waitFor();
+    for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press('Escape');
+    expect(await page.getByRole('dialog').isVisible()).toBe(true);
+    answer();
     const shown = page.getByLabel('the new credential', { exact: true });
     const credential = await shown.innerText();
     await page.keyboard.press('Escape');
@@ -183,6 +196,8 @@ describe('a table', () => {
     await context.close();
   });
 
+  // F347: an order by a column of the gateway after one by a column of the page, or the first order
+  // again on a phone: each is in force once it is chosen.
   it('is sorted by each column, exactly, and gives the order back', async () => {
     const { page, context, problems } = await open();
     await openPart(page, 'ledger');
@@ -198,6 +213,25 @@ describe('a table', () => {
     expect(await amounts()).toEqual(falling.toReversed());
     await header.click();
     expect(await amounts()).toEqual(sent);
+    const width = page.viewportSize()!;
+    await page.setViewportSize({ ...width, width: 390 });
+    await page.getByLabel('Sorted by').selectOption('Amount');
+    expect(await amounts()).toEqual(falling);
+    await page.getByLabel('Sorted by').selectOption('the newest');
+    expect(await amounts()).toEqual(sent);
+    await page.setViewportSize(width);
+
+    await openPart(page, 'accounts');
+    const sortBy = async (label: string) => {
+      await page.getByRole('columnheader').getByRole('button', { name: label }).click();
+      await loaded(page);
+      return page.locator('th[aria-sort]').allInnerTexts();
+    };
+    expect(await sortBy('Usable keys')).toEqual(['Usable keys ↓']);
+    expect(await sortBy('Balance')).toEqual(['Balance ↑']);
+    const balances = await valuesOf(page, 'td[data-label="Balance"] data');
+    expect([...balances].sort((a, b) => Number(a) - Number(b))).toEqual(balances);
+    expect(balances.length).toBeGreaterThan(2);
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -258,16 +292,53 @@ describe('a table', () => {
     expect(problems).toEqual([]);
     await context.close();
   });
+
+  // F345: new rows come while one is open: it stays open wherever it moves to, and the list waits
+  // for it before it would leave.
+  it('keeps a row open that new rows move, or would replace', async () => {
+    const { page, context, problems } = await open();
+    await page.clock.install();
+    await page.reload();
+    let first = 50;
+    await serveEntries(page, () => ({ ids: [first, first - 49], next: null }));
+    await openPart(page, 'ledger');
+    await page.getByRole('button', { name: 'Open entry entry-26acct_1' }).click();
+    const refreshed = async (newest: number) => {
+      first = newest;
+      const answered = page.waitForResponse('**/admin/ledger?*');
+      await page.clock.runFor(16_000);
+      await answered;
+      return page.locator(`tr[data-entry="entry-${String(newest)}acct_1"]`);
+    };
+    await (await refreshed(51)).waitFor();
+    const close = page.getByRole('button', { name: 'Close entry entry-26acct_1' });
+    expect(await close.count()).toBe(1);
+    const leaving = await refreshed(90);
+    await loaded(page);
+    expect([await leaving.count(), await close.count()]).toEqual([0, 1]);
+    await close.click();
+    await (await refreshed(91)).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
 });
 
 describe('the search', () => {
+  // F348: an account and its keys are found, which lead to the same place: each has an id of its
+  // own.
   it('finds accounts, keys, requests and parts of the console by keyboard alone', async () => {
     const { page, context, problems } = await open();
     const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
+    await gateway.call('createKey', { name: 'blue key', account_id: accountId });
     const search = async (text: string, found: RegExp) => {
       await page.keyboard.press('Control+k');
       await page.keyboard.type(text);
       await page.getByRole('option', { name: found, selected: true }).waitFor();
+      // A screen reader finds the chosen one by its id.
+      const ids = await page
+        .locator('dialog [role=option]')
+        .evaluateAll((options) => options.map(({ id: of }) => of));
+      expect(new Set(ids).size).toBe(ids.length);
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await loaded(page);
@@ -387,23 +458,30 @@ describe('the settings for clients', () => {
 });
 
 /** Answers a ledger of 10,000 entries in two pages. */
-async function serveManyEntries(page: Page): Promise<void> {
+function serveManyEntries(page: Page): Promise<void> {
+  return serveEntries(page, (isSecond) =>
+    isSecond ? { ids: [50, 9_999], next: null } : { ids: [0, 49], next: 'next' },
+  );
+}
+
+/** Answers the ledger with entries whose numbers are from the first to the second one. */
+async function serveEntries(
+  page: Page,
+  pageOf: (isSecond: boolean) => {
+    readonly ids: readonly [from: number, to: number];
+    readonly next: string | null;
+  },
+): Promise<void> {
   const { data } = await gateway.call('listLedger', { kind: 'top_up', limit: 1 });
-  const entries = Array.from({ length: 10_000 }, (_, index) => ({
-    ...data[0],
-    id: `entry-${String(index)}`,
-    account_id: 'acct_1',
-    amount_usd: String(index),
-  }));
   await page.route('**/admin/ledger?*', (route) => {
-    const isSecond = route.request().url().includes('cursor=');
+    const { ids, next } = pageOf(route.request().url().includes('cursor='));
+    const [from, to] = ids;
+    const entries = Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => {
+      const number = String(from + Math.sign(to - from) * index);
+      return { ...data[0], id: `entry-${number}`, account_id: 'acct_1', amount_usd: number };
+    });
     return route.fulfill({
-      json: {
-        object: 'list',
-        data: isSecond ? entries.slice(50) : entries.slice(0, 50),
-        has_more: !isSecond,
-        next_cursor: isSecond ? null : 'next',
-      },
+      json: { object: 'list', data: entries, has_more: next !== null, next_cursor: next },
     });
   });
 }

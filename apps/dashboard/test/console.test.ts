@@ -144,6 +144,7 @@ describe('the console', () => {
 
   // F186: a refund that is typed with the wrong sign: the action has the sign, and the question
   // repeats reason, reference and note.
+  // F346: an account is changed while somebody edits it: only what that person typed is changed.
   it('takes back, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
@@ -184,6 +185,7 @@ describe('the console', () => {
     });
     expect(await balanceOf(otherId)).toBe('2.25');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await gateway.call('updateAccount', { account_id: accountId, external_id: 'set meanwhile' });
     await page.getByLabel('Low-balance notice').fill('4');
     await page.getByLabel('Prices', { exact: true }).fill('0.9');
     await page.getByLabel('Allowance of each month').fill('2.5');
@@ -194,6 +196,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     expect(await gateway.call('showAccount', { account_id: accountId })).toMatchObject({
       name: MARKUP,
+      external_id: 'set meanwhile',
       low_balance_usd: '4',
       prices: '0.9',
       allowance_usd: '2.5',

@@ -72,6 +72,14 @@ const CARD = 'section[aria-label="Margin"]';
 describe('the margin', () => {
   it('is shown for all accounts and for one, in all, by day and by each dimension', async () => {
     const { page, context, problems } = await open();
+    await page.route(
+      '**/admin/usage?*',
+      (route) => route.fulfill({ status: 503, headers: { 'retry-after': '3600' }, json: {} }),
+      { times: 1 },
+    );
+    await openPart(page, 'usage');
+    await page.locator(CARD).getByRole('alert').waitFor();
+    await page.locator(CARD).getByRole('button', { name: 'Try again' }).click();
     for (const [part, of] of [
       ['usage', {}],
       [`accounts/${accountId}`, { account_id: accountId }],

@@ -156,24 +156,32 @@ describe("the provider's bill", () => {
     await context.close();
   });
 
+  // F342: the provider cannot be read: only a person asks it again.
   it('says which day is invalid, why the provider cannot be read, and that there is no connection', async () => {
     const { page, context, problems } = await open();
+    await page.clock.install();
+    await page.reload();
     await openPart(page, `bill?from=${RANGE.until}&until=${dayText(-3)}`);
     await eventually(async () => {
       expect(await page.getByRole('alert').innerText()).toContain('Until: must be after from');
     });
-    await page.route('**/admin/reconciliation?**', (route) =>
-      route.fulfill({
+    let asked = 0;
+    await page.route('**/admin/reconciliation?**', (route) => {
+      asked += 1;
+      return route.fulfill({
         status: 502,
         json: { error: { message: 'the usage report cannot be read' } },
-      }),
-    );
+      });
+    });
     await openPart(page, PART);
     await eventually(async () => {
       expect(await page.getByRole('alert').innerText()).toContain(
         'the usage report cannot be read',
       );
     });
+    await page.clock.runFor(60_000);
+    expect(await page.getByText('Trying again').count()).toBe(0);
+    expect(asked).toBe(1);
     await page.unroute('**/admin/reconciliation?**');
     await page.route('**/admin/reconciliation?**', (route) => route.abort());
     await compare(page);

@@ -1,9 +1,11 @@
 /** Usage by one dimension and by time, and the first screens, in a browser. */
 
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
 import type { Browser, Page } from 'playwright-core';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
@@ -21,7 +23,7 @@ import {
   signIn,
   valuesOf,
 } from './support/browser.js';
-import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
+import { MODELS, READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
 
 const DAY_MS = 86_400_000;
 const CHARGED = 12;
@@ -69,6 +71,20 @@ async function openUsage(query: string) {
 }
 
 const rows = (page: Page) => page.locator('tr[data-request]');
+
+/** Refuses the next request with 503, and a wait that is longer than any test. */
+function failOnce(page: Page, url: string) {
+  return page.route(
+    url,
+    (route) =>
+      route.fulfill({
+        status: 503,
+        headers: { 'retry-after': '3600' },
+        json: { error: { message: 'the ledger cannot be reached' } },
+      }),
+    { times: 1 },
+  );
+}
 
 async function hasRows(page: Page, count: number): Promise<void> {
   await eventually(async () => {
@@ -122,6 +138,46 @@ describe('usage', () => {
     await context.close();
   });
 
+  // F344: usage with filters, or of hours, is saved as CSV: the file has the sums on the screen, or
+  // a sentence says what else it has.
+  it('is saved as CSV with the filters in force', async () => {
+    const { page, context, problems } = await openUsage(
+      `by=endpoint&range=7&model=${MODELS[0]}&key_id=${member.id}`,
+    );
+    const note = page.getByText('The file has');
+    const saved = async (of: Page) => {
+      const waiting = of.waitForEvent('download');
+      await of.getByRole('button', { name: 'Save as CSV' }).first().click();
+      const text = readFileSync(await (await waiting).path(), 'utf8');
+      const [header, ...lines] = text
+        .trim()
+        .split(/\r?\n/)
+        .map((line) => line.split(','));
+      const column = header!.indexOf('charged_usd');
+      return formatUsd(lines.reduce((sum, line) => sum + parseUsd(line[column]!), 0n));
+    };
+    const shown = async (of: Page) => (await valuesOf(of, '.headline strong data'))[0];
+    expect(await note.count()).toBe(0);
+    expect(await saved(page)).toBe(await shown(page));
+    await openPart(page, 'usage?by=tag&range=7');
+    await page.getByText('The file has charges by model, of whole days in UTC.').waitFor();
+    await openPart(page, 'usage?range=24h');
+    await note.waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+
+    const operator = await openConsole(browser, `${gateway.adminUrl}/console/`, cookie);
+    await openPart(operator.page, `usage?range=24h&model=${MODELS[0]}&key_id=${member.id}`);
+    const asked = operator.page.waitForRequest(/\/admin\/usage\?.*format=csv/);
+    expect(await saved(operator.page)).toBe(await shown(operator.page));
+    const query = new URL((await asked).url()).searchParams;
+    const hours = Date.parse(query.get('until')!) - Date.parse(query.get('from')!);
+    expect(hours).toBe(DAY_MS);
+    expect(await operator.page.getByText('The file has').count()).toBe(0);
+    expect(operator.problems).toEqual([]);
+    await operator.context.close();
+  });
+
   it('shows failed requests by their type of error', async () => {
     const { page, context, problems } = await openUsage('measure=errors&by=error&range=24h');
     const row = page.locator('tr[data-group="invalid_request_error"]');
@@ -161,6 +217,11 @@ describe('the first screen', () => {
       `${gateway.adminUrl}/console/`,
       cookie,
     );
+    await failOnce(page, '**/admin/today');
+    await page.reload();
+    await page.getByText('the ledger cannot be reached').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('region', { name: 'Needs attention' }).waitFor();
     const { spend, running_out: out } = await gateway.call('showHome', {});
     const { data } = await gateway.call('listUsage', { by: 'day', from: spend.today.from });
     expect(spend.today.charged_usd).toBe(data[0]?.charged_usd);

@@ -144,11 +144,19 @@ describe('an account', () => {
 });
 
 describe('a cap', () => {
+  // F343: a key whose cap is used up, so that each of its requests is refused: its page does not
+  // say that it works, but which cap it is and when it begins anew.
   it('that is used up refuses requests with 402, naming the amount used and when the cap renews', async () => {
     const accountId = await newAccount('100');
     const capped = await newKey(accountId, { cap_day_usd: '0.00000000000001' });
     const other = await newKey(accountId);
+    const capInOverview = async () =>
+      (await dashboard(capped.apiKey, 'account')).json.key.used_up_cap;
+    expect(await capInOverview()).toBeNull();
     expect((await ask(capped.apiKey)).status).toBe(200);
+    const cap = await capInOverview();
+    expect(cap).toMatchObject({ period: 'day', cap_usd: '0.00000000000001' });
+    expect(Date.parse(cap.renews_at)).toBe(new Date().setUTCHours(24, 0, 0, 0));
     for (const post of [postMessages, postChat]) {
       const refused = await post(gateway, capped.apiKey, userMessage('Hello'));
       expect(refused.status).toBe(402);
@@ -162,6 +170,7 @@ describe('a cap', () => {
     const { caps } = await gateway.call('showKey', { key_id: capped.id });
     expect(parseUsd(caps.day.used_usd)).toBeGreaterThan(1n);
     await gateway.call('updateKey', { key_id: capped.id, cap_day_usd: null });
+    expect(await capInOverview()).toBeNull();
     expect((await ask(capped.apiKey)).status).toBe(200);
   });
 });
@@ -356,6 +365,14 @@ describe('a statement', () => {
     expect((await dashboard(manager.apiKey, `statement?month=${month}`)).status).toBe(200);
     expect((await dashboard(member.apiKey, 'usage/summary?of=account')).status).toBe(403);
     expect((await dashboard(manager.apiKey, 'usage/summary?of=account')).status).toBe(200);
+    await ask(member.apiKey);
+    const ofMember = `usage/summary?by=key&key_id=${member.id}`;
+    expect((await dashboard(manager.apiKey, ofMember)).json.data).toMatchObject([
+      { key_id: member.id, requests: 1 },
+    ]);
+    expect((await dashboard(member.apiKey, ofMember)).status).toBe(200);
+    const ofManager = await dashboard(member.apiKey, `usage/summary?key_id=${manager.id}`);
+    expect(ofManager.status).toBe(403);
   });
 });
 
