@@ -40,6 +40,7 @@ const ANTHROPIC = {
     'member of usage': ['BetaUsage', 'members'],
   },
   header: { file: 'beta/beta.d.ts', beta: ['AnthropicBeta', 'literals'] },
+  errors: { file: 'shared.d.ts', code: ['ErrorDetails', 'error_code', 'literals'] },
 };
 const OPENAI = {
   'chat completions': {

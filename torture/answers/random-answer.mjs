@@ -25,8 +25,15 @@ const MESSAGES = [
   '',
   'Your credit balance is too low to access the API',
   'You have reached your specified API usage limits',
+  'This organization has been disabled.',
 ];
-const CODES = [undefined, undefined, 'organization_on_hold', 'workspace_spend_limit_reached'];
+const CODES = [
+  undefined,
+  undefined,
+  'organization_on_hold',
+  'cmek_key_disabled',
+  'workspace_spend_limit_reached',
+];
 const OFTEN = [400, 401, 402, 403, 404, 408, 413, 429, 429, 500, 502, 503, 504, 529, 529];
 const RETRY_AFTER = ['1', '60', '0', '-5', '100000', 'soon', 'Wed, 21 Oct 2099 07:28:00 GMT'];
 const ODD_USAGES = [

@@ -10,6 +10,7 @@ import { readAnthropicFailure } from '../src/upstream/anthropic-failures.js';
 import { AccountPool } from '../src/upstream/accounts/account-pool.js';
 import { RequestBody } from '../src/upstream/request-body.js';
 import type { UpstreamCall } from '../src/upstream/upstream.js';
+import { ACCOUNT_SENTENCES } from './support/account-sentences.js';
 import { runs } from '../../../scripts/runs.cjs';
 
 interface Answer {
@@ -41,11 +42,12 @@ const answers: fc.Arbitrary<Answer> = fc.record({
           'invalid x-api-key',
           'OAuth authentication is currently not supported.',
           'your organization may not use this model',
-          'Your credit balance is too low',
+          ...ACCOUNT_SENTENCES,
         ),
         details: fc.constantFrom(
           undefined,
           { error_code: 'organization_on_hold' },
+          { error_code: 'cmek_key_disabled' },
           { error_code: 'monthly_spend_limit_reached' },
         ),
       })
@@ -192,7 +194,9 @@ it('answers to one customer never refuse a request of another, and move none unl
 it('an account with a wrong key, without credit or at its limit is left out for everybody after one request', async () => {
   for (const refusal of [
     { status: 401, headers: {}, body: errorBody('authentication_error', 'invalid x-api-key') },
-    { status: 400, headers: {}, body: errorBody('odd', 'Your credit balance is too low') },
+    ...ACCOUNT_SENTENCES.map((sentence) => {
+      return { status: 400, headers: {}, body: errorBody('odd', sentence) };
+    }),
     { status: 402, headers: {}, body: '' },
     { status: 429, headers: { 'retry-after': '30' }, body: errorBody('rate_limit_error', 'limit') },
   ]) {

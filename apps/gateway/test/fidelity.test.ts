@@ -14,6 +14,7 @@ import {
   startTestGateway,
   userMessage,
 } from './support/gateway.js';
+import { ACCOUNT_SENTENCES } from './support/account-sentences.js';
 import type { TestGateway } from './support/gateway.js';
 
 interface Received {
@@ -242,14 +243,9 @@ describe('a native response', () => {
     [401, 'authentication_error', 'invalid x-api-key', 502, 'api_error', 'false'],
     [403, 'permission_error', 'org-secret may not', 502, 'api_error', 'false'],
     [402, 'billing_error', 'org-secret must pay', 503, 'api_error', 'false'],
-    [
-      400,
-      'invalid_request_error',
-      'You have reached your specified API usage limits',
-      503,
-      'api_error',
-      'false',
-    ],
+    ...ACCOUNT_SENTENCES.map(
+      (message) => [400, 'invalid_request_error', message, 503, 'api_error', 'false'] as const,
+    ),
     [429, 'rate_limit_error', 'org-secret: 50 requests per minute', 529, 'overloaded_error', null],
   ])(
     "with status %i that is about the operator's account is replaced by an error that does not mention it",
@@ -265,6 +261,32 @@ describe('a native response', () => {
       expect(JSON.parse(text).error.type).toBe(shownType);
       expect(text).not.toContain(message);
       if (status === 429) expect(response.headers.get('retry-after')).toBe('60');
+    },
+  );
+
+  it.each([
+    [400, 'claude_code_key_creator_not_member', 'false'],
+    [400, 'cmek_key_disabled', 'false'],
+    [400, 'cmek_key_network_blocked', 'false'],
+    [400, 'organization_on_hold', 'false'],
+    [429, 'contract_spend_limit_reached', 'false'],
+    // The provider asks to send these again.
+    [503, 'cmek_context_unavailable', null],
+    [503, 'cmek_key_unreachable', null],
+  ])(
+    "with status %i and the code %s about the operator's account is replaced",
+    async (status, code, shouldRetry) => {
+      const error = { type: 'odd', message: 'org-secret', details: { error_code: code } };
+      answer = (res) => {
+        res.writeHead(status, { 'content-type': 'application/json' });
+        res.end(JSON.stringify({ type: 'error', error }));
+      };
+      const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+      expect(response.status).toBe(503);
+      expect(response.headers.get('x-should-retry')).toBe(shouldRetry);
+      const text = await response.text();
+      expect(JSON.parse(text).error.type).toBe('api_error');
+      expect(text).not.toMatch(/org-secret|cmek/);
     },
   );
 

@@ -49,8 +49,9 @@ function judge(
   headers: IncomingHttpHeaders,
   error: UpstreamError | undefined,
 ): FailureMeaning {
-  if (status === 402 || isSpendLimit(status, error)) {
-    return replace(OUT_OF_SERVICE, 'account');
+  if (status === 402 || (error !== undefined && isAboutAccount(status, error))) {
+    // The causes of a 503 pass. All others stay until the operator acts.
+    return replace(status === 503 ? OUT_OF_SERVICE : OUT_OF_SERVICE_FOR_LONG, 'account');
   }
   // Without an error object it is not the API's answer. A firewall that objects to the content of
   // one request answers 403 as well.
@@ -97,8 +98,8 @@ const OUT_OF_SERVICE: Refusal = {
   status: 503,
   type: 'api_error',
   message: 'the upstream is out of service for this gateway at the moment',
-  shouldRetry: false,
 };
+const OUT_OF_SERVICE_FOR_LONG: Refusal = { ...OUT_OF_SERVICE, shouldRetry: false };
 const OVERLOADED: Refusal = {
   status: 529,
   type: 'overloaded_error',
@@ -135,22 +136,35 @@ function isAboutCredential(status: number, { type, message }: UpstreamError): bo
   );
 }
 
-function isSpendLimit(status: number, error: UpstreamError | undefined): boolean {
-  if (error === undefined) return false;
-  const code = error.details?.error_code ?? '';
-  if (error.type === 'billing_error') return true;
-  if (status === 429) return code.endsWith('_spend_limit_reached');
-  return status === 400 && (code === 'organization_on_hold' || USED_UP.test(error.message));
+/** Whether the operator's key, workspace or organization is out of use, whatever is asked. */
+function isAboutAccount(status: number, { type, message, details }: UpstreamError): boolean {
+  const code = details?.error_code ?? '';
+  return (
+    type === 'billing_error' ||
+    code.endsWith('_spend_limit_reached') ||
+    ACCOUNT_CODES.has(code) ||
+    (status === 400 && ACCOUNT_SENTENCES.test(message))
+  );
 }
 
+/** No client causes these. `scripts/unserved-names.json` lists the other codes of the SDK. */
+const ACCOUNT_CODES: ReadonlySet<string> = new Set([
+  'claude_code_key_creator_not_member',
+  'cmek_context_unavailable',
+  'cmek_key_disabled',
+  'cmek_key_network_blocked',
+  'cmek_key_unreachable',
+  'organization_on_hold',
+]);
+
 /**
- * In a 400 about a limit or a balance that is used up, the upstream sends no code, only these
- * sentences. Its error about a member of the request begins with the member's name and a colon. A
- * client may name a member like one of these sentences, so a sentence with a later colon does not
- * match.
+ * In a 400 about a limit or a balance that is used up, or about an organization that is disabled
+ * for its bills, the upstream sends no code, only these sentences. Its error about a member of the
+ * request begins with the member's name and a colon. A client may name a member like one of these
+ * sentences, so a sentence with a later colon does not match.
  */
-const USED_UP =
-  /^(?:You have reached your specified API usage limits|Your credit balance is too low)(?![^]*: )/i;
+const ACCOUNT_SENTENCES =
+  /^(?:You have reached your specified (?:\w+ )?API usage limits|Your credit balance is too low|This organization has been disabled)(?![^]*: )/i;
 
 /**
  * Seconds from `retry-after`, at least 1 and at most the cap; `undefined` when there is none that
