@@ -150,6 +150,17 @@ async function serveLongStream(
 async function spentBy(keyId: string): Promise<string> {
   return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
 }
+/** What was sent of a large response whose client left, once it is charged. */
+async function deliveryOf(keyId: string) {
+  for (;;) {
+    const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
+    for (const entry of data) {
+      const delivered = 'delivered' in entry ? entry.delivered : undefined;
+      if ((delivered?.of_bytes ?? 0) > MEBIBYTE) return delivered!;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
 async function unbilled(reason: string): Promise<number> {
   return (await readMetric(gateway, `gateway_unbilled_total{reason="${reason}"}`)) ?? 0;
 }
@@ -354,6 +365,43 @@ describe.each([
       ]);
     },
   );
+});
+
+// F361: client that does not read its stream resets its connection: bytes that waited for it do not
+// count as sent.
+it.each([
+  ['only one', 0],
+  ['the second one of its connection', 1],
+])('a stream that nobody reads, %s, was sent as far as it left', async (_which, earlier) => {
+  const { id, apiKey } = await gateway.createKey();
+  let goOn: () => void = () => undefined;
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+  const client = connectTo({ url });
+  const request = requestOf(apiKey, userMessage('Hello', { stream: true }));
+  serve = async (write, res) => {
+    streamSse(res);
+    await write(START);
+    await mayGoOn;
+    await write(END);
+  };
+  if (earlier === 0) serve = serveLongStream;
+  client.send(request);
+  await client.receive(/message_start/);
+  client.socket.pause();
+  if (earlier > 0) {
+    serve = serveLongStream;
+    client.send(request);
+  }
+  await until(() => answer.writableLength > MEBIBYTE);
+  const { socket } = answer;
+  const sent = socket === null ? 0 : socket.bytesWritten - socket.writableLength;
+  client.socket.resetAndDestroy();
+  goOn();
+  const delivered = await deliveryOf(id);
+  expect(delivered.of_bytes).toBeGreaterThan(DELTAS * PIECE.length);
+  expect(delivered.bytes).toBeLessThanOrEqual(sent);
+  // The rest are headers, and the marks of chunks.
+  expect(delivered.bytes).toBeGreaterThanOrEqual(0.99 * sent - 1_000);
 });
 
 // F40

@@ -5,7 +5,10 @@
  */
 
 export interface Delivery {
-  /** Bytes that were sent to the client. It may not have read the last of them. */
+  /**
+   * Bytes that were sent to the client. It may not have read the last of them. A write of which
+   * only a part was sent is not counted.
+   */
   readonly sentBytes: number;
   /** Bytes of the whole response, in the client's format. */
   readonly bytes: number;

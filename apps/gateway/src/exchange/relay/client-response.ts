@@ -53,8 +53,8 @@ export class ClientResponse {
   /** Bytes of the response that were written, and those for which the client had left. */
   #writtenBytes = 0;
   #missedBytes = 0;
-  /** Of the written bytes, those that had not left this process when the client left. */
-  #unsentBytes = 0;
+  /** Of the written bytes, those that have left this process, counted by whole writes. */
+  #sentBytes = 0;
   #isUpstreamOver = false;
   #unsent: ByteReservation | undefined;
   #pauseTimer: NodeJS.Timeout | undefined;
@@ -83,10 +83,9 @@ export class ClientResponse {
    */
   deliveryWith(rest: StreamOutput | string): Delivery | undefined {
     if (!this.#hasLeft) return undefined;
-    const sentBytes = Math.max(0, this.#writtenBytes - this.#unsentBytes);
     const queued = bytesOf(this.#queue) + bytesOf(rest);
     const bytes = this.#writtenBytes + this.#missedBytes + queued;
-    return { sentBytes, bytes };
+    return { sentBytes: this.#sentBytes, bytes };
   }
 
   startStream(headers: Readonly<Record<string, string>>): void {
@@ -119,7 +118,11 @@ export class ClientResponse {
       return;
     }
     this.#writtenBytes += piece.length;
-    if (this.#res.write(piece)) this.#unsent?.release();
+    // Once the client has left, Node no longer knows how many bytes were waiting.
+    const isRoomy = this.#res.write(piece, (error) => {
+      if (error == null) this.#sentBytes += piece.length;
+    });
+    if (isRoomy) this.#unsent?.release();
     else if (!this.#isUpstreamOver) this.#holdBack();
   }
 
@@ -178,7 +181,6 @@ export class ClientResponse {
     this.#res.req.socket.off('close', this.#onClose);
     if (this.#hasLeft || this.#res.writableFinished) return;
     this.#hasLeft = true;
-    this.#unsentBytes = this.#res.writableLength;
     this.#unsent?.release();
     this.#endPause();
     this.#options.onLeave();
