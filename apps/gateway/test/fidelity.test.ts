@@ -213,6 +213,18 @@ describe('a native response', () => {
     expect(Buffer.from(await response.arrayBuffer()).toString()).toBe(STREAM.toString());
   });
 
+  // F362: upstream sends its `content-type` twice, or in capitals: a stream is still passed on.
+  it.each([[['text/event-stream; charset=utf-8', 'text/event-stream']], [['Text/Event-Stream']]])(
+    'is streamed with the content types %j',
+    async (types) => {
+      const headers = types.flatMap((type) => ['content-type', type]);
+      answer = (res) => res.writeHead(200, headers).end(STREAM);
+      const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));
+      expect(response.headers.get('content-type')).toContain('text/event-stream');
+      expect(await response.text()).toBe(STREAM.toString());
+    },
+  );
+
   // F31
   it.each([400, 404, 409, 500, 503, 504, 529])(
     'with error status %i keeps its bytes and reveals no quota',

@@ -16,8 +16,9 @@ export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
       headers: { ...headers, 'x-api-key': apiKey },
       body,
     }),
+    // Of a header that came twice, undici gives an array, whatever the type says.
     openStream: (headers) =>
-      headers['content-type']?.startsWith('text/event-stream') === true ? unframed : undefined,
+      /^text\/event-stream/i.test(String(headers['content-type'])) ? unframed : undefined,
     readFailure: readAnthropicFailure,
   };
 }
