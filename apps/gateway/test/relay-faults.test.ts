@@ -21,7 +21,7 @@ import {
 } from '@jest/globals';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import type { ScriptedReply } from '@gateway/upstream-simulator';
+import type { ErrorType, ScriptedReply } from '@gateway/upstream-simulator';
 import { pino } from 'pino';
 import { createTelemetry } from '../src/observe/telemetry.js';
 import type { Telemetry } from '../src/observe/telemetry.js';
@@ -132,6 +132,52 @@ describe.each([
       expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     },
   );
+
+  // F363: upstream reports within a stream that its account is refused or limited: the client gets
+  // the gateway's own error, and the operator is told.
+  it.each<[ErrorType, string, number]>([
+    ['authentication_error', 'api_error', 1],
+    ['billing_error', 'api_error', 1],
+    ['permission_error', 'api_error', 0],
+    ['rate_limit_error', 'overloaded_error', 0],
+  ])(
+    "with the %s of the operator's account ends with an %s that does not mention it",
+    async (type, shown, alerts) => {
+      const alerted = async () =>
+        (await readMetric(gateway, 'gateway_upstream_account_refused_total')) ?? 0;
+      const [before, lost] = [await alerted(), await unbilled('error_event')];
+      const { id, apiKey } = await gateway.createKey();
+      for (const afterEvents of [0, 4]) {
+        gateway.simulator.script({ streamError: { afterEvents, type, message: 'org-secret' } });
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+        const text = await response.text();
+        expect(text).not.toContain('org-secret');
+        const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
+        const errors = events.filter(({ error }) => error != null);
+        expect(errors).toEqual([
+          expect.objectContaining({ error: expect.objectContaining({ type: shown }) }),
+        ]);
+        if (dialect === 'responses') {
+          expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
+          expect(events.at(-1).type).toBe('response.failed');
+        } else expect(events.at(-1)).toBe(errors[0]);
+      }
+      expect(await alerted()).toBe(before + 2 * alerts);
+      expect(await unbilled('error_event')).toBe(lost + 2);
+      expect(await spentBy(id)).toBe('0');
+    },
+  );
+
+  it('with an error event about anything else ends with its text', async () => {
+    const { apiKey } = await gateway.createKey();
+    for (const type of ['overloaded_error', 'api_error', 'invalid_request_error'] as const) {
+      gateway.simulator.script({ streamError: { afterEvents: 4, type, message: 'its own words' } });
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+      const text = await response.text();
+      expect(text).toContain('its own words');
+      expect(text).toContain(type);
+    }
+  });
 
   // F34: usage reported several times: the last one counts, nothing is added.
   // F35: events split anywhere, CRLF, BOM: the same usage at every split.

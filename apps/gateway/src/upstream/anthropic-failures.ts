@@ -1,5 +1,5 @@
 /**
- * Decides which error a client gets for an error response of Anthropic's API. Most errors are
+ * Decides which error a client gets for an error of Anthropic's API. Most errors are
  * passed on unchanged. Errors about the operator's own account (its credential, quota or bill)
  * would mislead a client or reveal the operator's data, so they are replaced. A 413 and a response
  * that is not a readable error are replaced as well.
@@ -30,12 +30,26 @@ export function readAnthropicFailure(
   const parsed = upstreamErrorBody.safeParse(parseJson(textOf(body)));
   const error = parsed.success ? parsed.data.error : undefined;
   return {
-    ...judge(status, headers, error),
+    ...judge(status === 200 ? statusOf(error) : status, headers, error),
     fault: `upstream ${String(status)}: ${kindOf(error)}`,
   };
 }
 
 type UpstreamError = z.infer<typeof upstreamErrorBody>['error'];
+
+/** The status that the error of a stream would have had before the stream began. */
+function statusOf(error: UpstreamError | undefined): number {
+  return STATUSES.get(error?.type ?? '') ?? 500;
+}
+
+/** Only of errors that {@link judge} may replace. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['rate_limit_error', 429],
+]);
 
 /** The error's type and code, each only if it has the form of the provider's names. */
 function kindOf(error: UpstreamError | undefined): string {

@@ -51,7 +51,7 @@ export interface UpstreamRequest {
  */
 export type RefusalCause = 'account' | 'permission' | 'limit' | 'unknown';
 
-/** What a client gets for an error response of the upstream. */
+/** What a client gets for an error response of the upstream, or for an error event. */
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }
@@ -76,5 +76,6 @@ export interface Upstream {
    * response.
    */
   openStream(headers: IncomingHttpHeaders): ((chunk: Uint8Array) => Uint8Array) | undefined;
+  /** @param status - 200 if the error came as an event of a stream, whose data is the `body`. */
   readFailure(status: number, headers: IncomingHttpHeaders, body: Uint8Array): UpstreamFailure;
 }

@@ -71,6 +71,8 @@ export function relay(exchange: RelayJob, parts: RelayParts): Promise<ExchangeRe
   });
 }
 
+type FailedStream = Extract<StreamEnd<StreamOutput>, { readonly outcome: 'failed' }>;
+
 interface Completion {
   readonly resolve: (report: ExchangeReport) => void;
   readonly reject: (error: unknown) => void;
@@ -186,7 +188,7 @@ class Relay implements UpstreamListener {
 
   async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {
     if (end.outcome === 'failed') {
-      this.#closeStream(end.tail, { loss: end.cause });
+      this.#closeFailedStream(end);
       return;
     }
     // Charged like every other stream: a client can cause such events.
@@ -205,6 +207,25 @@ class Relay implements UpstreamListener {
       const event = format.errorEvent(settled.refusal, requestId);
       this.#closeStream([event], { loss: settled.loss });
     }
+  }
+
+  /** An error event that would be replaced as a response is replaced as well. */
+  #closeFailedStream({ error, cause, tail }: FailedStream): void {
+    if (cause !== 'error_event') {
+      this.#closeStream(tail, { loss: cause });
+      return;
+    }
+    const { upstream, format, requestId } = this.#exchange;
+    const body = Buffer.from(JSON.stringify({ error }));
+    const failure = upstream.readFailure(200, this.#upstream.headers, body);
+    this.#fault = failure.fault;
+    if (failure.outcome === 'relay') {
+      this.#closeStream(tail, { loss: cause });
+      return;
+    }
+    const operatorMustAct = this.#mustOperatorAct(failure.cause);
+    const event = format.errorEvent(failure.refusal, requestId);
+    this.#closeStream([event], { loss: cause, operatorMustAct });
   }
 
   /**

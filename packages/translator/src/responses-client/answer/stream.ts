@@ -29,8 +29,9 @@ export interface FinishedResponse {
 /** A pipe whose end can be replaced by a failure. */
 export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends StreamPipe<In, Out> {
   /**
-   * The events to send in place of the `tail` of a complete stream, when something fails after
-   * {@link StreamPipe.end}. Their sequence numbers follow those of the events sent before.
+   * The events to send in place of the `tail`, when something fails after {@link StreamPipe.end},
+   * or when the upstream's own error is not for the client. Their sequence numbers follow those of
+   * the events sent before.
    */
   failInstead(error: StreamError): Out;
 }
@@ -180,9 +181,9 @@ export function createResponseEventStream(
 }
 
 /** Writes the end of a stream that did not arrive whole. */
-function writeFailure(events: ItemEvents, { outcome, error }: MessageEnd): void {
+function writeFailure(events: ItemEvents, { error }: MessageEnd): void {
   if (!error) return;
-  if (outcome === 'complete') events.startTail();
+  events.startTail();
   events.fail(error);
 }
 
