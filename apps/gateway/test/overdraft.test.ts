@@ -1,7 +1,16 @@
 /** `OVERDRAFT=none`: money is held before each request, and no balance falls below zero. */
 
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import OpenAI from 'openai';
 import { anthropicUpstream } from '../src/upstream/anthropic.js';
@@ -329,6 +338,28 @@ describe('a hold', () => {
     upstream.open();
     await untilNothingIsHeld();
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
+  });
+
+  // F364: request fails unexpectedly after its money was held: the hold expires, and is not renewed
+  // until the process ends.
+  it('is left to expire when its request fails unexpectedly', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    const { appParts, store } = gateway.running;
+    const { upstream } = appParts;
+    const fails = () => {
+      throw new Error('unexpected');
+    };
+    Object.assign(appParts, { upstream: { ...upstream, send: fails } });
+    const abandoned = jest.spyOn(store, 'abandonHold');
+    cleanUps.push(async () => {
+      Object.assign(appParts, { upstream });
+      abandoned.mockRestore();
+      for (const { request_id: id } of await holds('live')) store.releaseHold(id);
+      await untilNothingIsHeld();
+    });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(500);
+    const [held] = await holds('live');
+    expect(abandoned.mock.calls).toEqual([[held!.request_id]]);
   });
 
   // F67: response costs more than was set aside: charged up to the balance, the rest written off;

@@ -164,7 +164,7 @@ async function servePrepared(
   preparation: Sendable,
   admittedAt: number,
 ): Promise<Result> {
-  const { parts, requestId } = exchange;
+  const { parts } = exchange;
   const { model, models, chargeBound } = preparation;
   const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
@@ -174,14 +174,40 @@ async function servePrepared(
     checkCharging(parts) ??
     (chargeBound === undefined && isLate ? await checkStanding(key, parts) : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
-  const held =
-    chargeBound === undefined
-      ? preparation
-      : await holdCharge(exchange, key, { ...preparation, chargeBound });
-  if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
+  return chargeBound === undefined
+    ? send(exchange, key, preparation)
+    : sendHeld(exchange, key, { ...preparation, chargeBound });
+}
 
-  const { kept } = held;
-  let call = callTo(exchange, key, held);
+/** {@link send}, if the most that the request can cost can be held meanwhile. */
+async function sendHeld(
+  exchange: Exchange,
+  key: KeyRecord,
+  preparation: Sendable & { readonly chargeBound: bigint },
+): Promise<Result> {
+  const { requestId, parts } = exchange;
+  const { model } = preparation;
+  try {
+    const held = await holdCharge(exchange, key, preparation);
+    if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
+    const result = await send(exchange, key, held);
+    if (!keepsHold(result.report)) parts.store.releaseHold(requestId);
+    return result;
+  } catch (error) {
+    // Not released: a charge that was under way may still be recorded.
+    parts.store.abandonHold(requestId);
+    throw error;
+  }
+}
+
+async function send(
+  exchange: Exchange,
+  key: KeyRecord,
+  preparation: Sendable,
+): Promise<Result & { readonly report: ExchangeReport }> {
+  const { parts, requestId } = exchange;
+  const { model, models, kept } = preparation;
+  let call = callTo(exchange, key, preparation);
   let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
@@ -192,7 +218,7 @@ async function servePrepared(
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
-      unknownMembers: held.unknownMembers,
+      unknownMembers: preparation.unknownMembers,
       upstream: exchange.upstream,
       call,
       format,
@@ -201,7 +227,6 @@ async function servePrepared(
     },
     parts,
   );
-  if (chargeBound !== undefined && !keepsHold(report)) parts.store.releaseHold(requestId);
   countFor(exchange, call, report.charged);
   return { model, status: report.status, report, account: call.account };
 }

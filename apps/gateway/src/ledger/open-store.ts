@@ -72,6 +72,7 @@ export type RequestLedger = Pick<
   | 'readStanding'
   | 'placeHold'
   | 'releaseHold'
+  | 'abandonHold'
   | 'settleTogether'
   | 'quarantine'
   | PaymentAccess

@@ -28,7 +28,7 @@ export type LedgerCalls = ReturnType<typeof shareLedger>['calls'];
 
 /** The primary's side of the ledger that it shares with one worker. */
 export function shareLedger(store: BalanceStore) {
-  /** Holds that the worker has placed and neither settled nor released. */
+  /** Holds that the worker has placed and neither settled, released nor abandoned. */
   const holds = new Set<string>();
   let isGone = false;
 
@@ -54,6 +54,10 @@ export function shareLedger(store: BalanceStore) {
       releaseHold(requestId: string) {
         holds.delete(requestId);
         store.releaseHold(requestId);
+      },
+      abandonHold(requestId: string) {
+        holds.delete(requestId);
+        store.abandonHold(requestId);
       },
       settleTogether(...[settlements, options]: Parameters<BalanceStore['settleTogether']>) {
         return store.settleTogether(settlements, options).finally(() => {
@@ -137,6 +141,9 @@ export function remoteLedger(
     releaseHold(requestId) {
       // If the primary has ended, nothing renews the hold, so it expires.
       reach(rpc, () => rpc.releaseHold(requestId)).catch(() => undefined);
+    },
+    abandonHold(requestId) {
+      reach(rpc, () => rpc.abandonHold(requestId)).catch(() => undefined);
     },
     async settleTogether(settlements, options) {
       for (const { requestId } of settlements) pending.set(requestId, performance.now());
