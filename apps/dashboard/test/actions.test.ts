@@ -88,7 +88,7 @@ describe('an account, its first credit and its first key', () => {
     await context.close();
   });
 
-  // F340: Escape while a change is being sent: the dialog stays, and shows the credential that is
+  // F336: Escape while a change is being sent: the dialog stays, and shows the credential that is
   // shown only once.
   it('shows the credential until it is copied', async () => {
     const { page, context, problems } = await open();
@@ -196,7 +196,7 @@ describe('a table', () => {
     await context.close();
   });
 
-  // F347: an order by a column of the gateway after one by a column of the page, or the first order
+  // F343: an order by a column of the gateway after one by a column of the page, or the first order
   // again on a phone: each is in force once it is chosen.
   it('is sorted by each column, exactly, and gives the order back', async () => {
     const { page, context, problems } = await open();
@@ -293,7 +293,7 @@ describe('a table', () => {
     await context.close();
   });
 
-  // F345: new rows come while one is open: it stays open wherever it moves to, and the list waits
+  // F341: new rows come while one is open: it stays open wherever it moves to, and the list waits
   // for it before it would leave.
   it('keeps a row open that new rows move, or would replace', async () => {
     const { page, context, problems } = await open();
@@ -324,7 +324,7 @@ describe('a table', () => {
 });
 
 describe('the search', () => {
-  // F348: an account and its keys are found, which lead to the same place: each has an id of its
+  // F344: an account and its keys are found, which lead to the same place: each has an id of its
   // own.
   it('finds accounts, keys, requests and parts of the console by keyboard alone', async () => {
     const { page, context, problems } = await open();

@@ -144,7 +144,7 @@ describe('the console', () => {
 
   // F186: a refund that is typed with the wrong sign: the action has the sign, and the question
   // repeats reason, reference and note.
-  // F346: an account is changed while somebody edits it: only what that person typed is changed.
+  // F342: an account is changed while somebody edits it: only what that person typed is changed.
   it('takes back, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);

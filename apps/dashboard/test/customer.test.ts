@@ -597,7 +597,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  // F343
+  // F339
   it('says why a key does not work', async () => {
     const usedUp = await gateway.createKey({ balance_usd: '0.00000000000001' });
     await sendTraffic(gateway, [usedUp.apiKey], { count: 1, seed: 4 });
@@ -948,7 +948,7 @@ describe('the customer’s page', () => {
 
   // F184: figures that grow old: loaded again every 15 s and on focus; open rows, typed text and
   // the focus stay.
-  // F341: what no note speaks of could not be loaded once, such as the models that a filter offers:
+  // F337: what no note speaks of could not be loaded once, such as the models that a filter offers:
   // it is loaded again when the gateway allows it.
   it('loads new figures by itself, says how old they are, and disturbs nothing', async () => {
     const { id } = await gateway.call('createAccount', { name: 'watching', balance_usd: '5' });

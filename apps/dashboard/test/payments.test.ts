@@ -204,7 +204,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
-  // F349: a wrong target of auto top-up: the message names the field that has it.
+  // F345: a wrong target of auto top-up: the message names the field that has it.
   it('sets up auto top-up, saves a payment method for it, and cancels it', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '40' });
     const { page, context, problems } = await open();
@@ -356,7 +356,7 @@ describe('payments on the pages', () => {
     await context.close();
   });
 
-  // F342
+  // F338
   it('the console compares first, and books what is missing when asked', async () => {
     const { id } = await gateway.call('createAccount', { name: 'lost', balance_usd: '1' });
     await pay(id, '17');

@@ -156,7 +156,7 @@ describe("the provider's bill", () => {
     await context.close();
   });
 
-  // F342: the provider cannot be read: only a person asks it again.
+  // F338: the provider cannot be read: only a person asks it again.
   it('says which day is invalid, why the provider cannot be read, and that there is no connection', async () => {
     const { page, context, problems } = await open();
     await page.clock.install();

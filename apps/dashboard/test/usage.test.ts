@@ -138,7 +138,7 @@ describe('usage', () => {
     await context.close();
   });
 
-  // F344: usage with filters, or of hours, is saved as CSV: the file has the sums on the screen, or
+  // F340: usage with filters, or of hours, is saved as CSV: the file has the sums on the screen, or
   // a sentence says what else it has.
   it('is saved as CSV with the filters in force', async () => {
     const { page, context, problems } = await openUsage(

@@ -221,7 +221,7 @@ it('an account with a wrong key, without credit or at its limit is left out for 
   }
 });
 
-// F335: the last account's wait ended between two looks at it: `retry-after: Infinity`.
+// F335: the last upstream account's wait ends between two looks at it: `retry-after` is finite.
 it('a wait that ends while it is looked at is finite', async () => {
   const { state, ask } = startPool(1);
   const call = { model: 'small', operation: 'messages', bodyBytes: 10 } as const;

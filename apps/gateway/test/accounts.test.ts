@@ -144,7 +144,7 @@ describe('an account', () => {
 });
 
 describe('a cap', () => {
-  // F343: a key whose cap is used up, so that each of its requests is refused: its page does not
+  // F339: a key whose cap is used up, so that each of its requests is refused: its page does not
   // say that it works, but which cap it is and when it begins anew.
   it('that is used up refuses requests with 402, naming the amount used and when the cap renews', async () => {
     const accountId = await newAccount('100');
@@ -678,8 +678,7 @@ describe('a key that may manage its account', () => {
     }
   });
 
-  // F356: a holder's request without a body, or with a list as its body, was refused with a message
-  // that began with a colon and named nothing.
+  // F352: a holder's request has no body, or a list: the missing member is named, or the body.
   it('is told what is wrong with a body that is missing or a list', async () => {
     const { apiKey } = await newKey(await newAccount('10'), { scope: 'manage' });
     const { status, json } = await dashboard(apiKey, 'keys', { method: 'POST', body: '[]' });

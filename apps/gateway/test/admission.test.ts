@@ -65,8 +65,8 @@ it('a key with higher limits than its account has its own', async () => {
   expect(await keyOf('usual', {}).ask(100)).toBe(3);
 });
 
-// F334: a suspended key that was used on, by a thief for example, took the permits of the account,
-// so the other keys got 429.
+// F334: a suspended or expired key is used on, by a thief for example: it takes no permits, so the
+// account's other keys keep theirs.
 it.each(['suspended', 'expired'] as const)(
   'a key that is %s takes no permits',
   async (standing) => {

@@ -17,7 +17,7 @@ function carried(error: Error): unknown {
   return withError(deserialize(serialize(withPlainError({ e: error })))).e;
 }
 
-// F350
+// F346
 it('every class of errors that the ledger exports is told apart in the other process, too', () => {
   expect(CLASSES.map(([name]) => name)).toContain('StoreUnavailableError');
   for (const [name, ErrorClass] of [...CLASSES, ['RangeError', RangeError] as const]) {

@@ -213,7 +213,7 @@ describe('a native response', () => {
     expect(Buffer.from(await response.arrayBuffer()).toString()).toBe(STREAM.toString());
   });
 
-  // F362: upstream sends its `content-type` twice, or in capitals: a stream is still passed on.
+  // F356: upstream sends its `content-type` twice, or in capitals: a stream is still passed on.
   it.each([[['text/event-stream; charset=utf-8', 'text/event-stream']], [['Text/Event-Stream']]])(
     'is streamed with the content types %j',
     async (types) => {

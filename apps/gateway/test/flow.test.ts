@@ -367,7 +367,7 @@ describe.each([
   );
 });
 
-// F361: client that does not read its stream resets its connection: bytes that waited for it do not
+// F355: client that does not read its stream resets its connection: bytes that waited for it do not
 // count as sent.
 it.each([
   ['only one', 0],

@@ -73,8 +73,8 @@ describe('a model that the provider retires', () => {
     for (const replica of replicas) await replica.stop();
   });
 
-  // F354: each start sent `model.retired` again once the first such event was deleted, as long as
-  // the price table had the model.
+  // F350: a gateway starts more than 30 days after a model of its table retired: no second
+  // `model.retired`.
   it('causes no event when the first one may have been deleted', async () => {
     const models = defaultPriceTable().list();
     const prices = { list: () => models.filter(({ retiresAt }) => retiresAt === RETIRES) };

@@ -340,7 +340,7 @@ describe('a hold', () => {
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });
 
-  // F364: request fails unexpectedly after its money was held: the hold expires, and is not renewed
+  // F358: request fails unexpectedly after its money was held: the hold expires, and is not renewed
   // until the process ends.
   it('is left to expire when its request fails unexpectedly', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.02' });

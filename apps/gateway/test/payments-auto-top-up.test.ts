@@ -97,8 +97,8 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
-    // F351: at the start of a month a saved card was charged, because the allowance that lifts the
-    // balance above the threshold was due and not booked yet.
+    // F347: a balance is below its threshold when the month's allowance is due: it is booked first,
+    // and the saved card is charged only if it is not enough.
     it('charges nothing that the allowance of the month pays', async () => {
       const before = intents();
       const saver = await newSaver('1');

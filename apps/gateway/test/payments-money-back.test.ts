@@ -131,8 +131,8 @@ describePayments((bench) => {
       expect(await balanceOf(payer.accountId)).toBe('20');
     });
 
-    // F353: a dispute, or a bank's inquiry, that changed more than 30 days after it was opened sent
-    // `dispute.opened` again, because the first event was deleted by then.
+    // F349: a dispute, or a bank's inquiry, changes after its events were deleted: none is sent a
+    // second time.
     it.each([
       ['dispute', 'won'],
       ['inquiry', 'warning_closed'],
@@ -201,8 +201,8 @@ describePayments((bench) => {
       expect(await balanceOf(first!.accountId)).toBe('19');
     });
 
-    // F357: a process was killed between the entry of a payment and its event: the event was never
-    // written, because the next comparison found the entry.
+    // F353: a process is killed between the entry of a payment and its event: the next comparison
+    // writes the event, once.
     it('writes the events that a killed process had not written yet, each once', async () => {
       const payer = await newPayer();
       const { provider } = payments();

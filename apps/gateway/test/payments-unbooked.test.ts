@@ -124,8 +124,8 @@ describePayments((bench) => {
     expect(await listed()).not.toContain(refundId);
   });
 
-  // F355: a payment that was credited by hand and then refunded still counted as unspent money, so
-  // that an earlier payment of the account looked spent.
+  // F351: a payment that was credited by hand is refunded: other payments of the account stay
+  // unspent.
   it('a payment that was credited by hand and refunded leaves the others unspent', async () => {
     const payer = await newPayer('10');
     await deliverAll(payer.events);

@@ -133,7 +133,7 @@ describe.each([
     },
   );
 
-  // F363: upstream reports within a stream that its account is refused or limited: the client gets
+  // F357: upstream reports within a stream that its account is refused or limited: the client gets
   // the gateway's own error, and the operator is told.
   it.each<[ErrorType, string, number]>([
     ['authentication_error', 'api_error', 1],

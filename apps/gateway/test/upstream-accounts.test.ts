@@ -162,7 +162,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 
   // F100
-  // F360: upstream says in a 400 that its account is disabled or out of credit: replaced, alerted;
+  // F354: upstream says in a 400 that its account is disabled or out of credit: replaced, alerted;
   // the request moves. A client's own words never look so.
   it.each<[string, ScriptedReply]>([
     ['refuses its credential', { error: { type: 'authentication_error' } }],

@@ -480,8 +480,8 @@ describe('workers on the embedded default', () => {
     await until(() => refused() === 8);
   });
 
-  // F350: with workers on the embedded ledger, a holder's change that an operator had bounded was
-  // answered with 500 instead of 403 `set_by_operator`.
+  // F346: a holder changes what an operator has bounded, with workers on the embedded ledger: 403
+  // `set_by_operator`, as without.
   it('refuse what an operator decided about a key as one process does', async () => {
     const gateway = await gatewayWith(STRICT_UPLOADS);
     const manager = await gateway.call('createKey', { name: 'lead', scope: 'manage' });

@@ -389,8 +389,8 @@ describe('Redis limiter: without Redis', () => {
     expect(limiter.record('ip', { limit: 30, windowMs: 60_000 })).not.toBeInstanceOf(Promise);
   });
 
-  // F333: a Redis that answers but refuses writes, as a demoted or full one does: every two seconds
-  // it was said to decide the limits again, though it had not decided anything.
+  // F333: Redis answers but refuses writes, as a demoted or full one does: the limits stay local
+  // until it takes a write.
   it('decides by its share as long as Redis refuses writes', async () => {
     const clock = createManualClock();
     const states: string[] = [];

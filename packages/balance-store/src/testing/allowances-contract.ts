@@ -126,8 +126,8 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       ]);
     });
 
-    // F352: an allowance that an operator had lowered took the balance below its threshold, and no
-    // event said so.
+    // F348: an allowance lower than the last one takes the balance below its threshold:
+    // `balance.low`, once.
     it('that is lower than what expires announces a low balance, once', async () => {
       const { store } = subject();
       const { accountId, keyId } = await newAccount(9n);

@@ -296,8 +296,8 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.equal(admitted, 3 + 4);
     });
 
-    // F332: two members of a group with different policies: each request of one gave back permits
-    // that the other had taken, so the group had no limit.
+    // F332: keys of one account have different limits: all share the account's bucket, and none
+    // gives permits back that others took.
     fact('members that pay less have more of the same bucket', async ({ limiter, advance }) => {
       const member = { ...SECONDLY, burst: 100, requestsPerMinute: 6_000 };
       const whole = groupOf({ ...SECONDLY, burst: 4 });
