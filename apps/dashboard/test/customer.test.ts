@@ -10,6 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { untilSteady } from '../../gateway/test/support/steady-time.js';
 import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
@@ -599,6 +600,7 @@ describe('the customer’s page', () => {
 
   // F339
   it('says why a key does not work', async () => {
+    await untilSteady('day');
     const usedUp = await gateway.createKey({ balance_usd: '0.00000000000001' });
     await sendTraffic(gateway, [usedUp.apiKey], { count: 1, seed: 4 });
     const suspended = await gateway.createKey();

@@ -3,12 +3,12 @@
  * is what the customer's page shows first.
  */
 
-import { isAllowance, renewalOf } from '@gateway/balance-store';
-import type { AccountRecord, CapUse, UnspentCredit } from '@gateway/balance-store';
+import { CAP_PERIODS, isAllowance, renewalOf } from '@gateway/balance-store';
+import type { AccountRecord, KeyRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
-import { usedUpCap } from '../exchange/admission.js';
+import { isUsedUp } from '../exchange/admission.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import { PACE_DAYS, lastsUntil, paceDays, paceOf } from '../ledger/runway.js';
@@ -32,9 +32,8 @@ export const getAccount = keyEndpoint(
     const { id, accountId } = asking;
     const now = parts.now();
     const some = someKeysOf(accountId, store);
-    const [key, standing, account, unspent, sums, keys, seesAccount] = await Promise.all([
+    const [key, account, unspent, sums, keys, seesAccount] = await Promise.all([
       store.getKey(id),
-      store.readStanding(id),
       store.getAccount(accountId),
       store.readUnspent(accountId),
       store.readUsage({ by: ['key'], ...paceDays(now), accountId }),
@@ -62,7 +61,7 @@ export const getAccount = keyEndpoint(
           hint: key.hint,
           scope: key.scope,
           is_active: key.isActive,
-          used_up_cap: capView(usedUpCap(standing), new Date(now)),
+          used_up_cap: usedUpCap(key, new Date(now)),
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },
@@ -87,13 +86,21 @@ function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
   return { name, contact };
 }
 
-function capView(of: CapUse | undefined, now: Date) {
-  if (of === undefined) return null;
-  return {
-    period: of.period,
-    cap_usd: formatUsd(of.cap),
-    renews_at: renewalOf(of.period, now)?.toISOString() ?? null,
-  };
+/**
+ * Of the caps that are used up, the one that renews last. Not from the key's standing, which cannot
+ * be read while charges cannot be recorded.
+ */
+function usedUpCap({ isActive, caps, used }: KeyRecord, now: Date) {
+  const usedUp = CAP_PERIODS.flatMap((period) => {
+    const cap = caps[period];
+    if (!isActive || cap === null || !isUsedUp({ cap, used: used[period] })) return [];
+    return [{ period, cap_usd: formatUsd(cap), renewsAt: renewalOf(period, now) }];
+  });
+  const timeOf = (at: Date | undefined) => at?.getTime() ?? Infinity;
+  const [last] = usedUp.sort((a, b) => timeOf(b.renewsAt) - timeOf(a.renewsAt));
+  if (last === undefined) return null;
+  const { renewsAt, ...cap } = last;
+  return { ...cap, renews_at: renewsAt?.toISOString() ?? null };
 }
 
 function allowanceView({ allowance, allowanceDueAt: dueAt }: AccountRecord, of: UnspentCredit) {

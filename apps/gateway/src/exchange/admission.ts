@@ -189,22 +189,16 @@ export async function checkStanding(
   try {
     const standing = await store.readStanding(key.id);
     if (standing.standing !== 'active') return refusedAs(inactiveKey(standing, key));
-    const cap = usedUpCap(standing);
-    if (cap === undefined) return undefined;
+    const { cap } = standing;
+    if (cap === undefined || !isUsedUp(cap)) return undefined;
     return { ...refusedAs(cappedKey(cap, new Date())), limit: 'cap' };
   } catch (error) {
     return unavailable(error);
   }
 }
 
-/** @returns the cap for which every request of the key is refused, if there is one */
-export function usedUpCap(standing: Standing): CapUse | undefined {
-  if (standing.standing !== 'active') return undefined;
-  const { cap } = standing;
-  return cap !== undefined && isUsedUp(cap) ? cap : undefined;
-}
-
-function isUsedUp({ cap, used }: CapUse): boolean {
+/** Whether every request of the key is refused because of this cap. */
+export function isUsedUp({ cap, used }: Pick<CapUse, 'cap' | 'used'>): boolean {
   return used >= cap;
 }
 
