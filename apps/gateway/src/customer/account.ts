@@ -91,9 +91,10 @@ function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
  * be read while charges cannot be recorded.
  */
 function usedUpCap({ isActive, caps, used }: KeyRecord, now: Date) {
+  if (!isActive) return null;
   const usedUp = CAP_PERIODS.flatMap((period) => {
     const cap = caps[period];
-    if (!isActive || cap === null || !isUsedUp({ cap, used: used[period] })) return [];
+    if (cap === null || !isUsedUp({ cap, used: used[period] })) return [];
     return [{ period, cap_usd: formatUsd(cap), renewsAt: renewalOf(period, now) }];
   });
   const timeOf = (at: Date | undefined) => at?.getTime() ?? Infinity;

@@ -1,8 +1,8 @@
 /**
- * Decides which error a client gets for an error of Anthropic's API. Most errors are
- * passed on unchanged. Errors about the operator's own account (its credential, quota or bill)
- * would mislead a client or reveal the operator's data, so they are replaced. A 413 and a response
- * that is not a readable error are replaced as well.
+ * Decides which error a client gets for an error of Anthropic's API. Most errors are passed on
+ * unchanged. Errors about the operator's own account (its credential, quota or bill) would mislead
+ * a client or reveal the operator's data, so they are replaced. A 413 and a response that is not a
+ * readable error are replaced as well.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -150,7 +150,7 @@ function isAboutCredential(status: number, { type, message }: UpstreamError): bo
   );
 }
 
-/** Whether the operator's key, workspace or organization is out of use, whatever is asked. */
+/** Whether it is about the operator's key, workspace or organization, and not about the request. */
 function isAboutAccount(status: number, { type, message, details }: UpstreamError): boolean {
   const code = details?.error_code ?? '';
   return (

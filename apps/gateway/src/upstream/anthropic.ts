@@ -16,7 +16,7 @@ export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
       headers: { ...headers, 'x-api-key': apiKey },
       body,
     }),
-    // Of a header that came twice, undici gives an array, whatever the type says.
+    // undici gives an array for a header that came twice, although its type does not say so.
     openStream: (headers) =>
       /^text\/event-stream/i.test(String(headers['content-type'])) ? unframed : undefined,
     readFailure: readAnthropicFailure,

@@ -61,8 +61,9 @@ export function startRetirementWatch({ prices, store, log, now }: WatchParts): R
     const data: NewEvent['data'] = { model, retires_at: retiresAt };
     try {
       // Later, the first event may have been deleted.
-      if (now() - Date.parse(retiresAt) < EVENTS_KEPT_MS)
+      if (now() - Date.parse(retiresAt) < EVENTS_KEPT_MS) {
         await store.recordEvent({ id, type, accountId: '', keyId: undefined, data });
+      }
       written.add(id);
     } catch (error) {
       // The next look tries again.
