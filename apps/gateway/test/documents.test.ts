@@ -32,13 +32,13 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
-  it('have at most 33,750 words together, without what the code or the benchmark writes', () => {
+  it('have at most 36,000 words together, without what the code or the benchmark writes', () => {
     const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
     const isMade = /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^AGENTS\.md$/;
     const words = files
       .filter((file) => !isMade.test(file))
       .map((file) => readText(file).replace(measured, '').trim().split(/\s+/).length);
-    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(33_750);
+    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(36_000);
   });
 
   function leads(from: string, link: string): boolean {

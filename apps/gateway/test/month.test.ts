@@ -19,7 +19,6 @@ import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
 import { sampleLimits } from '@gateway/balance-store/testing';
 import { formatUsd, parsePriceSchedule, parseUsd, wholePriceTable } from '@gateway/billing';
-import { readNativeUsage } from '@gateway/translator/native';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import {
@@ -34,7 +33,7 @@ import { billOf, billedAttempt, differencesOf } from './support/bill-of-list.js'
 import type { BilledAttempt } from './support/bill-of-list.js';
 import { startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
-import { requestOf, scripted } from './support/list-vectors.js';
+import { readingOf, requestOf } from './support/list-vectors.js';
 import { CHANGED_BILLS } from './support/changed-bills.js';
 import { createReplies } from './support/random-replies.js';
 import type { RandomReply } from './support/random-replies.js';
@@ -194,14 +193,12 @@ async function charge(
     readonly upstream: string;
   },
 ): Promise<void> {
-  const { usage } = scripted(reply);
   const last = reply.attempts.at(-1)!;
   const settled = await settleCharge(
     {
-      usage: readNativeUsage(usage),
+      ...readingOf(reply),
       messageId: `msg_${requestId}`,
       model: last.model,
-      emptyRefusal: last.end?.kind === 'refused' ? last.end.category : undefined,
       streamed: reply.isStreamed,
     },
     {
@@ -209,7 +206,7 @@ async function charge(
       keyId: of.keyId,
       price: PRICES.find(requestOf(reply).model)!,
       prices: PRICES,
-      isModelOpen: reply.name === 'fallback',
+      isModelOpen: reply.name.includes('fallback'),
       unknownMembers: [],
       call: { account: of.upstream },
       format: { dialect: reply.dialect },

@@ -12,7 +12,6 @@ import { backUpEmbeddedLedger, openEmbeddedStore } from '@gateway/balance-store/
 import { sampleLimits } from '@gateway/balance-store/testing';
 import { formatUsd, parsePriceSchedule, parseUsd, wholePriceTable } from '@gateway/billing';
 import type { PriceSchedule } from '@gateway/billing';
-import { readNativeUsage } from '@gateway/translator/native';
 import { pino } from 'pino';
 import { rechargeFromFiles } from '../src/cli/witness-commands.js';
 import { createLivePrices } from '../src/config/live-prices.js';
@@ -21,7 +20,7 @@ import type { ExchangeReport } from '../src/observe/exchange-report.js';
 import { createTelemetry } from '../src/observe/telemetry.js';
 import { createLocalCaller } from '../src/operator/operations/callers.js';
 import type { OperationContext } from '../src/operator/operations/operation.js';
-import { RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
+import { RUNS, readingOf, requestOf, scripted, vectors } from './support/list-vectors.js';
 import type { Reply } from './support/list-vectors.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-recharge-'));
@@ -65,15 +64,12 @@ async function charged(
   costs: PriceSchedule | undefined,
 ): Promise<string> {
   const prices = PRICES.at(Date.now());
-  const reply = scripted(of);
   const { model } = requestOf(of) as { model: string };
-  const emptyRefusal = 'stopDetails' in reply ? of.attempts.at(-1)!.end?.category : undefined;
   const settled = await settleCharge(
     {
-      usage: readNativeUsage(reply.usage),
+      ...readingOf(of),
       messageId: 'msg_1',
       model: of.attempts.at(-1)!.model,
-      emptyRefusal,
       streamed: true,
     },
     {
@@ -191,6 +187,20 @@ it('have the cost of the band of their prompt if they were sold without bands', 
   expect([entry?.delta, entry?.cost]).toEqual([-parseUsd('0.075'), parseUsd('0.06')]);
 });
 
+/** The line of a client that has recorded the usage of a response. */
+function lineOf(requestId: string, of: Reply): string {
+  const { model } = requestOf(of) as { model: string };
+  const { usage, content = [] } = scripted(of);
+  const blocks = content.filter(({ type }) => type === 'fallback');
+  return `${JSON.stringify({
+    request_id: requestId,
+    key_id: keyId,
+    model,
+    usage,
+    ...(blocks.length > 0 && { fallback_blocks: blocks }),
+  })}\n`;
+}
+
 // F279: lost charges are booked from usage that clients received, whose `iterations` name several
 // models, bands, fees or free attempts: each has the entries of the live charge, and its amounts
 // add up to the sum that was computed by hand.
@@ -203,13 +213,11 @@ it('from the usage of a client, each iteration is charged at its model, as when 
     ...RUNS.map((of) => ({ of, total: undefined })),
   ];
   const atList = { keys: [keyId], priceTable: tableOf('1.25') };
-  const lineOf = (requestId: string, of: Reply, model: string) =>
-    `${JSON.stringify({ request_id: requestId, key_id: keyId, model, usage: scripted(of).usage })}\n`;
   const lines: string[] = [];
   for (const [index, { of }] of replies.entries()) {
     const id = `req_iterations_${String(index)}`;
     await charged(id, of, COSTS);
-    lines.push(lineOf(id, of, (requestOf(of) as { model: string }).model));
+    lines.push(lineOf(id, of));
   }
   expect(await recharge(lines, COSTS, atList)).toMatchObject({
     booked: replies.length,
@@ -239,8 +247,11 @@ it('from the usage of a client, each iteration is charged at its model, as when 
 
   // A model without a price: refused, and nothing is booked.
   const before = (await chargesIn(restored)).length;
-  const advised = several.find(({ attempts }) => attempts[0]!.model !== attempts.at(-1)!.model)!;
-  const line = lineOf('req_unpriced', advised, advised.attempts.at(-1)!.model);
+  const advised = several.find(
+    ({ name, attempts }) =>
+      !name.includes('fallback') && attempts[0]!.model !== attempts.at(-1)!.model,
+  )!;
+  const line = lineOf('req_unpriced', advised);
   const unpriced = line.replaceAll(
     JSON.stringify(advised.attempts[0]!.model),
     JSON.stringify('claude-unheard-of'),
@@ -284,9 +295,13 @@ it.each([['message'], ['part']])('are completed where the ledger has only the %s
     },
     { deadlineMs: 10_000 },
   );
-  const { model: asked } = requestOf(of) as { model: string };
-  const record = { request_id: id, key_id: keyId, model: asked, usage: scripted(of).usage };
-  const line = JSON.stringify(record);
+  const line = lineOf(id, of);
+  const { fallback_blocks: blocks, ...record } = JSON.parse(line) as Record<string, unknown>;
+  expect(blocks).toHaveLength(1);
+  expect(await recharge([JSON.stringify(record)], COSTS, { keys: [keyId] })).toMatchObject({
+    booked: 0,
+    refused: [{ reason: expect.stringMatching(/^fallback_blocks: /) }],
+  });
   const others = live.filter((entry) => entry.id !== known.id);
   expect(await recharge([line], COSTS, { keys: [keyId] })).toMatchObject({
     booked: 1,

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
-import { readNativeUsage } from '@gateway/translator/native';
+import { readUsage } from '@gateway/translator';
 import { TOOL_FAMILIES, familyOf } from '../src/config/tool-families.js';
 import type { PricedFeature } from '../src/config/variables.js';
 import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
@@ -362,7 +362,7 @@ it.each(iterationTypes)(
     const counts = { input_tokens: 7, output_tokens: 8 };
     // The `message` entry alone has all the counts of the response. Any other entry is included in
     // them, added to them, or reported as uncounted.
-    const reading = readNativeUsage({
+    const reading = readUsage({
       ...counts,
       iterations: [
         { type: 'message', ...counts },

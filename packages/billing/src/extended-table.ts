@@ -46,8 +46,8 @@ export interface ExtendedTableJson {
   readonly models?: readonly ({ readonly id: string } & Partial<
     PriceScheduleJson['models'][number]
   >)[];
-  readonly unbilled_refusals?: readonly string[];
-  readonly declined_attempts?: PriceScheduleJson['declined_attempts'];
+  readonly billed_refusals?: readonly string[];
+  readonly fallbacks?: PriceScheduleJson['fallbacks'];
   readonly server_tool_use?: Readonly<Record<string, string>>;
 }
 

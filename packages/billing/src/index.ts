@@ -29,7 +29,7 @@ export type { ChargedFee, Fees, ServerToolUse } from './fees.js';
 export { highestRates, variantFor } from './variants.js';
 export type { Circumstances, PriceVariant, Selector } from './variants.js';
 export { isUnbilled } from './unbilled.js';
-export type { AttemptEnd, UnbilledRules } from './unbilled.js';
+export type { AttemptEnd, RefusalRule } from './unbilled.js';
 export { NAMED_TABLES, parsePriceSchedule, wholePriceTable } from './extended-table.js';
 export type { BaseTables, ExtendedTableJson, NamedTable } from './extended-table.js';
 export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';

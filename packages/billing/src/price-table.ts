@@ -13,7 +13,8 @@ import type { PublishedRates, Rates } from './rates.js';
 import { FACTOR_DECIMALS, RATE_DECIMALS, SPECIFIED_FACTORS, UNBILLED_RATES } from './rates.js';
 import type { Fees } from './fees.js';
 import { MAX_PER_UNIT, readFees } from './fees.js';
-import type { UnbilledRules } from './unbilled.js';
+import { BILLED_REFUSALS } from './unbilled.js';
+import type { RefusalRule } from './unbilled.js';
 import type { PriceProblem, PriceVariant } from './variants.js';
 import { variantsOf } from './variants.js';
 import { USD_DECIMALS, formatUsd } from './usd.js';
@@ -88,13 +89,18 @@ export interface ModelPrice {
   readonly traits: ModelTraits;
 }
 
-export interface PriceTable extends UnbilledRules {
+export interface PriceTable extends RefusalRule {
   /** The model with this id or alias. `undefined`: it must not be called. Case-sensitive. */
   find(id: string): ModelPrice | undefined;
   /** All models, in the table's order, each once. */
   list(): readonly ModelPrice[];
   /** Fees by member of `usage.server_tool_use`, in units of 10^-14 USD per unit. */
   readonly fees: Fees;
+  /**
+   * Whether requests may name fallbacks. The attempts of models that declined are charged beside
+   * the counts of the message, so the sum of usage objects lacks them.
+   */
+  readonly fallbacks: 'admitted' | 'refused';
 }
 
 /** The table is invalid. The message has one line per problem, each beginning with its path. */
@@ -222,8 +228,8 @@ const fee = decimal(USD_DECIMALS).refine((text) => {
 /** The members of the table beside its models. */
 export const tableMembers = {
   /** Categories as in `stop_details.category`. */
-  unbilled_refusals: z.array(z.string().max(100)).default(['cyber']),
-  declined_attempts: z.enum(['billed', 'unbilled_without_output']).default('billed'),
+  billed_refusals: z.array(z.string().min(1).max(100)).default([...BILLED_REFUSALS]),
+  fallbacks: z.enum(['admitted', 'refused']).default('refused'),
   /** USD per unit, by member of `usage.server_tool_use`. */
   server_tool_use: z.record(usageName, fee).default({}),
 };
@@ -271,8 +277,8 @@ export function buildPriceTable(
   return {
     find: (id) => byName.get(id),
     list: () => models,
-    unbilledRefusals: new Set(table.unbilled_refusals),
-    declinedAttempts: table.declined_attempts,
+    billedRefusals: new Set(table.billed_refusals),
+    fallbacks: table.fallbacks,
     fees: readFees(table.server_tool_use),
   };
 }

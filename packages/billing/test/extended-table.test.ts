@@ -75,15 +75,12 @@ describe('a table that extends another', () => {
     const table = tableOf({
       extends: 'specification',
       models: [{ ...model, id: 'own', aliases: [] }],
-      unbilled_refusals: [],
-      declined_attempts: 'unbilled_without_output',
+      billed_refusals: [],
+      fallbacks: 'admitted',
       server_tool_use: { web_search_requests: '0.02' },
     });
     expect(table.list().at(-1)?.id).toBe('own');
-    expect([table.unbilledRefusals.size, table.declinedAttempts]).toEqual([
-      0,
-      'unbilled_without_output',
-    ]);
+    expect([table.billedRefusals.size, table.fallbacks]).toEqual([0, 'admitted']);
     expect([...table.fees]).toEqual([['web_search_requests', 2_000_000_000_000n]]);
   });
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChargePart } from '../src/itemized-charge.js';
 import { itemizeCharge } from '../src/itemized-charge.js';
 import { listPriceTable, listPriceTableJson } from '../src/list-price-table.js';
-import { defaultPriceTable } from '../src/default-price-table.js';
+import { LIST_RULES, rowOf } from '../src/list-rules.js';
+import { defaultPriceTable, defaultPriceTableJson } from '../src/default-price-table.js';
 import type { PriceTable } from '../src/price-table.js';
 import { isUnbilled } from '../src/unbilled.js';
 import type { AttemptEnd } from '../src/unbilled.js';
@@ -45,7 +46,7 @@ function partsOf(attempt: Vector['attempts'][number], table: PriceTable): readon
     cacheCreationInputTokens: attempt.usage['cache_creation_input_tokens'] ?? NaN,
     cacheCreation1hInputTokens: attempt.usage['cache_creation_1h_input_tokens'] ?? NaN,
   };
-  if (isUnbilled(attempt.end ?? { kind: 'answered' }, usage, table)) return [];
+  if (isUnbilled(attempt.end ?? { kind: 'answered' }, table)) return [];
   const charge = itemizeCharge(
     {
       usage,
@@ -113,5 +114,59 @@ describe('list', () => {
         .map(Number);
       expect([id, quoted]).toEqual([id, [Number(rateIn), Number(rateOut)]]);
     }
+  });
+
+  it('keeps each price of a circumstance: it ends when the usage ends, not on a day', () => {
+    const circumstances = ['speed', 'service_tier', 'inference_geo'] as const;
+    for (const { id, price_changes: changes = [], ...model } of listPriceTableJson.models) {
+      const lost = changes.flatMap((change) =>
+        circumstances.flatMap((member) =>
+          Object.keys(model[member] ?? {}).filter(
+            (value) => change[member] !== undefined && !(value in change[member]),
+          ),
+        ),
+      );
+      expect([id, lost]).toEqual([id, []]);
+    }
+  });
+
+  it('has a rule with its page and its day for each price', () => {
+    const members = new Set(LIST_RULES.flatMap((rule) => rule.members));
+    const { models, ...table } = listPriceTableJson;
+    const [own, shared] = [defaultPriceTableJson, new Set<string>()];
+    for (const [index, model] of models.entries()) {
+      for (const [member, value] of Object.entries(model)) {
+        const before = own.models[index]?.[member as keyof (typeof own.models)[number]];
+        if (JSON.stringify(value) !== JSON.stringify(before)) shared.add(member);
+      }
+    }
+    const ofRows = new Set<string>([...rowOf('').members, 'source']);
+    for (const member of [...shared, ...Object.keys(table)]) {
+      expect([member, ofRows.has(member) || members.has(member as never)]).toEqual([member, true]);
+    }
+    for (const { says, page, since, read } of LIST_RULES) {
+      expect([says, page]).toEqual([
+        says,
+        expect.stringMatching(/^https:[/][/]platform[.]claude[.]com[/]/),
+      ]);
+      for (const day of [since ?? read, read]) expect(day).toMatch(/^2026-\d\d-\d\d$/);
+    }
+  });
+
+  it('copies these rules', () => {
+    const table = LIST_RULES.map(
+      ({ says, page, part, since, read }) =>
+        `${since ?? ''}, ${read}, ${page.split('/').at(-1)!}, ${part!}: ${says}`,
+    );
+    expect(table).toEqual([
+      ', 2026-11-28, pricing, Prompt caching: writes to the cache cost 1.25 of the input rate for five minutes, 2 for an hour',
+      ', 2026-11-28, pricing, Prompt caching: reads from the cache cost 0.1 of the input rate, unless the row of a model says less',
+      ', 2026-11-28, pricing, Batch processing: batches cost half',
+      ', 2026-11-28, pricing, Data residency pricing: inference in the US costs 1.1 times, on models from generation 4.6 on',
+      ', 2026-11-28, pricing, Fast mode pricing: fast mode costs twice the rates of the model, on the models whose rows name it',
+      ', 2026-11-28, pricing, Tool use pricing: a search costs 0.01; fetches cost only their tokens',
+      '2026-09-24, 2026-11-28, refusals-and-fallback, How refusals are billed: a refusal before any output, also one after which another model goes on, is billed in the categories bio, frontier_llm, reasoning_extraction, and free in any other and without one',
+      ', 2026-11-28, refusals-and-fallback, How refusals are billed: each attempt of a request with fallbacks is billed at the rates of its model',
+    ]);
   });
 });

@@ -67,7 +67,7 @@ export { createChatStream } from './chat-client/answer/stream.js';
 export type { EventStreamOptions } from './message/event-pipe.js';
 export {
   chatUsage,
-  readUsage,
+  type Decline,
   type ModelUsage,
   type ModelRun,
   type UncountedUsage,
@@ -75,6 +75,7 @@ export {
   type UsageReading,
   type UsageRemark,
 } from './wire/usage.js';
+export { type FallbackHop, readUsage } from './wire/usage-reading.js';
 export {
   translateTokenCount,
   type TokenCountTranslation,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
-import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
+import { createMessageStreamTap, readMessage } from '../src/native/index.js';
 import { overlayUsage } from '../src/wire/usage.js';
 import { titled } from './titled.js';
 import { vectorsIn } from './vector-files.js';
@@ -135,10 +135,12 @@ describe('chatUsage', () => {
 });
 
 // F137
-describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
+describe('readUsage, with the vectors in `vectors/native-usage`', () => {
   interface Vector {
     readonly why: string;
     readonly source: string;
+    /** Blocks of content, if any matter. */
+    readonly content?: readonly object[];
     readonly native: unknown;
     readonly usage: Usage | 'invalid';
     /** The `detail` of each remark. */
@@ -166,11 +168,18 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
             circumstances,
             serverToolUse,
           };
-    expect(readNativeUsage(native)).toEqual(expected);
+    const content = vector.content ?? [];
+    if (content.length === 0) expect(readUsage(native)).toEqual(expected);
+    expect(readMessage({ content, usage: native }).usage).toEqual(expected);
 
     const pipe = createMessageStreamTap();
     const events = [
       { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 1 } } },
+      ...content.map((block, index) => ({
+        type: 'content_block_start',
+        index,
+        content_block: block,
+      })),
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: native ?? {} },
       { type: 'message_stop' },
     ];

@@ -186,7 +186,12 @@ export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
       { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'a', server_name: 's', input: {} },
       { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] },
       toolResult('advisor_tool_result', 'srvtoolu_6', { type: 'advisor_result', text: 'Do it.' }),
-      { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+      {
+        type: 'fallback',
+        from: { model: 'a' },
+        to: { model: 'b' },
+        trigger: { type: 'refusal', category: 'cyber' },
+      },
       { type: 'compaction', content: 'A summary of what was said.' },
     ],
   },

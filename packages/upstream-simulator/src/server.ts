@@ -264,11 +264,15 @@ async function serveMessage(
   });
 }
 
-/** The provider does not bill a refusal before any output, for most categories. */
+/** The only categories of refusals before any output that the provider bills. */
+const BILLED_REFUSALS: readonly unknown[] = ['bio', 'frontier_llm', 'reasoning_extraction'];
+
 function isUnbilledRefusal(message: JsonObject): boolean {
   const { stop_reason: reason, content, stop_details: details } = message;
-  const isEmpty = asArray(content).length === 0;
-  return reason === 'refusal' && isEmpty && asObject(details)['category'] === 'cyber';
+  const isEmpty = asArray(content).every((block) => asObject(block)['type'] === 'fallback');
+  return (
+    reason === 'refusal' && isEmpty && !BILLED_REFUSALS.includes(asObject(details)['category'])
+  );
 }
 
 interface ComposedFrom {

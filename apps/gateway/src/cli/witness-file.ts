@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import type { Usage } from '@gateway/translator';
-import { readNativeUsage } from '@gateway/translator/native';
+import { readUsage } from '@gateway/translator';
 import { unsignedAmountUsd } from '../endpoints/fields.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { lostCharge } from '../operator/operations/recharge.js';
@@ -60,7 +60,7 @@ const nativeUsage = z
 
 /** The work that a usage object only lists in `iterations` is charged, too. */
 function wholeOf(usage: unknown): Pick<Counts, 'whole'> {
-  const reading = readNativeUsage(usage);
+  const reading = readUsage(usage);
   if (reading.outcome === 'invalid') return {};
   const all = [reading.usage, ...(reading.uncounted ?? []).flatMap((part) => part.usage ?? [])];
   const sumOf = (name: keyof Usage): number => all.reduce((sum, each) => sum + each[name], 0);
@@ -117,6 +117,7 @@ const line = z.looseObject({
   usage: z.union([nativeUsage, chatUsage, responsesUsage], {
     error: 'must be a usage object of the messages, the chat completions or the responses format',
   }),
+  fallback_blocks: lostCharge.shape.fallback_blocks,
   charge_usd: z.string().optional(),
   key_id: z.string().optional(),
   model: z.string().optional(),
@@ -176,7 +177,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
     const where = field === '' ? place : `${place}: ${field}`;
     throw new OperationError(400, 'invalid_request_error', `${where}: ${issue?.message ?? ''}`);
   }
-  const { request_id, usage, charge_usd, key_id, model } = parsed.data;
+  const { request_id, usage, fallback_blocks, charge_usd, key_id, model } = parsed.data;
   const { of1h = 0, native, ...counts } = usage;
   return [
     {
@@ -187,6 +188,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
         ...(model === undefined ? {} : { model }),
         ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
         ...(native === undefined ? {} : { native_usage: native }),
+        ...(fallback_blocks === undefined ? {} : { fallback_blocks }),
       },
     },
   ];

@@ -23,6 +23,6 @@ function pricedFeatures(prices: PriceTable): readonly PricedFeature[] {
   if (variants.some(({ circumstances }) => circumstances.inferenceGeo !== undefined)) {
     features.push('inference_geo');
   }
-  if (prices.declinedAttempts !== 'billed') features.push('fallbacks');
+  if (prices.fallbacks === 'admitted') features.push('fallbacks');
   return features;
 }

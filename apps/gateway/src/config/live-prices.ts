@@ -26,11 +26,11 @@ export function createLivePrices(tables: PriceTables, now: () => number = Date.n
     find: (id) => tableAt(now()).find(id),
     list: () => tableAt(now()).list(),
     at: tableAt,
-    get unbilledRefusals() {
-      return tableAt(now()).unbilledRefusals;
+    get billedRefusals() {
+      return tableAt(now()).billedRefusals;
     },
-    get declinedAttempts() {
-      return tableAt(now()).declinedAttempts;
+    get fallbacks() {
+      return tableAt(now()).fallbacks;
     },
     get fees() {
       return tableAt(now()).fees;

@@ -6,7 +6,13 @@
 import type { Settlement } from '@gateway/balance-store';
 import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
-import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/translator';
+import type {
+  Decline,
+  UncountedUsage,
+  Usage,
+  UsageReading,
+  UsageRemark,
+} from '@gateway/translator';
 import { findPrice } from '../base/pricing.js';
 import { FREE_COUNTERS } from '../config/tool-families.js';
 import type { ResponseFormat } from '../http/response-format.js';
@@ -60,14 +66,18 @@ export function chargesOf(
   { overdraft, costs }: Pick<Settlement, 'overdraft'> & { readonly costs: PriceTable | undefined },
 ): Charges {
   const { price, prices } = exchange;
-  const { usage, foreign } = divideByPrice(reading, response.model, exchange);
-  const others = [...foreign, ...(reading.uncounted ?? [])];
+  const { usage, foreign, declined } = divideByPrice(reading, response.model, exchange);
+  const endOfMessage = endOf(response, reading.uncounted ?? []);
+  const others = [
+    ...foreign.map((part) => ({ ...part, end: endOfAttempt(part, endOfMessage) })),
+    ...(reading.uncounted ?? []).map((part) => ({ ...part, end: endOfAttempt(part, ANSWERED) })),
+  ];
   const { priced, unpriced } = priceParts(others, exchange);
-  const end = endOf(response, others.length);
+  const end = endOfAttempt({ declined }, endOfMessage);
   const message = { usage, price, end, serverToolUse: reading.serverToolUse ?? {} };
   const charged = priceUsage(message, prices, reading);
   const remarks = remarksOf(reading, exchange, charged[0]);
-  const unbilled = isUnbilled(end, usage, prices) ? end : undefined;
+  const unbilled = isUnbilled(end, prices) ? end : undefined;
   let lastPart = others.length + 1;
 
   const settlementOf = (
@@ -119,11 +129,11 @@ export function chargesOf(
   for (const { requestId, kind, ...part } of priced) {
     const toPrice = { ...part, serverToolUse: {} };
     const work = `iterations: ${kind}`;
-    const isFree = isUnbilled(part.end, part.usage, prices);
+    const unbilledPart = isUnbilled(part.end, prices) ? part.end : undefined;
     settlements.push(
       ...settlementsOf(requestId, priceUsage(toPrice, prices, reading), {
         ...toPrice,
-        remarks: isFree ? `declined_not_billed; ${work}` : work,
+        remarks: [...unbilledRemark(unbilledPart), work].join('; '),
         remarksOfBands: work,
       }),
     );
@@ -156,7 +166,12 @@ function divideByPrice(
   { usage: all, byModel }: ReadUsage,
   answered: string | undefined,
   exchange: ChargedExchange,
-): { readonly usage: Usage; readonly foreign: readonly UncountedUsage[] } {
+): {
+  readonly usage: Usage;
+  readonly foreign: readonly UncountedUsage[];
+  /** Present if `usage` is that of an attempt of the request's own model, which declined. */
+  readonly declined: Decline | undefined;
+} {
   const { price, prices, isModelOpen } = exchange;
   const ofResponse = isModelOpen && answered !== undefined ? [{ model: answered, usage: all }] : [];
   const foreign = (byModel ?? ofResponse).filter(({ model }) => {
@@ -164,7 +179,12 @@ function divideByPrice(
     return found === undefined ? isModelOpen : found.id !== price.id;
   });
   const usage = foreign.reduce((rest, part) => without(rest, part.usage), all);
-  return { usage, foreign: foreign.map((part) => ({ ...part, kind: 'message' })) };
+  const own = byModel?.find(({ model }) => findPrice(prices, model)?.id === price.id);
+  return {
+    usage,
+    foreign: foreign.map((part) => ({ ...part, kind: 'message' })),
+    declined: own?.declined,
+  };
 }
 
 /** Details may be missing in the part, so the rest of a detail may be larger than its count. */
@@ -191,17 +211,16 @@ function without(usage: Usage, part: Usage): Usage {
  * quarantine, because prices are never guessed.
  */
 function priceParts(
-  uncounted: readonly UncountedUsage[],
+  uncounted: readonly (UncountedUsage & Pick<PricedPart, 'end'>)[],
   exchange: ChargedExchange,
 ): { readonly priced: readonly PricedPart[]; readonly unpriced: readonly UnpricedPart[] } {
   const priced: PricedPart[] = [];
   const unpriced: UnpricedPart[] = [];
-  for (const [index, { kind, model, usage, isDeclined }] of uncounted.entries()) {
+  for (const [index, { kind, model, usage, end }] of uncounted.entries()) {
     // The message itself is part 1, so the numbers begin at 2. The id is the same at every attempt.
     const requestId = `${exchange.requestId}.${String(index + 2)}`;
     const price = model === undefined ? exchange.price : findPrice(exchange.prices, model);
     if (price !== undefined && usage !== undefined) {
-      const end: AttemptEnd = { kind: isDeclined === true ? 'declined' : 'answered' };
       priced.push({ requestId, price, usage, kind, end });
     } else {
       const reason = `usage of ${kind} by ${model ?? 'the same model'} cannot be priced: ${JSON.stringify(usage ?? 'counts unknown')}`;
@@ -256,18 +275,37 @@ function textOf(
   delivery: Delivery | undefined,
 ): string | undefined {
   const texts = remarks.map(({ detail, message }) => `${detail}: ${message}`);
-  if (unbilled?.kind === 'refused') texts.unshift(`refusal_not_billed: ${unbilled.category}`);
+  texts.unshift(...unbilledRemark(unbilled));
   if (delivery !== undefined) texts.unshift(deliveryRemark(delivery));
   return texts.length === 0 ? undefined : texts.join('; ');
 }
 
+function unbilledRemark(end: AttemptEnd | undefined): readonly string[] {
+  return end?.kind === 'refused' ? [`refusal_not_billed: ${end.category ?? 'no category'}`] : [];
+}
+
+const ANSWERED: AttemptEnd = { kind: 'answered' };
+
+/** @param otherwise - How the attempt ended if no other model went on after it. */
+function endOfAttempt(
+  { declined }: Pick<UncountedUsage, 'declined'> | { readonly declined: Decline | undefined },
+  otherwise: AttemptEnd,
+): AttemptEnd {
+  return declined === undefined ? otherwise : { kind: 'refused', category: declined.category };
+}
+
 /**
- * The provider does not bill a refusal before any output, if its category is one of the table's. If
- * other work than the message's own was done, it is charged as usual. See docs/decisions/0058.
+ * How the message ended. It is refused before any output if it has no content and no other work was
+ * done for it but that of models that declined. See docs/decisions/0058.
  */
-function endOf({ emptyRefusal }: FinishedResponse, otherParts: number): AttemptEnd {
-  if (emptyRefusal === undefined || otherParts > 0) return { kind: 'answered' };
-  return { kind: 'refused', category: emptyRefusal };
+function endOf(
+  { emptyRefusal }: FinishedResponse,
+  uncounted: readonly UncountedUsage[],
+): AttemptEnd {
+  if (emptyRefusal === undefined || uncounted.some(({ declined }) => declined === undefined)) {
+    return ANSWERED;
+  }
+  return { kind: 'refused', category: emptyRefusal === '' ? undefined : emptyRefusal };
 }
 
 /**

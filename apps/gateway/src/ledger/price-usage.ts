@@ -38,7 +38,7 @@ export function priceUsage(
   prices: PriceTable,
   { runs, circumstances = {} }: Pick<ReadUsage, 'runs' | 'circumstances'>,
 ): readonly [PricedUsage, ...PricedUsage[]] {
-  if (isUnbilled(end, usage, prices)) {
+  if (isUnbilled(end, prices)) {
     return [{ usage, amount: 0n, rates: UNBILLED_RATES, pricing: undefined }];
   }
   const isOwn = ({ model }: ModelRun): boolean =>

@@ -61,8 +61,8 @@ export function countsOf({ usage }: Attempt): Counts {
 export function billedAttempt(day: string, of: Attempt, promptTokens?: number): BilledAttempt {
   const tokens = countsOf(of);
   const isFree =
-    (of.end?.kind === 'refused' && of.end.category === 'cyber') ||
-    (of.end?.kind === 'declined' && tokens.output === 0);
+    of.end?.kind === 'refused' &&
+    !['bio', 'frontier_llm', 'reasoning_extraction'].includes(of.end.category ?? '');
   const amounts = {} as Record<Count, bigint>;
   const prompt = promptTokens ?? tokens.input + tokens.read + tokens.write5m + tokens.write1h;
   for (const { count, rate, factor } of CLASSES) {

@@ -80,9 +80,9 @@ export const CHANGED_BILLS: Readonly<Record<string, Change>> = {
     ({ of, cost }) => of.end?.kind === 'refused' && cost === 0n,
     () => ({ end: { kind: 'answered' } }),
   ),
-  'an attempt that declined was billed': as(
-    ({ of, cost }) => of.end?.kind === 'declined' && cost === 0n,
-    () => ({ end: { kind: 'answered' } }),
+  'a billed refusal was free': as(
+    ({ of, cost }) => of.end?.kind === 'refused' && cost > 0n,
+    () => ({ end: { kind: 'refused', category: 'cyber' } }),
   ),
   'a short prompt was in the higher band': changed(
     ({ model, cost, of }) =>

@@ -1,6 +1,8 @@
 /** The charges that were computed by hand at the provider's list, as responses of the upstream. */
 
+import { readMessage } from '@gateway/translator/native';
 import { SCENARIOS } from '@gateway/upstream-simulator';
+import type { ScriptedReply } from '@gateway/upstream-simulator';
 import vectorsJson from '../../../../packages/billing/test/vectors/list-charges.json';
 import { userMessage } from './gateway.js';
 
@@ -66,8 +68,10 @@ function nativeUsage({ usage, circumstances = {}, server_tool_use }: Attempt) {
   };
 }
 
+type Script = Pick<ScriptedReply, 'usage' | 'content' | 'stopReason' | 'stopDetails'>;
+
 /** What the upstream answers: the last attempt is the message, and each is an iteration. */
-export function scripted({ attempts, name }: Reply) {
+export function scripted({ attempts, name }: Reply): Script {
   if (name === 'runs') return { usage: usageOfRuns({ attempts }) };
   const last = attempts.at(-1)!;
   const isFallback = name.includes('fallback');
@@ -85,9 +89,23 @@ export function scripted({ attempts, name }: Reply) {
     ...nativeUsage(last),
     ...((isFallback || iterations.length > 1) && { iterations }),
   };
-  if (last.end?.kind !== 'refused') return { usage };
-  const stopDetails = { type: 'refusal', category: last.end.category, explanation: null };
-  return { ...SCENARIOS['refusal'], stopDetails, usage };
+  const hops = isFallback ? hopsOf(attempts) : [];
+  if (last.end?.kind !== 'refused')
+    return { usage, ...(isFallback && { content: [...hops, TEXT] }) };
+  const stopDetails = { type: 'refusal', category: last.end.category ?? null, explanation: null };
+  return { ...SCENARIOS['refusal'], stopDetails, usage, ...(isFallback && { content: hops }) };
+}
+
+const TEXT = { type: 'text', text: 'Hello' };
+
+/** The blocks of content that mark where a model declined and the next one went on. */
+function hopsOf(attempts: readonly Attempt[]) {
+  return attempts.slice(1).map(({ model }, index) => ({
+    type: 'fallback',
+    from: { model: attempts[index]!.model },
+    to: { model },
+    trigger: { type: 'refusal', category: attempts[index]!.end?.category ?? null },
+  }));
 }
 
 /** The counts of the message are the sums of its runs. */
@@ -101,10 +119,16 @@ function usageOfRuns({ attempts }: Pick<Reply, 'attempts'>) {
   };
 }
 
+/** What the gateway reads of such a response. */
+export function readingOf(of: Reply) {
+  const { usage, content = [TEXT], stopReason, stopDetails } = scripted(of);
+  return readMessage({ usage, content, stop_reason: stopReason, stop_details: stopDetails });
+}
+
 /** The request that such a response answers. */
 export function requestOf({ attempts, name }: Reply) {
-  const { model } = attempts.at(-1)!;
+  const [first, ...others] = attempts.map(({ model }) => model);
   return name.includes('fallback')
-    ? userMessage('Hello', { model: 'claude-fable-5-1', fallbacks: [{ model }] })
-    : userMessage('Hello', { model });
+    ? userMessage('Hello', { model: first, fallbacks: others.map((model) => ({ model })) })
+    : userMessage('Hello', { model: attempts.at(-1)!.model });
 }

@@ -8,6 +8,15 @@ export interface RandomReply extends Reply {
   readonly dialect: 'messages' | 'chat.completions' | 'responses';
 }
 
+/** Those of `stop_details.category`, and one that the provider may add. */
+const CATEGORIES = [
+  'cyber',
+  'bio',
+  'frontier_llm',
+  'reasoning_extraction',
+  'general_harms',
+  'of_tomorrow',
+];
 const BANDED = 'claude-haiku-5-5';
 const MODELS = listPriceTableJson.models.map(({ id }) => id);
 const WITH = (member: 'speed' | 'inference_geo') =>
@@ -43,6 +52,15 @@ export function createReplies(seed: number) {
     ...of,
     usage: { ...of.usage, ...usage },
   });
+
+  const refused = (): NonNullable<Attempt['end']> => {
+    const category = chosen([...CATEGORIES, undefined]);
+    return { kind: 'refused', ...(category !== undefined && { category }) };
+  };
+  const declined = (model: string): Attempt =>
+    withCounts(attempt(model, { end: refused() }), { output_tokens: 0 });
+  const partlyAnswered = (model: string): Attempt =>
+    withCounts(attempt(model), { output_tokens: 1 + below(500) });
 
   const kinds: readonly (() => Reply)[] = [
     ...Array.from({ length: 5 }, () => () => ({
@@ -81,7 +99,7 @@ export function createReplies(seed: number) {
       attempts: [
         withCounts(
           attempt(chosen(MODELS), {
-            end: { kind: 'refused', category: chosen(['cyber', 'another']) },
+            end: refused(),
           }),
           { output_tokens: 0 },
         ),
@@ -90,10 +108,16 @@ export function createReplies(seed: number) {
     () => ({
       name: 'fallback',
       attempts: [
-        withCounts(attempt('claude-fable-5-1', { end: { kind: 'declined' } }), {
-          output_tokens: below(2) * below(500),
-        }),
+        chosen([declined, partlyAnswered])('claude-fable-5-1'),
         attempt(chosen(['claude-opus-5', 'claude-opus-5-5'])),
+      ],
+    }),
+    () => ({
+      name: 'fallback to the second',
+      attempts: [
+        declined('claude-fable-5-1'),
+        declined('claude-opus-5'),
+        chosen([attempt, declined])('claude-opus-5-5'),
       ],
     }),
     () => {

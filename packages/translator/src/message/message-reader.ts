@@ -76,8 +76,8 @@ export class MessageReader {
         this.#blocks.get(event['index'])?.reader.onDelta(objectOf(event['delta']));
         return;
       case 'content_block_start': {
-        this.#state.hasContent = true;
         const { index, content_block: block } = event;
+        this.#state.startBlock(block);
         this.#open(index, block, source && (() => inputTexts(source).get('content_block')));
         return;
       }

@@ -1,9 +1,9 @@
 /** Encodes a message that has arrived whole. */
 
 import { decodeStrictly } from '../wire/bytes.js';
-import { emptyRefusalOfMessage } from '../wire/message-state.js';
+import { readMessage } from '../wire/message-state.js';
 import { isTooDeep, type JsonObject, objectOf, parseObject, stringOf } from '../wire/raw-json.js';
-import { readUsage, type UsageReading } from '../wire/usage.js';
+import type { UsageReading } from '../wire/usage.js';
 import { type MessageEncoder, MessageReader } from './message-reader.js';
 
 export type MessageReport =
@@ -46,7 +46,7 @@ function encodeMessage(
   if (!new MessageReader(encoder).readWhole(message, source)) {
     return { outcome: 'malformed', reason: 'a call has no id or no name' };
   }
-  const usage = readUsage(native);
+  const { usage, emptyRefusal } = readMessage(message);
   const messageId = stringOf(id) || undefined;
   const stopReason = stringOf(reason) || undefined;
   encoder.complete({
@@ -55,6 +55,5 @@ function encodeMessage(
     serviceTier: objectOf(native)['service_tier'],
     usage: usage.outcome === 'read' ? usage.usage : undefined,
   });
-  const emptyRefusal = emptyRefusalOfMessage(message);
   return { outcome: 'translated', usage, messageId, stopReason, emptyRefusal };
 }

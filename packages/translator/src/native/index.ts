@@ -1,5 +1,5 @@
 export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../wire/native-events.js';
-export { emptyRefusalOfMessage } from '../wire/message-state.js';
+export { readMessage, type MessageReading } from '../wire/message-state.js';
 export {
   scanTopLevel,
   type JsonScan,
@@ -17,4 +17,3 @@ export {
   createMessageStreamTap,
   type TapOptions,
 } from './message-stream-tap.js';
-export { readNativeUsage } from './usage.js';

@@ -1,7 +1,7 @@
 import { JsonSkimmer } from '../wire/json-skimmer.js';
 import { stringOf } from '../wire/raw-json.js';
 import type { UsageReading } from '../wire/usage.js';
-import { readNativeUsage } from './usage.js';
+import { readUsage } from '../wire/usage-reading.js';
 
 export interface SkimmedMessage {
   readonly usage: UsageReading;
@@ -32,7 +32,7 @@ export function createMessageSkimmer(): MessageSkimmer {
       if (message === undefined) return undefined;
       const { id, model, usage } = message;
       return {
-        usage: readNativeUsage(usage),
+        usage: readUsage(usage),
         messageId: stringOf(id) || undefined,
         model: stringOf(model) || undefined,
       };

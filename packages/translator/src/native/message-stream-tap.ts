@@ -60,7 +60,7 @@ function tapOf<Out>(
     if (watch.hasFailed) return;
     if (isContentOrPing(bytes, from, to)) {
       watch.hasEvents = true;
-      if (isContent(bytes, from)) watch.onContent();
+      readContent(watch, bytes, from, to);
     } else if (!watch.isFinished) watch.onEvent(part(bytes, from, to));
     if (isCut) return;
     if (watch.isHolding) hold(bytes, from, to);
@@ -126,7 +126,7 @@ function tapOf<Out>(
     for (;;) {
       const end = endOfContent(chunk, to);
       if (end === -1) break;
-      if (isContent(chunk, to)) watch.onContent();
+      readContent(watch, chunk, to, end);
       to = end;
     }
     if (to > from) {
@@ -169,9 +169,17 @@ function errorAt(end: MessageEnd, watch: MessageWatch) {
   return { error, event: watch.hasErrorEvent ? watch.errorEvent : messageErrorEvent(error) };
 }
 
-/** Tells a content event, by the `c` of its name, from a ping. */
-function isContent(bytes: Uint8Array, from: number): boolean {
-  return bytes[from + 7] === 0x63;
+/** Where the name of a content event says `delta`, `start` or `stop`. A ping has other bytes. */
+const KIND_AT = 'event: content_block_'.length;
+const [D, S, A] = [0x64, 0x73, 0x61];
+
+/** Takes a content event or a ping. Only the beginning of a block is read. */
+function readContent(watch: MessageWatch, bytes: Uint8Array, from: number, to: number): void {
+  const letter = bytes[from + KIND_AT];
+  if (letter === D) watch.onContent();
+  else if (letter === S && bytes[from + KIND_AT + 2] === A) {
+    watch.onBlockStart(part(bytes, from, to));
+  }
 }
 
 /** Ends an event that broke off, so that the next event is read separately. */

@@ -4,7 +4,6 @@ import { errorEventOf } from '../wire/native-events.js';
 import { type JsonObject, parseObject } from '../wire/raw-json.js';
 import { isEventStream, readEvent } from '../wire/sse.js';
 import type { FailureCause, MessageEnd } from '../wire/stream-pipe.js';
-import { readNativeUsage } from './usage.js';
 
 /** Reads the events of a native stream that concern the message as a whole. */
 export class MessageWatch {
@@ -22,9 +21,16 @@ export class MessageWatch {
   #failure: StreamFailure | undefined;
   readonly #state = new MessageState();
 
-  /** A block of content has begun. */
+  /** A block of content has arrived, or a part of it. */
   onContent(): void {
     this.#state.hasContent = true;
+  }
+
+  /** A block of content has begun. Only one that may be a `fallback` block is read. */
+  onBlockStart(bytes: Uint8Array): void {
+    const { data } = readEvent(bytes);
+    if (data.includes('fallback')) this.#state.startBlock(parseObject(data)?.['content_block']);
+    else this.onContent();
   }
 
   get hasFailed(): boolean {
@@ -54,7 +60,7 @@ export class MessageWatch {
   onMessageEvent(type: string, event: JsonObject): void {
     switch (type) {
       case 'content_block_start':
-        this.onContent();
+        this.#state.startBlock(event['content_block']);
         return;
       case 'message_start':
         if (!this.#state.start(event)) this.fail('malformed');
@@ -105,7 +111,7 @@ export class MessageWatch {
     if (this.#failure || !this.isFinished) {
       return { outcome: 'failed', ...(this.#failure ?? failureOf('truncated')), messageId };
     }
-    const usage = this.#state.usage(readNativeUsage);
+    const usage = this.#state.usage();
     return { outcome: 'complete', usage, messageId, model, stopReason, emptyRefusal };
   }
 }

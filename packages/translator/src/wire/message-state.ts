@@ -2,7 +2,8 @@
 
 import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import type { FailureCause, StreamError } from './stream-pipe.js';
-import { overlayUsage, readUsage, type UsageReading } from './usage.js';
+import { overlayUsage, type UsageReading } from './usage.js';
+import { type FallbackHop, readFallbackHop, readUsage } from './usage-reading.js';
 
 export class MessageState {
   messageId: string | undefined;
@@ -10,8 +11,9 @@ export class MessageState {
   model: string | undefined;
   stopReason: string | undefined;
   stopDetails: unknown;
-  /** Whether a block of content has begun. */
+  /** Whether a block of content has begun, other than those of `hops`. */
   hasContent = false;
+  readonly #hops: FallbackHop[] = [];
   #hasBegun = false;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
@@ -30,10 +32,17 @@ export class MessageState {
     this.model = stringOf(model) || undefined;
     this.#usage = overlayUsage({}, usage);
     this.#readStop(message);
-    if (Array.isArray(content) && content[0] !== undefined) this.hasContent = true;
+    if (Array.isArray(content)) for (const block of content) this.startBlock(block);
     // If `message_start` contains the whole message, it also has the final counts.
     this.#hasFinalUsage = this.stopReason !== undefined && isJsonObject(usage);
     return true;
+  }
+
+  /** A `fallback` block is no content: it marks where another model goes on. */
+  startBlock(block: unknown): void {
+    const hop = readFallbackHop(block);
+    if (hop === undefined) this.hasContent = true;
+    else this.#hops.push(hop);
   }
 
   delta(event: JsonObject): void {
@@ -78,9 +87,9 @@ export class MessageState {
    * The counts of `message_start` are provisional unless it has a stop reason, so without a later
    * event there is no final usage.
    */
-  usage(read = readUsage): UsageReading {
+  usage(): UsageReading {
     return this.#hasFinalUsage
-      ? read(this.#usage)
+      ? readUsage(this.#usage, this.#hops)
       : { outcome: 'invalid', reason: 'the stream has no final usage' };
   }
 }
@@ -95,11 +104,23 @@ function emptyRefusalOf({
   return stringOf(objectOf(stopDetails)['category']);
 }
 
-/** {@link emptyRefusalOf} for a whole native message. */
-export function emptyRefusalOfMessage(message: unknown): string | undefined {
-  const { content, stop_reason: reason, stop_details: stopDetails } = objectOf(message);
-  const hasContent = !Array.isArray(content) || content.length > 0;
-  return emptyRefusalOf({ stopReason: stringOf(reason), stopDetails, hasContent });
+/** What a whole native message reports beside its content. */
+export interface MessageReading {
+  readonly usage: UsageReading;
+  /** See {@link MessageEnd}. */
+  readonly emptyRefusal: string | undefined;
+}
+
+/** Reads a message that has arrived whole. */
+export function readMessage(message: unknown): MessageReading {
+  const { content, usage, stop_reason: reason, stop_details: stopDetails } = objectOf(message);
+  const blocks: readonly unknown[] | undefined = Array.isArray(content) ? content : undefined;
+  const hops = (blocks ?? []).map(readFallbackHop).filter((hop) => hop !== undefined);
+  const hasContent = blocks === undefined || blocks.length > hops.length;
+  return {
+    usage: readUsage(usage, hops),
+    emptyRefusal: emptyRefusalOf({ stopReason: stringOf(reason), stopDetails, hasContent }),
+  };
 }
 
 /** Why a stream failed. */

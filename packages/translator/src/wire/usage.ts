@@ -66,10 +66,18 @@ export interface UsageRemark {
   readonly message: string;
 }
 
+/** A model declined before any output, and another one went on. */
+export interface Decline {
+  /** As in `stop_details.category`; `undefined` if the upstream names none. */
+  readonly category: string | undefined;
+}
+
 /** Tokens of one model, by the name that the upstream gives it. */
 export interface ModelUsage {
   readonly model: string;
   readonly usage: Usage;
+  /** Present if these are the tokens of an attempt that declined. */
+  readonly declined?: Decline;
 }
 
 /** One run of a model, by the name that the upstream gives it, if it names one. */
@@ -93,8 +101,8 @@ export interface UncountedUsage {
   readonly model: string | undefined;
   /** Absent when its counts cannot be read, or when the message's counts may include it. */
   readonly usage: Usage | undefined;
-  /** Present if the model declined, and another one went on. */
-  readonly isDeclined?: true;
+  /** Present if the model declined before any output, and another one went on. */
+  readonly declined?: Decline;
 }
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -104,17 +112,17 @@ export function isTokenCount(value: unknown): value is number {
 }
 
 /**
- * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be
- * present. The cache counts may be absent or null, which means 0, or for cache writes the sum of
- * `cache_creation`. A count that is not an integer from 0 to 2^31-1 makes the whole reading
- * invalid, because a charge must not be guessed.
+ * Reads the counts of a native usage object, or of one of its iterations. The four counts decide:
+ * `input_tokens` and `output_tokens` must be present. The cache counts may be absent or null, which
+ * means 0, or for cache writes the sum of `cache_creation`. A count that is not an integer from 0 to
+ * 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
  *
  * Details only divide a count into parts. A detail that is larger than its count is limited to that
  * count, an unreadable one counts as 0, and an unknown lifetime is priced like five minutes.
  * `remarks` names each of these details. They do not make the reading invalid, because at most the
  * price of cache writes depends on them.
  */
-export function readUsage(native: unknown): UsageReading {
+export function readCounts(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
   let reason: string | undefined;
   const count = (name: string, absent?: number): number => {
@@ -255,7 +263,7 @@ export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
   // Later events do not repeat the split by lifetime. If they change the total, the earlier split
   // no longer adds up to it. A split without one-hour tokens is then dropped. One with them is
-  // kept, because these tokens are still part of the total, and `readUsage` remarks on the
+  // kept, because these tokens are still part of the total, and `readCounts` remarks on the
   // difference.
   const isSplitVoid =
     merged[WRITTEN] !== earlier[WRITTEN] &&

@@ -3,9 +3,8 @@
 import {
   MESSAGE_KEEP_ALIVE,
   createMessagePieceTap,
-  emptyRefusalOfMessage,
   messageErrorEvent,
-  readNativeUsage,
+  readMessage,
 } from '@gateway/translator/native';
 import { z } from 'zod';
 import type { ResponseFormat } from '../../http/response-format.js';
@@ -13,7 +12,6 @@ import type { ResponseFormat } from '../../http/response-format.js';
 const message = z.object({
   id: z.string().optional(),
   model: z.string().optional().catch(undefined),
-  usage: z.unknown(),
 });
 
 export const nativeFormat: ResponseFormat = {
@@ -31,10 +29,9 @@ export const nativeFormat: ResponseFormat = {
     return {
       outcome: 'read',
       body: upstreamBody,
-      usage: readNativeUsage(parsed.usage),
+      ...readMessage(json),
       messageId: parsed.id,
       model: parsed.model,
-      emptyRefusal: emptyRefusalOfMessage(json),
     };
   },
   errorEvent: messageErrorEvent,

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
 import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gateway/billing';
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
-import { readNativeUsage } from '@gateway/translator/native';
+import { readMessage } from '@gateway/translator/native';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
@@ -65,6 +65,11 @@ export const lostCharge = z.strictObject({
    * is priced as that of a response: each of its `iterations` at its model, with fees.
    */
   native_usage: z.looseObject({}).optional(),
+  /**
+   * The blocks of type `fallback` of the same response, which name why a model declined. Needed if
+   * one declined before any output, because that decides whether its attempt is billed.
+   */
+  fallback_blocks: z.array(z.looseObject({})).max(20).optional(),
   /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
@@ -279,8 +284,13 @@ function chargesOfUsage(
   }
   const other = COUNTS.find((name) => (native[name] ?? 0) !== lost[name]);
   if (other !== undefined) return { problem: `native_usage: has another number of ${other}` };
-  const reading = withinReason(readNativeUsage(native), price);
+  const { usage } = readMessage({ content: lost.fallback_blocks ?? [], usage: native });
+  const reading = withinReason(usage, price);
   if (reading.outcome === 'invalid') return { problem: `native_usage: ${reading.reason}` };
+  const attempts = [...(reading.uncounted ?? []), ...(reading.byModel ?? [])];
+  if (lost.fallback_blocks === undefined && attempts.some(({ declined }) => declined)) {
+    return { problem: 'fallback_blocks: are needed, because a model declined before any output' };
+  }
   const { settlements, unpriced } = chargesOf(
     reading,
     { usage: reading, messageId: undefined, model: undefined, streamed: lost.streamed },

@@ -1,21 +1,21 @@
 /**
- * Reads the usage of a native answer. A native request can ask for work that a chat request cannot
- * ask for. Parts of this work are separate model runs. They are listed in `iterations`, and the
- * message's counts do not include all of them.
+ * Reads the usage of a message in every format. Parts of its work may be separate model runs. They
+ * are listed in `iterations`, and the message's counts do not include all of them.
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
-import { isJsonObject, type JsonObject, objectOf, stringOf } from '../wire/raw-json.js';
+import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import {
+  type Decline,
   isTokenCount,
-  readUsage,
+  readCounts,
   type ModelRun,
   type ModelUsage,
   type UncountedUsage,
   type Usage,
   type UsageReading,
   type UsageRemark,
-} from '../wire/usage.js';
+} from './usage.js';
 
 /** Of the model that goes on if another one declines. */
 const FALLBACK = 'fallback_message';
@@ -32,13 +32,34 @@ const ADDED = 'compaction';
 /** An advisor is another model, so its tokens have another price and are listed separately. */
 const APART = 'advisor_message';
 
+/** Where one model declined and another one went on: a `fallback` block of the content. */
+export interface FallbackHop {
+  /** The model that declined. */
+  readonly from: string | undefined;
+  /** As in `stop_details.category`; absent if the upstream names none. */
+  readonly category: string | undefined;
+}
+
+/** @returns `undefined` for any other block of content */
+export function readFallbackHop(block: unknown): FallbackHop | undefined {
+  const { type, from, trigger } = objectOf(block);
+  if (type !== 'fallback') return undefined;
+  return {
+    from: stringOf(objectOf(from)['model']) || undefined,
+    category: stringOf(objectOf(trigger)['category']) || undefined,
+  };
+}
+
 /**
- * Like `readUsage`, plus the work that the message's counts leave out. The tokens of compactions
- * are added to `usage`. All other work is listed in `uncounted`, so that a caller can charge it.
- * `byModel` names the models that made the tokens in `usage`, as far as the iterations name them.
+ * Reads a native usage object; see `readCounts` for its counts and details. The tokens of
+ * compactions are added to `usage`. All other work that the counts leave out is listed in
+ * `uncounted`, so that a caller can charge it. `byModel` names the models that made the tokens in
+ * `usage`, as far as the iterations name them.
+ *
+ * @param hops - Of the message's content, in order.
  */
-export function readNativeUsage(native: unknown): UsageReading {
-  const reading = readUsage(native);
+export function readUsage(native: unknown, hops: readonly FallbackHop[] = []): UsageReading {
+  const reading = readCounts(native);
   const { iterations } = objectOf(native);
   if (reading.outcome === 'invalid' || !Array.isArray(iterations)) return reading;
   const parts = iterations.filter(isJsonObject);
@@ -73,8 +94,8 @@ export function readNativeUsage(native: unknown): UsageReading {
     ),
     reading.usage,
   );
-  const byModel = [...divided.byModel, ...sumsByModel(added)];
-  const hasFallback = parts.some(({ type }) => type === FALLBACK);
+  const declined = declinedParts(parts, hops);
+  const byModel = [...withDeclines(divided.byModel, declined), ...sumsByModel(added)];
   for (const iteration of divided.beside) {
     const counts = divided.isExact ? countsOf(iteration) : undefined;
     const found = divided.isExact ? 'not in' : 'perhaps in';
@@ -82,10 +103,10 @@ export function readNativeUsage(native: unknown): UsageReading {
       detail: 'iterations',
       message: `${kindOf(iteration)}: another model, ${found} the message's counts`,
     });
-    const isDeclined = iteration['type'] === 'message' && hasFallback;
+    const decline = declined.get(iteration);
     uncounted.push({
       ...uncountedOf(iteration, counts),
-      ...(isDeclined ? { isDeclined } : {}),
+      ...(decline === undefined ? {} : { declined: decline }),
     });
   }
   for (const iteration of unknown) {
@@ -114,6 +135,50 @@ export function readNativeUsage(native: unknown): UsageReading {
     ...(byModel.length === 0 ? {} : { byModel }),
     ...(uncounted.length === 0 ? {} : { uncounted }),
   };
+}
+
+/**
+ * The iterations of models that declined before any output. An attempt consists of the consecutive
+ * iterations of one model, because the upstream's own tools make it run several times. All attempts
+ * but the last one declined. Those with output are left out, because they are billed as usual.
+ */
+function declinedParts(
+  parts: readonly JsonObject[],
+  hops: readonly FallbackHop[],
+): ReadonlyMap<JsonObject, Decline> {
+  const declined = new Map<JsonObject, Decline>();
+  if (hops.length === 0 && !parts.some(({ type }) => type === FALLBACK)) return declined;
+  const attempts: JsonObject[][] = [];
+  for (const part of parts) {
+    if (!COUNTED.includes(part['type'])) continue;
+    const attempt = attempts.at(-1);
+    const isSame = attempt?.[0] !== undefined && modelOf(attempt[0]) === modelOf(part);
+    if (isSame) attempt.push(part);
+    else attempts.push([part]);
+  }
+  const before = attempts.slice(0, -1);
+  for (const [index, attempt] of before.entries()) {
+    if (attempt.some((part) => countsOf(part)?.outputTokens !== 0)) continue;
+    const model = attempt[0] && modelOf(attempt[0]);
+    const hop =
+      hops.length === before.length ? hops[index] : hops.find(({ from }) => from === model);
+    for (const part of attempt) declined.set(part, { category: hop?.category });
+  }
+  return declined;
+}
+
+/** Marks the models whose tokens in the message's counts are all of attempts that declined. */
+function withDeclines(
+  byModel: readonly ModelUsage[],
+  declined: ReadonlyMap<JsonObject, Decline>,
+): readonly ModelUsage[] {
+  if (declined.size === 0) return byModel;
+  return byModel.map((part) => {
+    const found = [...declined].find(([iteration]) => modelOf(iteration) === part.model);
+    return found === undefined || part.usage.outputTokens > 0
+      ? part
+      : { ...part, declined: found[1] };
+  });
 }
 
 /** The runs of iterations, if there are several and they add up to `total`. */
@@ -225,7 +290,7 @@ function sum(one: Usage, other: Usage): Usage | undefined {
 }
 
 function countsOf(iteration: JsonObject): Usage | undefined {
-  const reading = readUsage(iteration);
+  const reading = readCounts(iteration);
   return reading.outcome === 'read' ? reading.usage : undefined;
 }
 
