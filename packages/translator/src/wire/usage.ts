@@ -114,8 +114,8 @@ export function isTokenCount(value: unknown): value is number {
 /**
  * Reads the counts of a native usage object, or of one of its iterations. The four counts decide:
  * `input_tokens` and `output_tokens` must be present. The cache counts may be absent or null, which
- * means 0, or for cache writes the sum of `cache_creation`. A count that is not an integer from 0 to
- * 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
+ * means 0, or for cache writes the sum of `cache_creation`. A count that is not an integer from 0
+ * to 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
  *
  * Details only divide a count into parts. A detail that is larger than its count is limited to that
  * count, an unreadable one counts as 0, and an unknown lifetime is priced like five minutes.
