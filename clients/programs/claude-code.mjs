@@ -1,5 +1,5 @@
 /**
- * Claude Code writes a file, continues the conversation, searches the web by its own tool, asks
+ * Claude Code writes a file, continues and compacts the conversation, searches the web by its own tool, asks
  * each of its aliases for models, and stops when its key has no balance left.
  */
 
@@ -39,6 +39,10 @@ const searched = claude(
 match(searched.stdout, /"webSearchRequests":1,/);
 report('WebSearch', usageIn(searched.stdout));
 for (const alias of ALIASES) report(alias, usageOf('--model', alias, 'Say hello'));
+// After a compaction it changes the effort of the conversation by a message without content.
+const compacted = claude({}, ...JSON_OUTPUT, ...MODEL, '--continue', '/compact');
+report('compaction', usageIn(compacted.stdout));
+report('after the compaction', usageOf(...MODEL, '--continue', 'And again'));
 
 const start = performance.now();
 const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, ...MODEL, 'Say hello');

@@ -176,12 +176,14 @@ describe('a cap', () => {
 });
 
 describe('a key with a list of allowed models', () => {
-  it('gets 403 for any other model, and GET /v1/models lists only the allowed ones', async () => {
+  // F386: a key asks for a model that it may not use: the API's refusal of a model without access,
+  // which no client takes for a refused credential.
+  it('gets 404 for any other model, and GET /v1/models lists only the allowed ones', async () => {
     const key = await newKey(await newAccount('100'), { models: ['claude-haiku-4-5'] });
     const refused = await ask(key.apiKey);
-    expect(refused.status).toBe(403);
+    expect(refused.status).toBe(404);
     expect((await refused.json()).error).toMatchObject({
-      type: 'permission_error',
+      type: 'not_found_error',
       message: `model: this key may not use ${MODEL}, only claude-haiku-4-5`,
     });
     const models = await fetch(`${gateway.url}/v1/models`, {

@@ -598,6 +598,25 @@ describe('the gateway', () => {
     expect(sent).toBe(path.includes('?') ? '/v1/messages?beta=true' : '/v1/messages');
   });
 
+  // F389: a client that believes the gateway to be its proxy names the target by its whole address.
+  it.each(['http://gateway.example', 'HTTP://gateway.example:8080', 'https://gateway.example'])(
+    'answers a target that begins with %s like its path',
+    async (origin) => {
+      const { hostname, port } = new URL(gateway.url);
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+        const path = `${origin}/v1/chat/completions`;
+        httpRequest({ hostname, port, method: 'POST', path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on('error', reject)
+          .end(JSON.stringify(userMessage('Hello')));
+      });
+      expect(status).toBe(200);
+    },
+  );
+
   // F80
   it.each([
     '/chat/completions',

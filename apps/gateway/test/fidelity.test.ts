@@ -251,6 +251,17 @@ describe('a native response', () => {
     },
   );
 
+  // F390: the upstream says by its other headers whether, and in how many milliseconds, to try again.
+  it.each(['true', 'false'])('keeps the advice x-should-retry: %s and the wait', async (advice) => {
+    answer = (res) => {
+      const headers = { 'x-should-retry': advice, 'retry-after-ms': '1500' };
+      res.writeHead(500, { 'content-type': 'application/json', ...headers });
+      res.end(JSON.stringify({ type: 'error', error: { type: 'api_error', message: 'Oh' } }));
+    };
+    const { headers } = await postMessages(gateway, apiKey, userMessage('Hello'));
+    expect([headers.get('x-should-retry'), headers.get('retry-after')]).toEqual([advice, '2']);
+  });
+
   it.each([
     [401, 'authentication_error', 'invalid x-api-key', 502, 'api_error', 'false'],
     [403, 'permission_error', 'org-secret may not', 502, 'api_error', 'false'],

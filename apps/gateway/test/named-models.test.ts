@@ -42,7 +42,7 @@ describe('a key that may use one model', () => {
   const content = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
 
   // F136: a key names a model that it may not use, or that has no price, as a fallback, as an
-  // advisor or in any other place: 403 or 404 with the path of the member; nothing is sent
+  // advisor or in any other place: 404 with the path of the member; nothing is sent
   // upstream.
   it.each([
     ['model', { model: DEAR }],
@@ -59,12 +59,12 @@ describe('a key that may use one model', () => {
     ['subagents.0.config.model', { subagents: [{ config: { model: DEAR } }] }],
     ['tool_choice.model', { tool_choice: { type: 'auto', model: DEAR } }],
     ['output_config.model', { output_config: { model: DEAR } }],
-  ])('is refused with 403 if another is named in %s', async (path, more) => {
+  ])('is refused with 404 if another is named in %s', async (path, more) => {
     const response = await postMessages(gateway, key.apiKey, asking(more));
     expect([response.status, (await response.json()).error]).toMatchObject([
-      403,
+      404,
       {
-        type: 'permission_error',
+        type: 'not_found_error',
         message: expect.stringMatching(`^${path}: this key may not use`),
       },
     ]);
@@ -82,7 +82,7 @@ describe('a key that may use one model', () => {
     const body = JSON.stringify(asking({})).replace(/\}$/, `,"fallbacks":${fallbacks}}`);
     const response = await postMessages(gateway, key.apiKey, body);
     expect([response.status, await response.text()]).toEqual([
-      403,
+      404,
       expect.stringContaining('this key may not use claude-opus-5'),
     ]);
   });

@@ -190,14 +190,13 @@ it('have the cost of the band of their prompt if they were sold without bands', 
 /** The line of a client that has recorded the usage of a response. */
 function lineOf(requestId: string, of: Reply): string {
   const { model } = requestOf(of) as { model: string };
-  const { usage, content = [] } = scripted(of);
-  const blocks = content.filter(({ type }) => type === 'fallback');
+  const { usage, content } = scripted(of);
   return `${JSON.stringify({
     request_id: requestId,
     key_id: keyId,
     model,
     usage,
-    ...(blocks.length > 0 && { fallback_blocks: blocks }),
+    ...(content !== undefined && { content }),
   })}\n`;
 }
 
@@ -296,11 +295,11 @@ it.each([['message'], ['part']])('are completed where the ledger has only the %s
     { deadlineMs: 10_000 },
   );
   const line = lineOf(id, of);
-  const { fallback_blocks: blocks, ...record } = JSON.parse(line) as Record<string, unknown>;
-  expect(blocks).toHaveLength(1);
+  const { content, ...record } = JSON.parse(line) as Record<string, unknown>;
+  expect(content).toHaveLength(2);
   expect(await recharge([JSON.stringify(record)], COSTS, { keys: [keyId] })).toMatchObject({
     booked: 0,
-    refused: [{ reason: expect.stringMatching(/^fallback_blocks: /) }],
+    refused: [{ reason: expect.stringMatching(/^content: /) }],
   });
   const others = live.filter((entry) => entry.id !== known.id);
   expect(await recharge([line], COSTS, { keys: [keyId] })).toMatchObject({

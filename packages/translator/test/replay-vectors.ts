@@ -32,8 +32,6 @@ export interface StreamVector {
    * The tap adds the missing line.
    */
   readonly tapTail?: string;
-  /** Whether bytes follow the event that ends the stream. */
-  readonly trailing?: boolean;
   /**
    * Set if Anthropic's SDK cannot read even the upstream's own bytes, or needs members that they
    * lack.

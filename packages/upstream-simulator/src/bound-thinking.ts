@@ -60,7 +60,7 @@ export function checkThinking(request: JsonObject): ThinkingCheck {
       dropped.push({ type: 'thinking_dropped', path, reason: 'prefix_binding_mismatch' });
     });
   });
-  return { dropped, signature: `sim-${shortDigest(prefix)}-${digestOf(previous)}` };
+  return { dropped, signature: signed(`${shortDigest(prefix)}-${digestOf(previous)}`) };
 }
 
 /** The request as the model sees it, without the blocks that do not fit. */
@@ -105,7 +105,49 @@ function signatureOf(block: JsonObject): string {
 }
 
 function readSignature(block: JsonObject): readonly (string | undefined)[] {
-  return /^sim-([\w+/]+)-([\w+/]+)$/.exec(signatureOf(block)) ?? [];
+  return /^sim-([\w+/]+)-([\w+/]+)-/.exec(signatureOf(block)) ?? [];
+}
+
+function signed(place: string): string {
+  return `sim-${place}-${digestOf(`signed by the simulator: ${place}`)}`;
+}
+
+/** The signatures of thinking that the API can have made. It verifies them on every model. */
+export interface Signatures {
+  /** A scripted reply has signatures of its own. */
+  remember(content: readonly unknown[]): void;
+  /** @returns the error of the first thinking block that the API cannot have made */
+  problem(request: JsonObject): string | undefined;
+}
+
+const MAX_SIGNATURES = 10_000;
+
+export function createSignatures(): Signatures {
+  const scripted = new Set<string>();
+  const isKnown = (block: JsonObject): boolean => {
+    const signature = signatureOf(block);
+    const [, boundTo, follows] = readSignature(block);
+    return scripted.has(signature) || signature === signed(`${boundTo ?? ''}-${follows ?? ''}`);
+  };
+  return {
+    remember(content) {
+      for (const block of content.map(asObject)) {
+        if (isThinking(block) && !isKnown(block)) scripted.add(signatureOf(block));
+      }
+      const [oldest] = scripted;
+      if (scripted.size > MAX_SIGNATURES && oldest !== undefined) scripted.delete(oldest);
+    },
+    problem(request) {
+      for (const [index, value] of asArray(request['messages']).entries()) {
+        for (const [at, block] of textsOf(asObject(value)['content']).map(asObject).entries()) {
+          if (!isThinking(block) || isKnown(block)) continue;
+          const path = `messages.${String(index)}.content.${String(at)}`;
+          return `${path}: Invalid \`signature\` in \`thinking\` block`;
+        }
+      }
+      return undefined;
+    },
+  };
 }
 
 /** A block without its cache points; texts in results are blocks as elsewhere. */

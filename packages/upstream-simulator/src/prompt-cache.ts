@@ -18,8 +18,9 @@ const MAX_PREFIXES = 10_000;
 
 /** How many blocks the API looks back from a cache point for an earlier entry. */
 const LOOK_BACK = 20;
-/** The API caches no prefix with fewer tokens. Some models need more. */
+/** The API caches no prefix with fewer tokens. Some models need more, others less. */
 const MIN_TOKENS = 1_024;
+const LOWER_MIN_TOKENS: Readonly<Record<string, number>> = { 'claude-sonnet-5-5': 512 };
 
 interface Piece {
   /** What the cache compares. */
@@ -28,8 +29,8 @@ interface Piece {
   readonly lifetime: '5m' | '1h' | undefined;
 }
 
-/** @param minTokens - The least tokens of a cached prefix. Default: 1,024, as in the API. */
-export function createPromptCache(minTokens = MIN_TOKENS): PromptCache {
+/** @param minTokensOfAll - The least tokens of a cached prefix. Default: as in the API, by model. */
+export function createPromptCache(minTokensOfAll?: number): PromptCache {
   const known = new Set<string>();
 
   function remember(key: string): void {
@@ -41,7 +42,9 @@ export function createPromptCache(minTokens = MIN_TOKENS): PromptCache {
 
   return {
     account(request) {
-      const hash = createHash('sha256').update(String(request['model']));
+      const model = String(request['model']);
+      const minTokens = minTokensOfAll ?? LOWER_MIN_TOKENS[model] ?? MIN_TOKENS;
+      const hash = createHash('sha256').update(model);
       let total = 0;
       const prefixes = piecesOf(request).map(({ text, tokens, lifetime }) => {
         total += tokens;

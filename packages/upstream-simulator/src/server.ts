@@ -5,7 +5,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { billedTokens } from './billed-usage.js';
-import { BINDING_CONTROLS, checkThinking, withoutDropped } from './bound-thinking.js';
+import {
+  BINDING_CONTROLS,
+  checkThinking,
+  createSignatures,
+  withoutDropped,
+} from './bound-thinking.js';
+import type { Signatures } from './bound-thinking.js';
 import type { InputTransformation } from './bound-thinking.js';
 import {
   INVALID_JSON,
@@ -61,6 +67,7 @@ interface Simulation {
   readonly lenient: ReadonlySet<string>;
   readonly journal: JournalWriter;
   readonly cache: PromptCache;
+  readonly signatures: Signatures;
   readonly scripts: ScriptChoice;
   readonly reportScripts: ScriptedReport[];
   requestCount: number;
@@ -92,6 +99,7 @@ export async function startUpstreamSimulator(
     lenient,
     journal,
     cache,
+    signatures: createSignatures(),
     scripts,
     reportScripts,
     requestCount: 0,
@@ -206,7 +214,7 @@ function serveCount(
 }
 
 async function serveMessage(
-  { options, models, lenient, journal, cache, scripts }: Simulation,
+  { options, models, lenient, journal, cache, signatures, scripts }: Simulation,
   { req, res, requestId, body }: Incoming,
 ): Promise<void> {
   const request = parseRequest(body);
@@ -230,10 +238,16 @@ async function serveMessage(
   const check = checkThinking(request);
   const { signature } = check;
   const isBound = traitsOf(String(request['model']))?.bindsThinking === true;
+  const forged = isBound || lenient.has('bound-thinking') ? undefined : signatures.problem(request);
+  if (forged !== undefined) {
+    sendError(res, requestId, { type: 'invalid_request_error', message: forged });
+    return;
+  }
   const dropped = isBound ? check.dropped : [];
   const reply = composeReply(withoutDropped(request, dropped), cache, signature);
   const transformations = betasOf(req).includes(BINDING_CONTROLS) ? dropped : undefined;
   const message = composeMessage(request, script, { requestId, reply, transformations });
+  signatures.remember(asArray(message['content']));
   const isStream = request['stream'] === true;
   const isBilled = !isUnbilledRefusal(message) && (!isStream || script.streamError === undefined);
   const tokens = isBilled ? billedTokens(message.usage, reply.usage, script.billed) : undefined;

@@ -314,3 +314,60 @@ it('the simulator omits the text of thinking on request, and keeps its signature
     signature: expect.stringMatching(/./),
   });
 });
+
+describe('a message of role system without content', () => {
+  const change = (output_config: object) => ({
+    model: 'claude-opus-4-8',
+    messages: [user, { role: 'system', content: [], output_config }],
+  });
+
+  // F387: Claude Code changes the effort of a conversation after `/compact`.
+  it('is accepted if it changes the effort, and refused if it says nothing', async () => {
+    expect((await post(change({ effort: 'medium' }))).error).toBeUndefined();
+    expect((await post(change({}))).error).toContain('must have non-empty content');
+  });
+});
+
+// F388: what the API verifies on every model: signatures of thinking, and the format of an image.
+describe('content that the API has verified', () => {
+  const after = (block: object) => ({
+    model: 'claude-opus-4-6',
+    messages: [user, { role: 'assistant', content: [block, { type: 'text', text: 'a' }] }, user],
+  });
+
+  it('is a signature that the simulator made or was scripted to send', async () => {
+    const forged = { type: 'thinking', thinking: 'a', signature: 'sim-abc-abc-abc' };
+    expect((await post(after(forged))).error).toContain('Invalid `signature`');
+    const scripted = { type: 'thinking', thinking: 'a', signature: 'c2NyaXB0ZWQ=' };
+    simulator.script({ content: [scripted, { type: 'text', text: 'b' }] });
+    await post({ model: 'claude-opus-4-6' });
+    expect((await post(after(scripted))).error).toBeUndefined();
+    const { content } = await post({ model: 'claude-opus-4-6', ...ADAPTIVE });
+    expect((await post(after(content[0]))).error).toBeUndefined();
+  });
+
+  it.each([
+    ['image/jpeg', 'appears to be a image/png image'],
+    ['image/png', undefined],
+  ])('is an image in its own format: a PNG as %s', async (media_type, problem) => {
+    const source = { type: 'base64', media_type, data: 'iVBORw0KGgoAAAANSUhEUg==' };
+    const content = [{ type: 'image', source }];
+    const { error } = await post({
+      model: 'claude-opus-4-6',
+      messages: [{ role: 'user', content }],
+    });
+    if (problem === undefined) expect(error).toBeUndefined();
+    else expect(error).toContain(problem);
+  });
+});
+
+it('the simulator caches a shorter prefix on Sonnet 5.5', async () => {
+  const system = [
+    { type: 'text', text: 'word '.repeat(520), cache_control: { type: 'ephemeral' } },
+  ];
+  const written = async (model: string) =>
+    ((await post({ model, system })).usage as { cache_creation_input_tokens: number })
+      .cache_creation_input_tokens;
+  expect(await written('claude-sonnet-5-5')).toBeGreaterThan(600);
+  expect(await written('claude-opus-4-8')).toBe(0);
+});

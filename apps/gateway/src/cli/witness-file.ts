@@ -117,7 +117,7 @@ const line = z.looseObject({
   usage: z.union([nativeUsage, chatUsage, responsesUsage], {
     error: 'must be a usage object of the messages, the chat completions or the responses format',
   }),
-  fallback_blocks: lostCharge.shape.fallback_blocks,
+  content: lostCharge.shape.content,
   charge_usd: z.string().optional(),
   key_id: z.string().optional(),
   model: z.string().optional(),
@@ -177,7 +177,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
     const where = field === '' ? place : `${place}: ${field}`;
     throw new OperationError(400, 'invalid_request_error', `${where}: ${issue?.message ?? ''}`);
   }
-  const { request_id, usage, fallback_blocks, charge_usd, key_id, model } = parsed.data;
+  const { request_id, usage, content, charge_usd, key_id, model } = parsed.data;
   const { of1h = 0, native, ...counts } = usage;
   return [
     {
@@ -188,7 +188,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
         ...(model === undefined ? {} : { model }),
         ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
         ...(native === undefined ? {} : { native_usage: native }),
-        ...(fallback_blocks === undefined ? {} : { fallback_blocks }),
+        ...(content === undefined ? {} : { content }),
       },
     },
   ];

@@ -335,7 +335,12 @@ function cappedRefusal(message: string): Refusal {
   return { status: 402, type: 'billing_error', message, code: 'insufficient_quota' };
 }
 
-/** @returns the refusal, if the key may not use one of the models that a request names */
+/**
+ * The refusal is that of the API for a model without access. A 403 would mean the credential to
+ * clients: Claude Code shows it as "Failed to authenticate".
+ *
+ * @returns the refusal, if the key may not use one of the models that a request names
+ */
 export function checkModels(
   { models }: KeyRecord,
   named: readonly NamedModel[],
@@ -345,8 +350,8 @@ export function checkModels(
   if (forbidden === undefined) return undefined;
   const { path, model = 'models that the provider chooses' } = forbidden;
   return {
-    status: 403,
-    type: 'permission_error',
+    status: 404,
+    type: 'not_found_error',
     message: `${path}: this key may not use ${model}, only ${models.join(', ')}`,
     param: path,
     code: 'model_not_allowed',

@@ -24,6 +24,7 @@ export type PresentedCredential =
  */
 export type AcceptedCredential = 'x-api-key' | 'bearer' | 'link';
 
+const EMPTY = /^(?:bearer)?\s*$/i;
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const MAX_CREDENTIAL_CHARS = 256;
 
@@ -32,8 +33,8 @@ export function readCredential(
   accepted: AcceptedCredential,
   sameInBoth: Config['sameKeyInBothHeaders'],
 ): PresentedCredential {
-  const authorization = headers.authorization;
-  const xApiKey = headers['x-api-key'];
+  const authorization = filled(headers.authorization);
+  const xApiKey = filled(headers['x-api-key']);
   const bearer = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
   if (authorization !== undefined && xApiKey !== undefined) {
     if (!isSame(bearer, xApiKey)) return { outcome: 'refused', refusal: TWO_CREDENTIALS };
@@ -48,6 +49,11 @@ export function readCredential(
     return { outcome: 'refused', refusal: UNKNOWN_KEY };
   }
   return { outcome: 'presented', credential };
+}
+
+/** A header template whose variable is unset sends an empty value, which is no credential. */
+function filled<Value extends string | string[]>(value: Value | undefined): Value | undefined {
+  return typeof value === 'string' && EMPTY.test(value) ? undefined : value;
 }
 
 /** Takes the same time wherever they differ. */

@@ -5,8 +5,15 @@
 
 const V1_PATHS = /^\/(messages|chat\/completions|responses|models)(\/|$)/;
 
-/** @param url - path and query, as in the request line */
-export function canonicalUrl(url: string): string {
+/** What a client writes in front of the path if it believes that it talks to a proxy. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+/**
+ * @param target - As in the request line: path and query, or an absolute URL, which HTTP/1.1
+ * obliges a server to accept (https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2).
+ */
+export function canonicalUrl(target: string): string {
+  const url = target.startsWith('/') ? target : target.replace(ABSOLUTE_FORM, '');
   const at = url.indexOf('?');
   const path = at === -1 ? url : url.slice(0, at);
   const query = at === -1 ? '' : url.slice(at);

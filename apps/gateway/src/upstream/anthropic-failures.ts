@@ -89,7 +89,7 @@ function judge(
       message: error.message,
       code: codeOfError(error),
       ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
-      ...(headers['x-should-retry'] === 'false' ? { shouldRetry: false } : {}),
+      ...shouldRetry(headers),
     },
   };
 }
@@ -184,10 +184,15 @@ const ACCOUNT_SENTENCES =
  * Seconds from `retry-after`, at least 1 and at most the cap; `undefined` when there is none that
  * can be read.
  */
+function shouldRetry(headers: IncomingHttpHeaders): Pick<Refusal, 'shouldRetry'> {
+  const value = headers['x-should-retry'];
+  return value === 'true' || value === 'false' ? { shouldRetry: value === 'true' } : {};
+}
+
+/** SDKs also take `retry-after-ms`. */
 function retryAfter(headers: IncomingHttpHeaders): number | undefined {
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
+  const { 'retry-after': value, 'retry-after-ms': ms } = headers;
+  const seconds = value === undefined ? Number(ms) / 1000 : Number(value);
   if (!Number.isFinite(seconds)) return undefined;
   return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(seconds)));
 }

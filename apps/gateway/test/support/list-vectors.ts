@@ -98,14 +98,14 @@ export function scripted({ attempts, name }: Reply): Script {
 
 const TEXT = { type: 'text', text: 'Hello' };
 
-/** The blocks of content that mark where a model declined and the next one went on. */
+/** The blocks that mark where a model declined and the next one went on, after its own content. */
 function hopsOf(attempts: readonly Attempt[]) {
-  return attempts.slice(1).map(({ model }, index) => ({
-    type: 'fallback',
-    from: { model: attempts[index]!.model },
-    to: { model },
-    trigger: { type: 'refusal', category: attempts[index]!.end?.category ?? null },
-  }));
+  return attempts.slice(1).flatMap(({ model }, index) => {
+    const { model: from, end } = attempts[index]!;
+    const trigger = { type: 'refusal', category: end?.category ?? null };
+    const hop = { type: 'fallback', from: { model: from }, to: { model }, trigger };
+    return end?.kind === 'refused' ? [hop] : [TEXT, hop];
+  });
 }
 
 /** The counts of the message are the sums of its runs. */

@@ -77,7 +77,7 @@ export class MessageReader {
         return;
       case 'content_block_start': {
         const { index, content_block: block } = event;
-        this.#state.startBlock(block);
+        this.#state.content.onBlock(block);
         this.#open(index, block, source && (() => inputTexts(source).get('content_block')));
         return;
       }

@@ -27,7 +27,7 @@ export interface TapOptions {
  * `message_delta` that carries usage), and everything after it, is kept back. Of a content event of
  * more than a mebibyte, parts are passed on as they arrive. For a complete stream without `error`,
  * the bytes that {@link StreamPipe.push} returned and the final `tail` are together exactly
- * the bytes that came in.
+ * the bytes that came in, up to the end of `message_stop`.
  */
 export function createMessageStreamTap(options?: TapOptions): StreamPipe {
   return tapOf(options, joined);
@@ -56,12 +56,17 @@ function tapOf<Out>(
   const gate = new ByteGate();
   /** Bytes that were too many to keep are missing, so no later ones are passed on. */
   let isCut = false;
+  /** The LF of the line break that ended the last event may be the first byte of this chunk. */
+  let isLineFeedDue = false;
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (watch.hasFailed) return;
+    // The API sends nothing after `message_stop`. How much of what follows arrives before the
+    // stream is closed depends on packets, so none of it is passed on.
+    if (watch.isFinished && !(isLineFeedDue && from === 0 && to === 1)) return;
     if (isContentOrPing(bytes, from, to)) {
       watch.hasEvents = true;
       readContent(watch, bytes, from, to);
-    } else if (!watch.isFinished) watch.onEvent(part(bytes, from, to));
+    } else watch.onEvent(part(bytes, from, to));
     if (isCut) return;
     if (watch.isHolding) hold(bytes, from, to);
     else gate.pass(bytes, from, to);
@@ -142,6 +147,7 @@ function tapOf<Out>(
     push(chunk: Uint8Array) {
       if (watch.hasFailed) return written([]);
       gate.begin(chunk);
+      isLineFeedDue = splitter.awaitsLineFeed;
       const isWithinBounds = splitter.push(chunk, onEvent, passContent);
       if (!isWithinBounds) watch.fail('too_large');
       // After a CR, the LF of the same line break may still arrive, and must not be lost.
@@ -150,8 +156,9 @@ function tapOf<Out>(
     },
     end(): StreamEnd<Out> {
       const rest = splitter.takeRest();
-      if (watch.isFinished) hold(rest, 0, rest.length);
-      else if (rest.length > 0 && watch.onRest(rest) && watch.isHolding) hold(rest, 0, rest.length);
+      if (!watch.isFinished && rest.length > 0 && watch.onRest(rest) && watch.isHolding) {
+        hold(rest, 0, rest.length);
+      }
       const end = watch.end();
       if (end.outcome === 'complete' && !isCut) return { ...end, tail: written([gate.takeHeld()]) };
       // The bytes that are kept back carry a usage that will not be charged, or other bytes before

@@ -23,13 +23,14 @@ export class MessageWatch {
 
   /** A block of content has arrived, or a part of it. */
   onContent(): void {
-    this.#state.hasContent = true;
+    this.#state.content.onContent();
   }
 
   /** A block of content has begun. Only one that may be a `fallback` block is read. */
   onBlockStart(bytes: Uint8Array): void {
     const { data } = readEvent(bytes);
-    if (data.includes('fallback')) this.#state.startBlock(parseObject(data)?.['content_block']);
+    if (data.includes('fallback'))
+      this.#state.content.onBlock(parseObject(data)?.['content_block']);
     else this.onContent();
   }
 
@@ -60,7 +61,7 @@ export class MessageWatch {
   onMessageEvent(type: string, event: JsonObject): void {
     switch (type) {
       case 'content_block_start':
-        this.#state.startBlock(event['content_block']);
+        this.#state.content.onBlock(event['content_block']);
         return;
       case 'message_start':
         if (!this.#state.start(event)) this.fail('malformed');

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import type { FailureCause, StreamError } from './stream-pipe.js';
 import { overlayUsage, type UsageReading } from './usage.js';
-import { type FallbackHop, readFallbackHop, readUsage } from './usage-reading.js';
+import { ContentWatch, readUsage } from './usage-reading.js';
 
 export class MessageState {
   messageId: string | undefined;
@@ -11,9 +11,7 @@ export class MessageState {
   model: string | undefined;
   stopReason: string | undefined;
   stopDetails: unknown;
-  /** Whether a block of content has begun, other than those of `hops`. */
-  hasContent = false;
-  readonly #hops: FallbackHop[] = [];
+  readonly content = new ContentWatch();
   #hasBegun = false;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
@@ -32,17 +30,10 @@ export class MessageState {
     this.model = stringOf(model) || undefined;
     this.#usage = overlayUsage({}, usage);
     this.#readStop(message);
-    if (Array.isArray(content)) for (const block of content) this.startBlock(block);
+    if (Array.isArray(content)) for (const block of content) this.content.onBlock(block);
     // If `message_start` contains the whole message, it also has the final counts.
     this.#hasFinalUsage = this.stopReason !== undefined && isJsonObject(usage);
     return true;
-  }
-
-  /** A `fallback` block is no content: it marks where another model goes on. */
-  startBlock(block: unknown): void {
-    const hop = readFallbackHop(block);
-    if (hop === undefined) this.hasContent = true;
-    else this.#hops.push(hop);
   }
 
   delta(event: JsonObject): void {
@@ -71,7 +62,8 @@ export class MessageState {
 
   /** See {@link MessageEnd}. */
   get emptyRefusal(): string | undefined {
-    return emptyRefusalOf(this);
+    const { stopReason, stopDetails, content } = this;
+    return emptyRefusalOf({ stopReason, stopDetails, hasContent: content.hasContent });
   }
 
   get hasFinalUsage(): boolean {
@@ -89,7 +81,7 @@ export class MessageState {
    */
   usage(): UsageReading {
     return this.#hasFinalUsage
-      ? readUsage(this.#usage, this.#hops)
+      ? readUsage(this.#usage, this.content.hops)
       : { outcome: 'invalid', reason: 'the stream has no final usage' };
   }
 }
@@ -99,7 +91,8 @@ function emptyRefusalOf({
   stopReason,
   stopDetails,
   hasContent,
-}: Pick<MessageState, 'stopReason' | 'stopDetails' | 'hasContent'>): string | undefined {
+}: Pick<MessageState, 'stopReason' | 'stopDetails'> & Pick<ContentWatch, 'hasContent'>):
+  string | undefined {
   if (stopReason !== 'refusal' || hasContent) return undefined;
   return stringOf(objectOf(stopDetails)['category']);
 }
@@ -114,11 +107,11 @@ export interface MessageReading {
 /** Reads a message that has arrived whole. */
 export function readMessage(message: unknown): MessageReading {
   const { content, usage, stop_reason: reason, stop_details: stopDetails } = objectOf(message);
-  const blocks: readonly unknown[] | undefined = Array.isArray(content) ? content : undefined;
-  const hops = (blocks ?? []).map(readFallbackHop).filter((hop) => hop !== undefined);
-  const hasContent = blocks === undefined || blocks.length > hops.length;
+  const watch = new ContentWatch();
+  if (Array.isArray(content)) for (const block of content) watch.onBlock(block);
+  const hasContent = watch.hasContent || !Array.isArray(content);
   return {
-    usage: readUsage(usage, hops),
+    usage: readUsage(usage, watch.hops),
     emptyRefusal: emptyRefusalOf({ stopReason: stringOf(reason), stopDetails, hasContent }),
   };
 }

@@ -36,18 +36,38 @@ const APART = 'advisor_message';
 export interface FallbackHop {
   /** The model that declined. */
   readonly from: string | undefined;
-  /** As in `stop_details.category`; absent if the upstream names none. */
+  /** As in `stop_details.category`; `undefined` if the upstream names none. */
   readonly category: string | undefined;
+  /** Whether the model that declined had written any content before. */
+  readonly hasOutput: boolean;
 }
 
-/** @returns `undefined` for any other block of content */
-export function readFallbackHop(block: unknown): FallbackHop | undefined {
-  const { type, from, trigger } = objectOf(block);
-  if (type !== 'fallback') return undefined;
-  return {
-    from: stringOf(objectOf(from)['model']) || undefined,
-    category: stringOf(objectOf(trigger)['category']) || undefined,
-  };
+/** Collects the hops of a message, block by block. */
+export class ContentWatch {
+  readonly hops: FallbackHop[] = [];
+  /** Whether there is any content beside the hops. */
+  hasContent = false;
+  #isSinceHop = false;
+
+  /** A block of content, or a part of one. */
+  onContent(): void {
+    this.hasContent = true;
+    this.#isSinceHop = true;
+  }
+
+  onBlock(block: unknown): void {
+    const { type, from, trigger } = objectOf(block);
+    if (type !== 'fallback') {
+      this.onContent();
+      return;
+    }
+    this.hops.push({
+      from: stringOf(objectOf(from)['model']) || undefined,
+      category: stringOf(objectOf(trigger)['category']) || undefined,
+      hasOutput: this.#isSinceHop,
+    });
+    this.#isSinceHop = false;
+  }
 }
 
 /**
@@ -140,7 +160,9 @@ export function readUsage(native: unknown, hops: readonly FallbackHop[] = []): U
 /**
  * The iterations of models that declined before any output. An attempt consists of the consecutive
  * iterations of one model, because the upstream's own tools make it run several times. All attempts
- * but the last one declined. Those with output are left out, because they are billed as usual.
+ * but the last one declined; each has a hop. The content before the hop says whether there was
+ * output, because a refusal may count a token without any. Attempts with output are billed as
+ * usual, so they are left out.
  */
 function declinedParts(
   parts: readonly JsonObject[],
@@ -158,16 +180,17 @@ function declinedParts(
   }
   const before = attempts.slice(0, -1);
   for (const [index, attempt] of before.entries()) {
-    if (attempt.some((part) => countsOf(part)?.outputTokens !== 0)) continue;
     const model = attempt[0] && modelOf(attempt[0]);
     const hop =
       hops.length === before.length ? hops[index] : hops.find(({ from }) => from === model);
+    const isSilent = attempt.every((part) => countsOf(part)?.outputTokens === 0);
+    if (hop === undefined ? !isSilent : hop.hasOutput) continue;
     for (const part of attempt) declined.set(part, { category: hop?.category });
   }
   return declined;
 }
 
-/** Marks the models whose tokens in the message's counts are all of attempts that declined. */
+/** Marks the models whose tokens in the message's counts are those of attempts that declined. */
 function withDeclines(
   byModel: readonly ModelUsage[],
   declined: ReadonlyMap<JsonObject, Decline>,
@@ -175,9 +198,7 @@ function withDeclines(
   if (declined.size === 0) return byModel;
   return byModel.map((part) => {
     const found = [...declined].find(([iteration]) => modelOf(iteration) === part.model);
-    return found === undefined || part.usage.outputTokens > 0
-      ? part
-      : { ...part, declined: found[1] };
+    return found === undefined ? part : { ...part, declined: found[1] };
   });
 }
 

@@ -59,15 +59,32 @@ function blockProblem(block: JsonObject, path: string): string | undefined {
         : `${path}.tool_use.input: Input should be a valid dictionary`;
     case 'image': {
       const source = asObject(block['source']);
-      return source['type'] === 'base64' && !IMAGE_TYPES.includes(String(source['media_type']))
-        ? `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`
-        : undefined;
+      return source['type'] === 'base64' ? imageProblem(source, path) : undefined;
     }
     case undefined:
       return `${path}.type: Field required`;
     default:
       return undefined;
   }
+}
+
+/** The first characters of an image in Base64, by its format. */
+const BEGINNINGS: readonly (readonly [beginning: string, type: string])[] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+];
+
+function imageProblem(source: JsonObject, path: string): string | undefined {
+  const [type, data] = [String(source['media_type']), String(source['data'])];
+  if (!IMAGE_TYPES.includes(type)) {
+    return `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`;
+  }
+  const found = BEGINNINGS.find(([beginning]) => data.startsWith(beginning))?.[1];
+  return found === undefined || found === type
+    ? undefined
+    : `${path}.image.source.base64: The image was specified using the ${type} media type, but the image appears to be a ${found} image`;
 }
 
 function textProblem(text: unknown, path: string): string | undefined {

@@ -29,14 +29,16 @@ export const messageShape: Rule = ({ messages }) => {
   if (!Array.isArray(messages)) return 'messages: Field required';
   if (messages.length === 0) return 'messages: at least one message is required';
   for (const [index, value] of messages.entries()) {
-    const { role, content } = asObject(value);
+    const { role, content, output_config: config } = asObject(value);
     const path = `messages.${String(index)}`;
     if (!ROLES.includes(String(role))) return `${path}.role: Input should be 'user' or 'assistant'`;
     if (typeof content !== 'string' && !Array.isArray(content)) {
       return `${path}.content: Field required`;
     }
     const isFinal = index === messages.length - 1 && role === 'assistant';
-    if (Array.isArray(content) && content.length === 0 && !isFinal) {
+    // A system message may only change the effort from here on.
+    const isChange = role === 'system' && Object.keys(asObject(config)).length > 0;
+    if (Array.isArray(content) && content.length === 0 && !isFinal && !isChange) {
       return `${path}: all messages must have non-empty content except for the optional final assistant message`;
     }
   }

@@ -66,10 +66,11 @@ export const lostCharge = z.strictObject({
    */
   native_usage: z.looseObject({}).optional(),
   /**
-   * The blocks of type `fallback` of the same response, which name why a model declined. Needed if
-   * one declined before any output, because that decides whether its attempt is billed.
+   * The content of the same response: the types of its blocks, and of a `fallback` block its
+   * `from` and `trigger`; texts are not read. Needed if a model declined before any output, because
+   * its category decides whether its attempt is billed.
    */
-  fallback_blocks: z.array(z.looseObject({})).max(20).optional(),
+  content: z.array(z.looseObject({ type: line.max(60) })).optional(),
   /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
@@ -284,12 +285,12 @@ function chargesOfUsage(
   }
   const other = COUNTS.find((name) => (native[name] ?? 0) !== lost[name]);
   if (other !== undefined) return { problem: `native_usage: has another number of ${other}` };
-  const { usage } = readMessage({ content: lost.fallback_blocks ?? [], usage: native });
+  const { usage } = readMessage({ content: lost.content ?? [], usage: native });
   const reading = withinReason(usage, price);
   if (reading.outcome === 'invalid') return { problem: `native_usage: ${reading.reason}` };
   const attempts = [...(reading.uncounted ?? []), ...(reading.byModel ?? [])];
-  if (lost.fallback_blocks === undefined && attempts.some(({ declined }) => declined)) {
-    return { problem: 'fallback_blocks: are needed, because a model declined before any output' };
+  if (lost.content === undefined && attempts.some(({ declined }) => declined)) {
+    return { problem: 'content: is needed, because a model declined before any output' };
   }
   const { settlements, unpriced } = chargesOf(
     reading,
