@@ -1,6 +1,6 @@
 /** What every memory of responses does. Each implementation passes these tests. */
 
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ResponseMemoryLimits } from '../../src/config/config.js';
 import { sizeOf } from '../../src/exchange/response-memory/response-memory.js';
 import type {
@@ -9,9 +9,13 @@ import type {
   ResponseOwner,
 } from '../../src/exchange/response-memory/response-memory.js';
 
-export type OpenMemory = (
-  options: ResponseMemoryLimits & { readonly now: () => number },
-) => ResponseMemory;
+export interface OpenedMemory {
+  readonly memory: ResponseMemory;
+  /** Makes everything that is kept older. */
+  readonly age: (ms: number) => Promise<void>;
+}
+
+export type OpenMemory = (limits: ResponseMemoryLimits) => OpenedMemory;
 
 const MINUTE = 60_000;
 const TTL = { ttlMs: 30 * MINUTE };
@@ -31,13 +35,11 @@ function ofSize(bytes: number): KeptResponse {
 
 export function describeResponseMemory(name: string, open: OpenMemory): void {
   describe(name, () => {
-    let time: number;
     let memory: ResponseMemory;
-    const opened = (maxBytes: number): ResponseMemory =>
-      (memory = open({ ...TTL, maxBytes, now: () => time }));
-    beforeEach(() => {
-      time = Date.now();
-    });
+    let age: OpenedMemory['age'];
+    const opened = (maxBytes: number): void => {
+      ({ memory, age } = open({ ...TTL, maxBytes }));
+    };
 
     async function idsOf(owner: ResponseOwner, ids: readonly string[]): Promise<string[]> {
       const found: string[] = [];
@@ -82,14 +84,14 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       opened(1_000_000);
       await memory.remember(ALICE, 'resp_1', kept('1'));
       await memory.remember(ALICE, 'resp_2', kept('2'));
-      time += 20 * MINUTE;
+      await age(20 * MINUTE);
       expect(await memory.recall(ALICE, 'resp_2')).toBeDefined();
-      time += 10 * MINUTE - 1;
+      await age(9 * MINUTE);
       expect(await idsOf(ALICE, ['resp_2'])).toEqual(['resp_2']);
-      time += 1;
+      await age(MINUTE);
       expect(await idsOf(ALICE, ['resp_1', 'resp_2'])).toEqual(['resp_2']);
       expect(await memory.forget(ALICE, 'resp_1')).toBe(false);
-      time += 30 * MINUTE;
+      await age(30 * MINUTE);
       expect(await memory.recall(ALICE, 'resp_2')).toBe(undefined);
     });
 
@@ -116,12 +118,9 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       opened(50_000);
       const all = ['resp_1', 'resp_2', 'resp_3', 'resp_4', 'resp_5'];
       for (const id of all) {
-        time += 1;
         expect(await memory.remember(ALICE, id, ofSize(10_000))).toBe('kept');
       }
-      time += 1;
       await memory.recall(ALICE, 'resp_1');
-      time += 1;
       expect(await memory.remember(BOB, 'resp_6', ofSize(10_000))).toBe('kept');
       expect(await idsOf(ALICE, all)).toEqual(['resp_1', 'resp_3', 'resp_4', 'resp_5']);
       expect(await idsOf(BOB, ['resp_6'])).toEqual(['resp_6']);
@@ -134,7 +133,6 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       const ids = Array.from({ length: 30 }, (_, i) => `resp_${String(i)}`);
       const add = async (owner: ResponseOwner): Promise<void> => {
         for (const id of ids) {
-          time += 1;
           expect(await memory.remember(owner, id, ofSize(10_000))).toBe('kept');
         }
       };
@@ -150,6 +148,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       expect(await memory.remember(BOB, 'resp_large', ofSize(50_000))).toBe('no_room');
     });
 
+    // F487: no request comes until every kept response has expired: their bytes do not stay counted.
     it('keeps no response that is more than half of the memory, or more than any other account has', async () => {
       opened(100_000);
       expect(await memory.remember(ALICE, 'resp_1', ofSize(50_001))).toBe('no_room');
@@ -163,7 +162,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       await memory.forgetAll({ accountId: 'acct_10' });
       await memory.forgetAll(CAROL);
       expect(await memory.remember(CAROL, 'resp_3', ofSize(20_000))).toBe('kept');
-      time += 30 * MINUTE;
+      await age(30 * MINUTE);
       for (const owner of [BOB, CAROL]) {
         expect(await memory.remember(owner, 'resp_4', ofSize(50_000))).toBe('kept');
       }
@@ -174,7 +173,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       opened(100_000);
       const ids = ['resp_1', 'resp_2', 'resp_3', 'resp_4'];
       for (let step = 0; step < 200; step += 1) {
-        time += 7 * MINUTE;
+        await age(7 * MINUTE);
         const owner = [ALICE, BOB, CAROL][step % 3]!;
         const id = ids[step % ids.length]!;
         await memory.remember(owner, id, ofSize(1_000 + ((step * 7_919) % 40_000)));
@@ -189,7 +188,6 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       expect(await memory.remember(CAROL, 'resp_1', ofSize(50_000))).toBe('kept');
       expect(await idsOf(ALICE, ['resp_1'])).toEqual(['resp_1']);
       // If less were counted than there is, both would stay.
-      time += 1;
       expect(await memory.remember(CAROL, 'resp_2', ofSize(10_000))).toBe('kept');
       expect(await idsOf(CAROL, ['resp_1', 'resp_2'])).toEqual(['resp_2']);
     });

@@ -5,14 +5,21 @@
  * - `…:of:<account>`: a sorted set with the responses of an account, by the time when they expire;
  * - `…:all`: the same for all accounts. It is read to subtract what Redis has expired;
  * - `…:shares`: a sorted set with the accounts, by their bytes; `…:bytes`: the bytes of all;
- * - `…:one:<key>:<response>`: a hash with the texts of a response. Redis expires it.
+ * - `…:one:<key>:<response>`: a hash with the sealed texts of a response. Redis expires it.
  *
- * In a set, a response is `<account> <key> <response> <bytes>`.
+ * In a set, a response is `<account> <key> <response> <bytes>`. Times are milliseconds of Redis's
+ * own clock: a replica whose clock is ahead would otherwise expire the responses of all others.
  */
+
+/** The fields of the texts. Those of earlier versions, without a seal, are not read. */
+export const SEALED = { conversation: 'sealed_conversation', response: 'sealed_response' } as const;
 
 /** Defines the functions that the scripts share. */
 const COMMON = `
 local tag = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local function text(number) return string.format('%.3f', number) end
 local function account_set(account) return tag .. ':of:' .. account end
 local function drop(member)
   local account, key, id, bytes = string.match(member, '^(%S+) (%S+) (%S+) (%d+)$')
@@ -24,8 +31,8 @@ local function drop(member)
   end
   if redis.call('DECRBY', tag .. ':bytes', bytes) <= 0 then redis.call('DEL', tag .. ':bytes') end
 end
-local function drop_expired(now)
-  local gone = redis.call('ZRANGEBYSCORE', tag .. ':all', '-inf', now, 'LIMIT', 0, 1000)
+local function drop_expired()
+  local gone = redis.call('ZRANGEBYSCORE', tag .. ':all', '-inf', text(now), 'LIMIT', 0, 1000)
   for _, member in ipairs(gone) do drop(member) end
 end
 local function drop_one(one)
@@ -34,27 +41,27 @@ local function drop_one(one)
   drop(member)
   return 1
 end
-local function mark(member, one, now, ttl)
-  redis.call('ZADD', tag .. ':all', now + ttl, member)
-  redis.call('ZADD', account_set(string.match(member, '^%S+')), now + ttl, member)
-  for _, name in ipairs({ one, tag .. ':all', account_set(string.match(member, '^%S+')) }) do
-    redis.call('PEXPIRE', name, ttl)
-  end
-  for _, name in ipairs({ ':shares', ':bytes' }) do
-    redis.call('PEXPIRE', tag .. name, ttl * 2)
+local function mark(member, one, ttl)
+  redis.call('ZADD', tag .. ':all', text(now + ttl), member)
+  redis.call('ZADD', account_set(string.match(member, '^%S+')), text(now + ttl), member)
+  redis.call('PEXPIRE', one, ttl)
+  -- Longer, so that what has expired can still be subtracted.
+  local account = account_set(string.match(member, '^%S+'))
+  for _, name in ipairs({ account, tag .. ':all', tag .. ':shares', tag .. ':bytes' }) do
+    redis.call('PEXPIRE', name, ttl * 2)
   end
 end
 `;
 
 /**
- * KEYS: tag, response. ARGV: now, time to live, most bytes, account, member, bytes, conversation,
- * response. Returns 1 if the response is kept.
+ * KEYS: tag, response. ARGV: time to live, most bytes, account, member, bytes, the sealed conversation,
+ * the sealed response. Returns 1 if the response is kept.
  */
 export const REMEMBER = `${COMMON}
 local one = KEYS[2]
-local now, ttl, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local account, member, bytes = ARGV[4], ARGV[5], tonumber(ARGV[6])
-drop_expired(now)
+local ttl, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local account, member, bytes = ARGV[3], ARGV[4], tonumber(ARGV[5])
+drop_expired()
 drop_one(one)
 if bytes * 2 > most then return 0 end
 while tonumber(redis.call('GET', tag .. ':bytes') or 0) + bytes > most do
@@ -66,27 +73,27 @@ while tonumber(redis.call('GET', tag .. ':bytes') or 0) + bytes > most do
   if not oldest then return 0 end
   drop(oldest)
 end
-redis.call('HSET', one, 'member', member, 'conversation', ARGV[7], 'response', ARGV[8])
+redis.call('HSET', one, 'member', member, '${SEALED.conversation}', ARGV[6],
+  '${SEALED.response}', ARGV[7])
 redis.call('ZINCRBY', tag .. ':shares', bytes, account)
 redis.call('INCRBY', tag .. ':bytes', bytes)
-mark(member, one, now, ttl)
+mark(member, one, ttl)
 return 1
 `;
 
-/** KEYS: tag, response. ARGV: now, time to live, names of the texts. Returns the texts. */
+/** KEYS: tag, response. ARGV: time to live, names of the texts. Returns the texts. */
 export const RECALL = `${COMMON}
 local one = KEYS[2]
-local now, ttl = tonumber(ARGV[1]), tonumber(ARGV[2])
-drop_expired(now)
+drop_expired()
 local member = redis.call('HGET', one, 'member')
 if not member then return {} end
-mark(member, one, now, ttl)
-return redis.call('HMGET', one, unpack(ARGV, 3))
+mark(member, one, tonumber(ARGV[1]))
+return redis.call('HMGET', one, unpack(ARGV, 2))
 `;
 
-/** KEYS: tag, response. ARGV: now. Returns 1 if there was such a response. */
+/** KEYS: tag, response. Returns 1 if there was such a response. */
 export const FORGET = `${COMMON}
-drop_expired(tonumber(ARGV[1]))
+drop_expired()
 return drop_one(KEYS[2])
 `;
 

@@ -1,26 +1,31 @@
 /**
  * Keeps responses in Redis, for gateways of several machines. They need no connection of their own
- * to each other: any of them can continue a response of another.
+ * to each other: any of them can continue a response of another. The texts are sealed, because
+ * others may be able to read or write that Redis.
  */
 
 import type { Cluster, Redis } from 'ioredis';
 import type { ResponseMemoryLimits } from '../../config/config.js';
-import { FORGET, FORGET_ALL, RECALL, REMEMBER } from './lua-scripts.js';
+import { FORGET, FORGET_ALL, RECALL, REMEMBER, SEALED } from './lua-scripts.js';
 import { sizeOf } from './response-memory.js';
 import type { ResponseMemory, ResponseOwner } from './response-memory.js';
+import { SEAL_BYTES, createTextSeal } from './text-seal.js';
+import type { Peppers } from '../../ledger/open-store.js';
 
 type Call = (...args: (string | number | Uint8Array)[]) => Promise<unknown>;
 
-/** @param now - Milliseconds since the epoch. */
+type TextName = keyof typeof SEALED;
+
+/** @param options.peppers - The texts are sealed under them. */
 export function createRedisResponses({
   redis,
   ttlMs,
   maxBytes,
-  now,
+  peppers,
   prefix = 'gateway',
 }: ResponseMemoryLimits & {
   readonly redis: Redis | Cluster;
-  readonly now: () => number;
+  readonly peppers: Peppers;
   /** Several gateways that share one Redis but not their responses need different ones. */
   readonly prefix?: string;
 }): ResponseMemory {
@@ -31,10 +36,19 @@ export function createRedisResponses({
   const forgetAll = scriptOf(redis, 'forgetResponses', FORGET_ALL, 1);
   const keyOf = ({ keyId }: ResponseOwner, id: string) => `${tag}:one:${keyId}:${id}`;
 
-  async function texts(owner: ResponseOwner, id: string, names: readonly string[]) {
-    const reply = await recall(tag, keyOf(owner, id), now(), ttlMs, ...names);
+  const seal = createTextSeal(peppers);
+  const placeOf = ({ accountId, keyId }: ResponseOwner, id: string, name: TextName) =>
+    [accountId, keyId, id, name] as const;
+
+  /** Of each text: `undefined` if it is not there, or was not sealed by a gateway for this place. */
+  async function texts(owner: ResponseOwner, id: string, names: readonly TextName[]) {
+    const fields = names.map((name) => SEALED[name]);
+    const reply = await recall(tag, keyOf(owner, id), ttlMs, ...fields);
     if (!Array.isArray(reply)) throw new TypeError('unexpected reply to a script');
-    return reply.filter((text) => Buffer.isBuffer(text));
+    return names.map((name, n) => {
+      const sealed: unknown = reply[n];
+      return Buffer.isBuffer(sealed) ? seal.open(sealed, placeOf(owner, id, name)) : undefined;
+    });
   }
 
   return {
@@ -42,27 +56,21 @@ export function createRedisResponses({
       const bytes = sizeOf(kept);
       const { accountId, keyId } = owner;
       const member = `${accountId} ${keyId} ${id} ${String(bytes)}`;
-      const { conversation, response } = kept;
-      const limits = [now(), ttlMs, maxBytes] as const;
-      const texts = [conversation, response] as const;
-      const reply = await remember(
-        tag,
-        keyOf(owner, id),
-        ...limits,
-        accountId,
-        member,
-        bytes,
-        ...texts,
+      const key = keyOf(owner, id);
+      const sealed = (['conversation', 'response'] as const).map((name) =>
+        seal.close(kept[name], placeOf(owner, id, name)),
       );
+      const reply = await remember(tag, key, ttlMs, maxBytes, accountId, member, bytes, ...sealed);
       return reply === 1 ? 'kept' : 'no_room';
     },
     async measure(owner, id) {
       const key = keyOf(owner, id);
       const [conversation, response] = await Promise.all([
-        redis.hstrlen(key, 'conversation'),
-        redis.hstrlen(key, 'response'),
+        redis.hstrlen(key, SEALED.conversation),
+        redis.hstrlen(key, SEALED.response),
       ]);
-      return response === 0 ? undefined : { conversation, response };
+      if (Math.min(conversation, response) < SEAL_BYTES) return undefined;
+      return { conversation: conversation - SEAL_BYTES, response: response - SEAL_BYTES };
     },
     async recall(owner, id) {
       const [conversation, response] = await texts(owner, id, ['conversation', 'response']);
@@ -73,7 +81,7 @@ export function createRedisResponses({
       const [response] = await texts(owner, id, ['response']);
       return response;
     },
-    forget: async (owner, id) => (await forget(tag, keyOf(owner, id), now())) === 1,
+    forget: async (owner, id) => (await forget(tag, keyOf(owner, id))) === 1,
     async forgetAll({ accountId, keyId = '' }) {
       await forgetAll(tag, accountId, keyId);
     },
