@@ -46,7 +46,7 @@ async function keysOf(redis: Redis | Cluster, prefix: string): Promise<readonly 
 async function ageKeys(redis: Redis | Cluster, prefix: string, ms: number): Promise<void> {
   for (const key of await keysOf(redis, prefix)) {
     if (/:(all|of:[^:]+)$/.test(key)) {
-      const members = await redis.zrange(key, 0, -1);
+      const members = await redis.zrange(key, '0', '-1');
       await Promise.all(members.map((member) => redis.zincrby(key, -ms, member)));
     }
     await redis.pexpire(key, Math.max(0, (await redis.pttl(key)) - ms));

@@ -22,6 +22,7 @@ function createTables(fails: () => boolean = () => false) {
     sums: () => Promise.resolve([]),
     prune: () => Promise.resolve({ isDone: true }),
     erase: () => Promise.resolve(),
+    erasuresAfter: (last) => Promise.resolve({ accountIds: [], last }),
   };
   return { tables, written };
 }

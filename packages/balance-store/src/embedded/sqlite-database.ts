@@ -102,7 +102,10 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
     archives: createArchiveTable(parts),
-    requests: createRequestTable(requests),
+    requests: {
+      ...createRequestTable(requests),
+      erasuresAfter: (seq, since) => read('erasuresAfter', seq, since),
+    },
     settling: {
       settleBatch: (batch) => write('settleBatch', batch),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
@@ -155,7 +158,9 @@ async function* allAccountIds(thread: LedgerThread<ReadOperations>) {
   }
 }
 
-function createRequestTable(thread: LedgerThread<RequestOperations>): LedgerDatabase['requests'] {
+function createRequestTable(
+  thread: LedgerThread<RequestOperations>,
+): Omit<LedgerDatabase['requests'], 'erasuresAfter'> {
   return {
     record: (batch) => thread.call('recordRequests', [batch], WRITE_TIMEOUT_MS),
     list: (query) => thread.call('listRequests', [query], READ_TIMEOUT_MS),

@@ -93,6 +93,14 @@ export interface RequestTables {
   /** Deletes a limited number. */
   prune(pruning: RequestPruning): Promise<{ readonly isDone: boolean }>;
   erase(accountId: string): Promise<void>;
+  /** The accounts that were erased since `since`, in rows of the trail after this number. */
+  erasuresAfter(seq: bigint, since: Date): Promise<FoundErasures>;
+}
+
+export interface FoundErasures {
+  readonly accountIds: readonly string[];
+  /** The number of the last row of the trail. */
+  readonly last: bigint;
 }
 
 export interface FoundKey {

@@ -2,7 +2,7 @@
 
 import type { Pool, QueryResultRow } from 'pg';
 import type { RequestPruning } from '../request-record.js';
-import type { RequestTables } from '../ledger/ledger-database.js';
+import type { FoundErasures, RequestTables } from '../ledger/ledger-database.js';
 import type { StoredBatch } from '../ledger/requests/batch.js';
 import { factsOf, listRequests } from '../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../ledger/requests/list.js';
@@ -68,6 +68,7 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
           deleteBlocks(queries, endOfBlocks(counts, pruning), pruning),
         );
       }),
+    erasuresAfter: (seq, since) => reachingDatabase(() => readErasures(pool, seq, since)),
     erase: (accountId) =>
       reachingDatabase(() => inTransaction(admin, 'write', (queries) => erase(queries, accountId))),
   };
@@ -218,6 +219,19 @@ async function untag(rows: TransactionQueries['rows'], { seq, requests }: BlockR
     seq,
     tagsOf(requests).map(String),
   ]);
+}
+
+async function readErasures(pool: Pool, seq: bigint, since: Date): Promise<FoundErasures> {
+  const [found] = await queryRows<{ last: string; accountIds: readonly string[] }>(pool, {
+    name: 'erasures_after',
+    text:
+      'SELECT coalesce(max(trail.seq), $1::int8)::text AS last, coalesce(array_agg(account_id) ' +
+      "FILTER (WHERE action = 'account.erase' AND created_at >= $2), '{}') AS \"accountIds\" " +
+      'FROM trail WHERE trail.seq > $1::int8',
+    values: [seq.toString(), since],
+    timeoutMs: READ_TIMEOUT_MS,
+  });
+  return { accountIds: found?.accountIds ?? [], last: BigInt(found?.last ?? seq) };
 }
 
 async function erase({ rows }: TransactionQueries, accountId: string): Promise<void> {

@@ -358,6 +358,44 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       );
     });
 
+    // F480: an account is erased while its requests wait to be recorded, in this process or in
+    // another one: no tag, session or program of them is recorded afterwards.
+    it('records nothing of an erased account that ended before the erasure', async () => {
+      const { store, pepper, openBeside } = subject();
+      const [accountId, byOther] = [
+        (await newAccount(0n)).accountId,
+        (await newAccount(0n)).accountId,
+      ];
+      const personal = (id: string) =>
+        newRequest({ accountId: id, tag: `t_${id}`, sessionId: `s_${id}`, client: 'Zacharias/1' });
+      // The sums of these wait in the store.
+      await record(store, personal(accountId), personal(byOther));
+      const beside = await openBeside({ pepper });
+      await beside.eraseAccount(byOther, TESTS);
+      await store.eraseAccount(accountId, TESTS);
+      await store.recordRequests({
+        kept: [personal(byOther), personal(accountId), newRequest()],
+        counted: [personal(byOther)],
+      });
+      await beside.close();
+      // Another one waited longer.
+      await record(store, personal(byOther), personal(accountId));
+      const day = Math.floor(clock / 86_400_000) * 86_400_000;
+      const days = { from: new Date(day - 86_400_000), until: new Date(day + 172_800_000) };
+      for (const id of [accountId, byOther]) {
+        assert.deepEqual(await listAll({ accountId: id, limit: 5 }), []);
+        for (const by of ['tag', 'session', 'client'] as const) {
+          const sums = await store.sumRequests({ ...days, accountId: id, by: [by], maxSums: 5 });
+          assert.deepEqual(sums, []);
+        }
+        const later = newRequest({ accountId: id, endedAt: Date.now() + 60_000 });
+        await record(store, later);
+        assert.deepEqual(await listAll({ accountId: id, limit: 5 }), [later]);
+        const total = await store.sumRequests({ ...days, accountId: id, by: [], maxSums: 5 });
+        assert.equal(total[0]?.requests, 1);
+      }
+    });
+
     it('deletes requests that are too old or too many', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;

@@ -1,5 +1,6 @@
-/** Lists the trail. */
+/** Reads the trail. */
 
+import type { FoundErasures } from '../../ledger/ledger-database.js';
 import { trailEntryOf } from '../../ledger/stored-trail.js';
 import { membersWithout } from '../../ledger/tables.js';
 import type { TrailEntry, TrailFilter } from '../../trail.js';
@@ -31,4 +32,18 @@ export function listTrail(
       limit,
     )
     .map(({ text, ...row }) => trailEntryOf(readTrail(row), text ?? undefined));
+}
+
+export function erasuresAfter(connection: Connection, seq: bigint, since: Date): FoundErasures {
+  const found = connection.get<{ readonly last: number | null; readonly accountIds: string }>(
+    'SELECT max(seq) AS last, json_group_array(account_id) FILTER ' +
+      "(WHERE action = 'account.erase' AND created_at >= ?) AS accountIds " +
+      'FROM trail WHERE seq > ?',
+    since.getTime(),
+    seq,
+  );
+  return {
+    accountIds: JSON.parse(found?.accountIds ?? '[]') as readonly string[],
+    last: BigInt(found?.last ?? seq),
+  };
 }

@@ -32,7 +32,7 @@ import { rollUpUsage } from '../sqlite/roll-up.js';
 import { accountIdsAfter, changedAccountIds, sealBlock } from '../sqlite/seals.js';
 import { settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
-import { listTrail } from '../sqlite/trail.js';
+import { erasuresAfter, listTrail } from '../sqlite/trail.js';
 import { SqliteTransaction } from '../sqlite/transaction.js';
 import { readUsage } from '../sqlite/usage.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
@@ -187,6 +187,7 @@ export function createReadOperations(connection: Connection) {
     getDocument: on(connection, getDocument),
     listDocuments: on(connection, listDocuments),
     listTrail: on(connection, listTrail),
+    erasuresAfter: on(connection, erasuresAfter),
     listHolds: on(connection, listHolds),
     countHolds: on(connection, countHolds),
     findEntry: on(connection, findEntry),

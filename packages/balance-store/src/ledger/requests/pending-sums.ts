@@ -121,6 +121,26 @@ export class PendingSums {
     return sum;
   }
 
+  /** Drops the sums of an account that are not closed yet. */
+  forget(accountId: string): void {
+    const forgotten = new Set<bigint>();
+    for (const sums of this.#sums.values()) {
+      for (const [series, { request }] of sums) {
+        if (request.accountId !== accountId) continue;
+        sums.delete(series);
+        forgotten.add(BigInt(series));
+        this.#count -= 1;
+      }
+    }
+    for (const [name, { row }] of this.#labels) {
+      if (!forgotten.has(row.series)) continue;
+      this.#labels.delete(name);
+      this.#count -= 1;
+    }
+    // Their rows may be deleted, too, so they are written again when they are used.
+    this.#known.clear();
+  }
+
   /** Takes the series that are new since the last call. */
   takeAdded(): readonly Row<'RequestSeries'>[] {
     const added = this.#added;

@@ -6,6 +6,7 @@ import type { BalanceStore } from '../../store.js';
 import { assertTime } from '../argument-checks.js';
 import type { RequestTables } from '../ledger-database.js';
 import { encodeBatch } from '../requests/batch.js';
+import { Erasures } from '../requests/erasures.js';
 import { PendingSums } from '../requests/pending-sums.js';
 import { isLabelled } from '../requests/sums.js';
 
@@ -21,6 +22,7 @@ export function createRequestRecord(requests: RequestTables): Pick<
   readonly closeRequests: () => Promise<void>;
 } {
   const pending = new PendingSums(Date.now);
+  const erasures = new Erasures(requests, pending, Date.now);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
@@ -44,6 +46,12 @@ export function createRequestRecord(requests: RequestTables): Pick<
       pending.dropClosed();
       throw error;
     }
+    await tryToEraseAgain();
+  }
+
+  /** If it fails, the erasures are found again after the next batch. */
+  function tryToEraseAgain(): Promise<void> {
+    return erasures.eraseAgain().catch(() => undefined);
   }
 
   /** As with a block that cannot be written, the requests are then missing in the sums. */
@@ -53,9 +61,10 @@ export function createRequestRecord(requests: RequestTables): Pick<
 
   return {
     async recordRequests(batch) {
-      const stored = encodeBatch(batch, pending);
+      const stored = encodeBatch(erasures.without(batch), pending);
       if (!pending.isEmpty) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
       await requests.record(stored);
+      await tryToEraseAgain();
       if (pending.isDue) tryToWriteSums();
     },
     async listRequests(query) {
@@ -77,8 +86,9 @@ export function createRequestRecord(requests: RequestTables): Pick<
       while (!(await requests.prune(pruning)).isDone);
     },
     async eraseRequests(accountId) {
-      await writeSums();
-      await requests.erase(accountId);
+      // What is being written now is deleted afterwards.
+      await writing;
+      await erasures.erase(accountId);
     },
     async closeRequests() {
       await writeSums().catch(() => undefined);
