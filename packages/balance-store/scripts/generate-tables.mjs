@@ -1,11 +1,11 @@
 /**
  * Reads `prisma/schema.prisma` and writes `src/generated/tables.ts`: each table with its columns,
  * their kinds, and the names under which the code knows them. `src/ledger/tables.ts` derives the
- * types of rows from it.
+ * types of rows from it. Also writes `src/generated/audited.ts`: what an audit says of each column.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 const KINDS = {
   String: 'text',
@@ -18,6 +18,8 @@ const KINDS = {
   DateTime: 'time',
   Json: 'json',
 };
+
+const KINDS_OF_DOCUMENTS = /^\/\/\/ @kind\((\w+)\)(.*)$/gm;
 
 export function readTables(schema) {
   const models = schema.matchAll(/((?:^\/\/\/.*\n)*)^model (\w+) \{\n([\s\S]*?)^\}/gm);
@@ -38,6 +40,7 @@ export function readTables(schema) {
           isRight: /\/\/\/.*@right\b/.test(rest),
           isSetting: /\/\/\/.*@setting\b/.test(rest),
           isAdded: /\/\/\/.*@added\b/.test(rest),
+          audited: statementOf(rest) ?? statementOf(comment.replace(KINDS_OF_DOCUMENTS, '')),
         },
       ];
     });
@@ -45,6 +48,10 @@ export function readTables(schema) {
     const composed = /@@id\(\[([\w, ]+)\]\)/.exec(body)?.[1]?.split(', ');
     const key = composed ?? columns.filter(({ isKey }) => isKey).map(({ member }) => member);
     if (table === undefined || key.length === 0) throw new Error(`${model} lacks a name or a key`);
+    const silent = columns.find(({ audited }) => audited === undefined);
+    if (silent !== undefined) {
+      throw new Error(`${model}.${silent.member}: is it audited, or why need it not be?`);
+    }
     return {
       model,
       table,
@@ -54,6 +61,41 @@ export function readTables(schema) {
       isApart: comment.includes('@apart'),
     };
   });
+}
+
+/** What the comment of a column, a model or a kind of documents says about audits. */
+function statementOf(comment) {
+  const [, check] = /@audited\((\w+)\)/.exec(comment) ?? [];
+  const [, reason] = /@exempt\(([^()]+)\)/.exec(comment) ?? [];
+  if (check !== undefined) return { check };
+  if (reason !== undefined) return { exempt: reason };
+  if (/@right\b/.test(comment)) return { check: 'rights' };
+  if (/@sealed\b/.test(comment)) return { check: 'seal' };
+  if (/@personal\b/.test(comment)) return { exempt: 'describes a person, and may be erased' };
+  return undefined;
+}
+
+export function readKinds(schema) {
+  return [...schema.matchAll(KINDS_OF_DOCUMENTS)].map(([, kind, comment]) => {
+    const audited = statementOf(comment);
+    if (audited === undefined) throw new Error(`${kind}: is it audited, or why need it not be?`);
+    return { kind, audited };
+  });
+}
+
+function auditedText(tables, kinds) {
+  const text = (audited) => `${JSON.stringify(audited)}`;
+  const tableOf = ({ table, columns }) =>
+    `  ${table}: {\n${columns.map(({ name, audited }) => `    ${name}: ${text(audited)},\n`).join('')}  },\n`;
+  return `// Made from prisma/schema.prisma by scripts/generate-tables.mjs.
+
+/** What an audit says of a changed value: a difference of this check, or nothing, and why. */
+export const AUDITED_COLUMNS = {
+${tables.map(tableOf).join('')}} as const;
+
+export const AUDITED_KINDS = {
+${kinds.map(({ kind, audited }) => `  ${kind}: ${text(audited)},\n`).join('')}} as const;
+`;
 }
 
 function textOf(tables) {
@@ -145,8 +187,10 @@ function sealedValue({ member, kind, isNullable }) {
 
 /** @param root - The folder of the package. */
 export function generateTables(root) {
-  const tables = readTables(readFileSync(join(root, 'prisma', 'schema.prisma'), 'utf8'));
-  const file = join(root, 'src', 'generated', 'tables.ts');
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, textOf(tables));
+  const schema = readFileSync(join(root, 'prisma', 'schema.prisma'), 'utf8');
+  const tables = readTables(schema);
+  const folder = join(root, 'src', 'generated');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'tables.ts'), textOf(tables));
+  writeFileSync(join(folder, 'audited.ts'), auditedText(tables, readKinds(schema)));
 }

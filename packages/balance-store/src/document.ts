@@ -4,6 +4,7 @@
  */
 
 import type { Actor } from './account.js';
+import type { AUDITED_KINDS } from './generated/audited.js';
 
 /**
  * The kind of the documents of promotional codes. They grant money, so the trail must record each
@@ -11,6 +12,18 @@ import type { Actor } from './account.js';
  */
 export const PROMO_CODE = 'promo_code';
 export const PROMO_CODE_ACTIONS = ['promo_code.create', 'promo_code.redeem'] as const;
+
+/**
+ * The document of the settings that operators changed, a text for each. They decide what all pay,
+ * so the trail must record each of its writes, with one of {@link SETTINGS_ACTIONS} and, under the
+ * name of each changed setting, the text `before` and `after`; `null` for none. An audit compares
+ * the document with the trail.
+ */
+export const SETTINGS = { kind: 'settings', id: 'changed' } as const;
+export const SETTINGS_ACTIONS = ['settings.change'] as const;
+
+/** Each kind has a line in `prisma/schema.prisma`, which says why an audit compares it, or not. */
+export type DocumentKind = keyof typeof AUDITED_KINDS;
 
 /** JSON: texts, booleans, null, safe integers, and lists and objects of them. */
 export type DocumentData = Readonly<Record<string, unknown>>;
@@ -33,7 +46,7 @@ export interface StoredDocument {
 }
 
 export interface DocumentWrite {
-  readonly kind: string;
+  readonly kind: DocumentKind;
   readonly id: string;
   /** For an existing document, this must be the account with which it was created. */
   readonly accountId: string;

@@ -45,11 +45,12 @@ export {
   SchemaTooOldError,
   SetByOperatorError,
 } from './errors.js';
-export { PROMO_CODE } from './document.js';
+export { PROMO_CODE, SETTINGS } from './document.js';
 export type {
   DocumentData,
   DocumentFilter,
   DocumentOutcome,
+  DocumentKind,
   DocumentWrite,
   StoredDocument,
 } from './document.js';

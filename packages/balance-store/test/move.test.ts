@@ -95,7 +95,7 @@ async function fill(store: BalanceStore) {
   await store.settle({ ...charges[0]!, model: 'another' }, DEADLINE);
   await store.quarantine({ requestId: 'q', keyId, model: 'm', reason: 'r' });
   await store.writeDocument({
-    kind: 'sample',
+    kind: 'written_event',
     id: 'd',
     accountId: team.account.id,
     version: 0,
@@ -130,7 +130,7 @@ async function everything(store: BalanceStore) {
       ...always,
     }),
     events: await store.listEvents({ limit: 100 }),
-    documents: await store.listDocuments({ kind: 'sample', limit: 100 }),
+    documents: await store.listDocuments({ kind: 'written_event', limit: 100 }),
     trail: await store.listTrail({ limit: 100 }),
     audit: await store.audit(),
     holds: await store.listHolds({ state: 'live', limit: 10 }),

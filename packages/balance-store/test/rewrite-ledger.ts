@@ -16,6 +16,11 @@ const GUARDED = [
   'ledger_archive',
 ];
 
+/** Waits for the store's own writes, allows any value, and does not wait for the disk. */
+const PRAGMAS =
+  'PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF; ' +
+  'PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF;';
+
 /** Runs the statements, while the triggers are disabled. The ledger may be in use. */
 export async function rewriteLedger(place: LedgerPlace, statements: string): Promise<void> {
   if ('databaseUrl' in place) {
@@ -26,7 +31,7 @@ export async function rewriteLedger(place: LedgerPlace, statements: string): Pro
   }
   const database = new DatabaseSync(join(place.dataDir, 'ledger.db'));
   try {
-    database.exec('PRAGMA busy_timeout = 5000');
+    database.exec(PRAGMAS);
     const triggers = database
       .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
       .all();

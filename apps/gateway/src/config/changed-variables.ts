@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { SETTINGS } from '@gateway/balance-store';
 import type { Actor, BalanceStore } from '@gateway/balance-store';
 import { ConfigError } from './config.js';
 import { isJsonText, isNamedTable } from './settings.js';
@@ -17,14 +18,12 @@ export interface ChangedVariables {
 
 type Documents = Pick<BalanceStore, 'getDocument' | 'writeDocument'>;
 
-const KIND = 'settings';
-const ID = 'changed';
 const stored = z.record(z.string(), z.string());
 
 export async function readChangedVariables(
   store: Pick<Documents, 'getDocument'>,
 ): Promise<ChangedVariables> {
-  const document = await store.getDocument(KIND, ID);
+  const document = await store.getDocument(SETTINGS.kind, SETTINGS.id);
   if (document === undefined) return { version: 0, texts: {} };
   return { version: document.version, texts: stored.parse(document.data) };
 }
@@ -68,8 +67,7 @@ export async function writeChange(
   { after, name, by }: WrittenChange,
 ): Promise<'written' | 'conflict'> {
   const { outcome } = await store.writeDocument({
-    kind: KIND,
-    id: ID,
+    ...SETTINGS,
     accountId: '',
     version: before.version,
     data: after,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { PROMO_CODE } from '@gateway/balance-store';
-import type { DocumentWrite, StoredDocument } from '@gateway/balance-store';
+import type { DocumentKind, DocumentWrite, StoredDocument } from '@gateway/balance-store';
 import type { PaymentLedger } from '../ledger/open-store.js';
 
 const cents = z.int().min(1);
@@ -122,7 +122,7 @@ const KINDS = {
   refund,
   unbooked_payment: unbooked,
   written_event: writtenEvent,
-} as const;
+} as const satisfies Readonly<Partial<Record<DocumentKind, z.ZodType>>>;
 
 type Kind = keyof typeof KINDS;
 export type DocumentOf<Of extends Kind> = z.output<(typeof KINDS)[Of]>;

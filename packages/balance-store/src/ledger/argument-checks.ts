@@ -4,8 +4,8 @@
  */
 
 import type { AccountChange, Actor, Creation, NewAccount } from '../account.js';
-import { PROMO_CODE, PROMO_CODE_ACTIONS } from '../document.js';
-import type { DocumentWrite } from '../document.js';
+import { PROMO_CODE, PROMO_CODE_ACTIONS, SETTINGS, SETTINGS_ACTIONS } from '../document.js';
+import type { DocumentKind, DocumentWrite } from '../document.js';
 import { CAP_PERIODS } from '../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
 import type { Metadata } from '../metadata.js';
@@ -188,10 +188,17 @@ export function assertDocument(write: DocumentWrite): void {
   }
   if (typeof balanceBelow === 'bigint') assertAmount('balanceBelow', balanceBelow);
   if (trail !== undefined) assertActor(trail.by);
-  if (kind === PROMO_CODE && !PROMO_CODE_ACTIONS.some((action) => action === trail?.action)) {
-    throw new RangeError(`trail must have an action of: ${PROMO_CODE_ACTIONS.join(', ')}`);
+  const actions: readonly string[] | undefined = RECORDED[kind];
+  if (actions !== undefined && !actions.includes(trail?.action ?? '')) {
+    throw new RangeError(`trail must have an action of: ${actions.join(', ')}`);
   }
 }
+
+/** The kinds whose every write is in the trail, with the actions of its rows. */
+const RECORDED: Readonly<Partial<Record<DocumentKind, readonly string[]>>> = {
+  [PROMO_CODE]: PROMO_CODE_ACTIONS,
+  [SETTINGS.kind]: SETTINGS_ACTIONS,
+};
 
 function assertMetadata(metadata: Metadata = {}): void {
   const pairs = Object.entries(metadata);

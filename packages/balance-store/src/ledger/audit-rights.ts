@@ -1,27 +1,27 @@
 /**
- * Compares the rights of accounts, keys and promotional codes with the trail. It replays the trail
- * of one page of them at a time, in one state of the ledger, so its memory does not grow with them.
+ * Compares the rights of accounts, keys and promotional codes, and the settings that operators
+ * changed, with the trail. It replays the trail of one page of them at a time, in one state of the
+ * ledger, so its memory does not grow with them. `prisma/schema.prisma` declares what is compared.
  */
 
 import type { AuditDifference } from '../audit.js';
-import { PROMO_CODE, PROMO_CODE_ACTIONS } from '../document.js';
+import { PROMO_CODE, SETTINGS } from '../document.js';
 import type { DocumentData } from '../document.js';
 import { OPERATOR_BOUNDS } from '../operator-bounds.js';
 import type { AuditSource, RightsOwner, RightsPage } from './audit-source.js';
 import { TRAIL } from './ledger-database.js';
+import { rightsIn } from './rights-statements.js';
 import { credentialDigest, documentDigest, stable } from './rights.js';
-import { columnsOf } from './tables.js';
-import type { Column } from './tables.js';
 
 /** A promotional code lists its accounts, in up to 64 KiB. */
-const OWNERS_PER_PAGE = { account: 500, key: 500, [PROMO_CODE]: 50 } as const;
+const OWNERS_PER_PAGE = { account: 500, key: 500, [PROMO_CODE]: 50, [SETTINGS.kind]: 1 } as const;
 export const TRAIL_PER_PAGE = 1_000;
 
 export async function auditRights(
   source: Pick<AuditSource, 'rightsAfter'>,
   complain: (found: AuditDifference) => void,
 ): Promise<void> {
-  for (const kind of ['account', 'key', PROMO_CODE] as const) {
+  for (const kind of ['account', 'key', PROMO_CODE, SETTINGS.kind] as const) {
     for (let after: string | undefined = ''; after !== undefined;) {
       const page: RightsPage = await source.rightsAfter(kind, after, OWNERS_PER_PAGE[kind]);
       page.differences.forEach(complain);
@@ -29,76 +29,6 @@ export async function auditRights(
     }
   }
 }
-
-/** How a database writes a column in SQL. */
-export interface RightsSql {
-  /** As milliseconds since the epoch. */
-  readonly ms: (column: string) => string;
-  readonly text: (column: string) => string;
-  /** In lower-case hexadecimal. */
-  readonly hex: (column: string) => string;
-  /** The code that a row of the trail is about, as `trail_promo_code_idx` indexes it. */
-  readonly promoCode: string;
-}
-
-/** Statements with `?` for each parameter. */
-export interface RightsStatements {
-  /** Its parameters: the id of the last owner of the previous page, and a limit. */
-  readonly owners: string;
-  /**
-   * What changed the rights of the owners of one page. Its parameters: the position (owner, number)
-   * of the last row of the previous page, the last owner, and a limit.
-   */
-  readonly trail: string;
-}
-
-export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
-  const columns = (names: readonly string[], write: (name: string) => string) =>
-    names.map((name) => `${write(name)} AS ${name}`).join(', ');
-  const rights = (model: 'Account' | 'ApiKey') =>
-    rightsIn(model)
-      .map(({ name, kind }) => {
-        if (kind === 'time') return `${ms(name)} AS ${name}`;
-        return kind === 'amount' || kind === 'json' ? `${text(name)} AS ${name}` : name;
-      })
-      .join(', ');
-  const trailOf = (owner: string, actions: readonly string[]) =>
-    `SELECT ${owner} AS owner, account_id, ${text('trail.seq')} AS seq, action, details ` +
-    `FROM trail WHERE (${owner}, trail.seq) > (?, ?) AND ${owner} <= ? AND action IN ` +
-    `(${actions.map((action) => `'${action}'`).join(', ')}) ORDER BY ${owner}, trail.seq LIMIT ?`;
-  return {
-    account: {
-      owners:
-        `SELECT id, id AS account_id, ${rights('Account')} ` +
-        'FROM account WHERE id > ? ORDER BY id LIMIT ?',
-      trail: trailOf('account_id', ACCOUNT_ACTIONS),
-    },
-    key: {
-      owners:
-        'SELECT api_key.id, api_key.account_id, pepper_id, previous_pepper_id, ' +
-        `${rights('ApiKey')}, ` +
-        `${columns(['credential_hmac', 'previous_hmac'], hex)}, ` +
-        `${text('document.data')} AS ${OPERATOR_BOUNDS} FROM api_key ` +
-        `LEFT JOIN document ON kind = '${OPERATOR_BOUNDS}' AND document.id = api_key.id ` +
-        'WHERE api_key.id > ? ORDER BY api_key.id LIMIT ?',
-      trail: trailOf('key_id', KEY_ACTIONS),
-    },
-    [PROMO_CODE]: {
-      owners:
-        `SELECT id, account_id, version, ${text('data')} AS data FROM document ` +
-        `WHERE kind = '${PROMO_CODE}' AND id > ? ORDER BY id LIMIT ?`,
-      trail: trailOf(promoCode, PROMO_CODE_ACTIONS),
-    },
-  } satisfies Record<RightsOwner, RightsStatements>;
-}
-
-const ACCOUNT_ACTIONS = ['account.create', 'account.update', 'account.suspend', 'account.resume'];
-const KEY_ACTIONS = [
-  'account.create',
-  ...['create', 'update', 'suspend', 'resume', 'revoke', 'rotate', 'renew_hash'].map(
-    (change) => `key.${change}`,
-  ),
-];
 
 /** A row of the statement `owners`. */
 export type OwnerRow = Readonly<Record<string, unknown>> & {
@@ -136,13 +66,13 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
     expected: string,
     found: string,
   ) => {
-    const code = of === PROMO_CODE ? `promotional code ${owner.id}: ` : '';
+    const subject = of === PROMO_CODE ? `promotional code ${owner.id}: ` : '';
     differences.push({
       check: 'rights',
-      accountId: of === PROMO_CODE ? undefined : owner.account_id,
+      accountId: of === 'account' || of === 'key' ? owner.account_id : undefined,
       keyId: of === 'key' ? owner.id : undefined,
       entryId,
-      expected: `${code}${expected}`,
+      expected: `${subject}${expected}`,
       found,
     });
   };
@@ -163,7 +93,7 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
         );
         return;
       }
-      const details = JSON.parse(change.details) as Values;
+      const details = detailsOf(change);
       const state = replayed.get(owner) ?? { values: {}, setBy: new Map<string, string>() };
       replayed.set(owner, state);
       const set = isCreation
@@ -174,17 +104,17 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
     },
     finish(): readonly AuditDifference[] {
       for (const owner of owners) {
-        const expected = replayed.get(owner.id);
+        const expected = replayed.get(owner.id) ?? NOTHING_REPLAYED[of];
         if (expected === undefined) {
           complain(owner, undefined, `the creation of this ${NAMES[of]} in the trail`, 'none');
           continue;
         }
         const found = FOUND[of](owner);
-        for (const [name, value] of Object.entries(expected.values)) {
-          if (value === undefined || stable(value) === stable(found[name])) continue;
+        for (const [name, value] of Object.entries(withUnset(of, expected.values, found))) {
+          if (value === undefined || stable(value) === stable(found[name] ?? null)) continue;
           const seq = expected.setBy.get(name);
           const entryId = seq === undefined ? undefined : `${TRAIL}:${seq}`;
-          complain(owner, entryId, shown(name, value), shown(name, found[name], value));
+          complain(owner, entryId, shown(of, name, value), shown(of, name, found[name], value));
         }
       }
       return differences;
@@ -196,10 +126,19 @@ const NAMES: Readonly<Record<RightsOwner, string>> = {
   account: 'account',
   key: 'key',
   [PROMO_CODE]: 'code',
+  [SETTINGS.kind]: 'setting',
 };
 
-function rightsIn(model: 'Account' | 'ApiKey'): readonly Column[] {
-  return Object.values(columnsOf(model)).filter(({ isRight }) => isRight);
+/** Settings need not have been changed; all others were created. */
+const NOTHING_REPLAYED: Readonly<Partial<Record<RightsOwner, Replayed>>> = {
+  [SETTINGS.kind]: { values: {}, setBy: new Map() },
+};
+
+/** A setting that the trail does not know, or that is not there, is `null`: its default applies. */
+function withUnset(of: RightsOwner, expected: Values, found: Values): Values {
+  if (of !== SETTINGS.kind) return expected;
+  const unset = Object.keys(found).map((name) => [name, null] as const);
+  return { ...Object.fromEntries(unset), ...expected };
 }
 
 function nullableRightsIn(model: 'Account' | 'ApiKey'): Values {
@@ -225,10 +164,12 @@ const NO_RIGHTS_OF_ACCOUNT = nullableRightsIn('Account');
 const RIGHTS_OF_ACCOUNT = rightsIn('Account').map(({ name }) => name);
 const RIGHTS_OF_CODE = ['digest'] as const;
 
-const RIGHTS: Readonly<Record<RightsOwner, readonly string[]>> = {
-  account: RIGHTS_OF_ACCOUNT,
-  key: RIGHTS_OF_KEY,
-  [PROMO_CODE]: RIGHTS_OF_CODE,
+const RIGHTS: Readonly<Record<RightsOwner, (details: Values) => readonly string[]>> = {
+  account: () => RIGHTS_OF_ACCOUNT,
+  key: () => RIGHTS_OF_KEY,
+  [PROMO_CODE]: () => RIGHTS_OF_CODE,
+  // Each name is that of a setting.
+  [SETTINGS.kind]: Object.keys,
 };
 
 /** The values of each right in a row. */
@@ -236,6 +177,7 @@ const FOUND: Readonly<Record<RightsOwner, (row: OwnerRow) => Values>> = {
   account: valuesOfAccount,
   key: valuesOfKey,
   [PROMO_CODE]: valuesOfCode,
+  [SETTINGS.kind]: ({ data }) => Object(parsed(data) ?? {}) as Values,
 };
 
 function createdValues(of: RightsOwner, accountId: string | null, details: Values): Values {
@@ -253,7 +195,7 @@ function createdValues(of: RightsOwner, accountId: string | null, details: Value
 }
 
 function changedValues(of: RightsOwner, action: string, details: Values, before: Values): Values {
-  const changed = named(RIGHTS[of], details);
+  const changed = named(RIGHTS[of](details), details);
   switch (action) {
     case 'key.rotate':
       return {
@@ -327,8 +269,20 @@ function valuesOfKey(row: OwnerRow): Values {
   };
 }
 
+/** Without the details of a row that is not JSON: the check of the seals names it. */
+function detailsOf({ details }: RightsChange): Values {
+  const values = parsed(details);
+  return typeof values === 'object' && values !== null ? (values as Values) : {};
+}
+
+/** @returns the text itself if it is not JSON, which no right is */
 function parsed(text: unknown): unknown {
-  return typeof text === 'string' ? JSON.parse(text) : null;
+  if (typeof text !== 'string') return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }
 
 function timeOf(ms: unknown): string | null {
@@ -341,8 +295,15 @@ const BY_DIGEST: Readonly<Record<string, string>> = {
   digest: 'contents',
 };
 
+/** A setting may be a whole price table. */
+const MAX_SHOWN_CHARS = 300;
+
 /** In words for an operator, without a digest. */
-function shown(name: string, value: unknown, expected?: unknown): string {
+function shown(of: RightsOwner, name: string, value: unknown, expected?: unknown): string {
+  if (of === SETTINGS.kind) {
+    const text = typeof value === 'string' ? value : 'not set';
+    return `${name}: ${text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text}`;
+  }
   const digested = BY_DIGEST[name];
   if (digested === undefined) return `${name.replaceAll('_', ' ')}: ${stable(value)}`;
   if (value === null) return `${digested}: none`;

@@ -2,7 +2,7 @@
 
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, SealHead } from '../audit.js';
-import type { PROMO_CODE } from '../document.js';
+import type { PROMO_CODE, SETTINGS } from '../document.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import type { SealedLedger, SealedTrail } from '../generated/tables.js';
 import type { WindowBases } from './cap-windows.js';
@@ -74,7 +74,7 @@ export interface AuditSource {
   /** The trail in the order of its numbers, beginning after `seq`. */
   trailAfter(seq: bigint, limit: number): Promise<readonly SealedTrail[]>;
   /**
-   * Compares the rights of accounts, keys or promotional codes with the trail, in the order of
+   * Compares the rights of accounts, keys or promotional codes, or settings, with the trail, in the order of
    * their ids, beginning after this id. They and their trail are read in one state of the ledger.
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
@@ -98,7 +98,7 @@ export interface AuditSource {
   hasCarriedCharges(archive: number): Promise<boolean>;
 }
 
-export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE;
+export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];
 
 export interface RightsPage {
   /** The id of the last one of the page; `undefined` if there are no more. */

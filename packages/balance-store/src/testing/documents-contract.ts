@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { DocumentWrite } from '../document.js';
+import type { DocumentKind, DocumentWrite } from '../document.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 export function documentsContract({ runner, subject, newAccount, newKey, topUp }: ContractPart) {
   const { describe, it } = runner;
 
+  /** No other test has documents of it. */
+  const newKind = () => `kind-${randomUUID()}` as DocumentKind;
   const written = (accountId: string, write: Partial<DocumentWrite> = {}): DocumentWrite => ({
-    kind: 'sample',
+    kind: 'written_event',
     id: randomUUID(),
     accountId,
     version: 0,
@@ -65,7 +67,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
     it('are listed newest first, by kind and account, page by page', async () => {
       const { store } = subject();
       const [{ accountId }, other] = [await newAccount(0n), await newAccount(0n)];
-      const kind = `kind-${randomUUID()}`;
+      const kind = newKind();
       for (const id of ['a', 'c', 'b']) await store.writeDocument(written(accountId, { kind, id }));
       await store.writeDocument(written(other.accountId, { kind, id: 'd' }));
       const idsOf = async (filter: object) =>
@@ -79,7 +81,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
 
     it('are due while the balance of their account is below their threshold', async () => {
       const { store } = subject();
-      const kind = `kind-${randomUUID()}`;
+      const kind = newKind();
       const keyId = await newKey(9n * USD);
       const accountId = (await store.getKey(keyId))?.accountId ?? '';
       const due = async () =>
@@ -125,7 +127,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
       const { store } = subject();
       for (const write of [
         { id: '' },
-        { kind: '' },
+        { kind: '' as DocumentKind },
         { version: -1 },
         { version: 1.5 },
         { data: { text: 'x'.repeat(70_000) } },

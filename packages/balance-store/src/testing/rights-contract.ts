@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AuditDifference } from '../audit.js';
 import { PROMO_CODE } from '../document.js';
-import { columnsOf } from '../ledger/tables.js';
-import type { Model } from '../ledger/tables.js';
+import { AUDITED_COLUMNS } from '../generated/audited.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -15,27 +14,15 @@ type Tampering = Readonly<Record<string, readonly [value: string, named: RegExp]
 /** Columns that the audit need not compare with anything, each with the reason. */
 type Exempt = Readonly<Record<string, string>>;
 
-const EXEMPT = {
-  account: {
-    ...textsOf('Account'),
-    notice_shares: 'decides only which events are written',
-    notice_base: 'decides only which events are written',
-    allotted: 'has an effect on credits only, whose unspent parts are compared',
-    created_at: 'decides only the order of lists',
-    last_charged_at: 'decides only the order of lists',
-  },
-  api_key: {
-    ...textsOf('ApiKey'),
-    expiry_notified_at: 'decides only whether an event is sent again',
-    created_at: 'decides only the order of lists',
-    last_charged_at: 'decides only the order of lists',
-  },
-} satisfies Record<string, Exempt>;
+const EXEMPT = { account: exemptIn('account'), api_key: exemptIn('api_key') } as const;
 
-function textsOf(model: Model): Exempt {
-  const personal = Object.values(columnsOf(model)).filter(({ isPersonal }) => isPersonal);
-  const reason = 'describes it, decides nothing, and may be erased';
-  return Object.fromEntries(personal.map(({ name }) => [name, reason]));
+function exemptIn(table: 'account' | 'api_key'): Exempt {
+  const statements: Readonly<Record<string, { readonly exempt?: string }>> = AUDITED_COLUMNS[table];
+  return Object.fromEntries(
+    Object.entries(statements).flatMap(([name, { exempt }]) =>
+      exempt === undefined ? [] : [[name, exempt]],
+    ),
+  );
 }
 
 export function rightsContract({ runner, subject, newAccount, settle }: ContractPart): void {
@@ -233,14 +220,14 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       // As recorded before the trail had digests: nothing is known until the next redemption.
       const old = randomUUID();
       await store.writeDocument({
-        kind: 'old',
+        kind: 'written_event',
         id: old,
         accountId: '',
         version: 0,
         data,
         trail: { action: 'promo_code.create', by: TESTS, details: { code: old } },
       });
-      await subject().tamper(`UPDATE document SET kind = '${PROMO_CODE}' WHERE kind = 'old'`);
+      await subject().tamper(`UPDATE document SET kind = '${PROMO_CODE}' WHERE id = '${old}'`);
       const changed = `UPDATE document SET data = '{"accounts":["acct_9"]}' ${where} '${old}'`;
       const aboutOld = async () =>
         (await store.audit()).differences.filter(({ expected }) => expected.includes(old));
@@ -251,7 +238,7 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       assert.deepEqual(await aboutOld(), []);
       await subject().tamper(changed);
       assert.equal((await aboutOld()).length, 1);
-      const unrecorded = { kind: PROMO_CODE, id: other, accountId: '', version: 1, data };
+      const unrecorded = { kind: PROMO_CODE, id: other, accountId: '', version: 1, data } as const;
       await assert.rejects(store.writeDocument(unrecorded), RangeError);
     });
 

@@ -45,7 +45,7 @@ export async function writeBounds(
 ): Promise<Readonly<Record<string, unknown>>> {
   const [former, data] = [dataOfBounds(before), dataOfBounds(bounds)];
   if (JSON.stringify(former) === JSON.stringify(data)) return {};
-  const document = { kind: OPERATOR_BOUNDS, id, accountId, version, data };
+  const document = { kind: OPERATOR_BOUNDS, id, accountId, version, data } as const;
   if (!(await transaction.writeDocument(document))) {
     throw new Error(`the bounds of ${id} were changed without the lock of its account`);
   }
