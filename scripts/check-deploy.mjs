@@ -28,6 +28,10 @@ const CHART_VALUES = [
     'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring',
     'env.OVERDRAFT=none',
     'priceTable=prices',
+    'env.MAIL_FROM=gateway@mail.example',
+    'env.WEBHOOK_URL=https://receiver.example:8443/events',
+    'env.OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318',
+    'env.PUBLIC_URL=https://gateway.example:9443',
   ],
   [
     'existingSecret=gateway',
@@ -189,6 +193,7 @@ function checkChart() {
       writeFileSync(file, manifests);
       output(deployTool('kubernetes-validate'), ['--strict', '-k', version, file]);
       checkVariables(values, manifests);
+      checkEgress(values, manifests);
     }
   }
   const { status, stderr } = spawnSync(
@@ -212,6 +217,20 @@ function checkVariables(values, manifests) {
   const isBehindIngress = values.includes('ingress.enabled=true');
   if (count('{ name: TRUST_PROXY, value: "1" }') !== Number(isBehindIngress)) {
     throw new Error('TRUST_PROXY does not follow the ingress');
+  }
+}
+
+/** What is configured must get out: mail, and addresses with ports of their own. */
+function checkEgress(values, manifests) {
+  const expected = values.includes('env.MAIL_FROM=gateway@mail.example')
+    ? ['4318', '465', '587', '8443']
+    : [];
+  const known = ['53', '443', '5432', '6379'];
+  const ports = [...manifests.matchAll(/\bport: (\d+)(?:, protocol: TCP|\n +protocol: TCP)/g)];
+  const others = ports.map(([, port]) => port).filter((port) => !known.includes(port));
+  const found = [...new Set(others)].sort().filter((port) => port !== '80');
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    throw new Error(`the network policy lets out ${found}, not ${expected}`);
   }
 }
 

@@ -62,7 +62,7 @@ describe('the files that start a gateway', () => {
     ['deploy/systemd/gateway.service'],
     ['deploy/helm/gateway/templates/deployment.yaml'],
   ])('set only variables that the gateway reads: %s', (file) => {
-    const others = /^(NODE_|POSTGRES_|SITE$|SQLITE_TMPDIR$|WORKERS$)/;
+    const others = /^(NODE_|PATH$|POSTGRES_|SITE$|SQLITE_TMPDIR$|WORKERS$)/;
     const set = [
       ...read(file).matchAll(/^ *(?:ENV )?([A-Z][A-Z_]+)[:=]/gm),
       ...read(file).matchAll(/\bname: ([A-Z][A-Z_]+)\b/g),
@@ -109,8 +109,37 @@ describe('the files that start a gateway', () => {
     };
     const dockerfile = read('deploy/Dockerfile');
     expect(dockerfile).toContain(`NODE_IMAGE=node:${devDependencies['node']!}-`);
-    const pnpm = /PNPM = '(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
-    expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
+    const pnpm = /PNPM = 'pnpm@(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
+    const { dependencies } = JSON.parse(read('.github/pnpm/package.json')) as {
+      dependencies: Record<string, string>;
+    };
+    expect(dependencies).toEqual({ pnpm });
+  });
+
+  // F491: another pnpm than the one that was tried gets into the build of the image: npm compares
+  // each of its files with a digest.
+  it('build the image with a package manager whose bytes a lockfile pins', () => {
+    const [, build = ''] = read('deploy/Dockerfile').split(/^FROM .*$/m);
+    expect(build).toContain('RUN npm ci --prefix .github/pnpm\n');
+    expect(build).not.toMatch(/\b(npx|corepack|npm install)\b/);
+    expect(read('deploy/Dockerfile.dockerignore')).toContain('\n!.github/pnpm\n');
+    const { packages } = JSON.parse(read('.github/pnpm/package-lock.json')) as {
+      packages: Record<string, { integrity?: string }>;
+    };
+    const files = Object.entries(packages).filter(([path]) => path !== '');
+    expect(files.length).toBeGreaterThan(0);
+    for (const [path, { integrity }] of files) {
+      expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-/)]);
+    }
+  });
+
+  // F492: the process crashes where core files are written: none is, because it would have
+  // credentials and prompts.
+  it('let the gateway write no core file', () => {
+    expect(read('deploy/systemd/gateway.service')).toMatch(/^LimitCORE=0$/m);
+    for (const file of ['deploy/compose.yaml', 'deploy/compose.replicas.yaml']) {
+      expect(read(file)).toMatch(/^ +ulimits: \{ core: 0 \}$/m);
+    }
   });
 
   // F159: a setting that compose does not pass on, a pod without a network policy: compose passes

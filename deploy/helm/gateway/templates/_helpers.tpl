@@ -46,6 +46,29 @@ capabilities:
 {{- end -}}
 
 {{/*
+The ports of the addresses in `env` to which the gateway connects. Of an address in the Secret, the
+chart knows nothing: mail that has a sender gets the ports for submission.
+*/}}
+{{- define "gateway.ports" -}}
+{{- $ports := list -}}
+{{- range $name, $value := omit .Values.env "PUBLIC_URL" "TOP_UP_URL" "ADMIN_URL" -}}
+{{- range regexFindAll "[a-z]+://[^/\\s\",]+" (toString $value) -1 -}}
+{{- with regexFind ":[0-9]+$" . -}}
+{{- $ports = append $ports (trimPrefix ":" .) -}}
+{{- else -}}
+{{- if hasPrefix "http://" . -}}
+{{- $ports = append $ports "80" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.env.MAIL_FROM (not (regexMatch ":[0-9]+/?$" (toString .Values.env.SMTP_URL))) -}}
+{{- $ports = concat $ports (list "465" "587") -}}
+{{- end -}}
+{{ $ports | uniq | sortAlpha | join " " }}
+{{- end -}}
+
+{{/*
 Named although envFrom contains it too: if the Secret lacks it, the container must not start. The
 gateway would otherwise make an embedded ledger, which is lost with the pod.
 */}}
