@@ -20,7 +20,7 @@ const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
  * without running their scripts. A job with write permission or a secret may run them.
  */
 const INSTALLS = [
-  /^npm ci --prefix \S+$/,
+  /^npm install --no-save --prefix \S+$/,
   /^echo "\$GITHUB_WORKSPACE\/\S+\/node_modules\/\.bin" >> "\$GITHUB_PATH"$/,
   /^pnpm install .*--ignore-scripts$/,
 ];
