@@ -74,8 +74,9 @@ export interface AuditSource {
   /** The trail in the order of its numbers, beginning after `seq`. */
   trailAfter(seq: bigint, limit: number): Promise<readonly SealedTrail[]>;
   /**
-   * Compares the rights of accounts, keys or promotional codes, or settings, with the trail, in the order of
-   * their ids, beginning after this id. They and their trail are read in one state of the ledger.
+   * Compares the rights of accounts, keys or promotional codes, or settings, with the trail, in the
+   * order of their ids, beginning after this id. They and their trail are read in one state of the
+   * ledger.
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
   counts(): Promise<AuditCounts>;

@@ -361,7 +361,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
     // F480: an account is erased while its requests wait to be recorded, in this process or in
     // another one: no tag, session or program of them is recorded afterwards.
     it('records nothing of an erased account that ended before the erasure', async () => {
-      const { store, pepper, openBeside } = subject();
+      const { store, pepper } = subject();
       const [accountId, byOther] = [
         (await newAccount(0n)).accountId,
         (await newAccount(0n)).accountId,
@@ -370,7 +370,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
         newRequest({ accountId: id, tag: `t_${id}`, sessionId: `s_${id}`, client: 'Zacharias/1' });
       // The sums of these wait in the store.
       await record(store, personal(accountId), personal(byOther));
-      const beside = await openBeside({ pepper });
+      const beside = await subject().openBeside({ pepper });
       await beside.eraseAccount(byOther, TESTS);
       await store.eraseAccount(accountId, TESTS);
       await store.recordRequests({

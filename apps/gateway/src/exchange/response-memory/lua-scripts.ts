@@ -54,8 +54,8 @@ end
 `;
 
 /**
- * KEYS: tag, response. ARGV: time to live, most bytes, account, member, bytes, the sealed conversation,
- * the sealed response. Returns 1 if the response is kept.
+ * KEYS: tag, response. ARGV: time to live, most bytes, account, member, bytes, sealed conversation,
+ * sealed response. Returns 1 if the response is kept.
  */
 export const REMEMBER = `${COMMON}
 local one = KEYS[2]

@@ -40,7 +40,7 @@ export function createRedisResponses({
   const placeOf = ({ accountId, keyId }: ResponseOwner, id: string, name: TextName) =>
     [accountId, keyId, id, name] as const;
 
-  /** Of each text: `undefined` if it is not there, or was not sealed by a gateway for this place. */
+  /** Of each text: `undefined` if it is missing, or no gateway sealed it for this place. */
   async function texts(owner: ResponseOwner, id: string, names: readonly TextName[]) {
     const fields = names.map((name) => SEALED[name]);
     const reply = await recall(tag, keyOf(owner, id), ttlMs, ...fields);
