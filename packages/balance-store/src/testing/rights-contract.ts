@@ -16,11 +16,13 @@ type Exempt = Readonly<Record<string, string>>;
 
 const EXEMPT = { account: exemptIn('account'), api_key: exemptIn('api_key') } as const;
 
+type Statement = { readonly check: string } | { readonly exempt: string };
+
 function exemptIn(table: 'account' | 'api_key'): Exempt {
-  const statements: Readonly<Record<string, { readonly exempt?: string }>> = AUDITED_COLUMNS[table];
+  const statements: Readonly<Record<string, Statement>> = AUDITED_COLUMNS[table];
   return Object.fromEntries(
-    Object.entries(statements).flatMap(([name, { exempt }]) =>
-      exempt === undefined ? [] : [[name, exempt]],
+    Object.entries(statements).flatMap(([name, statement]) =>
+      'exempt' in statement ? [[name, statement.exempt]] : [],
     ),
   );
 }
