@@ -12,6 +12,8 @@ import type { ResponseFormat } from '../../http/response-format.js';
 const message = z.object({
   id: z.string().optional(),
   model: z.string().optional().catch(undefined),
+  // A message without this member is malformed.
+  usage: z.unknown(),
 });
 
 export const nativeFormat: ResponseFormat = {
