@@ -363,6 +363,37 @@ describe('an address for notices', () => {
     expect((await put(null))[1]).toContain('"email":null');
   });
 
+  // F421: an address for notices is set, and the gateway has no mail server: whoever sets it is told
+  // so, and an address of earlier times stays readable and can be removed.
+  it('cannot be set by operators of a gateway that sends no mail', async () => {
+    const gateway = await startTestGateway();
+    cleanUps.push(() => gateway.stop());
+    const { id: account_id } = await gateway.call('createAccount', { name: 'a customer' });
+    const refusal = /^notice_email: cannot be set, because this gateway sends no mail: set SMTP_URL/;
+    await expect(
+      gateway.call('createAccount', { name: 'another', notice_email: ADDRESS }),
+    ).rejects.toThrow(refusal);
+    await expect(
+      gateway.call('updateAccount', { account_id, notice_email: ADDRESS }),
+    ).rejects.toThrow(refusal);
+    const DATA_DIR = mkdtempSync(join(tmpdir(), 'mail-notices-'));
+    cleanUps.push(() => {
+      rmSync(DATA_DIR, { recursive: true });
+    });
+    expect((await gatewayCommand(['migrate'], { DATA_DIR })).code).toBe(0);
+    const create = ['accounts', 'create', '--name', 'x', '--notice-email', ADDRESS];
+    const { code, err } = await gatewayCommand(create, { DATA_DIR });
+    expect([code, err]).toEqual([1, expect.stringContaining('--notice-email: cannot be set')]);
+    await gateway.running.appParts.store.updateAccount(
+      account_id,
+      { noticeEmail: ADDRESS },
+      { name: 'tests' },
+    );
+    expect((await gateway.call('showAccount', { account_id })).notice_email).toBe(ADDRESS);
+    const removed = await gateway.call('updateAccount', { account_id, notice_email: null });
+    expect(removed.notice_email).toBeNull();
+  });
+
   it('cannot be set by a customer of a gateway that sends no mail', async () => {
     const gateway = await startTestGateway();
     cleanUps.push(() => gateway.stop());

@@ -46,8 +46,10 @@ async function balanceOf(keyId: string): Promise<bigint> {
  * The gateway sends requests to another upstream until the test is over. It holds its answers back
  * until the test opens it.
  */
-async function useGatedUpstream(): Promise<GatedUpstream> {
-  const gated = await startGatedUpstream();
+async function useGatedUpstream(
+  options?: Parameters<typeof startGatedUpstream>[0],
+): Promise<GatedUpstream> {
+  const gated = await startGatedUpstream(options);
   gated.shut();
   const { appParts } = gateway.running;
   const { upstream: before } = appParts;
@@ -238,6 +240,59 @@ describe('a request that the balance might not cover', () => {
     upstream.open();
     expect((await first).status).toBe(200);
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
+  });
+
+  // F420: what a request needs under a cap of its key is only held by other requests: it is told to
+  // try again, as at a balance, and all that fit are served in the end.
+  it.each([
+    ['messages', postMessages],
+    ['chat', postChat],
+    ['responses', postResponses],
+  ])('may be retried when other requests hold what a cap leaves (%s)', async (_, post) => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
+    await gateway.call('updateKey', { key_id: id, cap_total_usd: '0.02' });
+    const upstream = await useGatedUpstream();
+    const body = userMessage('Hello', { max_tokens: 500 });
+    const first = post(gateway, apiKey, body);
+    while ((await holds('live')).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const second = await post(gateway, apiKey, body);
+    expect(second.status).toBe(402);
+    expect(second.headers.get('x-should-retry')).toBe('true');
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await second.json()).error.message).toMatch(
+      /\S+ USD are held for requests in flight: wait for them to end/,
+    );
+    upstream.open();
+    expect((await first).status).toBe(200);
+    expect((await post(gateway, apiKey, body)).status).toBe(200);
+  });
+
+  // F420
+  it('serves as many requests at once as fit into a cap, to an SDK that retries', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
+    await gateway.call('updateKey', { key_id: id, cap_total_usd: '0.10' });
+    // Each answer costs 0.0135 USD and a little more.
+    const upstream = await useGatedUpstream({ moreOutput: 900 });
+    upstream.open();
+    const client = new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 20 });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 12 }, () =>
+        client.messages.create(userMessage('Hello', { max_tokens: 1_000 }) as never),
+      ),
+    );
+    const refusals = outcomes.flatMap((one) =>
+      one.status === 'rejected' ? [String((one.reason as Error).message)] : [],
+    );
+    const { used_usd: used } = (await gateway.call('showKey', { key_id: id })).caps.total;
+    const mayCost = refusals.map((text) => parseUsd(/may cost up to (\S+) USD/.exec(text)![1]!));
+    expect(refusals.length).toBeGreaterThan(0);
+    expect(refusals.length).toBeLessThan(8);
+    // Those that were refused in the end did not fit, although nothing was held any more.
+    for (const amount of mayCost) {
+      expect(parseUsd(used) + amount).toBeGreaterThan(parseUsd('0.10'));
+    }
+    expect(upstream.bodies).toHaveLength(12 - refusals.length);
   });
 
   it('is refused with 401 instead if the key is exhausted; counting tokens is served without a hold', async () => {

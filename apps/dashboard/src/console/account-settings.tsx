@@ -113,7 +113,7 @@ export const ACCOUNT_SETTINGS: readonly Setting[] = [
   ),
   text('notice_email', 'nobody', {
     name: 'Notices by mail to',
-    hint: 'One address, which the customer can change. Empty: none. Needs SMTP_URL.',
+    hint: 'One address, which the customer can change. Empty: none. Refused without SMTP_URL.',
   }),
   text('prices', 'as for others', {
     name: 'Prices',

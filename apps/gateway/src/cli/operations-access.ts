@@ -73,6 +73,7 @@ export async function withOperations<Result>(
         overdraft: config.overdraft,
         operator: config.operator,
         sendsEvents: config.webhook !== undefined,
+        sendsMail: config.mail !== undefined,
         readLinks: createReadLinks(peppersOf(config)),
         live: undefined,
         settingsDesk: settingsBesideGateway(store),

@@ -7,7 +7,7 @@
 import { formatUsd } from '@gateway/billing';
 import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
-import { noticeEmail, noticeShares } from '../endpoints/fields.js';
+import { NO_MAIL, noticeEmail, noticeShares } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
 import { readJson } from '../http/json-body.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
@@ -64,9 +64,7 @@ const setNotices = keyEndpoint(
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const { shares, email } = input.data;
       if (typeof email === 'string' && !parts.sendsMail)
-        return {
-          refusal: invalidQuery('email', 'cannot be set, because this gateway sends no mail'),
-        };
+        return { refusal: invalidQuery('email', NO_MAIL) };
       const by = holderOf(key, req);
       const change = {
         noticeShares: shares,

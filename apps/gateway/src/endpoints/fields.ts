@@ -222,6 +222,9 @@ export const noticeEmail = z
   .regex(MAIL_ADDRESS, MAIL_ADDRESS_RULE)
   .refine(isMailAddress, MAIL_ADDRESS_RULE);
 
+/** Why an address for notices is refused where nothing is sent by mail. */
+export const NO_MAIL = 'cannot be set, because this gateway sends no mail';
+
 /** How long a link with which others may read the dashboard of a key is valid. */
 export const linkSeconds = wholeNumber
   .min(60)

@@ -315,10 +315,35 @@ function cappedRequest(
 ): Refusal {
   if (isUsedUp(use)) return cappedKey(use, now);
   const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
-  return cappedRefusal(
-    `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
-      `leaves${others}: ${advice} or shorten the prompt${renewalText(use, now)}`,
-  );
+  const wait = waitFor(amount <= use.cap - use.used);
+  return {
+    ...cappedRefusal(
+      `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
+        `leaves${others}: ${wait.advice}${advice} or shorten the prompt${renewalText(use, now)}`,
+    ),
+    ...wait.retry,
+  };
+}
+
+/** How soon a request may fit that only the holds of other requests keep out. */
+const HOLDS_END_SECONDS = 2;
+
+/**
+ * What a client is advised whose request is too dear at the moment, by the balance or by a cap.
+ * Other requests release the unused part of their holds when they end.
+ *
+ * @param fitsLater - Whether the request would fit if nothing were held for others.
+ */
+function waitFor(fitsLater: boolean): {
+  readonly advice: string;
+  readonly retry: Pick<Refusal, 'shouldRetry' | 'retryAfterSeconds'>;
+} {
+  return fitsLater
+    ? {
+        advice: 'wait for them to end, ',
+        retry: { shouldRetry: true, retryAfterSeconds: HOLDS_END_SECONDS },
+      }
+    : { advice: '', retry: { shouldRetry: false } };
 }
 
 function capText({ period, cap, used }: CapUse): string {
@@ -362,8 +387,7 @@ function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
   { amount, advice }: RefusedHold,
 ): Refusal {
-  // Other requests of the account release the unused part of their holds when they end.
-  const fitsLater = amount <= balance;
+  const wait = waitFor(amount <= balance);
   const others =
     held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;
   return {
@@ -372,10 +396,8 @@ function shortOf(
     message:
       `this request may cost up to ${formatUsd(amount)} USD, and the balance is ` +
       `${formatUsd(balance)} USD${others}: ${formatUsd(shortfall)} USD short; ` +
-      `${fitsLater ? 'wait for them to end, ' : ''}${advice}` +
-      ', shorten the prompt or add credit',
+      `${wait.advice}${advice}, shorten the prompt or add credit`,
     code: 'insufficient_quota',
-    shouldRetry: fitsLater,
-    ...(fitsLater ? { retryAfterSeconds: 2 } : {}),
+    ...wait.retry,
   };
 }

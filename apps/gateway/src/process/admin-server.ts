@@ -201,6 +201,7 @@ export class AdminServer {
       overdraft: config.overdraft,
       operator: config.operator,
       sendsEvents: config.webhook !== undefined,
+      sendsMail: config.mail !== undefined,
       settings,
       readLinks: createReadLinks(peppersOf(config)),
       get adminTokens() {

@@ -15,6 +15,7 @@ import {
   metadata,
   metadataQuery,
   month,
+  NO_MAIL,
   name,
   note,
   pageSize,
@@ -35,6 +36,7 @@ import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credi
 import { cursorAfter, refusingTakenIds, usedId } from './keys.js';
 import { scheduleOf } from './models.js';
 import { list, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
 
 const oneAccount = z.strictObject({ account_id: accountId });
 
@@ -55,6 +57,7 @@ export const accountOperations = {
     output: schema.newAccount,
     async run(input, context) {
       const { store, lowBalance, by } = context;
+      assertMailable(input.notice_email, context);
       // Requests of an account are refused while its prices cannot be used.
       scheduleOf(input.prices, context);
       const credit = firstCreditOf(input);
@@ -137,6 +140,7 @@ export const accountOperations = {
     output: schema.account,
     async run(input, context) {
       const { store, by } = context;
+      assertMailable(input.notice_email, context);
       scheduleOf(input.prices, context);
       const { name, external_id: externalId, metadata } = input;
       const change = { name, externalId, metadata, ...settingsIn(input) };
@@ -310,6 +314,21 @@ async function found(account: Promise<AccountRecord | undefined>): Promise<Accou
   const record = await account;
   if (record === undefined) throw unknownAccount();
   return record;
+}
+
+/**
+ * An address is for the gateway's own mail. Who only has a webhook writes mail by another program,
+ * which knows the account by its external id or its metadata.
+ *
+ * @throws {OperationError} An address is to be set, and nothing would ever be sent to it.
+ */
+function assertMailable(
+  address: string | null | undefined,
+  { sendsMail }: Pick<OperationContext, 'sendsMail'>,
+): void {
+  if (address == null || sendsMail) return;
+  const message = `notice_email: ${NO_MAIL}: set SMTP_URL and MAIL_FROM first`;
+  throw new OperationError(400, 'invalid_request_error', message);
 }
 
 function unknownAccount() {

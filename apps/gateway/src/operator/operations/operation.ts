@@ -40,6 +40,8 @@ export interface OperationContext {
   readonly operator: Issuer | undefined;
   /** Whether events are sent to a receiver. */
   readonly sendsEvents: boolean;
+  /** Whether notices are sent by mail. */
+  readonly sendsMail: boolean;
   readonly settingsDesk: Pick<Reloader, 'report' | 'reload' | 'change'>;
   /** `undefined` in the command line. */
   readonly live: LiveGateway | undefined;
