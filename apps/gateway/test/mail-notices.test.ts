@@ -369,7 +369,8 @@ describe('an address for notices', () => {
     const gateway = await startTestGateway();
     cleanUps.push(() => gateway.stop());
     const { id: account_id } = await gateway.call('createAccount', { name: 'a customer' });
-    const refusal = /^notice_email: cannot be set, because this gateway sends no mail: set SMTP_URL/;
+    const refusal =
+      /^notice_email: cannot be set, because this gateway sends no mail: set SMTP_URL/;
     await expect(
       gateway.call('createAccount', { name: 'another', notice_email: ADDRESS }),
     ).rejects.toThrow(refusal);

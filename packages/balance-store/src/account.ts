@@ -41,9 +41,19 @@ export interface AccountRecord extends AccountSettings {
   readonly state: AccountStatus;
   /** When it can have the next allowance; `null` without one. */
   readonly allowanceDueAt: Date | null;
-  /** The balance after the last credit, of which `noticeShares` are shares. */
+  /** The earliest expiry of a credit that was not spent when this was last computed. */
+  readonly nextExpiryAt: Date | null;
+  /**
+   * The balance after the last credit, of which `noticeShares` are shares, less what was taken
+   * since by other entries than charges.
+   */
   readonly noticeBase: bigint;
-  /** In units of 10^-14 USD, as are all amounts; may be negative. */
+  /** What took the balance to zero or below since the last credit; `null` for charges. */
+  readonly emptiedBy: EmptiedBy | null;
+  /**
+   * In units of 10^-14 USD, as are all amounts; may be negative. Credit that has expired is not in
+   * it, but in `expired`, also before its expiry is booked.
+   */
   readonly balance: bigint;
   /** Sum of all charges so far. */
   readonly spent: bigint;
@@ -150,6 +160,9 @@ export interface AccountFilter {
 /** Why a balance changed, if it was neither a charge nor a top-up. */
 export type AdjustmentReason =
   'refund' | 'chargeback' | 'correction' | 'goodwill' | 'write_off' | 'transfer';
+
+/** What took a balance to zero or below, if charges did not. */
+export type EmptiedBy = 'expiry' | AdjustmentReason;
 
 export interface Adjustment {
   /** Chosen by the caller; a replay with the same id changes nothing. */

@@ -13,6 +13,7 @@ export type {
   CreatedAccount,
   CreationOutcome,
   CreditSource,
+  EmptiedBy,
   NewAccount,
   Transfer,
   TransferOutcome,

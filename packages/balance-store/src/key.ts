@@ -69,7 +69,12 @@ export interface KeyRecord {
   readonly prices: string | null;
   /** When its account can have the next allowance: see `AccountRecord`. */
   readonly allowanceDueAt: Date | null;
-  /** The balance of its account, in units of 10^-14 USD; may be negative. */
+  /** When a credit of its account expires next: see `AccountRecord`. */
+  readonly nextExpiryAt: Date | null;
+  /**
+   * The balance of its account, in units of 10^-14 USD; may be negative. Credit that has expired is
+   * not in it.
+   */
   readonly balance: bigint;
   /**
    * Sum of all charges of this key so far, without the parts that were written off, in units of

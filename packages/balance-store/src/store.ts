@@ -16,6 +16,7 @@ import type {
   Creation,
   CreationOutcome,
   CreditSource,
+  EmptiedBy,
   Transfer,
   TransferOutcome,
   UnspentCredit,
@@ -150,6 +151,8 @@ export type Standing =
       readonly balance: bigint;
       /** Written off since money was last added, because the balance did not cover it. */
       readonly uncovered: bigint;
+      /** Of an exhausted key: what took the balance to zero; absent for charges. */
+      readonly emptiedBy?: EmptiedBy;
       /** The cap with the smallest unused part; absent for a key without caps. */
       readonly cap?: CapUse;
     }
@@ -386,11 +389,12 @@ export interface BalanceStore {
   /** Moves money between two accounts: two entries in one transaction. */
   transfer(transfer: Transfer): Promise<TransferOutcome>;
   /**
-   * Gives an active account the allowance of this month, and takes back what is left of the last
-   * one. Changes nothing if the account has had it, or has no allowance. `expire` does the same for
-   * all accounts, within a minute; this is for a request that comes before.
+   * Books what is due of an account: takes back what is left of credits that have expired, and
+   * gives an active account the allowance of this month. Changes nothing if nothing is due.
+   * `expire` does the same for all accounts, within a minute; this is for a request that comes
+   * before.
    */
-  renewAllowance(accountId: string): Promise<void>;
+  bookDue(accountId: string): Promise<void>;
   /**
    * Renews allowances, takes back the unused part of credits that have expired, and writes the
    * event `key.expiring` for keys that expire within `keysWithinMs`. Call it about once a minute

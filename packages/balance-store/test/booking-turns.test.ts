@@ -17,13 +17,13 @@ describe('bookings in turns', () => {
       }) as unknown as RunBook;
       const bookFor = createBookingTurns(book, { timeoutMs: 1_000 });
       const stuck = ['a', 'b'].map((holderOf) =>
-        bookFor({ name: 'key', holderOf })('renewAllowance', holderOf),
+        bookFor({ name: 'key', holderOf })('bookDue', [holderOf]),
       );
-      const late = bookFor({ name: 'key', holderOf: 'c' })('renewAllowance', 'c');
+      const late = bookFor({ name: 'key', holderOf: 'c' })('bookDue', ['c']);
       const refused = expect(late).rejects.toThrow(StoreUnavailableError);
       await jest.advanceTimersByTimeAsync(1_000);
       await refused;
-      const next = bookFor(undefined)('renewAllowance', 'd');
+      const next = bookFor(undefined)('bookDue', ['d']);
       ends[0]?.();
       await stuck[0];
       await jest.advanceTimersByTimeAsync(0);

@@ -17,7 +17,7 @@ const store =
 
 for (const accountId of accountIds) {
   process.stdout.write(`begins ${accountId}\n`);
-  await store.renewAllowance(accountId);
+  await store.bookDue(accountId);
   process.stdout.write(`booked ${accountId}\n`);
 }
 if (process.env['STAY'] === undefined) await store.close();

@@ -50,6 +50,8 @@ function fakeLedger() {
         expiresAt: null,
         balance: textOf(state.balances[accountId]),
         uncovered: textOf(0n),
+        nextExpiryAt: null,
+        emptiedBy: null,
         capDay: null,
         capWeek: null,
         capMonth: null,

@@ -11,13 +11,13 @@
  */
 
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
-import type { CapUse, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
+import type { CapUse, EmptiedBy, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Group, Lease, Policy } from '@gateway/rate-limiter';
 import { rateLimited, storeUnavailable, unauthorized } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
-import { isAllowanceDue } from './authentication.js';
+import { isBookingDue } from './authentication.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { NamedModel } from './preparation/native-body-scan.js';
@@ -108,7 +108,7 @@ export function admitEarly(
 ): EarlyAdmission | undefined {
   const recalled = parts.store.recallKey(credential);
   if (recalled === undefined || isStopped(recalled)) return undefined;
-  if (isAllowanceDue(recalled, parts.now())) return undefined;
+  if (isBookingDue(recalled, parts.now())) return undefined;
   const admission = admitKey(recalled, work, parts);
   return {
     admission,
@@ -294,13 +294,30 @@ function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
 function exhaustedText({
   balance,
   uncovered,
+  emptiedBy,
 }: Exclude<Standing, { readonly standing: 'unknown' }>): string {
   const amount = `${formatUsd(balance)} USD`;
-  return uncovered > 0n
-    ? `this key's balance is used up: it is ${amount}, and responses cost ${formatUsd(uncovered)} USD ` +
-        'more than it could cover; add credit to go on'
-    : `this key's balance is used up (${amount}): add credit to go on`;
+  if (uncovered > 0n) {
+    return (
+      `this key's balance is used up: it is ${amount}, and responses cost ${formatUsd(uncovered)} USD ` +
+      'more than it could cover; add credit to go on'
+    );
+  }
+  const reason =
+    emptiedBy === undefined ? "this key's balance is used up" : EMPTIED_TEXTS[emptiedBy];
+  return `${reason} (${amount}): add credit to go on`;
 }
+
+/** What took the balance, if it was not used up. */
+const EMPTIED_TEXTS: Readonly<Record<EmptiedBy, string>> = {
+  expiry: "the credit of this key's account has expired",
+  refund: "a payment of this key's account was refunded",
+  chargeback: "a payment of this key's account was disputed and taken back",
+  transfer: "the balance of this key's account was moved to another account",
+  correction: "the balance of this key's account was corrected",
+  goodwill: "the balance of this key's account was corrected",
+  write_off: "the balance of this key's account was written off",
+};
 
 /** The cap is used up. */
 function cappedKey(use: CapUse, now: Date): Refusal {

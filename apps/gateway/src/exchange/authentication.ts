@@ -69,8 +69,8 @@ export async function authenticateKey(
   if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
   try {
     let key = await parts.store.findKeyByCredential(credential, options);
-    if (key !== undefined && isAllowanceDue(key, parts.now())) {
-      await parts.store.renewAllowance(key.accountId);
+    if (key !== undefined && isBookingDue(key, parts.now())) {
+      await parts.store.bookDue(key.accountId);
       key = await parts.store.findKeyByCredential(credential, { isFresh: true });
     }
     if (key !== undefined && key.state !== 'revoked') {
@@ -89,13 +89,18 @@ export async function authenticateKey(
 }
 
 /**
- * Whether the first request or look of a month has to renew the account's allowance, so that no
- * request is refused before the ledger's regular work does it.
+ * Whether this request or look has to book what is due of the account: the expiry of a credit, or
+ * the allowance of a month, so that no request is refused before the ledger's regular work does it.
  */
-export function isAllowanceDue(
-  { allowanceDueAt, standing }: Pick<KeyRecord, 'allowanceDueAt' | 'standing'>,
+export function isBookingDue(
+  {
+    allowanceDueAt,
+    nextExpiryAt,
+    standing,
+  }: Pick<KeyRecord, 'allowanceDueAt' | 'nextExpiryAt' | 'standing'>,
   nowMs: number,
 ): boolean {
+  if (nextExpiryAt !== null && nextExpiryAt.getTime() <= nowMs) return true;
   if (allowanceDueAt === null || allowanceDueAt.getTime() > nowMs) return false;
   return standing === 'active' || standing === 'exhausted';
 }
@@ -114,8 +119,8 @@ export async function authenticateToken(
   if (token === undefined) return refused(UNKNOWN_KEY);
   try {
     let key = await store.getKey(token.keyId);
-    if (key !== undefined && isAllowanceDue(key, now())) {
-      await store.renewAllowance(key.accountId);
+    if (key !== undefined && isBookingDue(key, now())) {
+      await store.bookDue(key.accountId);
       key = await store.getKey(token.keyId);
     }
     if (key === undefined || !tokens.isGood(token, key, now())) return refused(ENDED[kind]);

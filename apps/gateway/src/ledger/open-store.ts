@@ -27,7 +27,7 @@ type KeyManagement =
   | 'rotateKey'
   | 'recordLink'
   | 'updateAccount'
-  | 'renewAllowance';
+  | 'bookDue';
 
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
@@ -47,7 +47,7 @@ export const FORWARDED = [
   'rotateKey',
   'recordLink',
   'updateAccount',
-  'renewAllowance',
+  'bookDue',
   'quarantine',
   'recordEvent',
   'topUp',
@@ -183,7 +183,7 @@ export const PAYMENT_LEDGER = [
   'topUp',
   'adjust',
   'getAccount',
-  'renewAllowance',
+  'bookDue',
   'readUnspent',
   'findEntries',
   'listEntries',

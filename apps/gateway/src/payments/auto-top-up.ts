@@ -227,7 +227,7 @@ export class AutoTopUp {
     const at = new Date(this.#now());
     if (account.allowanceDueAt !== null && account.allowanceDueAt <= at) {
       // The allowance may be enough. The next run decides.
-      await this.#ledger.renewAllowance(accountId);
+      await this.#ledger.bookDue(accountId);
       return;
     }
     const amountCents = this.#amountOf(data, account.balance);

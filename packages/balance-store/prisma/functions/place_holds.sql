@@ -2,7 +2,8 @@
 -- outcome: 'held' (also if it was placed before), 'short' (the balance less the account's live holds
 --   is too small), 'capped' (a cap of the key leaves too little), 'inactive' (the key is not active);
 -- standing: of the key;
--- balance, held: the account's balance, and the sum of its live holds, a new one included;
+-- balance, held: the account's balance without credit that has expired, and the sum of its live
+--   holds, a new one included;
 -- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
 -- held_by_key: the sum of the key's live holds.
 --
@@ -55,11 +56,16 @@ BEGIN
     SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_ids"[i];
     SELECT * INTO a FROM "account" WHERE "id" = k."account_id";
     rights := CASE
-      WHEN FOUND THEN "standing_of"(
-        "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
-      )
-      ELSE 'unknown'
+      WHEN NOT FOUND THEN 'unknown'
+      -- It may have expired while this call waited for the lock.
+      WHEN "state_in"(a."state", k."state") = 'active' AND k."expires_at" <= moment THEN 'expired'
     END;
+    IF a."next_expiry_at" <= moment THEN
+      a."balance" := a."balance" - "expired_credit"(a, moment);
+    END IF;
+    rights := coalesce(rights, "standing_of"(
+      "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
+    ));
     SELECT coalesce(sum(h."amount"), 0),
         coalesce(sum(h."amount") FILTER (WHERE h."key_id" = k."id"), 0)
       INTO live, live_of_key FROM "hold" h

@@ -13,6 +13,10 @@
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
 -- scan the ledger once it is large.
 --
+-- A charge is never paid with credit that has expired. If the expiry of such credit is not booked yet,
+-- nothing is settled: it raises the error GWEXP, whose detail is a JSON array of the accounts to book.
+-- Then call it again. Credit that is held for requests in flight is left to them.
+--
 -- It stops waiting for a lock (after 8 seconds) before its caller stops waiting for the answer (10
 -- seconds). Otherwise a call for which nobody waits would keep its connection, and settle late.
 CREATE OR REPLACE FUNCTION "settle_batch"(
@@ -40,6 +44,8 @@ DECLARE
   today INTEGER;
   this_week INTEGER;
   this_month INTEGER;
+  first_expiry TIMESTAMPTZ(3);
+  with_expired_credit JSON;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
 BEGIN
@@ -58,16 +64,32 @@ BEGIN
 
   -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
   -- sees what earlier holders of these locks committed.
-  PERFORM FROM "account" a
+  SELECT min(locked."next_expiry_at") INTO first_expiry FROM (
+    SELECT a."next_expiry_at" FROM "account" a
     WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY a."id"
-    FOR NO KEY UPDATE;
+    FOR NO KEY UPDATE
+  ) locked;
 
   -- Read only after the rows are locked, so that the entries of one account are in order of time.
   moment := clock_timestamp();
   today := "day_of"(moment);
   this_week := today - (today + 3) % 7;
   this_month := "month_start"(moment);
+
+  IF first_expiry <= moment THEN
+    SELECT json_agg(a."id") INTO with_expired_credit FROM "account" a
+      WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+        AND a."next_expiry_at" <= moment
+        AND a."balance" > (
+          SELECT coalesce(sum(h."amount"), 0) FROM "hold" h
+          WHERE h."account_id" = a."id" AND h."orphaned_at" IS NULL
+        );
+    IF with_expired_credit IS NOT NULL THEN
+      RAISE EXCEPTION 'credit has expired whose expiry is not booked'
+        USING ERRCODE = 'GWEXP', DETAIL = with_expired_credit::TEXT;
+    END IF;
+  END IF;
 
   IF EXISTS (
     SELECT FROM unnest("p_key_ids") AS p ("key_id")

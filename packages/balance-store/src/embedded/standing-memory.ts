@@ -13,7 +13,9 @@ import type { Standing } from '../store.js';
 import type { CommitMark, ReadMark } from './commit-mark.js';
 import type { Connection } from './sqlite/connection.js';
 import { readFacts, standingFrom } from './sqlite/keys.js';
-import type { Funds, KeyFacts } from './sqlite/keys.js';
+import { spendableFunds } from './sqlite/expired-credit.js';
+import type { Funds } from './sqlite/expired-credit.js';
+import type { KeyFacts } from './sqlite/keys.js';
 import type { ChangedRows } from './sqlite/settle.js';
 
 /** A commit of this process, of which all is known that it changed of the standing of keys. */
@@ -83,7 +85,7 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
       if (isRemembering) {
         const key = keys.get(keyId);
         const known = key === undefined ? undefined : funds.get(key.accountId);
-        if (key !== undefined && known !== undefined) return standingFrom(key, known, Date.now());
+        if (key !== undefined && known !== undefined) return standingNow(key, known);
       }
       const facts = readFacts(reader, keyId);
       if (facts === undefined) return { standing: 'unknown' };
@@ -94,7 +96,7 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
         keys.set(keyId, facts.key);
         funds.set(facts.key.accountId, facts.funds);
       }
-      return standingFrom(facts.key, facts.funds, Date.now());
+      return standingNow(facts.key, facts.funds);
     },
     committed({ from, to, changed }) {
       // Nothing is remembered, or the rows were read after that commit.
@@ -105,7 +107,8 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
       }
       at = to;
       for (const { id, balance, uncovered } of changed?.accounts ?? []) {
-        if (funds.has(id)) funds.set(id, { balance, uncovered });
+        const known = funds.get(id);
+        if (known !== undefined) funds.set(id, { ...known, balance, uncovered });
       }
       for (const keyId of changed?.cappedKeyIds ?? []) keys.delete(keyId);
     },
@@ -114,6 +117,12 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
       isClosed = true;
     },
   };
+
+  /** What is remembered may include credit that has expired since: a clock makes no commit. */
+  function standingNow(key: KeyFacts, known: Funds): Standing {
+    const now = Date.now();
+    return standingFrom(key, spendableFunds(reader, key.accountId, { funds: known, now }), now);
+  }
 
   function forgetKeys(): void {
     keys.clear();

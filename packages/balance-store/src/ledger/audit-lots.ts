@@ -84,10 +84,16 @@ export function createLotAudit() {
       rows: readonly LotTotals[],
       complain: (found: AuditDifference) => void,
     ): void {
+      const expiries = rows.flatMap(({ expiresAt, remaining }) =>
+        expiresAt === null || remaining === 0n ? [] : [expiresAt.getTime()],
+      );
+      const nextExpiry = account.nextExpiryAt?.getTime() ?? Infinity;
       const stored = new Map(rows.map((row) => [row.entryId, row]));
       let unallotted = account.spent - account.allotted;
-      const compareTexts = (entryId: string, expected: string, found: string) => {
+      let isSound = true;
+      const compareTexts = (entryId: string | undefined, expected: string, found: string) => {
         if (expected === found) return;
+        isSound = false;
         const accountId = account.id;
         complain({ check: 'credit_left', accountId, keyId: undefined, entryId, expected, found });
       };
@@ -111,10 +117,15 @@ export function createLotAudit() {
       for (const [entryId, { remaining }] of stored) {
         compareTexts(entryId, leftText(0n), leftText(remaining));
       }
+      // Without it, credit that has expired could be spent until its expiry is booked.
+      if (isSound) {
+        compareTexts(undefined, firstText(Math.min(...expiries)), firstText(nextExpiry));
+      }
     },
   };
 }
 
+const firstText = (ms: number) => `the first credit ${expiryText(ms)}`;
 const leftText = (amount: bigint | string) => `${String(amount)} left`;
 
 function termsText(source: string | null, expiresAtMs: number): string {

@@ -168,6 +168,7 @@ export const ACCOUNT_TOTALS = [
   'writtenOff',
   'uncovered',
   'allotted',
+  'nextExpiryAt',
   'allowanceStart',
 ] as const;
 

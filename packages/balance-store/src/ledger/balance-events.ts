@@ -5,6 +5,7 @@
  */
 
 import type { NewEvent } from '../event.js';
+import type { EmptiedBy } from '../account.js';
 import { numericFromUnits } from '../numeric.js';
 import { reachedShares } from './notice-shares.js';
 
@@ -13,7 +14,13 @@ interface Funds {
   readonly uncovered: bigint;
 }
 
-/** @param account - After the change. */
+/**
+ * A fall that charges did not cause is not called use: its events name the cause, and there is one
+ * event for all shares at most, so that a single booking is not reported again and again.
+ *
+ * @param account - After the change; its `noticeBase` is that of before.
+ * @param cause - Absent for charges.
+ */
 export function balanceEvents(
   account: Funds & {
     readonly id: string;
@@ -22,30 +29,32 @@ export function balanceEvents(
     readonly noticeBase: bigint;
   },
   before: Funds,
+  cause?: EmptiedBy,
 ): readonly NewEvent[] {
   const { id, lowBalance, noticeShares, noticeBase, balance, uncovered } = account;
   const event = { accountId: id, keyId: undefined };
+  const named = cause === undefined ? {} : { cause };
   const events: NewEvent[] = [];
   if (lowBalance !== null && before.balance > lowBalance && balance <= lowBalance) {
     const data = { balance: numericFromUnits(balance), threshold: numericFromUnits(lowBalance) };
-    events.push({ ...event, type: 'balance.low', data });
+    events.push({ ...event, type: 'balance.low', data: { ...data, ...named } });
   }
   const wasFunded = before.balance > 0n && before.uncovered === 0n;
-  if (wasFunded && (balance <= 0n || uncovered > 0n)) {
-    events.push({
-      ...event,
-      type: 'balance.exhausted',
-      data: { balance: numericFromUnits(balance) },
-    });
+  const isExhausted = wasFunded && (balance <= 0n || uncovered > 0n);
+  if (isExhausted) {
+    const data = { balance: numericFromUnits(balance), ...named };
+    events.push({ ...event, type: 'balance.exhausted', data });
   }
   const used = {
     whole: noticeBase,
     before: noticeBase - before.balance,
     after: noticeBase - balance,
   };
-  for (const share of reachedShares(noticeShares, used)) {
+  const reached = reachedShares(noticeShares, used);
+  const announced = cause === undefined ? reached : isExhausted ? [] : reached.slice(-1);
+  for (const share of announced) {
     const [now, full] = [numericFromUnits(balance), numericFromUnits(noticeBase)];
-    const data = { share: String(share), balance: now, full };
+    const data = { share: String(share), balance: now, full, ...named };
     events.push({ ...event, type: 'balance.share', data });
   }
   return events;

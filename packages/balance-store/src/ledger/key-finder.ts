@@ -98,9 +98,10 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
 
   function isUsable(cached: CachedKey): boolean {
     const { record, version } = cached;
+    // A replaced credential ends by time, without a commit.
+    if (hasEnded(record)) return false;
     const at = now();
     if (at - cached.readAt < MAX_AGE_MS) return true;
-    // A replaced credential ends by time, without a commit.
     if (version === undefined || record.presented === 'replaced') return false;
     if (keys.version?.() !== version) return false;
     cached.readAt = at;
@@ -110,9 +111,8 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
   return {
     recall(credential) {
       const cached = cache.get(credential);
-      return cached !== undefined && now() - cached.readAt < MAX_RECALL_AGE_MS
-        ? cached.record
-        : undefined;
+      if (cached === undefined || now() - cached.readAt >= MAX_RECALL_AGE_MS) return undefined;
+      return hasEnded(cached.record) ? undefined : cached.record;
     },
     async find(credential, { isFresh = false } = {}) {
       const cached = isFresh ? undefined : cache.get(credential);
@@ -144,4 +144,10 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
       cache.clear();
     },
   };
+}
+
+/** Whether the credential was replaced and its time of grace is over. */
+function hasEnded({ presented, previousUntil }: PresentedKey): boolean {
+  if (presented === 'current') return false;
+  return previousUntil === null || previousUntil.getTime() <= Date.now();
 }

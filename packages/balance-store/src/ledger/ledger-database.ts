@@ -114,11 +114,12 @@ export interface AccountTable {
   get(accountId: string): Promise<AccountRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   list(filter: AccountFilter): Promise<readonly AccountRecord[]>;
-  /** The account's row with its lots, read in one state of the ledger. */
+  /** The account's row with its lots, read in one state of the ledger, and the time. */
   readLots(accountId: string): Promise<
     | {
         readonly account: Pick<AccountState, 'balance' | 'spent' | 'allotted'>;
         readonly lots: readonly Lot[];
+        readonly at: Date;
       }
     | undefined
   >;

@@ -42,6 +42,7 @@ export const ACCOUNT_MEMBERS_OF_KEY = [
   'prices',
   'allowance',
   'allowanceStart',
+  'nextExpiryAt',
   'balance',
   'credited',
 ] as const;
@@ -52,6 +53,8 @@ export interface StoredKey
     Pick<Row<'ApiKey'>, (typeof KEY_MEMBERS)[number]>,
     Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> {
   readonly standing: KeyStanding;
+  /** What has expired of the balance although no entry says so yet. */
+  readonly expiredCredit: bigint;
 }
 
 export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
@@ -77,7 +80,8 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     used,
     prices: row.prices,
     allowanceDueAt: allowanceDueAt(row),
-    balance: row.balance,
+    nextExpiryAt: row.nextExpiryAt,
+    balance: row.balance - row.expiredCredit,
     spent: row.spent,
     credited: row.credited,
     writtenOff: row.writtenOff,

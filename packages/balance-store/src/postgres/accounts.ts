@@ -1,7 +1,7 @@
 /** Reads accounts: their rows, their lots, and their balances at a given time. */
 
 import type { Pool } from 'pg';
-import type { AccountRecord, CreatedAccount, CreditSource } from '../account.js';
+import type { CreatedAccount, CreditSource } from '../account.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
@@ -56,8 +56,11 @@ export function createAccountTable(pool: Pool): AccountTable {
 }
 
 async function readLots(queries: TransactionQueries, accountId: string) {
-  const [row] = await queries.rows<Record<'balance' | 'spent' | 'allotted', string>>(
-    'SELECT balance::text, spent::text, allotted::text FROM account WHERE id = $1',
+  const [row] = await queries.rows<
+    Record<'balance' | 'spent' | 'allotted', string> & { readonly at: Date }
+  >(
+    'SELECT balance::text, spent::text, allotted::text, clock_timestamp() AS at ' +
+      'FROM account WHERE id = $1',
     [accountId],
   );
   if (row === undefined) return undefined;
@@ -68,6 +71,7 @@ async function readLots(queries: TransactionQueries, accountId: string) {
       allotted: unitsFromNumeric(row.allotted),
     },
     lots: await lotsOf(queries, accountId),
+    at: row.at,
   };
 }
 
@@ -114,7 +118,9 @@ function historyOf(pool: Pool, accountId: string): Parameters<typeof balanceBefo
   };
 }
 
-const MEMBERS = select('Account', ACCOUNT_MEMBERS);
+const MEMBERS =
+  `${select('Account', ACCOUNT_MEMBERS)}, (CASE WHEN account.next_expiry_at <= now() ` +
+  'THEN expired_credit(account, now()) ELSE 0 END)::text AS "expiredCredit"';
 const USABLE_KEYS =
   '(SELECT count(*)::int FROM api_key ' +
   "WHERE account_id = account.id AND api_key.state = 'active' AND account.state = 'active' " +
@@ -122,7 +128,9 @@ const USABLE_KEYS =
 /** Its caller adds a condition. */
 const SELECT_ACCOUNT = `SELECT ${MEMBERS}, ${USABLE_KEYS}`;
 
-type CreatedRow = Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]>;
+type CreatedRow = Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS)[number]> & {
+  readonly expiredCredit: string;
+};
 type AccountRow = CreatedRow & UsableKeys;
 
 interface UsableKeys {
@@ -131,8 +139,9 @@ interface UsableKeys {
 
 const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
 
-function recordOf(row: AccountRow): AccountRecord {
-  return accountRecordOf(readAccount(row));
+function recordOf<Read extends CreatedRow>(row: Read) {
+  const expiredCredit = unitsFromNumeric(row.expiredCredit);
+  return accountRecordOf({ ...readAccount(row), expiredCredit });
 }
 
 /** Reads an account in a transaction, without counting its keys. */
@@ -141,7 +150,7 @@ export async function accountRecord(
   id: string,
 ): Promise<CreatedAccount | undefined> {
   const [row] = await rows<CreatedRow>(`SELECT ${MEMBERS} FROM account WHERE id = $1`, [id]);
-  return row === undefined ? undefined : accountRecordOf(readAccount(row));
+  return row === undefined ? undefined : recordOf(row);
 }
 
 export async function countUsableKeys({ rows }: TransactionQueries, id: string): Promise<number> {

@@ -8,6 +8,7 @@ import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { containing } from '../ledger/search.js';
 import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
 import type { Row } from '../ledger/tables.js';
+import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
@@ -112,7 +113,7 @@ const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
-const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS_OF_KEY)}, standing`;
+const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS_OF_KEY)}, standing, expired_credit::text AS "expiredCredit"`;
 
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
 const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
@@ -121,10 +122,12 @@ const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]> &
   Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> & {
     readonly standing: KeyStanding;
+    readonly expiredCredit: string;
   };
 
 function recordOf(row: KeyRow): KeyRecord {
-  return keyRecordOf(readAccountColumns(readKeyColumns(row)), new Date());
+  const expiredCredit = unitsFromNumeric(row.expiredCredit);
+  return keyRecordOf({ ...readAccountColumns(readKeyColumns(row)), expiredCredit }, new Date());
 }
 
 /** Reads a key in a transaction. */

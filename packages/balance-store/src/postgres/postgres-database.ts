@@ -51,6 +51,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
   const { hot, admin, watch, record, background } = parts;
   const others = [hot, admin, record];
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
+  const book = createBookRunner(hot);
   return {
     accounts: createAccountTable(admin),
     keys: createKeyTable(hot, admin),
@@ -65,13 +66,13 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     requests: createRequestTables(record, admin),
-    settling: createSettleDriver(hot),
+    settling: createSettleDriver(hot, (accountIds) => book('bookDue', accountIds)),
     charging: {
       check: () => reachingDatabase(() => checkCharging(watch, others)),
       probe: () => reachingDatabase(() => probeCharging(watch, others)),
     },
     readStanding: createStandingReader(hot),
-    book: createBookRunner(hot),
+    book,
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
     readBooks: (query) => reachingDatabase(() => readBooks(admin, query)),
     rollUpUsage: (before, limit) => reachingDatabase(() => rollUpUsage(admin, before, limit)),

@@ -171,6 +171,16 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === '23505';
 }
 
+/**
+ * The accounts with credit that has expired and is not booked, because of which `settle_batch`
+ * settled nothing; `undefined` for any other error.
+ */
+export function withExpiredCredit(error: unknown): readonly string[] | undefined {
+  if (sqlStateOf(error) !== 'GWEXP') return undefined;
+  const { detail } = error as { readonly detail?: unknown };
+  return JSON.parse(String(detail)) as readonly string[];
+}
+
 /** Whether the server could not write a file because its disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return sqlStateOf(error) === '53100';

@@ -14,6 +14,7 @@ import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
 import {
   WRITE_TIMEOUT_MS,
+  withExpiredCredit,
   isDataError,
   isUniqueViolation,
   queryArrays,
@@ -36,9 +37,23 @@ type SettleRow = [
   writtenOff: string,
 ];
 
-export function createSettleDriver(pool: Pool): SettleDriver {
+/** @param bookDue - Books the expiry of credits of these accounts. */
+export function createSettleDriver(
+  pool: Pool,
+  bookDue: (accountIds: readonly string[]) => Promise<void>,
+): SettleDriver {
   return {
-    settleBatch: (batch) => settleBatch(pool, batch),
+    async settleBatch(batch) {
+      for (;;) {
+        try {
+          return await settleBatch(pool, batch);
+        } catch (error) {
+          const accountIds = withExpiredCredit(error);
+          if (accountIds === undefined) throw error;
+          await bookDue(accountIds);
+        }
+      }
+    },
     quarantine: (settlement, reason) =>
       insertQuarantine(pool, { ...settlement, reason }, detailOf(settlement)),
     classify(error) {

@@ -1,6 +1,7 @@
 /** The authoritative admission read: reads the standings of many keys in one query. */
 
 import type { Pool } from 'pg';
+import type { EmptiedBy } from '../account.js';
 import type { CapPeriod, CapUse, KeyStanding } from '../key.js';
 import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
@@ -12,15 +13,19 @@ type StandingRow = [
   standing: KeyStanding,
   balance: string,
   uncovered: string,
+  emptiedBy: EmptiedBy | null,
   capPeriod: CapPeriod | null,
   cap: string | null,
   capUsed: string | null,
 ];
 
 const READ_STANDINGS =
-  'SELECT k.id, standing_of(state_in(a.state, k.state), k.expires_at, a.balance, a.uncovered), ' +
-  'a.balance::text, a.uncovered::text, c.period, c.cap::text, c.used::text ' +
+  'SELECT k.id, standing_of(state_in(a.state, k.state), k.expires_at, f.balance, a.uncovered), ' +
+  "f.balance::text, a.uncovered::text, CASE WHEN f.balance < a.balance THEN 'expiry' " +
+  'ELSE a.emptied_by END, c.period, c.cap::text, c.used::text ' +
   'FROM api_key k JOIN account a ON a.id = k.account_id ' +
+  'CROSS JOIN LATERAL (SELECT CASE WHEN a.next_expiry_at <= now() ' +
+  'THEN a.balance - expired_credit(a, now()) ELSE a.balance END AS balance) f ' +
   'LEFT JOIN LATERAL tightest_cap(k, clock_timestamp()) c ' +
   'ON num_nonnulls(k.cap_day, k.cap_week, k.cap_month, k.cap_total) > 0 ' +
   'WHERE k.id = ANY ($1)';
@@ -44,12 +49,13 @@ export function createStandingReader(pool: Pool): (keyId: string) => Promise<Sta
       queryArrays<StandingRow>(pool, standingsQueryOf([...new Set(keyIds)])),
     );
     const standings = new Map<string, Standing>(
-      rows.map(([id, standing, balance, uncovered, ...cap]) => [
+      rows.map(([id, standing, balance, uncovered, emptiedBy, ...cap]) => [
         id,
         {
           standing,
           balance: unitsFromNumeric(balance),
           uncovered: unitsFromNumeric(uncovered),
+          ...(standing === 'exhausted' && emptiedBy !== null ? { emptiedBy } : {}),
           ...capUseOf(cap),
         },
       ]),

@@ -38,10 +38,12 @@ export async function summarizeLedger(pool: Pool, pepperId: string): Promise<Led
   const [money] = await queryRows<MoneyRow>(pool, {
     text:
       'SELECT count(*)::int4 AS accounts, ' +
-      'coalesce(sum(greatest(balance, 0)), 0)::text AS unspent, ' +
-      'coalesce(sum(greatest(-balance, 0)), 0)::text AS overdrawn, ' +
-      'coalesce(sum(expired), 0)::text AS expired, ' +
-      'coalesce(sum(written_off), 0)::text AS "writtenOff" FROM account',
+      'coalesce(sum(greatest(balance - due, 0)), 0)::text AS unspent, ' +
+      'coalesce(sum(greatest(due - balance, 0)), 0)::text AS overdrawn, ' +
+      'coalesce(sum(expired + due), 0)::text AS expired, ' +
+      'coalesce(sum(written_off), 0)::text AS "writtenOff" FROM account CROSS JOIN LATERAL ' +
+      '(SELECT CASE WHEN next_expiry_at <= now() THEN expired_credit(account, now()) ELSE 0 END ' +
+      'AS due) e',
     timeoutMs: WRITE_TIMEOUT_MS,
   });
   const [counts] = await queryRows<CountsRow>(pool, {

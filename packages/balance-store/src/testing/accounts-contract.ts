@@ -65,6 +65,8 @@ export function accountsContract(part: ContractPart): void {
         allowanceDueAt: null,
         noticeShares: [],
         noticeBase: 3n * USD,
+        nextExpiryAt: null,
+        emptiedBy: null,
         noticeEmail: null,
         balance: 3n * USD,
         spent: 0n,

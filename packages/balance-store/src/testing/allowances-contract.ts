@@ -40,7 +40,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
     const { account, key, credential = '' } = created;
     return { accountId: account.id, keyId: key.id, credential };
   }
-  const renew = (accountId: string) => subject().store.renewAllowance(accountId);
+  const renew = (accountId: string) => subject().store.bookDue(accountId);
   const charge = (keyId: string, units: number) =>
     settle(settlement(keyId, { usage: { inputTokens: units }, rates: RATES }));
   const deltasOf = async (accountId: string) =>
@@ -69,6 +69,8 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
           `WHERE id = ${id}`,
         `UPDATE credit_lot SET entry_id = ${before}, expires_at = ${ended} WHERE entry_id = ${id}`,
         `UPDATE account SET allowance_start = ${String(last.start)} WHERE id = '${accountId}'`,
+        `UPDATE account SET next_expiry_at = ${ended} WHERE id = '${accountId}' ` +
+          'AND next_expiry_at IS NOT NULL',
       ].join('; '),
       'disabled',
     );
@@ -83,7 +85,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       const due = async () => (await store.findKeyByCredential(credential))?.allowanceDueAt;
       assert.ok((await due())!.getTime() <= Date.now());
       await Promise.all(
-        [store, beside, store, beside, store].map((each) => each.renewAllowance(accountId)),
+        [store, beside, store, beside, store].map((each) => each.bookDue(accountId)),
       );
       await Promise.all([store, beside].map((each) => each.expire({ keysWithinMs: 0 })));
       await beside.close();
@@ -143,7 +145,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       );
       assert.deepEqual(
         low.map(({ data }) => data),
-        [{ balance: '0.00000000000003', threshold: '0.00000000000004' }],
+        [{ balance: '0.00000000000003', threshold: '0.00000000000004', cause: 'expiry' }],
       );
       await monthPasses(accountId);
       await renew(accountId);
@@ -168,22 +170,22 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
       }
     });
 
-    it('leaves what is held for a request of the last month until it has ended', async () => {
+    it('leaves what is held for a request of the last month, until other money covers it', async () => {
       const { accountId, keyId } = await newAccount(10n);
       await renew(accountId);
       const inFlight = settlement(keyId, { usage: { inputTokens: 4 }, rates: RATES });
       await subject().store.placeHold({ requestId: inFlight.requestId, keyId, amount: 6n });
       await monthPasses(accountId);
       await renew(accountId);
-      assert.equal(await balanceOf(accountId), 16n);
+      assert.equal(await balanceOf(accountId), 10n);
       await settle(inFlight);
       await subject().store.expire({ keysWithinMs: 0 });
-      assert.equal(await balanceOf(accountId), 10n);
+      assert.equal(await balanceOf(accountId), 6n);
       assert.deepEqual((await deltasOf(accountId)).slice(1), [
         ['expiry', -4n],
         ['top_up', 10n],
+        ['expiry', -6n],
         ['charge', -4n],
-        ['expiry', -2n],
       ]);
     });
 

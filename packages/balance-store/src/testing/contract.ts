@@ -23,6 +23,7 @@ import { capsContract } from './caps-contract.js';
 import { correctionsContract } from './corrections-contract.js';
 import { allowancesContract } from './allowances-contract.js';
 import { creditsContract } from './credits-contract.js';
+import { expiryContract } from './expiry-contract.js';
 import { documentsContract } from './documents-contract.js';
 import { eventPruningContract } from './event-pruning-contract.js';
 import { mailedEventsContract } from './mailed-events-contract.js';
@@ -645,6 +646,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     rotationContract(part);
     correctionsContract(part);
     creditsContract(part);
+    expiryContract(part);
     allowancesContract(part);
     capsContract(part);
     listOrderContract(part);

@@ -35,7 +35,6 @@ export function mailedEventsContract({ runner, subject, newAccount, settle }: Co
         const change = { noticeShares, noticeEmail, lowBalance: 2n * amount };
         const changed = await store.updateAccount(accountId, change, TESTS);
         assert.equal(changed?.noticeEmail, noticeEmail);
-        for (let n = 0; n < 3; n += 1) await settle(settlement(keyIds[0] ?? ''));
         await store.adjust({
           adjustmentId: randomUUID(),
           accountId,
@@ -43,6 +42,7 @@ export function mailedEventsContract({ runner, subject, newAccount, settle }: Co
           reason: 'correction',
           by: TESTS,
         });
+        for (let n = 0; n < 3; n += 1) await settle(settlement(keyIds[0] ?? ''));
         await record(accountId, 'auto_top_up.failed');
         return (await eventsOf(accountId))
           .map(({ type, data, mail }) => [type, data['share'], mail])

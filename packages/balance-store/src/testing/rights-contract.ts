@@ -100,6 +100,7 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
           expired: [amount, sums],
           written_off: [amount, sums],
           uncovered: [amount, sums],
+          next_expiry_at: [later, /^the first credit does not expire/],
           seq: ['seq + 1', sums],
         },
         api_key: {

@@ -10,13 +10,16 @@ import type { ListSource } from '../../ledger/list-query.js';
 import { containing } from '../../ledger/search.js';
 import type { Connection } from './connection.js';
 import { NOT_REVOKED } from './keys.js';
+import { EXPIRED_LOTS, expiredCreditIn } from './expired-credit.js';
+import type { ExpiredCreditRow } from './expired-credit.js';
 import { ZERO, unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 import { sumUsage } from './usage.js';
 
-type CreatedRow = Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
+type CreatedRow = Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> &
+  Pick<ExpiredCreditRow, 'allotted' | 'expiredLots'>;
 type AccountRow = CreatedRow & UsableKeys;
 
 interface UsableKeys {
@@ -25,7 +28,7 @@ interface UsableKeys {
 
 const readAccount = readerOf('Account', ACCOUNT_MEMBERS);
 
-const MEMBERS = select('Account', ACCOUNT_MEMBERS);
+const MEMBERS = `${select('Account', ACCOUNT_MEMBERS)}, allotted, ${EXPIRED_LOTS}`;
 /** Its parameter is the current time, so that expired keys are not counted as usable. */
 const USABLE_KEYS =
   '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
@@ -44,7 +47,7 @@ export function getCreatedAccount(
   accountId: string,
 ): CreatedAccount | undefined {
   const row = connection.get<CreatedRow>(`SELECT ${MEMBERS} FROM account WHERE id = ?`, accountId);
-  return row === undefined ? undefined : accountRecordOf(readAccount(row));
+  return row === undefined ? undefined : recordOf(row);
 }
 
 export function countUsableKeys(connection: Connection, accountId: string): number {
@@ -76,11 +79,13 @@ export function listAccounts(
     ['external_id = ?', externalId],
     ...metadataConditions('metadata', metadata),
   ]);
-  return connection.all<AccountRow>(text, Date.now(), ...values).map(recordOf);
+  return connection.all<AccountRow>(text, Date.now(), ...values).map((row) => recordOf(row));
 }
 
-function recordOf(row: AccountRow): AccountRecord {
-  return accountRecordOf(readAccount(row));
+function recordOf<Read extends CreatedRow>(row: Read) {
+  const expiredCredit = expiredCreditIn(row);
+  const { allotted: _, expiredLots: __, ...read } = readAccount(row);
+  return accountRecordOf({ ...read, expiredCredit });
 }
 
 const LOT_MEMBERS = membersWithout('CreditLot', []);
@@ -108,6 +113,7 @@ export function readLots(
   | {
       readonly account: Pick<AccountState, 'balance' | 'spent' | 'allotted'>;
       readonly lots: readonly Lot[];
+      readonly at: Date;
     }
   | undefined {
   return connection.read(() => {
@@ -124,6 +130,7 @@ export function readLots(
         allotted: unitsOf(row.allotted),
       },
       lots: lotsOf(connection, accountId),
+      at: new Date(),
     };
   });
 }

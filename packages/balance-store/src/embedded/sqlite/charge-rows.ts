@@ -24,6 +24,8 @@ export interface AccountFold {
   readonly lowBalance: bigint | null;
   readonly noticeShares: readonly number[];
   readonly noticeBase: bigint;
+  /** Milliseconds since the epoch. */
+  readonly nextExpiryAt: number | null;
   before: { readonly balance: bigint; readonly uncovered: bigint };
   balance: bigint;
   spent: bigint;
@@ -76,6 +78,7 @@ interface AccountRow {
   readonly low_balance: string | null;
   readonly notice_shares: string;
   readonly notice_base: string;
+  readonly next_expiry_at: number | null;
   readonly balance: string;
   readonly spent: string;
   readonly written_off: string;
@@ -85,8 +88,8 @@ interface AccountRow {
 
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
-    'SELECT state, low_balance, notice_shares, notice_base, balance, spent, written_off, ' +
-      'uncovered, seq FROM account WHERE id = ?',
+    'SELECT state, low_balance, notice_shares, notice_base, next_expiry_at, balance, spent, ' +
+      'written_off, uncovered, seq FROM account WHERE id = ?',
     id,
   );
   if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
@@ -97,6 +100,7 @@ function readAccount(connection: Connection, id: string): AccountFold {
     lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
     noticeShares: JSON.parse(row.notice_shares) as readonly number[],
     noticeBase: unitsOf(row.notice_base),
+    nextExpiryAt: row.next_expiry_at,
     before: { balance, uncovered },
     balance,
     spent: unitsOf(row.spent),

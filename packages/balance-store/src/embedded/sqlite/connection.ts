@@ -105,6 +105,8 @@ function connectionOf(database: Database, file: string): Connection {
   openFiles.set(file, (openFiles.get(file) ?? 0) + 1);
   // For searches: SQLite's LIKE ignores the case of ASCII letters only.
   database.function('fold_case', { deterministic: true }, (text) => String(text).toLowerCase());
+  // The time at which each row is read. Constant expressions with it are not computed in advance.
+  database.function('now_ms', () => Date.now());
   addSums(database);
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {

@@ -1,6 +1,6 @@
 /** Reads keys and their standing. */
 
-import type { AccountStatus } from '../../account.js';
+import type { AccountStatus, EmptiedBy } from '../../account.js';
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
 import type { RenewedHash } from '../../ledger/books/transaction.js';
@@ -18,6 +18,8 @@ import {
 } from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
+import { EXPIRED_LOTS, expiredCreditIn, spendableFunds } from './expired-credit.js';
+import type { ExpiredCreditRow, Funds } from './expired-credit.js';
 import { unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { standingOf, stateIn } from './standing.js';
@@ -27,9 +29,8 @@ import type { SqliteRow } from './tables.js';
 const ACCOUNT_MEMBERS = [...ACCOUNT_MEMBERS_OF_KEY, 'uncovered'] as const;
 
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]> &
-  Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> & {
-    readonly accountState: string;
-  };
+  Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> &
+  Pick<StandingRow, 'accountState' | 'accountSpent' | 'allotted' | 'expiredLots'>;
 type CapsRow = Pick<SqliteRow<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
 
 export const CAP_COLUMNS = select('ApiKey', CAP_MEMBERS, 'api_key');
@@ -37,7 +38,7 @@ export const readCaps = readerOf('ApiKey', CAP_MEMBERS);
 
 const KEY_COLUMNS =
   `${select('ApiKey', KEY_MEMBERS, 'api_key')}, ${select('Account', ACCOUNT_MEMBERS)}, ` +
-  'account.state AS accountState';
+  `account.state AS accountState, account.spent AS accountSpent, allotted, ${EXPIRED_LOTS}`;
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
 const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 
@@ -162,21 +163,28 @@ function recordOf(row: KeyRow | undefined): KeyRecord | undefined;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
   const now = new Date();
-  const { standing } = standingOfRow(row, now.getTime());
-  return keyRecordOf({ ...readAccountColumns(readKeyColumns(row)), standing }, now);
+  const { standing, expiredCredit } = standingOfRow(row, now.getTime());
+  return keyRecordOf({ ...readAccountColumns(readKeyColumns(row)), standing, expiredCredit }, now);
 }
 
-export type StandingRow = Pick<
-  KeyRow,
-  'state' | 'accountState' | 'expiresAt' | 'balance' | 'uncovered'
->;
+type KeyStateRow = Pick<SqliteRow<'ApiKey'>, 'state' | 'expiresAt'> & {
+  readonly accountState: string;
+};
 
-/** The columns of {@link StandingRow}. */
-export const STANDING_COLUMNS =
+export type StandingRow = KeyStateRow &
+  Pick<SqliteRow<'Account'>, 'balance' | 'uncovered' | 'allotted'> &
+  Pick<ExpiredCreditRow, 'expiredLots'> & { readonly accountSpent: string };
+
+const STATE_COLUMNS =
   'api_key.state, account.state AS accountState, expires_at AS expiresAt, balance, uncovered';
+/** The columns of {@link StandingRow}. */
+export const STANDING_COLUMNS = `${STATE_COLUMNS}, allotted, account.spent AS accountSpent, ${EXPIRED_LOTS}`;
 const SELECT_FACTS =
-  `SELECT account_id AS accountId, ${STANDING_COLUMNS}, ${CAP_COLUMNS} ${FROM_KEY} ` +
-  'WHERE api_key.id = ?';
+  `SELECT account_id AS accountId, ${STATE_COLUMNS}, next_expiry_at AS nextExpiryAt, ` +
+  `emptied_by AS emptiedBy, ${CAP_COLUMNS} ${FROM_KEY} WHERE api_key.id = ?`;
+
+type FactsRow = KeyStateRow &
+  Pick<SqliteRow<'Account'>, 'balance' | 'uncovered' | 'nextExpiryAt' | 'emptiedBy'>;
 
 /** What the standing of a key follows from, besides the time and the funds of its account. */
 export interface KeyFacts {
@@ -188,40 +196,45 @@ export interface KeyFacts {
   readonly capped: ReturnType<typeof readCaps> | undefined;
 }
 
-export interface Funds {
-  readonly balance: bigint;
-  readonly uncovered: bigint;
-}
-
 export function readFacts(
   connection: Connection,
   keyId: string,
 ): { readonly key: KeyFacts; readonly funds: Funds } | undefined {
-  const row = connection.get<StandingRow & CapsRow & { readonly accountId: string }>(
+  const row = connection.get<FactsRow & CapsRow & { readonly accountId: string }>(
     SELECT_FACTS,
     keyId,
   );
   if (row === undefined) return undefined;
-  const { accountId, expiresAt } = row;
+  const { accountId, expiresAt, nextExpiryAt, emptiedBy } = row;
   const capped = hasNoCaps(row) ? undefined : readCaps(row);
-  return { key: { accountId, state: stateOf(row), expiresAt, capped }, funds: fundsOf(row) };
+  return {
+    key: { accountId, state: stateOf(row), expiresAt, capped },
+    funds: { ...fundsOf(row), nextExpiryAt, emptiedBy },
+  };
 }
 
+/** @param funds - Without credit that has expired. */
 export function standingFrom(
   { state, expiresAt, capped }: KeyFacts,
-  { balance, uncovered }: Funds,
+  { balance, uncovered, emptiedBy }: Funds,
   now: number,
 ): Standing {
   const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
-  if (capped === undefined) return { standing, balance, uncovered };
+  const found =
+    standing === 'exhausted' && emptiedBy !== null
+      ? { standing, balance, uncovered, emptiedBy: emptiedBy as EmptiedBy }
+      : { standing, balance, uncovered };
+  if (capped === undefined) return found;
   const { caps, used } = capsOf(capped, windowStartsAt(now));
   const [cap] = capUses(caps, used);
-  return { standing, balance, uncovered, ...(cap === undefined ? {} : { cap }) };
+  return { ...found, ...(cap === undefined ? {} : { cap }) };
 }
 
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
   const facts = readFacts(connection, keyId);
-  return facts === undefined ? { standing: 'unknown' } : standingFrom(facts.key, facts.funds, now);
+  if (facts === undefined) return { standing: 'unknown' };
+  const { key, funds } = facts;
+  return standingFrom(key, spendableFunds(connection, key.accountId, { funds, now }), now);
 }
 
 function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
@@ -231,18 +244,25 @@ function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
 /** @param row - Not copied, because that would take longer than all else that a read does. */
 export function standingOfRow(row: StandingRow, now: number) {
   const { balance, uncovered } = fundsOf(row);
+  const expiredCredit =
+    row.expiredLots === null ? 0n : expiredCreditIn({ ...row, spent: row.accountSpent });
   const standing = standingOf(
-    { state: stateOf(row), expiresAt: row.expiresAt, balance, uncovered },
+    {
+      state: stateOf(row),
+      expiresAt: row.expiresAt,
+      balance: balance - expiredCredit,
+      uncovered,
+    },
     now,
   );
-  return { standing, balance, uncovered };
+  return { standing, expiredCredit };
 }
 
-function stateOf({ accountState, state }: StandingRow): KeyState {
+function stateOf({ accountState, state }: Pick<KeyStateRow, 'accountState' | 'state'>): KeyState {
   return stateIn(accountState as AccountStatus, state as KeyState);
 }
 
-function fundsOf(row: StandingRow): Funds {
+function fundsOf(row: Pick<StandingRow, 'balance' | 'uncovered'>) {
   return { balance: unitsOf(row.balance), uncovered: unitsOf(row.uncovered) };
 }
 

@@ -22,7 +22,6 @@ import {
 import type { AccountFold, KeptRows, KeyFold, KnownCharge } from './charge-rows.js';
 import type { Connection } from './connection.js';
 import { heldBy } from './holds.js';
-import type { Funds } from './keys.js';
 import { unitsOf } from './money.js';
 import { standingOf, stateIn } from './standing.js';
 import type { StandingParts } from './standing.js';
@@ -41,15 +40,22 @@ type Settled =
 /** The rows that a batch changed, as far as the standing of keys follows from them. */
 export interface ChangedRows {
   /** With their new funds. */
-  readonly accounts: readonly ({ readonly id: string } & Funds)[];
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly balance: bigint;
+    readonly uncovered: bigint;
+  }[];
   /** Charged keys with caps. */
   readonly cappedKeyIds: readonly string[];
 }
 
-export interface SettledBatch {
-  readonly outcomes: readonly SettleOutcome[];
-  readonly changed: ChangedRows;
-}
+export type SettledBatch =
+  | { readonly outcomes: readonly SettleOutcome[]; readonly changed: ChangedRows }
+  /**
+   * Nothing is settled, because these accounts have credit that has expired. It is not spent: book
+   * its expiry, then call again.
+   */
+  | { readonly outcomes: undefined; readonly withExpiredCredit: readonly string[] };
 
 /**
  * @throws {RangeError} when the key of a charge is unknown or an amount is out of range: then none
@@ -66,6 +72,8 @@ export function settleBatch(
   return connection.write(() => {
     const now = Date.now();
     const fold = new ChargeFold(connection, kept, now);
+    const withExpiredCredit = fold.findExpiredCredit(batch);
+    if (withExpiredCredit.length > 0) return { outcomes: undefined, withExpiredCredit };
     const settled = batch.map((settlement) => fold.settle(settlement));
     fold.finish();
     const outcomes = settled.map((one): SettleOutcome => {
@@ -104,6 +112,21 @@ class ChargeFold {
     this.#now = now;
     this.#usage = createUsageFold(connection, now);
     this.#windows = windowStartsAt(now);
+  }
+
+  /**
+   * The accounts of the batch with credit that has expired and is not booked. Credit that is held
+   * for requests in flight is left to them.
+   */
+  findExpiredCredit(batch: readonly Settlement[]): readonly string[] {
+    for (const { keyId } of batch) this.#keyOf(keyId);
+    const found: string[] = [];
+    for (const account of this.#accounts.values()) {
+      if (account.nextExpiryAt === null || account.nextExpiryAt > this.#now) continue;
+      account.held ??= heldBy(this.#connection, account.id);
+      if (account.balance > account.held) found.push(account.id);
+    }
+    return found;
   }
 
   settle(settlement: Settlement): Settled {

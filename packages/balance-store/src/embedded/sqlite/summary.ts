@@ -4,6 +4,8 @@ import type { LedgerSummary } from '../../store.js';
 import type { Connection } from './connection.js';
 import { FROM_KEY, STANDING_COLUMNS, UNDER_PREVIOUS_PEPPER, standingOfRow } from './keys.js';
 import type { StandingRow } from './keys.js';
+import { EXPIRED_LOTS, expiredCreditIn } from './expired-credit.js';
+import type { ExpiredCreditRow } from './expired-credit.js';
 import { unitsOf } from './money.js';
 import { dateOf } from './time.js';
 
@@ -12,17 +14,20 @@ export function summarizeLedger(connection: Connection, pepperId: string): Ledge
   const keys = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
   const rows = connection.all<StandingRow>(`SELECT ${STANDING_COLUMNS} ${FROM_KEY}`);
   for (const row of rows) keys[standingOfRow(row, now).standing] += 1;
-  const accounts = connection.all<{
-    readonly balance: string;
-    readonly expired: string;
-    readonly written_off: string;
-  }>('SELECT balance, expired, written_off FROM account');
+  const accounts = connection.all<
+    ExpiredCreditRow & {
+      readonly balance: string;
+      readonly expired: string;
+      readonly written_off: string;
+    }
+  >(`SELECT balance, expired, written_off, spent, allotted, ${EXPIRED_LOTS} FROM account`);
   let [unspent, overdrawn, expired, writtenOff] = [0n, 0n, 0n, 0n];
   for (const account of accounts) {
-    const balance = unitsOf(account.balance);
+    const expiredCredit = expiredCreditIn(account);
+    const balance = unitsOf(account.balance) - expiredCredit;
     if (balance > 0n) unspent += balance;
     else overdrawn -= balance;
-    expired += unitsOf(account.expired);
+    expired += unitsOf(account.expired) + expiredCredit;
     writtenOff += unitsOf(account.written_off);
   }
   const counts = connection.get<{

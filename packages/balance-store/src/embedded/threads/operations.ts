@@ -102,11 +102,18 @@ export function createWriteOperations(
       return result;
     };
   };
+  const bookDue = (accountIds: readonly string[]) =>
+    guarded.writeAsync(() => callBook(new SqliteTransaction(guarded), 'bookDue', [accountIds]));
   return {
-    settleBatch(batch: readonly Settlement[]): readonly SettleOutcome[] {
-      const { outcomes, changed } = settleBatch(guarded, batch, commits.kept);
-      commits.knows(changed);
-      return outcomes;
+    async settleBatch(batch: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
+      for (;;) {
+        const settled = settleBatch(guarded, batch, commits.kept);
+        if (settled.outcomes !== undefined) {
+          commits.knows(settled.changed);
+          return settled.outcomes;
+        }
+        await bookDue(settled.withExpiredCredit);
+      }
     },
     quarantineSettlement: aside(quarantineSettlement),
     insertQuarantine: aside(insertQuarantine),

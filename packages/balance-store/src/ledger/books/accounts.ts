@@ -17,7 +17,8 @@ import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js'
 import type { HashRenewal } from '../pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { entryId } from '../entry-ids.js';
-import { credit } from './bookings.js';
+import { credit } from './booking.js';
+import { bookExpiries } from './expiries.js';
 import {
   newSettings,
   personalOfNew,
@@ -152,6 +153,7 @@ async function creditFirst(
   if (account === undefined || first === undefined) {
     throw new Error(`account ${accountId} was not found after its creation`);
   }
+  await bookExpiries(transaction, account, at);
   const { amount, source, expiresAt } = first;
   const id = entryId.firstCredit(accountId, account.seq + 1n);
   await credit(transaction, account, {

@@ -1,110 +1,13 @@
-/** Credits, adjustments, transfers and expiries: every entry of the ledger that is not a charge. */
+/** Credits, adjustments and transfers, each once per id of its caller. */
 
-import type {
-  Adjustment,
-  AdjustmentOutcome,
-  AdjustmentReason,
-  CreditSource,
-  Transfer,
-  TransferOutcome,
-} from '../../account.js';
-import { numericFromUnits } from '../../numeric.js';
+import type { Adjustment, AdjustmentOutcome, Transfer, TransferOutcome } from '../../account.js';
 import type { TopUp, TopUpOutcome } from '../../store.js';
-import { balanceEvents } from '../balance-events.js';
 import { bookingHash } from '../contents-hash.js';
 import { entryId } from '../entry-ids.js';
-import { allotSpending, fitLotsToBalance } from './lots.js';
-import { recordPersonalText } from './personal-text.js';
+import { book, credit } from './booking.js';
+import { bookExpiries } from './expiries.js';
 import { recordChange } from './trail.js';
-import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';
-
-interface Booking {
-  readonly id: string;
-  readonly kind: BookedEntry['kind'];
-  readonly delta: bigint;
-  readonly hash: string;
-  readonly at: Date;
-  readonly actor: string;
-  readonly source?: CreditSource;
-  readonly expiresAt?: Date | undefined;
-  readonly reason?: AdjustmentReason;
-  readonly reference?: string | undefined;
-  readonly note?: string | undefined;
-  /** Whether a credit follows in the same transaction. The caller then announces both together. */
-  readonly isReplaced?: boolean;
-}
-
-/** Adds one entry to a locked account, and writes the `balance.*` events that the entry causes. */
-export async function book(
-  transaction: LedgerTransaction,
-  account: AccountState,
-  booking: Booking,
-): Promise<void> {
-  const { delta } = booking;
-  const before = account.balance;
-  account.balance += delta;
-  account.seq += 1n;
-  switch (booking.kind) {
-    case 'top_up':
-      account.credited += delta;
-      break;
-    case 'adjustment':
-      account.adjusted += delta;
-      break;
-    case 'expiry':
-      account.expired -= delta;
-      break;
-  }
-  if (delta > 0n) {
-    // A credit ends the exhaustion that a write-off caused.
-    account.uncovered = 0n;
-    account.noticeBase = account.balance;
-  }
-  await transaction.insertEntry({
-    id: booking.id,
-    accountId: account.id,
-    seq: account.seq,
-    kind: booking.kind,
-    delta,
-    balanceAfter: account.balance,
-    hash: booking.hash,
-    createdAt: booking.at,
-    actor: booking.actor,
-    source: booking.source ?? null,
-    expiresAt: booking.expiresAt ?? null,
-    reason: booking.reason ?? null,
-    reference: booking.reference ?? null,
-    noteId: await recordPersonalText(transaction, account.id, booking.note),
-  });
-  if (booking.kind === 'adjustment' && delta < 0n) await fitLotsToBalance(transaction, account);
-  await transaction.saveAccount(account);
-  if (booking.reason !== undefined) {
-    await transaction.insertEvent({
-      type: 'balance.adjusted',
-      accountId: account.id,
-      keyId: undefined,
-      data: {
-        entry: booking.id,
-        amount: numericFromUnits(delta),
-        reason: booking.reason,
-        balance: numericFromUnits(account.balance),
-      },
-    });
-  }
-  if (delta < 0n && booking.isReplaced !== true) {
-    await announceFall(transaction, account, { balance: before, uncovered: account.uncovered });
-  }
-}
-
-/** Writes the `balance.*` events that the change from `before` causes. */
-export async function announceFall(
-  transaction: LedgerTransaction,
-  account: AccountState,
-  before: Pick<AccountState, 'balance' | 'uncovered'>,
-): Promise<void> {
-  const after = { ...account, noticeShares: account.noticeShares as readonly number[] };
-  for (const event of balanceEvents(after, before)) await transaction.insertEvent(event);
-}
+import type { AccountState, LedgerTransaction } from './transaction.js';
 
 export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {
   const { to, amount, source = 'paid', expiresAt, note, reference, by } = input;
@@ -128,6 +31,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
   if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
   if (known === undefined) {
     const at = await transaction.now();
+    await bookExpiries(transaction, account, at);
     await credit(transaction, account, {
       id,
       hash,
@@ -156,46 +60,6 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
   };
 }
 
-interface Credit extends Omit<Booking, 'kind' | 'delta' | 'reason'> {
-  readonly amount: bigint;
-  readonly source: CreditSource;
-}
-
-/** @param account - Locked. */
-export async function credit(
-  transaction: LedgerTransaction,
-  account: AccountState,
-  { amount, ...given }: Credit,
-): Promise<void> {
-  const { id, source, expiresAt } = given;
-  const isLot = source === 'promotional' || expiresAt !== undefined;
-  // Earlier spending is taken from the lots that existed before this one.
-  if (isLot) await allotSpending(transaction, account);
-  await book(transaction, account, { ...given, kind: 'top_up', delta: amount });
-  if (isLot) {
-    const covered = account.balance > 0n ? account.balance : 0n;
-    await transaction.saveLot({
-      entryId: id,
-      accountId: account.id,
-      source,
-      expiresAt: expiresAt ?? null,
-      // If there was a debt, the part of the credit that pays it counts as used.
-      remaining: amount < covered ? amount : covered,
-    });
-  }
-  await transaction.insertEvent({
-    type: 'credit.added',
-    accountId: account.id,
-    keyId: undefined,
-    data: {
-      entry: id,
-      amount: numericFromUnits(amount),
-      source,
-      balance: numericFromUnits(account.balance),
-    },
-  });
-}
-
 async function activeKeysOf(
   transaction: LedgerTransaction,
   { id, balance, uncovered }: AccountState,
@@ -216,6 +80,7 @@ export async function adjust(
   if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
   if (known === undefined) {
     const at = await transaction.now();
+    await bookExpiries(transaction, account, at);
     await book(transaction, account, {
       id,
       kind: 'adjustment',
@@ -263,9 +128,11 @@ export async function transfer(
       ? { outcome: 'replayed', fromBalance: out.balanceAfter, toBalance: into.balanceAfter }
       : { outcome: 'conflict' };
   }
+  const at = await transaction.now();
+  await bookExpiries(transaction, source, at);
+  await bookExpiries(transaction, target, at);
   const free = source.balance - (await transaction.heldBy(from));
   if (free < amount) return { outcome: 'short', free: free > 0n ? free : 0n };
-  const at = await transaction.now();
   const common = {
     kind: 'adjustment',
     reason: 'transfer',

@@ -6,8 +6,8 @@ import { numericFromUnits } from '../../numeric.js';
 import { allowanceDueAt, allowanceMonthOf } from '../allowance.js';
 import { bookingHash } from '../contents-hash.js';
 import { entryId } from '../entry-ids.js';
-import { announceFall, book, credit } from './bookings.js';
-import { allotSpending } from './lots.js';
+import { announceFall, book, credit } from './booking.js';
+import { allotSpending, firstExpiryOf } from './lots.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';
 
 const ACCOUNTS_PER_CALL = 10;
@@ -37,11 +37,7 @@ export async function expireCredits(
   const accounts = await transaction.lockAccounts(due);
   const at = await transaction.now();
   let done = 0;
-  for (const account of accounts.values()) {
-    done += isAllowanceDue(account, at)
-      ? await renew(transaction, account, at)
-      : await expireLots(transaction, account, { at, isReplaced: false });
-  }
+  for (const account of accounts.values()) done += await bookExpiries(transaction, account, at);
   return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
 }
 
@@ -60,12 +56,35 @@ export async function renewAllowances(
   return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
 }
 
-/** Renews the allowance of one account, unless it has had that of this month. */
-export async function renewAllowance(
+/** Books what is due of these accounts: the expiry of credits, and the allowance of this month. */
+export async function bookDue(
   transaction: LedgerTransaction,
-  accountId: string,
+  accountIds: readonly string[],
 ): Promise<void> {
-  await renewDue(transaction, [accountId]);
+  const accounts = await transaction.lockAccounts(accountIds);
+  const at = await transaction.now();
+  for (const account of accounts.values()) {
+    if (isAllowanceDue(account, at)) await renew(transaction, account, at);
+    else await bookExpiries(transaction, account, at);
+  }
+}
+
+/**
+ * Books the expiry of credits that have expired. Must precede every entry that takes from a balance
+ * or adds to it, so that the entry finds no money that has expired.
+ *
+ * @param account - Locked.
+ * @returns how many entries it booked
+ */
+export async function bookExpiries(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  at: Date,
+): Promise<number> {
+  if (account.nextExpiryAt === null || account.nextExpiryAt > at) return 0;
+  return isAllowanceDue(account, at)
+    ? renew(transaction, account, at)
+    : expireLots(transaction, account, { at, isReplaced: false });
 }
 
 async function renewDue(
@@ -96,7 +115,8 @@ async function renew(
   account: AccountState,
   at: Date,
 ): Promise<number> {
-  const before = { balance: account.balance, uncovered: account.uncovered };
+  const { balance, uncovered, noticeBase } = account;
+  const before = { balance, uncovered, noticeBase };
   const expired = await expireLots(transaction, account, { at, isReplaced: true });
   const month = allowanceMonthOf(at);
   const { id: accountId, allowance: amount } = account;
@@ -106,7 +126,7 @@ async function renew(
   // If someone has set `allowance_start` back, the month does not get a second one.
   if ((await transaction.findEntry(id)) !== undefined) {
     await transaction.saveAccount(account);
-    await announceFall(transaction, account, before);
+    await announceFall(transaction, account, { before, cause: 'expiry' });
     return expired;
   }
   const reference = `monthly allowance ${month.name}`;
@@ -121,7 +141,8 @@ async function renew(
     expiresAt,
     reference,
   });
-  await announceFall(transaction, account, before);
+  const since = { ...before, noticeBase: account.noticeBase };
+  await announceFall(transaction, account, { before: since, cause: 'expiry' });
   return expired + 1;
 }
 
@@ -189,6 +210,10 @@ async function expireLots(
     lot.remaining -= taken;
     await transaction.saveLot(lot);
     done += 1;
+  }
+  if (done > 0) {
+    account.nextExpiryAt = firstExpiryOf(lots.filter(({ remaining }) => remaining > 0n));
+    await transaction.saveAccount(account);
   }
   return done;
 }

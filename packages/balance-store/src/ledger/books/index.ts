@@ -21,12 +21,7 @@ import {
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
 import { adjust, topUp, transfer } from './bookings.js';
-import {
-  announceExpiringKeys,
-  expireCredits,
-  renewAllowance,
-  renewAllowances,
-} from './expiries.js';
+import { announceExpiringKeys, bookDue, expireCredits, renewAllowances } from './expiries.js';
 
 /** Each function runs in one transaction. */
 export const books = {
@@ -42,7 +37,7 @@ export const books = {
   topUp,
   adjust,
   transfer,
-  renewAllowance,
+  bookDue,
   renewAllowances,
   expireCredits,
   announceExpiringKeys,

@@ -23,7 +23,7 @@ export async function allotSpending(
   const lots = await transaction.lotsOf(account.id);
   const unallotted = account.spent - account.allotted;
   account.allotted = account.spent;
-  return takeFromLots(transaction, lots, unallotted);
+  return takeFromLots(transaction, account, { lots, amount: unallotted });
 }
 
 /** Reduces the lots to the amount that the balance covers. */
@@ -34,13 +34,13 @@ export async function fitLotsToBalance(
   const lots = await allotSpending(transaction, account);
   const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   const covered = account.balance > 0n ? account.balance : 0n;
-  if (total > covered) await takeFromLots(transaction, lots, total - covered);
+  if (total > covered) await takeFromLots(transaction, account, { lots, amount: total - covered });
 }
 
 async function takeFromLots(
   transaction: LedgerTransaction,
-  lots: readonly Lot[],
-  amount: bigint,
+  account: AccountState,
+  { lots, amount }: { readonly lots: readonly Lot[]; readonly amount: bigint },
 ): Promise<readonly Lot[]> {
   let left = amount;
   for (const lot of lots) {
@@ -50,13 +50,40 @@ async function takeFromLots(
     lot.remaining -= taken;
     await transaction.saveLot(lot);
   }
-  return lots.filter(({ remaining }) => remaining > 0n);
+  const unspent = lots.filter(({ remaining }) => remaining > 0n);
+  account.nextExpiryAt = firstExpiryOf(unspent);
+  return unspent;
 }
 
-/** Computes the unspent part of each lot after all spending so far, without changing the rows. */
+/** @param lots - In their order, with an unspent part each. */
+export function firstExpiryOf(lots: readonly Pick<Lot, 'expiresAt'>[]): Date | null {
+  return lots[0]?.expiresAt ?? null;
+}
+
+/**
+ * What is left of the credits that have expired, as far as their expiry is not booked. Nobody may
+ * spend it. Charges take from the credits that expire first, so the spending that is not taken from
+ * the credits yet is all taken from these, if they cover it. The SQL function `expired_credit` has
+ * the same rule.
+ *
+ * @param expired - The rows of the credits that have expired.
+ */
+export function expiredCreditOf(
+  { spent, allotted }: Pick<AccountState, 'spent' | 'allotted'>,
+  expired: readonly Pick<Lot, 'remaining'>[],
+): bigint {
+  const left = expired.reduce((sum, { remaining }) => sum + remaining, 0n) - (spent - allotted);
+  return left > 0n ? left : 0n;
+}
+
+/**
+ * Computes the unspent part of each lot after all spending so far, without changing the rows. Lots
+ * that have expired are left out.
+ */
 export function unspentOf(
   { balance, spent, allotted }: Pick<AccountState, 'balance' | 'spent' | 'allotted'>,
   lots: readonly Lot[],
+  at: Date,
 ): UnspentCredit {
   let unallotted = spent - allotted;
   let other = balance > 0n ? balance : 0n;
@@ -66,7 +93,8 @@ export function unspentOf(
     unallotted -= taken;
     const remaining = before - taken;
     other -= remaining;
-    if (remaining > 0n) unspent.push({ entryId, source, expiresAt, remaining });
+    const isExpired = expiresAt !== null && expiresAt <= at;
+    if (remaining > 0n && !isExpired) unspent.push({ entryId, source, expiresAt, remaining });
   }
   return { lots: unspent, other };
 }

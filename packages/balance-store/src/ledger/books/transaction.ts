@@ -115,6 +115,8 @@ export const ACCOUNT_STATE = [
   'expired',
   'uncovered',
   'allotted',
+  'nextExpiryAt',
+  'emptiedBy',
   'seq',
 ] as const;
 

@@ -24,7 +24,7 @@ export function createBookings(
   },
 ): Pick<
   BalanceStore,
-  'topUp' | 'adjust' | 'transfer' | 'expire' | 'renewAllowance' | 'recordEvent' | 'writeDocument'
+  'topUp' | 'adjust' | 'transfer' | 'expire' | 'bookDue' | 'recordEvent' | 'writeDocument'
 > {
   const book = bookFor(undefined);
   return {
@@ -66,8 +66,8 @@ export function createBookings(
         (await forEachAccount((after) => book('announceExpiringKeys', after, options)))
       );
     },
-    async renewAllowance(accountId) {
-      await book('renewAllowance', accountId);
+    async bookDue(accountId) {
+      await book('bookDue', [accountId]);
       forgetKeysOf(accountId);
     },
     async recordEvent(event) {

@@ -31,7 +31,7 @@ export function createReaders(
     },
     async readUnspent(accountId) {
       const found = await database.accounts.readLots(accountId);
-      return found === undefined ? undefined : unspentOf(found.account, found.lots);
+      return found === undefined ? undefined : unspentOf(found.account, found.lots, found.at);
     },
     async readUsage(query) {
       assertHour('from', query.from);
