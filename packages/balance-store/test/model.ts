@@ -4,7 +4,7 @@
  */
 
 /**
- * `paid`: paid money; `given`: promotional credit; `passing`: credit that expires almost at once;
+ * `paid`: paid money; `given`: promotional credit; `passing`: credit that has expired already;
  * `far`: credit that expires after many years.
  */
 export type ModelCredit = 'paid' | 'given' | 'passing' | 'far';
@@ -20,8 +20,11 @@ export interface ModelAccount {
   readonly lowBalance: bigint;
   /** The shares of its balance and of its keys' caps at which an event is written, in percent. */
   readonly noticeShares: readonly number[];
-  /** The balance after the last credit. */
+  /** The balance after the last credit, less what other entries than charges took since. */
   full: bigint;
+  /** What took the balance to zero since the last credit, if charges did not. */
+  emptiedBy: 'expiry' | 'correction' | 'transfer' | undefined;
+  /** With credit that has expired and is not booked, because it is held or nothing came since. */
   balance: bigint;
   /** Written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
@@ -72,6 +75,7 @@ export function newModel(
     lowBalance,
     noticeShares,
     full: 0n,
+    emptiedBy: undefined,
     balance: 0n,
     uncovered: 0n,
     credited: 0n,
@@ -96,10 +100,22 @@ export function newModel(
 export function standingOf({ state, isExpired, account }: ModelKey): string {
   if (state !== 'active') return state;
   if (isExpired) return 'expired';
-  return isFunded(account) ? 'active' : 'exhausted';
+  return spendable(account) > 0n && account.uncovered === 0n ? 'active' : 'exhausted';
 }
 
 const isFunded = ({ balance, uncovered }: ModelAccount) => balance > 0n && uncovered === 0n;
+
+/** What has expired of the balance and is not booked. */
+export function expiredOf({ lots }: ModelAccount): bigint {
+  const passed = lots.filter(({ credit }) => credit === 'passing');
+  return passed.reduce((sum, { remaining }) => sum + remaining, 0n);
+}
+
+export const spendable = (account: ModelAccount): bigint => account.balance - expiredOf(account);
+
+/** Whether the key could make requests if nothing of the balance had expired. */
+const isActiveByBalance = ({ state, isExpired, account }: ModelKey) =>
+  state === 'active' && !isExpired && isFunded(account);
 
 export function heldByAccount(model: Model, account: ModelAccount): bigint {
   return sumOf([...model.holds.values()].filter(({ key }) => key.account === account));
@@ -113,10 +129,16 @@ const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** Changes the balance by an entry, and writes events for the thresholds that it crosses. */
-function book(account: ModelAccount, delta: bigint, uncovered = 0n): void {
+function book(
+  account: ModelAccount,
+  delta: bigint,
+  { uncovered = 0n, cause }: { uncovered?: bigint; cause?: ModelAccount['emptiedBy'] } = {},
+): void {
   const [before, wasFunded] = [account.balance, isFunded(account)];
   account.balance += delta;
   if (delta > 0n) account.full = account.balance;
+  if (delta > 0n && account.balance > 0n) account.emptiedBy = undefined;
+  if (before > 0n && account.balance <= 0n && cause !== undefined) account.emptiedBy = cause;
   account.uncovered = delta > 0n ? 0n : account.uncovered + uncovered;
   account.entries += 1;
   const { balance, lowBalance } = account;
@@ -125,7 +147,14 @@ function book(account: ModelAccount, delta: bigint, uncovered = 0n): void {
   if (wasFunded && !isFunded(account)) account.events.push('balance.exhausted');
   const { full, noticeShares } = account;
   const reached = reachedBy(noticeShares, full, { before: full - before, after: full - balance });
-  account.events.push(...reached.map(() => 'balance.share'));
+  if (delta > 0n || cause === undefined) {
+    account.events.push(...reached.map(() => 'balance.share'));
+    return;
+  }
+  // What was taken is not used: one event at most, and then the whole is less.
+  if (reached.length > 0 && !(wasFunded && !isFunded(account)))
+    account.events.push('balance.share');
+  account.full = max(0n, full + delta);
 }
 
 /** A share is reached once: when the used part of the whole first has that many percent of it. */
@@ -169,6 +198,7 @@ export function chargeKey(
   const { requestId, amount, overdraft } = charge;
   const { account } = key;
   const contents = `${String(model.keys.indexOf(key))} ${String(amount)}`;
+  expireCredits(model, account);
   const known = model.used.get(requestId);
   const hold = model.holds.get(requestId);
   model.holds.delete(requestId);
@@ -177,7 +207,7 @@ export function chargeKey(
     return {
       outcome: 'replayed',
       balance: known.balance,
-      isActive: standingOf(key) === 'active',
+      isActive: isActiveByBalance(key),
       writtenOff: known.writtenOff,
     };
   }
@@ -190,7 +220,7 @@ export function chargeKey(
   const wasBelowCap = key.cap !== null && key.used < key.cap;
   key.used += amount;
   key.writtenOff += writtenOff;
-  book(account, writtenOff - amount, writtenOff);
+  book(account, writtenOff - amount, { uncovered: writtenOff });
   useLots(account, amount - writtenOff);
   if (wasBelowCap && key.used >= (key.cap ?? 0n)) account.events.push('cap.reached');
   const { used } = key;
@@ -199,7 +229,7 @@ export function chargeKey(
   account.events.push(...reached.map(() => 'cap.share'));
   const { balance } = account;
   model.used.set(requestId, { contents, balance, writtenOff, toBalance: 0n });
-  return { outcome: 'settled', balance, isActive: standingOf(key) === 'active', writtenOff };
+  return { outcome: 'settled', balance, isActive: isActiveByBalance(key), writtenOff };
 }
 
 export function placeHold(
@@ -210,7 +240,7 @@ export function placeHold(
   const standing = standingOf(key);
   if (standing !== 'active') return { outcome: 'inactive', standing };
   const { account, cap, used } = key;
-  const { balance } = account;
+  const balance = spendable(account);
   const held = heldByAccount(model, account);
   if (model.holds.has(requestId)) return { outcome: 'held', balance, held };
   const ofKey = heldByKey(model, key);
@@ -224,7 +254,7 @@ export function placeHold(
 }
 
 function activeKeys(model: Model, account: ModelAccount): number {
-  return model.keys.filter((key) => key.account === account && standingOf(key) === 'active').length;
+  return model.keys.filter((key) => key.account === account && isActiveByBalance(key)).length;
 }
 
 export function topUp(
@@ -240,6 +270,7 @@ export function topUp(
   const known = model.used.get(id);
   if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
   if (known === undefined) {
+    expireCredits(model, account);
     book(account, units);
     account.credited += units;
     account.events.push('credit.added');
@@ -269,7 +300,8 @@ export function adjust(
   const known = model.used.get(id);
   if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
   if (known === undefined) {
-    bookAdjustment(account, units);
+    expireCredits(model, account);
+    bookAdjustment(account, units, 'correction');
     model.used.set(id, { contents, balance: account.balance, writtenOff: 0n, toBalance: 0n });
   }
   return {
@@ -279,9 +311,13 @@ export function adjust(
   };
 }
 
-function bookAdjustment(account: ModelAccount, units: bigint): void {
+function bookAdjustment(
+  account: ModelAccount,
+  units: bigint,
+  cause: 'correction' | 'transfer',
+): void {
   account.events.push('balance.adjusted');
-  book(account, units);
+  book(account, units, { cause });
   account.adjusted += units;
   if (units < 0n) fitLots(account);
 }
@@ -303,10 +339,12 @@ export function transfer(
   if (known !== undefined) {
     return { outcome: 'replayed', fromBalance: known.balance, toBalance: known.toBalance };
   }
+  expireCredits(model, source);
+  expireCredits(model, target);
   const free = max(0n, source.balance - heldByAccount(model, source));
   if (free < units) return { outcome: 'short', free };
-  bookAdjustment(source, -units);
-  bookAdjustment(target, units);
+  bookAdjustment(source, -units, 'transfer');
+  bookAdjustment(target, units, 'transfer');
   const [balance, toBalance] = [source.balance, target.balance];
   model.used.set(id, { contents, balance, writtenOff: 0n, toBalance });
   return { outcome: 'transferred', fromBalance: balance, toBalance };
@@ -318,7 +356,7 @@ export function expireCredits(model: Model, account: ModelAccount): void {
     const taken = min(lot.remaining, account.balance - heldByAccount(model, account));
     if (taken <= 0n) continue;
     lot.remaining -= taken;
-    book(account, -taken);
+    book(account, -taken, { cause: 'expiry' });
     account.expired += taken;
     account.events.push('credit.expired');
   }
@@ -328,7 +366,9 @@ export function expireCredits(model: Model, account: ModelAccount): void {
 export function unspentOf({ lots, balance }: ModelAccount) {
   const inLots = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   return {
-    lots: lots.map(({ id, remaining }) => ({ entryId: id, remaining })),
+    lots: lots
+      .filter(({ credit }) => credit !== 'passing')
+      .map(({ id, remaining }) => ({ entryId: id, remaining })),
     other: max(0n, balance) - inLots,
   };
 }
