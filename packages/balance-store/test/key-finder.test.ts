@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { generateCredential } from '../src/credential.js';
 import { StoreUnavailableError } from '../src/index.js';
 import type { KeyRecord } from '../src/index.js';
@@ -25,6 +25,7 @@ const RECORD: KeyRecord = {
   spent: 0n,
   credited: 1n,
   writtenOff: 0n,
+  nextExpiryAt: null,
   previousUntil: null,
   standing: 'active',
   isActive: true,
@@ -212,4 +213,35 @@ it('uses a record for longer than a second only while the database knows of no o
   [version, presented] = [2, 'replaced'];
   expect(await findLater()).toBe(5);
   expect(await findLater()).toBe(6);
+});
+
+// F425: a credential that was replaced reaches the end of its grace while its record is in memory:
+// it is looked up again at that moment, not up to a second later.
+it('uses the record of a replaced credential only until the end of its grace', async () => {
+  const wallClock = jest.spyOn(Date, 'now');
+  const previousUntil = new Date(1_000_000);
+  let lookUps = 0;
+  const finder = createKeyFinder({
+    keys: {
+      find: () => {
+        lookUps += 1;
+        if (Date.now() >= previousUntil.getTime()) return Promise.resolve(undefined);
+        const record = { ...RECORD, previousUntil };
+        return Promise.resolve({ record, presented: 'replaced' as const, hasOldHash: false });
+      },
+      version: () => 1,
+    },
+    peppers: { pepper: 'pepper' },
+    renew: () => Promise.resolve(),
+    now: () => 0,
+  });
+  const credential = generateCredential();
+  wallClock.mockReturnValue(previousUntil.getTime() - 1);
+  expect(await finder.find(credential)).toMatchObject({ presented: 'replaced' });
+  expect(await finder.find(credential)).toMatchObject({ presented: 'replaced' });
+  expect(lookUps).toBe(1);
+  wallClock.mockReturnValue(previousUntil.getTime());
+  expect(finder.recall(credential)).toBeUndefined();
+  expect(await finder.find(credential)).toBeUndefined();
+  wallClock.mockRestore();
 });

@@ -3,7 +3,7 @@
  * customer or a holder of a key chose, so that nobody can use the gateway to write to strangers.
  */
 
-import type { StoredEvent } from '@gateway/balance-store';
+import type { EmptiedBy, StoredEvent } from '@gateway/balance-store';
 import type { MailSender } from '../../config/mail-config.js';
 import { eventDetails } from './event-details.js';
 
@@ -50,8 +50,20 @@ function noticeOf({ type, keyId, data }: StoredEvent): Notice {
   const details = eventDetails(data);
   const of = (name: string): string => details[name] ?? 'unknown';
   const balance = `Balance: ${of('balance_usd')} USD`;
+  const taken = CAUSES[details['cause'] ?? ''];
   switch (type) {
     case 'balance.share':
+      if (taken !== undefined) {
+        return {
+          subject: 'Your balance is lower',
+          lines: [
+            `${taken} Of the balance after your last credit, ${left(details['share'])} % or less is left.`,
+            '',
+            balance,
+            `Balance after the last credit: ${of('full_usd')} USD`,
+          ],
+        };
+      }
       return {
         subject: `${of('share')} % of your balance is used`,
         lines: [
@@ -62,6 +74,12 @@ function noticeOf({ type, keyId, data }: StoredEvent): Notice {
         ],
       };
     case 'balance.exhausted':
+      if (taken !== undefined) {
+        return {
+          subject: 'Your balance is empty',
+          lines: [`${taken} Requests are refused until your balance has credit.`, '', balance],
+        };
+      }
       return {
         subject: 'Your balance is used up',
         lines: ['Your balance is used up. Requests are refused until it has credit.', '', balance],
@@ -96,3 +114,18 @@ const PERIODS: Readonly<Record<string, string>> = {
   week: ' for this week',
   month: ' for this month',
 };
+
+/** What took money from a balance, by the `cause` of its event. Charges have none. */
+const CAUSES: Readonly<Record<string, string>> = {
+  expiry: 'Credit has expired.',
+  refund: 'A payment was refunded.',
+  chargeback: 'A payment was disputed, and its credit was taken back.',
+  transfer: 'Money was moved to another account.',
+  correction: 'Your balance was corrected.',
+  goodwill: 'Your balance was corrected.',
+  write_off: 'Your balance was corrected.',
+} satisfies Record<EmptiedBy, string>;
+
+function left(share: string | null | undefined): string {
+  return String(100 - Number(share));
+}
