@@ -609,7 +609,7 @@ describe('the customer’s page', () => {
     await sendTraffic(gateway, [capped.apiKey], { count: 1, seed: 4 });
     for (const [apiKey, state, advice] of [
       [capped.apiKey, 'cap used up', 'per day; it begins anew on'],
-      [usedUp.apiKey, 'used up', 'until credit is added'],
+      [usedUp.apiKey, 'empty', 'until credit is added'],
       [suspended.apiKey, 'disabled', 'this key is suspended'],
     ] as const) {
       const { page, context } = await openPage(browser, dashboard(gateway));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { BalanceStore } from '@gateway/balance-store';
+import type { BalanceStore, StoredEvent } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
@@ -439,26 +439,43 @@ it('check-config logs in to the mail server, and names SMTP_URL if it cannot', a
   cleanUps.pop();
 });
 
+const EVENT: StoredEvent = {
+  seq: 1n,
+  id: 'evt_1',
+  type: 'balance.exhausted',
+  accountId: 'acct_1',
+  keyId: undefined,
+  data: { balance: '0.0' },
+  createdAt: new Date(0),
+  attempts: 0,
+  deliveredAt: null,
+  lastError: null,
+  mail: 'pending',
+  mailError: null,
+};
+
+// F424: a balance falls by a dispute, a refund or an expiry: no mail calls that use.
+it.each([
+  ['balance.exhausted', 'chargeback', 'Your balance is empty', /^A payment was disputed, /],
+  [
+    'balance.exhausted',
+    'expiry',
+    'Your balance is empty',
+    /^Credit has expired\. Requests are refu/,
+  ],
+  ['balance.share', 'refund', 'Your balance is lower', /^A payment was refunded\. .* 20 % or less/],
+])('a mail about %s by a %s never says that anything was used', (type, cause, subject, text) => {
+  const event = { ...EVENT, type, data: { balance: '1.0', full: '5.0', share: '80', cause } };
+  const mail = mailOf(event as typeof EVENT, ORIGIN);
+  expect(mail.subject).toBe(subject);
+  expect(mail.text).toMatch(text);
+  expect(mail.text).not.toMatch(/\bused\b/);
+});
+
 describe('the client of the mail server', () => {
   const urlOf = (server: MailServer, { user, pass } = LOGIN) =>
     `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@localhost:${String(server.port)}`;
-  const mail = mailOf(
-    {
-      seq: 1n,
-      id: 'evt_1',
-      type: 'balance.exhausted',
-      accountId: 'acct_1',
-      keyId: undefined,
-      data: { balance: '0.0' },
-      createdAt: new Date(0),
-      attempts: 0,
-      deliveredAt: null,
-      lastError: null,
-      mail: 'pending',
-      mailError: null,
-    },
-    ORIGIN,
-  );
+  const mail = mailOf(EVENT, ORIGIN);
   const send = (client: ReturnType<typeof createMailClient>) =>
     client.send(ADDRESS, mail, new AbortController().signal);
 

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = [
         {balance}
         {parseUsd(account.balance_usd) <= 0n && (
           <span class="when">
-            <Badge tone="bad">used up</Badge>
+            <Badge tone="bad">empty</Badge>
           </span>
         )}
       </>

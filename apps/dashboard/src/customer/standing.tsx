@@ -17,7 +17,7 @@ import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
 type Overview = Sent<'accountOverview'>;
-type State = 'active' | 'cap used up' | 'used up' | 'disabled' | 'expired';
+type State = 'active' | 'cap used up' | 'empty' | 'disabled' | 'expired';
 
 export function StandingCard(props: {
   readonly overview: Resource<Overview>;
@@ -49,7 +49,7 @@ export function StandingCard(props: {
                   <Money usd={value.balance_usd} />
                 </p>
                 <p>
-                  {stateOf(value) === 'used up' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
+                  {stateOf(value) === 'empty' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
                   <UsedUpCap of={value.key} />
                   {isLink.value && ' You opened a read-only link to this key.'}
                 </p>
@@ -224,7 +224,7 @@ function TopUpLink({ address }: { readonly address: string | undefined }) {
 const TONES = {
   active: 'good',
   'cap used up': 'bad',
-  'used up': 'bad',
+  empty: 'bad',
   disabled: 'warning',
   expired: 'warning',
 } as const;
@@ -233,7 +233,7 @@ const ADVICE: Readonly<Record<State, string>> = {
   active: 'This key works.',
   'cap used up':
     'Requests are refused: a cap of this key is used up. Whoever manages the keys can raise it.',
-  'used up':
+  empty:
     'Requests are refused until credit is added. Ask your operator for a top-up; the key then works again at once.',
   disabled:
     'Requests are refused although the balance is above zero: this key is suspended, or a response cost more than the balance. Ask your operator.',
@@ -246,5 +246,5 @@ const PAYING_ADVICE =
 function stateOf({ key, balance_usd: balanceUsd }: Overview): State {
   if (key.is_active) return key.used_up_cap === null ? 'active' : 'cap used up';
   if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return 'expired';
-  return parseUsd(balanceUsd) <= 0n ? 'used up' : 'disabled';
+  return parseUsd(balanceUsd) <= 0n ? 'empty' : 'disabled';
 }

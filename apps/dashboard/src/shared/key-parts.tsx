@@ -32,7 +32,7 @@ export function KeyState({ of }: { readonly of: KeyFacts }) {
   return (
     <>
       <Badge tone={TONES[of.standing]}>
-        {of.standing === 'exhausted' ? 'used up' : of.standing}
+        {of.standing === 'exhausted' ? 'no balance' : of.standing}
       </Badge>
       {of.standing === 'suspended' && of.state !== 'suspended' && (
         <span class="when">with its account</span>
