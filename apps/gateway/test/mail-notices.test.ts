@@ -363,8 +363,8 @@ describe('an address for notices', () => {
     expect((await put(null))[1]).toContain('"email":null');
   });
 
-  // F421: an address for notices is set, and the gateway has no mail server: whoever sets it is told
-  // so, and an address of earlier times stays readable and can be removed.
+  // F421: an address for notices is set, and the gateway has no mail server: whoever sets it is
+  // told so, and an address of earlier times stays readable and can be removed.
   it('cannot be set by operators of a gateway that sends no mail', async () => {
     const gateway = await startTestGateway();
     cleanUps.push(() => gateway.stop());
