@@ -454,7 +454,7 @@ const EVENT: StoredEvent = {
   mailError: null,
 };
 
-// F424: a balance falls by a dispute, a refund or an expiry: no mail calls that use.
+// F426: a balance falls by a dispute, a refund or an expiry: no mail calls that use.
 it.each([
   ['balance.exhausted', 'chargeback', 'Your balance is empty', /^A payment was disputed, /],
   [
