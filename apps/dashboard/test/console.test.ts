@@ -36,7 +36,11 @@ let key: { readonly id: string; readonly apiKey: string };
 let consoleUrl: string;
 beforeAll(async () => {
   browser = await openBrowser();
-  gateway = await startPages();
+  // The mail server is only named, so that an account may have an address for notices.
+  gateway = await startPages({
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'billing@example.com',
+  });
   consoleUrl = `${gateway.adminUrl}/console/`;
   const account = await gateway.call('createAccount', { name: MARKUP, balance_usd: '50' });
   accountId = account.id;
