@@ -6,9 +6,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, formatUsd, parseUsd } from '@gateway/billing';
 import fc from 'fast-check';
+import { FREE_FORM } from '../src/exchange/preparation/deciding-members.js';
 import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import type { PreparationJob } from '../src/exchange/preparation/prepare-request.js';
-import { FREE_FORM } from '../src/exchange/preparation/shared-account-rules.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { NO_LIMITS } from './support/no-limits.js';
@@ -73,8 +73,6 @@ describe('a key that may use one model', () => {
 
   // F136
   it.each([
-    ['twice, the first allowed', `[{"model":"${CHEAP}","model":"${DEAR}"}]`],
-    ['twice, the last allowed', `[{"model":"${DEAR}","model":"${CHEAP}"}]`],
     ['with an escaped name', `[{"mod\\u0065l":"${DEAR}"}]`],
     ['with an escaped value', `[{"model":"claud\\u0065-opus-5"}]`],
     ['in a list within a list', `[[{"model":"${DEAR}"}]]`],
@@ -86,6 +84,23 @@ describe('a key that may use one model', () => {
       expect.stringContaining('this key may not use claude-opus-5'),
     ]);
   });
+
+  // F136
+  it.each([
+    ['first', `[{"model":"${CHEAP}","model":"${DEAR}"}]`],
+    ['last', `[{"model":"${DEAR}","model":"${CHEAP}"}]`],
+  ])(
+    'is refused if a fallback has two models, of which the %s is allowed',
+    async (_, fallbacks) => {
+      const body = JSON.stringify(asking({})).replace(/\}$/, `,"fallbacks":${fallbacks}}`);
+      const response = await postMessages(gateway, key.apiKey, body);
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining('fallbacks.0.model: the member is given twice'),
+      ]);
+      expect(gateway.simulator.journal.requests()).toEqual([]);
+    },
+  );
 
   it('may name it in its own data, and in the report of an earlier turn', async () => {
     const tool = {

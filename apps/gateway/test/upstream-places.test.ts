@@ -13,13 +13,8 @@ import { defaultPriceTable } from '@gateway/billing';
 import { readUsage } from '@gateway/translator';
 import { TOOL_FAMILIES, familyOf } from '../src/config/tool-families.js';
 import type { PricedFeature } from '../src/config/variables.js';
+import { FREE_FORM, JUDGED_MEMBERS } from '../src/exchange/preparation/deciding-members.js';
 import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
-import {
-  ACCOUNT_MEMBERS,
-  FREE_FORM,
-  JUDGED_MEMBERS,
-  PRICED_MEMBERS,
-} from '../src/exchange/preparation/shared-account-rules.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
 const listFile = join(__dirname, 'upstream-places.json');
@@ -84,16 +79,11 @@ it('the lists of places and names agree with the types of the installed SDK', ()
 });
 
 describe('every member of a request', () => {
-  /**
-   * Not in the lists of refused names. Other rules check some of them, such as `speed` and
-   * `thread`.
-   */
-  const NOT_REFUSED_BY_NAME = [
+  /** Not judged by value. Other rules check some of them, such as `thread`. */
+  const NOT_JUDGED = [
     // Sent as a header.
     'betas',
     'cache_control',
-    // By its value, see below.
-    'container',
     'context_management',
     'diagnostics',
     // Of the same body only, so it addresses nothing of other customers.
@@ -104,8 +94,6 @@ describe('every member of a request', () => {
     'model',
     'output_config',
     'output_format',
-    'service_tier',
-    'speed',
     'stop_sequences',
     'stream',
     'system',
@@ -114,10 +102,9 @@ describe('every member of a request', () => {
     'tool_choice',
     'tools',
   ];
-  it('is harmless, checked by its value, or refused', () => {
-    const refused = [...ACCOUNT_MEMBERS, ...PRICED_MEMBERS.map(([name]) => name)];
-    expect([...NOT_REFUSED_BY_NAME, ...refused].sort()).toEqual(rootMembers);
-    for (const name of refused) {
+  it('is harmless, or judged by its value', () => {
+    expect([...NOT_JUDGED, ...JUDGED_MEMBERS].sort()).toEqual(rootMembers);
+    for (const name of JUDGED_MEMBERS.filter((each) => each !== 'container')) {
       expect(prepare({ ...BASE, [name]: {} }).refusal).toMatch(new RegExp(`^${name}: `));
     }
   });

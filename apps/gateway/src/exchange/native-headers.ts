@@ -7,7 +7,8 @@ import type { Request } from 'express';
 import { badRequest } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 
-const VERSIONS = ['2023-06-01', '2026-10-21'];
+const VERSIONS = ['2023-01-01', '2023-06-01', '2026-10-21'];
+const ANY_VERSION = VERSIONS.join(' or ');
 /**
  * Headers that choose an account of the upstream. The account belongs to the operator, so these
  * headers are refused.
@@ -17,10 +18,10 @@ const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
 export function checkNativeHeaders(req: Request): Refusal | undefined {
   const version = versionOf(req);
   if (version === undefined) {
-    return badRequest(`anthropic-version: the header is required (${VERSIONS.join(' or ')})`);
+    return badRequest(`anthropic-version: the header is required (${ANY_VERSION})`);
   }
   if (!VERSIONS.includes(version)) {
-    return badRequest(`anthropic-version: must be ${VERSIONS.join(' or ')}`);
+    return badRequest(`anthropic-version: must be ${ANY_VERSION}`);
   }
   const other = req.headers['vendor-version'];
   if (other !== undefined && other !== version) {

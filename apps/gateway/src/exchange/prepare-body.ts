@@ -129,5 +129,8 @@ function togetherTooLarge(maxBytes: number): Refusal {
 
 /** Whether the client uses the beta that widens the model's context window. */
 function hasLongContext(req: Request): boolean {
-  return String(req.headers['anthropic-beta'] ?? '').includes('context-1m');
+  // Node.js joins the values of a header that is repeated.
+  return String(req.headers['anthropic-beta'] ?? '')
+    .toLowerCase()
+    .includes('context-1m');
 }

@@ -8,7 +8,7 @@ import type { RequestPreparer } from './preparation/preparer.js';
 export interface PriceBook {
   /** The models that the customer may call, with their prices. */
   readonly prices: PriceTable;
-  /** Features that cost more than tokens and that the operator allows, or has prices for. */
+  /** Features that the operator allows, or has prices for. */
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
   readonly preparer: RequestPreparer;
 }

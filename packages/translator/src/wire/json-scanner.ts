@@ -33,10 +33,13 @@ export interface JsonShape {
    * Called after the value was scanned, except for the root. `path` is only valid during the call.
    */
   readonly onValue?: (span: JsonSpan, path: readonly (string | number)[]) => void;
-  /**
-   * Called with the text of a string. Strings that take more than 1,000 bytes in JSON are skipped.
-   */
+  /** Called with the text of a string, however long it is. */
   readonly onText?: (text: string, path: readonly (string | number)[]) => void;
+  /**
+   * Whether an object may have the member only once. If it is repeated, however its name is written,
+   * the document is refused as `duplicate`: of two values, another reader may use either.
+   */
+  readonly isUnique?: boolean;
 }
 
 export interface ScanOptions {
@@ -49,6 +52,11 @@ export interface ScanOptions {
    * `too_many_values`. A value takes about 50 ns to scan. Default: no limit.
    */
   readonly maxValues?: number;
+  /**
+   * Whether members of the root may be repeated, unless their shape is unique. The last one is then
+   * reported. Default: false.
+   */
+  readonly mayRepeat?: boolean;
   /**
    * Checks whether bytes are valid UTF-8. The default decodes them. `isUtf8` of `node:buffer`
    * halves the time of a scan of text beyond ASCII, and leaves no garbage.
@@ -74,7 +82,7 @@ export type JsonScan =
       /** For people. Names the member or the byte at fault, if there is one. */
       readonly message: string;
       readonly offset: number;
-      /** The duplicate member. */
+      /** The duplicate member, with its path. */
       readonly member?: string;
     };
 
@@ -93,7 +101,6 @@ const MAX_DEPTH = 200;
  * The limit for the root and for objects whose shape has `member`. The formats define a few dozen.
  */
 const MAX_MEMBERS = 1000;
-const MAX_TEXT_BYTES = 1000;
 /** V8's memory in the worst case: a short string, an empty object, a member with a new name. */
 const BYTES_PER_VALUE = 32;
 const BYTES_PER_OBJECT = 40;
@@ -105,7 +112,7 @@ const NO_SHAPE: JsonShape = {};
  *
  * Accepts exactly the documents that are valid UTF-8 without a byte order mark and that
  * `JSON.parse` accepts, except for those that exceed a limit (of depth, members, items or values)
- * or repeat a member of the root object (two readers might use different ones).
+ * or repeat a member that may be given only once (two readers might use different ones).
  */
 export function scanTopLevel(bytes: Uint8Array, options: ScanOptions = {}): JsonScan {
   const scanner = new Scanner(bytes, options);
@@ -143,6 +150,7 @@ class Scanner {
   readonly #root: JsonShape;
   readonly #maxDepth: number;
   readonly #maxValues: number;
+  readonly #mayRepeat: boolean;
   readonly #isUtf8: (bytes: Uint8Array) => boolean;
   /** The same bytes as words of four, from the first aligned one on. */
   readonly #words: Int32Array;
@@ -156,10 +164,11 @@ class Scanner {
   #members = 0;
 
   constructor(bytes: Uint8Array, options: ScanOptions) {
-    const { maxDepth = MAX_DEPTH, maxValues = Infinity } = options;
+    const { maxDepth = MAX_DEPTH, maxValues = Infinity, mayRepeat = false } = options;
     const { shape = NO_SHAPE, isUtf8 = isDecodable } = options;
     this.#bytes = bytes;
     this.#maxValues = maxValues;
+    this.#mayRepeat = mayRepeat;
     this.#isUtf8 = isUtf8;
     this.#root = shape;
     this.#maxDepth = maxDepth;
@@ -213,9 +222,7 @@ class Scanner {
     switch (byte) {
       case QUOTE: {
         const isEscaped = this.#scanString();
-        if (shape?.onText !== undefined && this.#at - start <= MAX_TEXT_BYTES) {
-          shape.onText(this.#textOf(start, isEscaped), this.#path);
-        }
+        shape?.onText?.(this.#textOf(start, isEscaped), this.#path);
         break;
       }
       case OPEN_BRACE:
@@ -248,6 +255,8 @@ class Scanner {
       return;
     }
     const wantsNames = found !== undefined || shape?.member !== undefined;
+    /** Names of the unique members so far. */
+    let unique: string[] | undefined;
     for (let count = 1; ; count += 1) {
       const nameAt = this.#at;
       this.#members += 1;
@@ -268,12 +277,17 @@ class Scanner {
       if (inner === undefined) {
         this.#scanValue(undefined);
       } else {
+        if (inner.isUnique === true) {
+          unique ??= [];
+          if (unique.includes(name)) this.#failDuplicate(name, nameAt);
+          unique.push(name);
+        }
         this.#path.push(shortened(name));
         this.#scanValue(inner);
         this.#path.pop();
       }
       if (found !== undefined) {
-        if (found.has(name)) this.#failDuplicate(name, nameAt);
+        if (!this.#mayRepeat && found.has(name)) this.#failDuplicate(name, nameAt);
         found.set(name, { start, end: this.#at });
       }
       this.#skipBlanks();
@@ -461,7 +475,7 @@ class Scanner {
   }
 
   #failDuplicate(name: string, offset: number): never {
-    const member = shortened(name);
+    const member = [...this.#path, shortened(name)].join('.');
     const message = `${member}: the member is given twice`;
     throw new ScanFailure({ outcome: 'refused', reason: 'duplicate', message, offset, member });
   }

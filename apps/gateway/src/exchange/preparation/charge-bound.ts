@@ -48,6 +48,8 @@ export interface ChargeFindings {
   readonly fallbackTokens: number;
   /** Whether a member of the request chooses the speed. */
   readonly hasSpeed: boolean;
+  /** Whether a member names betas, one of which may widen the context window. */
+  readonly hasBetas: boolean;
   /** Uses of the tools that the provider runs, by the counter in `usage.server_tool_use`. */
   readonly uses: ReadonlyMap<string, ToolUses>;
   /** Path of the first tool that the provider runs, or of the servers of such tools. */
@@ -145,16 +147,18 @@ const MCP_COUNTER = counterOf('mcp_toolset');
 /** Collects {@link ChargeFindings} while a request is scanned. */
 export class ChargeFindingsCollector {
   #images = 0;
-  #documents = 0;
-  #plainSources = 0;
-  /** The last source at each depth. */
-  readonly #sources = new Map<number, string>();
+  /** Paths of the documents, of all sources, and of sources by whether they are plain text. */
+  readonly #documents = new Set<string>();
+  readonly #sources = new Set<string>();
+  readonly #plainSources = new Set<string>();
+  readonly #otherSources = new Set<string>();
   #isSourceRepeated = false;
   #builtInTools = 0;
   #serverTurns = 0;
   #fallbackTokens = 0;
   #unboundedPath: string | undefined;
   #hasSpeed = false;
+  #hasBetas = false;
   readonly #uses = new Map<string, ToolUses>();
   #serverToolPath: string | undefined;
   /** Tool definitions that are being scanned, by their depth, because one may contain another. */
@@ -164,7 +168,7 @@ export class ChargeFindingsCollector {
     if (of === 'tool') this.#onToolType(type, path);
     if (of === 'source') this.#onSourceType(type, path);
     if (type === 'image') this.#images += 1;
-    if (type === 'document') this.#documents += 1;
+    if (type === 'document') this.#documents.add(parentOf(path));
     // A compacting edit runs before each server-tool turn whose context is too long. Nothing limits
     // how often it runs or how long its summaries are, so the charge has no upper bound.
     // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
@@ -172,11 +176,27 @@ export class ChargeFindingsCollector {
   }
 
   /** If a document states its source, or the type of it, twice, the upstream may read either. */
-  #onSourceType(type: string, path: Path): void {
-    if (type === 'text' || type === 'content') this.#plainSources += 1;
+  onSource(path: Path): void {
     const source = path.join('.');
-    if (this.#sources.get(path.length) === source) this.#isSourceRepeated = true;
-    this.#sources.set(path.length, source);
+    if (this.#sources.has(source)) this.#isSourceRepeated = true;
+    this.#sources.add(source);
+  }
+
+  #onSourceType(type: string, path: Path): void {
+    const isPlain = type === 'text' || type === 'content';
+    (isPlain ? this.#plainSources : this.#otherSources).add(parentOf(path));
+  }
+
+  /** Whether a document has another source than plain text, or may have. */
+  #hasUncountedDocument(): boolean {
+    if (this.#documents.size === 0) return false;
+    return (
+      this.#isSourceRepeated ||
+      [...this.#documents].some((document) => {
+        const source = `${document}.source`;
+        return !this.#plainSources.has(source) || this.#otherSources.has(source);
+      })
+    );
   }
 
   #onToolType(type: string, path: Path): void {
@@ -238,9 +258,12 @@ export class ChargeFindingsCollector {
     this.#hasSpeed = true;
   }
 
-  onFallbackTokens(tokens: unknown): void {
-    if (typeof tokens !== 'number') return;
-    this.#fallbackTokens = Math.max(this.#fallbackTokens, Math.ceil(tokens));
+  onBetas(): void {
+    this.#hasBetas = true;
+  }
+
+  onFallbackTokens(tokens: number): void {
+    this.#fallbackTokens = Math.max(this.#fallbackTokens, tokens);
   }
 
   /** @param path - of a member of the definition */
@@ -259,14 +282,20 @@ export class ChargeFindingsCollector {
   findings(): ChargeFindings {
     return {
       images: this.#images,
-      hasUncountedDocument: this.#documents > this.#plainSources || this.#isSourceRepeated,
+      hasUncountedDocument: this.#hasUncountedDocument(),
       builtInTools: this.#builtInTools,
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
       fallbackTokens: this.#fallbackTokens,
       hasSpeed: this.#hasSpeed,
+      hasBetas: this.#hasBetas,
       uses: this.#uses,
       serverToolPath: this.#serverToolPath,
       unboundedPath: this.#unboundedPath,
     };
   }
+}
+
+/** The path of the object that has this member. */
+function parentOf(member: Path): string {
+  return member.slice(0, -1).join('.');
 }

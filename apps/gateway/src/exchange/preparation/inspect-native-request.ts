@@ -7,18 +7,21 @@
  * checks everything else.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
 import type { JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../../config/variables.js';
 import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import type { ChargeFindings } from './charge-bound.js';
+import { JUDGED_MEMBERS } from './deciding-members.js';
+import { SHARED_ACCOUNT, findMemberProblem } from './judged-members.js';
 import { KNOWN_MEMBERS } from './known-members.js';
 import { NativeBodyScan } from './native-body-scan.js';
 import type { NamedModel, ScannedBody } from './native-body-scan.js';
 import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
 import type { FieldChecks, FoundMember } from './native-fields.js';
-import { SHARED_ACCOUNT, findRootProblem } from './shared-account-rules.js';
 
 /** A remark names fewer of them. A body can have thousands. */
 const MAX_UNKNOWN_MEMBERS = 10;
@@ -42,7 +45,7 @@ export type NativeInspection =
   | { readonly outcome: 'too_many_values' };
 
 export interface InspectOptions {
-  /** Features that cost more than tokens and that the operator allows nevertheless. */
+  /** Features that the operator allows, or has prices for. */
   readonly allow: ReadonlySet<PricedFeature>;
   readonly kind: 'message' | 'count_tokens';
 }
@@ -50,7 +53,9 @@ export interface InspectOptions {
 /** @param maxValues - see `ScanOptions` */
 export type InspectNative = (body: Uint8Array, maxValues: number) => NativeInspection;
 
-const MAX_TOOL_CHOICE_BYTES = 64 * 1024;
+/** The values of a `tool_choice` are counted from this length on, before it is parsed. */
+const LONG_TOOL_CHOICE_BYTES = 64 * 1024;
+const MAX_TOOL_CHOICE_VALUES = 10_000;
 
 export function createNativeInspector({ allow, kind }: InspectOptions): InspectNative {
   const scan = new NativeBodyScan(allow);
@@ -121,9 +126,21 @@ function inspect(
   const read = { model, models, maxTokens, findings, unknownMembers, metadata };
   const accepted = { outcome: 'accepted', ...read } as const;
   const toolChoice = find('tool_choice');
-  if (toolChoice === undefined) return { ...accepted, body };
+  if (!isGiven(toolChoice)) return { ...accepted, body };
   const native = withNativeToolChoice(toolChoice);
   return native.outcome === 'refused' ? native : { ...accepted, body: native.body };
+}
+
+/** @returns the problem of the root's members, if there is one */
+function findRootProblem(
+  find: (name: string) => FoundMember | undefined,
+  allow: ReadonlySet<PricedFeature>,
+): string | undefined {
+  for (const name of JUDGED_MEMBERS) {
+    const problem = findMemberProblem(name, find(name), allow);
+    if (problem !== undefined) return `${name}: ${problem}`;
+  }
+  return undefined;
 }
 
 function readScalarAt(found: FoundMember | undefined): unknown {
@@ -141,8 +158,8 @@ function withNativeToolChoice({
 }: FoundMember):
   | { readonly outcome: 'native'; readonly body: Uint8Array }
   | { readonly outcome: 'refused'; readonly refusal: Refusal } {
-  if (span.end - span.start > MAX_TOOL_CHOICE_BYTES) {
-    return refuse(`tool_choice: must have at most ${String(MAX_TOOL_CHOICE_BYTES)} bytes`);
+  if (hasTooManyValues(body.subarray(span.start, span.end))) {
+    return refuse(`tool_choice: must have at most ${String(MAX_TOOL_CHOICE_VALUES)} values`);
   }
   const normalized = normalizeToolChoice(JSON.parse(textOf(body, span)));
   switch (normalized.outcome) {
@@ -156,6 +173,12 @@ function withNativeToolChoice({
       return { outcome: 'native', body: Buffer.concat(pieces) };
     }
   }
+}
+
+function hasTooManyValues(toolChoice: Uint8Array): boolean {
+  if (toolChoice.length <= LONG_TOOL_CHOICE_BYTES) return false;
+  const scan = scanTopLevel(toolChoice, { isUtf8, maxValues: MAX_TOOL_CHOICE_VALUES });
+  return scan.outcome === 'refused' && scan.reason === 'too_many_values';
 }
 
 function refuse(message: string): { readonly outcome: 'refused'; readonly refusal: Refusal } {

@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { JsonSpan } from '@gateway/translator/native';
-import { textOf } from './native-fields.js';
+import { readScalar } from './native-fields.js';
 
 export interface LowerableLimit {
   readonly maxTokens: number;
@@ -28,8 +28,6 @@ export const LOWER_HEADER = 'x-gateway-lower-max-tokens';
 
 /** Below this an agent's answer would often be cut off, and a cut answer is charged too. */
 const LEAST_TOKENS = 4_096;
-/** A longer `thinking` is not valid. The upstream refuses it. */
-const MAX_THINKING_BYTES = 1_024;
 
 /** @param limits.thinking - Tokens of `thinking.budget_tokens`: an answer needs more than these. */
 export function leastTokens({
@@ -73,22 +71,22 @@ export function writeLimit(body: Uint8Array, { start, end }: JsonSpan, maxTokens
 export function statedLimit(
   body: Uint8Array,
 ): Pick<LowerableLimit, 'maxTokens' | 'leastTokens' | 'span'> | undefined {
-  const scan = scanTopLevel(body, { isUtf8 });
+  const scan = scanTopLevel(body, { isUtf8, mayRepeat: true });
   const span = scan.outcome === 'scanned' ? scan.members.get('max_tokens') : undefined;
   if (scan.outcome !== 'scanned' || span === undefined) return undefined;
-  const text = textOf(body, span);
-  // A number such as 6.4e4 may be shorter than a lower one.
-  if (!/^\d{1,10}$/.test(text)) return undefined;
-  const maxTokens = Number(text);
+  const maxTokens = Number(readScalar({ body, span }));
+  // A number such as 1e9 is shorter than a lower one.
+  if (String(maxTokens).length > span.end - span.start) return undefined;
   const thinking = thinkingTokens(body, scan.members.get('thinking'));
   return { maxTokens, span, leastTokens: leastTokens({ maxTokens, thinking }) };
 }
 
 function thinkingTokens(body: Uint8Array, span: JsonSpan | undefined): number {
-  if (span === undefined || span.end - span.start > MAX_THINKING_BYTES) return 0;
-  const thinking: unknown = JSON.parse(textOf(body, span));
-  if (typeof thinking !== 'object' || thinking === null) return 0;
-  const tokens = 'budget_tokens' in thinking ? thinking.budget_tokens : undefined;
+  if (span === undefined) return 0;
+  const thinking = body.subarray(span.start, span.end);
+  const scan = scanTopLevel(thinking, { isUtf8, mayRepeat: true });
+  const budget = scan.outcome === 'scanned' ? scan.members.get('budget_tokens') : undefined;
+  const tokens = budget && readScalar({ body: thinking, span: budget });
   return typeof tokens === 'number' && tokens > 0 ? Math.ceil(tokens) : 0;
 }
 

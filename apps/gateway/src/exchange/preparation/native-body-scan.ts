@@ -10,24 +10,26 @@ import type { JsonScan, JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../../config/variables.js';
 import { ChargeFindingsCollector } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
-import { isGiven, readScalar } from './native-fields.js';
+import { DECIDING_MEMBERS, MAX_ITEMS } from './deciding-members.js';
+import type { JudgedMember, MemberOf } from './deciding-members.js';
+import { SHARED_ACCOUNT, findMemberProblem } from './judged-members.js';
+import { COUNT_RULE, isCount, isEmptyList, isGiven, readScalar } from './native-fields.js';
 import {
-  JUDGED_MEMBERS,
-  MAX_ITEMS,
-  SHARED_ACCOUNT,
-  findMemberProblem,
+  SKIPPED,
   findTypeProblem,
-  isNeutral,
   isReportedModel,
   shapeOfEverything,
 } from './shared-account-rules.js';
-import type { Path } from './shared-account-rules.js';
+import type { Path, Place } from './shared-account-rules.js';
 
 /** A model that may write a part of the response. */
 export interface NamedModel {
   /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
   readonly path: string;
-  /** `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`). */
+  /**
+   * `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`), or if
+   * it cannot be read.
+   */
   readonly model: string | undefined;
 }
 
@@ -43,6 +45,7 @@ const MAX_CACHE_POINTS = 4;
 /** The provider accepts three fallbacks. */
 const MAX_MODELS = 20;
 const QUOTE = 0x22;
+const OPEN_BRACKET = 0x5b;
 const NO_BODY = new Uint8Array(0);
 
 /** Builds the shapes once. Scans run one after another and share the state of this object. */
@@ -51,8 +54,11 @@ export class NativeBodyScan {
   readonly #shape: JsonShape;
   #body: Uint8Array = NO_BODY;
   #cachePoints = 0;
+  #cacheType: string | undefined;
   #problem: string | undefined;
   #models: NamedModel[] = [];
+  /** The depths of the entries of `fallbacks` that are being scanned and have named their model. */
+  readonly #namedEntries = new Set<number>();
   #collector = new ChargeFindingsCollector();
 
   constructor(allow: ReadonlySet<PricedFeature>) {
@@ -63,10 +69,12 @@ export class NativeBodyScan {
   run(body: Uint8Array, maxValues: number): ScannedBody {
     this.#body = body;
     this.#cachePoints = 0;
+    this.#cacheType = undefined;
     this.#problem = undefined;
     this.#models = [];
+    this.#namedEntries.clear();
     this.#collector = new ChargeFindingsCollector();
-    const scan = scanTopLevel(body, { shape: this.#shape, isUtf8, maxValues });
+    const scan = scanTopLevel(body, { shape: this.#shape, isUtf8, maxValues, mayRepeat: true });
     this.#body = NO_BODY;
     if (this.#problem === undefined && this.#cachePoints > MAX_CACHE_POINTS) {
       this.#problem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(this.#cachePoints)}`;
@@ -92,49 +100,60 @@ export class NativeBodyScan {
   }
 
   #nameModel(span: JsonSpan, path: Path): void {
-    const model = this.#read(span);
-    if (typeof model !== 'string') this.#complain(path, 'is not the id of a model');
-    else if (this.#models.length < MAX_MODELS) this.#models.push({ path: shortened(path), model });
+    this.#addModel(String(this.#read(span)), path);
+  }
+
+  #addModel(model: string | undefined, path: Path): void {
+    if (this.#models.length < MAX_MODELS) this.#models.push({ path: shortened(path), model });
     else this.#complain(path, `a request may name at most ${String(MAX_MODELS)} models`);
   }
 
   #shapeOfBody(everything: JsonShape): JsonShape {
-    const fallbacks = this.#shapeOfFallbacks(everything);
-    const stopSequences = this.#shapeOfStopSequences();
-    const mcpServers = this.#shapeOfServers(everything);
-    /** `tool_choice` has rules of its own; only models are looked for. */
-    const toolChoice: JsonShape = {
-      member: (name) => (name === 'model' ? everything.member?.(name) : toolChoice),
-    };
-    return {
-      member(name) {
-        switch (name) {
-          case 'tool_choice':
-            return toolChoice;
-          // Free text about the user.
-          case 'metadata':
-            return undefined;
-          case 'fallbacks':
-            return fallbacks;
-          case 'stop_sequences':
-            return stopSequences;
-          case 'mcp_servers':
-            return mcpServers;
-          default:
-            return everything.member?.(name);
-        }
+    const mcpServers: JsonShape = {
+      ...everything,
+      onValue: (span, path) => {
+        this.#noteServers(span, path);
       },
     };
+    const betas: JsonShape = {
+      onValue: (span) => {
+        if (this.#isGiven(span)) this.#collector.onBetas();
+      },
+    };
+    const members = new Map<string, JsonShape>([
+      ['tool_choice', shapeOfToolChoice(everything)],
+      // Free text about the user.
+      ['metadata', SKIPPED],
+      ['stop_sequences', this.#shapeOfStopSequences()],
+      ['fallbacks', this.#shapeOfFallbacks(everything)],
+      ['mcp_servers', mcpServers],
+      // The API reads betas from a header only. Other servers in front of it may read them here.
+      ['betas', betas],
+      ['anthropic_beta', betas],
+    ]);
+    for (const name of DECIDING_MEMBERS.root) {
+      const shape = members.get(name) ?? everything.member?.(name);
+      members.set(name, { ...shape, isUnique: true });
+    }
+    return { member: (name) => members.get(name) ?? everything.member?.(name) };
   }
 
   #shapeOfEverything(): JsonShape {
     return shapeOfEverything({
       onType: (type, place) => {
-        this.#collector.onType(type, place);
-        const problem = findTypeProblem(type, place, this.#allow);
-        if (problem !== undefined) this.#complain(place.path, problem);
+        this.#noteType(type, place);
       },
-      onCacheControl: ({ span, type }, path) => {
+      onToolType: (span, path) => {
+        // What is no text is no type that this version knows.
+        if (this.#isText(span) || !this.#isGiven(span)) return;
+        this.#noteType('', { path, of: 'tool' });
+      },
+      onCacheType: (type) => {
+        this.#cacheType = type;
+      },
+      onCacheControl: (span, path) => {
+        const type = this.#cacheType;
+        this.#cacheType = undefined;
         if (!this.#isGiven(span)) return;
         this.#cachePoints += 1;
         if (type !== 'ephemeral') this.#complain(path, 'must be an object with type "ephemeral"');
@@ -150,11 +169,14 @@ export class NativeBodyScan {
       },
       onRated: (span, path) => {
         const isOfRoot = path.length === 1;
-        const name = String(path.at(-1));
+        const name = path.at(-1) as JudgedMember;
         if (name === 'speed' && (isOfRoot || this.#isText(span))) this.#noteSpeed(span);
-        // `findRootProblem` judges those of the root. Elsewhere, only a text can be the member that
+        // The caller judges those of the root. Elsewhere, only a text can be the member that
         // is meant: a tool of an MCP server may be called `speed`, and its settings are an object.
         if (!isOfRoot && this.#isText(span)) this.#judge(name, span, path);
+      },
+      onSource: (path) => {
+        this.#collector.onSource(path);
       },
       onMaxUses: (span, path) => {
         this.#collector.onMaxUses(this.#read(span), path);
@@ -180,55 +202,90 @@ export class NativeBodyScan {
     if (this.#isGiven(span)) this.#collector.onSpeed();
   }
 
-  #noteServers(span: JsonSpan, path: Path): void {
-    const found = { body: this.#body, span };
-    if (isGiven(found) && !isNeutral('mcp_servers', found)) this.#collector.onServersOfTools(path);
+  #noteType(type: string, place: Place): void {
+    this.#collector.onType(type, place);
+    const problem = findTypeProblem(type, place, this.#allow);
+    if (problem !== undefined) this.#complain(place.path, problem);
   }
 
-  #judge(name: string, span: JsonSpan, path: Path): void {
+  #noteServers(span: JsonSpan, path: Path): void {
+    const found = { body: this.#body, span };
+    if (isGiven(found) && !isEmptyList(found)) this.#collector.onServersOfTools(path);
+  }
+
+  #judge(name: JudgedMember, span: JsonSpan, path: Path): void {
     const problem = findMemberProblem(name, { body: this.#body, span }, this.#allow);
     if (problem !== undefined) this.#complain(path, problem);
   }
 
   #shapeOfFallbacks(everything: JsonShape): JsonShape {
-    const maxTokens: JsonShape = {
-      onValue: (span) => {
-        this.#collector.onFallbackTokens(this.#read(span));
-      },
-    };
-    const members = new Map([['max_tokens', maxTokens]]);
-    for (const name of JUDGED_MEMBERS) {
-      const onValue = (span: JsonSpan, path: Path): void => {
-        if (name === 'speed') this.#noteSpeed(span);
-        if (name === 'mcp_servers') this.#noteServers(span, path);
-        this.#judge(name, span, path);
-      };
-      members.set(name, { ...everything, onValue });
-    }
-    return {
+    const ofEntry = new Map<string, JsonShape>();
+    const entry: JsonShape = {
       ...everything,
-      item: {
-        ...everything,
-        member: (name) => members.get(name) ?? everything.member?.(name),
-        // An entry that is only the id of a model.
-        onValue: (span, path) => {
-          if (this.#isText(span)) this.#nameModel(span, path);
-        },
-      },
+      member: (name) => ofEntry.get(name) ?? everything.member?.(name),
       onValue: (span, path) => {
-        if (this.#isText(span)) this.#models.push({ path: path.join('.'), model: undefined });
+        const isNamed = this.#namedEntries.delete(path.length);
+        // An entry that is only the id of a model.
+        if (this.#isText(span)) this.#nameModel(span, path);
+        else if (!isNamed) this.#addModel(undefined, path);
       },
     };
+    const fallbacks: JsonShape = {
+      ...everything,
+      item: entry,
+      onValue: (span, path) => {
+        const isList = this.#body[span.start] === OPEN_BRACKET;
+        if (!isList && this.#isGiven(span)) this.#addModel(undefined, path);
+      },
+    };
+    for (const name of DECIDING_MEMBERS.fallback) {
+      const shape = name === 'fallbacks' ? fallbacks : everything.member?.(name);
+      const onValue = (span: JsonSpan, path: Path): void => {
+        shape?.onValue?.(span, path);
+        this.#noteOfFallback(name, span, path);
+      };
+      ofEntry.set(name, { ...shape, onValue, isUnique: true });
+    }
+    return fallbacks;
   }
 
-  #shapeOfServers(everything: JsonShape): JsonShape {
-    return {
-      ...everything,
-      onValue: (span, path) => {
+  #noteOfFallback(name: MemberOf<'fallback'>, span: JsonSpan, path: Path): void {
+    switch (name) {
+      case 'model':
+        if (this.#isText(span)) this.#namedEntries.add(path.length - 1);
+        return;
+      case 'max_tokens': {
+        const tokens = this.#read(span);
+        if (isCount(tokens)) this.#collector.onFallbackTokens(tokens);
+        else if (this.#isGiven(span)) this.#complain(path, COUNT_RULE);
+        return;
+      }
+      case 'tools':
+        if (this.#isGiven(span) && this.#body[span.start] !== OPEN_BRACKET) {
+          this.#complain(path, 'must be an array');
+        }
+        return;
+      case 'speed':
+        this.#noteSpeed(span);
+        break;
+      case 'mcp_servers':
         this.#noteServers(span, path);
-      },
-    };
+        break;
+      default:
+    }
+    this.#judge(name, span, path);
   }
+}
+
+/** `tool_choice` has rules of its own; only models are looked for. */
+function shapeOfToolChoice(everything: JsonShape): JsonShape {
+  const toolChoice: JsonShape = {
+    member: (name) => (name === 'model' ? everything.member?.(name) : toolChoice),
+    get item() {
+      return toolChoice;
+    },
+  };
+  return toolChoice;
 }
 
 function shortened(path: Path): string {

@@ -1,7 +1,6 @@
 /**
- * Checks the members of a native request by the rules of the specification. A value is parsed only
- * if it can be valid according to its first byte and its length, so a large value takes no time
- * after the scan that found it.
+ * Checks the members of a native request by the rules of the specification. A container is never
+ * parsed, so a large one takes no time after the scan that found it.
  */
 
 import { MAX_TOKENS } from '@gateway/billing';
@@ -16,18 +15,16 @@ export interface FoundMember {
 export type FieldCheck = (found: FoundMember | undefined) => string | undefined;
 export type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
 
-/** The longest number, boolean or model id. */
-const MAX_SCALAR_BYTES = 300;
 const OPEN_BRACKET = 0x5b;
 
 /**
- * The value of a short member; `undefined` for a container and for anything longer than a scalar
- * can be.
+ * The value of a member; `undefined` for a container. It is read however long it is: escapes and
+ * zeros may make any value long.
  */
-export function readScalar({ body, span: { start, end } }: FoundMember): unknown {
-  const first = body[start];
-  if (end - start > MAX_SCALAR_BYTES || first === OPEN_BRACKET || first === 0x7b) return undefined;
-  return JSON.parse(textOf(body, { start, end }));
+export function readScalar({ body, span }: FoundMember): unknown {
+  const first = body[span.start];
+  if (first === OPEN_BRACKET || first === 0x7b) return undefined;
+  return JSON.parse(textOf(body, span));
 }
 
 export function textOf(body: Uint8Array, { start, end }: JsonSpan): string {
@@ -39,10 +36,11 @@ export function isGiven(found: FoundMember | undefined): found is FoundMember {
   return found !== undefined && found.body[found.span.start] !== 0x6e;
 }
 
+/** A `null` is left to the upstream: it decides nothing. */
 const optional =
   (isValid: (value: unknown) => boolean, rule: string): FieldCheck =>
   (found) =>
-    found === undefined || isValid(readScalar(found)) ? undefined : rule;
+    !isGiven(found) || isValid(readScalar(found)) ? undefined : rule;
 
 const required =
   (isValid: (value: unknown) => boolean, rule: string): FieldCheck =>
@@ -53,28 +51,32 @@ const required =
 const startsWith =
   (openings: string, rule: string): FieldCheck =>
   (found) =>
-    found === undefined || openings.includes(firstCharacter(found)) ? undefined : rule;
+    !isGiven(found) || openings.includes(firstCharacter(found)) ? undefined : rule;
 
 function firstCharacter({ body, span }: FoundMember): string {
   return String.fromCharCode(body[span.start] ?? 0);
 }
 
 const isUnit = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
-const isCount = (value: unknown): boolean =>
+export const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS;
-const COUNT_RULE = `must be an integer from 0 to ${String(MAX_TOKENS)}`;
+export const COUNT_RULE = `must be an integer from 0 to ${String(MAX_TOKENS)}`;
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** An array with at least one item. */
 const messages: FieldCheck = (found) => {
   if (found === undefined) return 'is required';
-  const { body, span } = found;
-  if (body[span.start] !== OPEN_BRACKET) return 'must be an array of {role, content}';
-  for (let at = span.start + 1; at < span.end - 1; at += 1) {
-    if (!isBlank(body[at])) return undefined;
-  }
-  return 'at least one message is required';
+  if (found.body[found.span.start] !== OPEN_BRACKET) return 'must be an array of {role, content}';
+  return isEmptyList(found) ? 'at least one message is required' : undefined;
 };
+
+export function isEmptyList({ body, span }: FoundMember): boolean {
+  if (body[span.start] !== OPEN_BRACKET) return false;
+  for (let at = span.start + 1; at < span.end - 1; at += 1) {
+    if (!isBlank(body[at])) return false;
+  }
+  return true;
+}
 
 function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

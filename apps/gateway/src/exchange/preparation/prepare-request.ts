@@ -15,6 +15,7 @@ import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
+import { MAX_ITEMS } from './deciding-members.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
 import { leastTokens, statedLimit } from './lowerable-limit.js';
@@ -23,7 +24,6 @@ import type { NamedModel } from './native-body-scan.js';
 import { encodeParts, writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { readTag } from './read-tag.js';
-import { MAX_ITEMS } from './shared-account-rules.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
 
@@ -176,9 +176,10 @@ class Preparer {
     request: { readonly bytes: number; readonly maxTokens: number | undefined },
     findings: ChargeFindings,
   ): bigint {
-    const contextWindow = job.hasLongContext
-      ? Math.max(price.contextWindow, LONG_CONTEXT_TOKENS)
-      : price.contextWindow;
+    const contextWindow =
+      job.hasLongContext || findings.hasBetas
+        ? Math.max(price.contextWindow, LONG_CONTEXT_TOKENS)
+        : price.contextWindow;
     return chargeBoundOf({ ...request, contextWindow }, findings, price);
   }
 

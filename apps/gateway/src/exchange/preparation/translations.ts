@@ -21,7 +21,7 @@ import type { PricedFeature } from '../../config/variables.js';
 import { keptThinkingIn } from '../response-memory/kept-thinking.js';
 import { storedFor } from '../response-memory/referred-responses.js';
 import type { RecalledResponses } from '../response-memory/referred-responses.js';
-import { MAX_ITEMS } from './shared-account-rules.js';
+import { MAX_ITEMS } from './deciding-members.js';
 
 export type TranslatedFormat = TranslationContext['format'];
 
