@@ -503,9 +503,11 @@ describe('the native endpoint', () => {
     await expectNothingHappened();
   });
 
+  // F448: a documented version of the API is refused.
   it('serves a request with four cache points, under each version and each name of the version header', async () => {
     const body = userMessage('Hello', { system: cachePoints(4) });
     for (const headers of [
+      { 'anthropic-version': '2023-01-01' },
       { 'anthropic-version': '2023-06-01' },
       { 'anthropic-version': '2026-10-21' },
       { 'vendor-version': '2023-06-01' },

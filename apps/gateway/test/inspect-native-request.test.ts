@@ -71,6 +71,18 @@ describe('createNativeInspector', () => {
     expect(inspect(body)).toMatchObject({ outcome: 'accepted' });
   });
 
+  // F447: an optional member is null, which decides nothing: 400 in the gateway's words instead of
+  // the answer of the upstream.
+  it.each(['message', 'count_tokens'] as const)('leaves null to the upstream (%s)', (kind) => {
+    const optional = ['stream', 'tool_choice', 'tools', 'system', 'temperature', 'top_p', 'top_k'];
+    for (const name of [...optional, 'stop_sequences', 'metadata', 'thinking']) {
+      const body = Buffer.from(JSON.stringify({ ...base, [name]: null }));
+      const inspection = createNativeInspector({ allow: nothing, kind })(body, Infinity);
+      expect(inspection).toMatchObject({ outcome: 'accepted' });
+      expect(inspection.outcome === 'accepted' && inspection.body).toBe(body);
+    }
+  });
+
   it('accepts members of the root that it does not know, and reports their names', () => {
     const known = { ...base, temperature: 0.5, compaction: null, thread: null };
     expect(inspect(known)).toMatchObject({ outcome: 'accepted', unknownMembers: [] });

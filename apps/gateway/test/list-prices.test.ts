@@ -181,24 +181,68 @@ describe('with PRICES=list', () => {
   });
 });
 
+describe('work beside the counts of the response', () => {
+  const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5' };
+  const run = (type: string, model: string, output: number) => ({
+    type,
+    model,
+    input_tokens: 1_000,
+    output_tokens: output,
+  });
+
+  // F446: compaction and advisors are refused although the table prices all that they use, and the
+  // refusal says that they cost more than tokens, which is not so.
+  it.each([
+    [
+      'a compaction',
+      { context_management: { edits: [{ type: 'compact_20260112' }] } },
+      run('compaction', OPUS, 100),
+      // Twice 1,000 x 4.00 + 100 x 20.00, in 10^-6 USD.
+      '0.012',
+    ],
+    // 1,000 x 4.00 + 100 x 20.00 and 1,000 x 5.00 + 200 x 25.00.
+    ['an advisor', { tools: [ADVISOR] }, run('advisor_message', 'claude-opus-5', 200), '0.016'],
+  ])(
+    'such as %s is served, and charged at the price of its model',
+    async (_what, more, run_, usd) => {
+      const { apiKey } = await gateway.createKey();
+      const own = run('message', OPUS, 100);
+      const usage = { input_tokens: 1_000, output_tokens: 100, iterations: [own, run_] };
+      gateway.simulator.script({ usage });
+      const headers = { 'anthropic-beta': 'compact-2026-01-12,advisor-tool-2026-03-01' };
+      const body = userMessage('Hello', { model: OPUS, ...more });
+      const response = await postMessages(gateway, apiKey, body, headers);
+      const text = await response.text();
+      expect([response.status, response.headers.get('x-gateway-charge-usd'), text]).toEqual([
+        200,
+        usd,
+        expect.stringContaining('"iterations"'),
+      ]);
+    },
+  );
+});
+
 describe('the features that are admitted', () => {
   const none = { allowedFeatures: new Set(), refusedFeatures: new Set() } as never;
 
   it('are those that the table prices, and those that are allowed, without those that are refused', () => {
     expect([...admittedFeatures(none, TABLE)].sort()).toEqual([
+      'advisor',
+      'compaction',
       'fallbacks',
       'fast_mode',
       'inference_geo',
       'web_search',
     ]);
     const config = {
-      allowedFeatures: new Set(['advisor']),
-      refusedFeatures: new Set(['web_search', 'fallbacks']),
+      allowedFeatures: new Set(['mcp']),
+      refusedFeatures: new Set(['web_search', 'fallbacks', 'advisor']),
     } as never;
     expect([...admittedFeatures(config, TABLE)].sort()).toEqual([
-      'advisor',
+      'compaction',
       'fast_mode',
       'inference_geo',
+      'mcp',
     ]);
   });
 });
@@ -249,6 +293,17 @@ describe('the charge bound of a request at the prices of the list', () => {
     expect(short.usd).toBe(bound(short.promptTokens!, ['0.22', '0.55']));
     const long = boundOf('claude-haiku-5-5', { system: 'x'.repeat(100_000) });
     expect(long.usd).toBe(bound(long.promptTokens!, ['1.1', '2.75']));
+  });
+
+  // F446
+  it.each([
+    ['context_management.edits.0.type', { context_management: { edits: [{ type: 'compact_2' }] } }],
+    ['tools.0.type', { tools: [{ type: 'advisor_20260301', name: 'a', model: OPUS }] }],
+  ])('does not exist for what %s asks for, and the refusal says so', (path, more) => {
+    expect(boundOf(OPUS, more).refusal).toBe(
+      `${path}: cannot be used on this gateway, because its cost has no limit; before a request is ` +
+        'sent, the gateway sets aside the most it can cost',
+    );
   });
 
   it('has the fee of each search that the request allows, and must know how many', () => {

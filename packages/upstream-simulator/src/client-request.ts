@@ -52,6 +52,8 @@ export function parseRequest(body: Buffer): JsonObject | undefined {
   }
 }
 
+const VERSIONS = ['2023-01-01', '2023-06-01', '2026-10-21'];
+
 /** @returns the API's refusal of a request; `undefined` for a valid one */
 export function problemOf(
   req: IncomingMessage,
@@ -68,7 +70,7 @@ export function problemOf(
 ): RequestError | undefined {
   if (request === undefined) return INVALID_JSON;
   const version = String(req.headers['anthropic-version'] ?? '');
-  if (version !== '2023-06-01' && version !== '2026-10-21') {
+  if (!VERSIONS.includes(version)) {
     return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
   }
   const model = typeof request['model'] === 'string' ? request['model'] : '';

@@ -23,6 +23,7 @@ function pricedFeatures(prices: PriceTable): readonly PricedFeature[] {
   if (variants.some(({ circumstances }) => circumstances.inferenceGeo !== undefined)) {
     features.push('inference_geo');
   }
-  if (prices.fallbacks === 'admitted') features.push('fallbacks');
+  // A table that prices several models in one answer prices all that is beside its counts.
+  if (prices.fallbacks === 'admitted') features.push('fallbacks', 'compaction', 'advisor');
   return features;
 }

@@ -472,8 +472,8 @@ export const VARIABLES = {
       'anthropic. unknown_tools allows tools whose type this version does not know. The models ' +
       'of fallbacks and advisors must have prices and be allowed to the key. Their tokens are ' +
       'charged at their rates. What PRICES does not price, you pay. list prices web_search, ' +
-      'fast_mode, inference_geo and fallbacks, and so allows them; a minus sign refuses one all ' +
-      'the same: -web_search.',
+      'fast_mode, inference_geo, fallbacks, compaction and advisor, and so allows them; a minus ' +
+      'sign refuses one all the same: -web_search.',
     schema: list.pipe(z.array(z.enum([...PRICED_FEATURES, ...REFUSED_FEATURES]))),
     default: '',
   },

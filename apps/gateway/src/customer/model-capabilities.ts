@@ -5,11 +5,11 @@
  */
 
 import type { ModelTraits } from '@gateway/billing';
-import type { PricedFeature } from '../config/variables.js';
+import type { PriceBook } from '../exchange/price-book.js';
 
 export function capabilitiesOf(
   { effort, sampling, structuredOutputs, thinkingOff, thinkingOn }: ModelTraits,
-  allowed: ReadonlySet<PricedFeature>,
+  { allowedFeatures: allowed, overdraft }: Pick<PriceBook, 'allowedFeatures' | 'overdraft'>,
 ) {
   const isAdaptive = thinkingOn !== undefined;
   const search = allowed.has('web_search');
@@ -22,7 +22,8 @@ export function capabilitiesOf(
       ...support(true),
       clear_thinking_20251015: support(true),
       clear_tool_uses_20250919: support(true),
-      compact_20260112: support(isAdaptive && allowed.has('compaction')),
+      // Nothing bounds its cost, so no amount could be held.
+      compact_20260112: support(isAdaptive && allowed.has('compaction') && overdraft !== 'none'),
     },
     effort: {
       ...support(effort.length > 0),

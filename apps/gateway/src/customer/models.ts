@@ -164,7 +164,7 @@ function lifecycleOf(price: ModelPrice, now: number): 'active' | 'deprecated' {
   return isDeprecated(price, now) ? 'deprecated' : 'active';
 }
 
-function modelObject(price: ModelPrice, { allowedFeatures }: PriceBook, now: number) {
+function modelObject(price: ModelPrice, book: PriceBook, now: number) {
   const lifecycle = lifecycleOf(price, now);
   return {
     id: price.id,
@@ -176,7 +176,7 @@ function modelObject(price: ModelPrice, { allowedFeatures }: PriceBook, now: num
     owned_by: 'anthropic',
     max_input_tokens: price.contextWindow,
     max_tokens: price.maxOutputTokens,
-    capabilities: capabilitiesOf(price.traits, allowedFeatures),
+    capabilities: capabilitiesOf(price.traits, book),
     lifecycle,
     deprecated_at: lifecycle === 'active' ? null : (price.deprecatedAt ?? null),
     retires_at: lifecycle === 'active' ? null : (price.retiresAt ?? null),

@@ -1,6 +1,7 @@
 /** What a customer pays at one time, and what follows from it. */
 
 import type { PriceTable } from '@gateway/billing';
+import type { Config } from '../config/config.js';
 import type { PricedFeature } from '../config/variables.js';
 import type { Refusal } from '../http/refusal.js';
 import type { RequestPreparer } from './preparation/preparer.js';
@@ -10,6 +11,7 @@ export interface PriceBook {
   readonly prices: PriceTable;
   /** Features that the operator allows, or has prices for. */
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
+  readonly overdraft: Config['overdraft'];
   readonly preparer: RequestPreparer;
 }
 

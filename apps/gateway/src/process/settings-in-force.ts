@@ -121,7 +121,7 @@ export class SettingsInForce {
     const allow = admittedFeatures(this.#config, table);
     const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat, tagMember };
     const preparer = createRequestPreparer(rules, this.#thread);
-    return { prices: table, allowedFeatures: allow, preparer };
+    return { prices: table, allowedFeatures: allow, overdraft, preparer };
   }
 
   #open(target: UpstreamTarget): UpstreamClient {

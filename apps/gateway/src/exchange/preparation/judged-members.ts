@@ -18,7 +18,7 @@ export const SHARED_ACCOUNT =
 
 const MORE_THAN_TOKENS = 'it costs more than tokens';
 const OTHER_RATES = 'it changes the price of tokens';
-const TOKENS_BESIDE = "it uses tokens beside the counts of the response's usage";
+const TOKENS_BESIDE = "it may use tokens beside the counts of the response's usage";
 
 /** Why a feature needs the operator's leave. */
 const REASONS: Readonly<Record<PricedFeature, string>> = {
