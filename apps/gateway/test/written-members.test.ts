@@ -97,7 +97,7 @@ const OF_OBJECT: Readonly<Record<MemberOf<'object'>, Values>> = {
   cache_control: [{ type: 'ephemeral' }, { type: 'eternal' }, {}, null],
   model: [DEAR, 'unheard', 5],
   source: [{ type: 'text' }, { type: 'file' }, 'x'],
-  tools: [[TOOL], [{ type: 'advisor_20260301', model: DEAR }], []],
+  tools: [[TOOL], [{ type: 'advisor_20260301', model: DEAR }], TOOL, { enabled: true }, []],
   definition: [TOOL, { type: 'teleport' }],
   file_id: ['file_1', {}, null],
   previous_message_id: ['msg_1'],
@@ -247,6 +247,14 @@ describe('a member that decides and may be given once', () => {
       message: `fallbacks.0.${name}: the member is given twice`,
     });
   });
+});
+
+// F450: a file or a tool inside the value of a member that decides is not looked at.
+it.each(DECIDING_MEMBERS.object)('an object inside %s is judged, too', (name) => {
+  for (const hidden of [{ file_id: 'f' }, { tools: [TOOL] }, { cache_control: { type: 'x' } }]) {
+    const body = root(['system', [{ [name]: { inner: hidden } }]]);
+    expect(answerTo(write(body), 'nothing')).toMatchObject({ status: 400 });
+  }
 });
 
 describe('a hold', () => {

@@ -116,6 +116,7 @@ export class NativeBodyScan {
       },
     };
     const betas: JsonShape = {
+      ...everything,
       onValue: (span) => {
         if (this.#isGiven(span)) this.#collector.onBetas();
       },
@@ -261,9 +262,6 @@ export class NativeBodyScan {
         return;
       }
       case 'tools':
-        if (this.#isGiven(span) && this.#body[span.start] !== OPEN_BRACKET) {
-          this.#complain(path, 'must be an array');
-        }
         return;
       case 'speed':
         this.#noteSpeed(span);

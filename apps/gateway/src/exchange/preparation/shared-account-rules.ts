@@ -3,8 +3,8 @@
  * with the provider. Members that address objects of that account are refused, and so are features
  * that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
- * Every object of a request is visited, at any depth, except inside `tool_choice`, `metadata`,
- * `cache_control` and the free-form members. A rule therefore applies wherever its value can occur,
+ * Every object of a request is visited, at any depth, except inside `tool_choice`, `metadata` and
+ * the free-form members. A rule therefore applies wherever its value can occur,
  * even in places that a later version of the API adds. `test/upstream-places.test.ts` compares the
  * rules and the free-form members with the types of the provider's SDK.
  */
@@ -61,37 +61,28 @@ export const SKIPPED: JsonShape = {};
 
 /** @returns the shape of an object whose members are all visited, at any depth */
 export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
+  /** Of the members that are the same in all objects. */
+  const shapes = new Map<string, JsonShape>();
+  const objectWith = (own: ReadonlyMap<string, JsonShape>): JsonShape => ({
+    member: (name) => own.get(name) ?? shapes.get(name) ?? any,
+    maxItems: MAX_ITEMS,
+    // A getter, because the shape refers to itself. A list within a list is also visited.
+    get item() {
+      return any;
+    },
+  });
+  const ofAny = new Map<string, JsonShape>();
+  const any = objectWith(ofAny);
   const typeIn = (of: Place['of']): JsonShape => ({
+    ...any,
     onText: (text, path) => {
       visitor.onType(text, { path, of });
     },
   });
-  /** Of the members that are the same in all objects. */
-  const shapes = new Map<string, JsonShape>();
-  const membersOf = (own: ReadonlyMap<string, JsonShape>) => {
-    return (name: string): JsonShape => own.get(name) ?? shapes.get(name) ?? any;
-  };
-  const objectWith = (own: ReadonlyMap<string, JsonShape>, more: JsonShape = {}): JsonShape => ({
-    member: membersOf(own),
-    maxItems: MAX_ITEMS,
-    // A list within a list is also visited.
-    item: any,
-    ...more,
-  });
-  // A getter, because the shape refers to itself.
-  const any: JsonShape = {
-    member: membersOf(new Map([['type', typeIn('other')]])),
-    maxItems: MAX_ITEMS,
-    get item() {
-      return any;
-    },
-  };
+  ofAny.set('type', typeIn('other'));
   const ofTool: Readonly<Record<MemberOf<'tool'>, JsonShape>> = {
-    type: {
-      ...typeIn('tool'),
-      onValue: visitor.onToolType,
-    },
-    max_uses: { onValue: visitor.onMaxUses },
+    type: { ...typeIn('tool'), onValue: visitor.onToolType },
+    max_uses: { ...any, onValue: visitor.onMaxUses },
   };
   const tool: JsonShape = {
     ...objectWith(new Map(Object.entries(ofTool))),
@@ -102,21 +93,24 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
       visitor.onToolEnd(path);
     },
   };
-  const rated: JsonShape = { ...any, onValue: visitor.onRated };
-  const cacheType: JsonShape = { onText: visitor.onCacheType };
-  const address: JsonShape = { onValue: visitor.onAddress };
-  const inEveryObject: Readonly<Record<Exclude<MemberOf<'object'>, 'type'>, JsonShape>> = {
-    cache_control: {
-      member: (name) => (name === 'type' ? cacheType : undefined),
-      onValue: visitor.onCacheControl,
+  const source: JsonShape = {
+    ...objectWith(new Map([['type', typeIn('source')]])),
+    onValue: (_span, path) => {
+      visitor.onSource(path);
     },
+  };
+  const cacheControl: JsonShape = {
+    ...objectWith(new Map([['type', { ...any, onText: visitor.onCacheType }]])),
+    onValue: visitor.onCacheControl,
+  };
+  const rated: JsonShape = { ...any, onValue: visitor.onRated };
+  const address: JsonShape = { ...any, onValue: visitor.onAddress };
+  const inEveryObject: Readonly<Record<Exclude<MemberOf<'object'>, 'type'>, JsonShape>> = {
+    cache_control: cacheControl,
     model: { ...any, onValue: visitor.onModel },
-    source: objectWith(new Map([['type', typeIn('source')]]), {
-      onValue: (_span, path) => {
-        visitor.onSource(path);
-      },
-    }),
-    tools: { ...any, item: tool },
+    source,
+    // Also one tool that is not in a list.
+    tools: tool,
     definition: tool,
     file_id: address,
     previous_message_id: address,
