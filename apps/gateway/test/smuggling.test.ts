@@ -72,14 +72,19 @@ const written = fc
     fc.boolean(),
   )
   .map(([value, how, pad, isPadded]) => new Written(isPadded ? pad(value) : write(value, how)));
-const members = fc.array(fc.tuple(names, written), { minLength: 1, maxLength: 3 });
+type Pair = readonly [name: string, value: unknown];
+const none: readonly Pair[] = [];
+const members = fc.oneof(
+  fc.constant(none),
+  fc.array<Pair>(fc.tuple(names, written), { minLength: 1, maxLength: 3 }),
+);
 const document = { type: 'document', source: { type: 'url', url: 'https://a.test/a.pdf' } };
 
 const attempt = fc.record({
   /** Beside or instead of those of an ordinary request. */
-  ofRoot: fc.oneof(members, fc.constant([])),
-  ofBlock: fc.oneof(members, fc.constant([])),
-  ofTool: fc.oneof(members, fc.constant([])),
+  ofRoot: members,
+  ofBlock: members,
+  ofTool: members,
   hasDocument: fc.boolean(),
   isFirst: fc.boolean(),
   how: style,
@@ -93,14 +98,14 @@ type Attempt = typeof attempt extends fc.Arbitrary<infer Value> ? Value : never;
 function bodyOf({ ofRoot, ofBlock, ofTool, hasDocument, isFirst, how }: Attempt): string {
   const block = new Members([['type', 'text'], ['text', 'x'], ...ofBlock]);
   const content = hasDocument ? [document, block] : [block];
-  const ordinary: (readonly [string, unknown])[] = [
+  const ordinary: Pair[] = [
     ['model', MODEL],
     ['max_tokens', 20],
     ['messages', [{ role: 'user', content }]],
   ];
   const given = ofRoot.map(([name]) => name);
   const rest = ordinary.filter(([name]) => !given.includes(name));
-  const tools: (readonly [string, unknown])[] =
+  const tools: Pair[] =
     ofTool.length === 0 ? [] : [['tools', [new Members([['name', 'x'], ...ofTool])]]];
   const list = isFirst ? [...ofRoot, ...tools, ...rest] : [...rest, ...tools, ...ofRoot];
   return write(new Members(list), how);

@@ -165,8 +165,9 @@ function ofTool(...members: readonly Pair[]): Members {
 const FORMATS = ['messages', 'count_tokens'] as const;
 
 describe.each(PLACES)('in %s', (_place, leave, values, wrap) => {
-  // F440: a value that decides about money or rights is written with escapes, other numbers, spaces,
-  // or longer than a limit of the reader: the answer and the hold are those of the plain writing.
+  // F440: a value that decides about money or rights is written with escapes, other numbers,
+  // spaces, or longer than a limit of the reader, and counts as neutral: the answer and the hold
+  // are those of the plain writing.
   it.each(Object.entries(values))('%s is judged alike in every writing', (name, samples) => {
     for (const value of samples) {
       const plain = write(wrap([name, value]));

@@ -92,15 +92,16 @@ function readDearly(text: string) {
     if (Array.isArray(value)) for (const item of value) visit(item, of);
     if (!(value instanceof Members)) return;
     const types = value.list.flatMap(([name, type]) => (name === 'type' ? [type] : []));
+    const texts = types.filter((type) => typeof type === 'string');
     if (of === 'tools' || of === 'definition') {
-      for (const type of types) {
-        if (type === null) continue;
-        if (FREE_SEARCH.test(String(type)) || String(type).startsWith('web_fetch')) {
+      if (types.some((type) => type !== null && typeof type !== 'string')) forbidden.push('type');
+      for (const type of texts) {
+        if (FREE_SEARCH.test(type) || type.startsWith('web_fetch')) {
           samplings = MOST_SAMPLINGS;
-        } else if (!HARMLESS_TOOLS.test(String(type))) forbidden.push(`tool ${String(type)}`);
+        } else if (!HARMLESS_TOOLS.test(type)) forbidden.push(`tool ${type}`);
       }
     }
-    if (types.some((type) => /^(file|container_upload|compact_.*)$/.test(String(type)))) {
+    if (texts.some((type) => /^(file|container_upload|compact_.*)$/.test(type))) {
       forbidden.push('type');
     }
     if (types.includes('image')) images += 1;

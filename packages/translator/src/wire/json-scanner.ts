@@ -36,8 +36,8 @@ export interface JsonShape {
   /** Called with the text of a string, however long it is. */
   readonly onText?: (text: string, path: readonly (string | number)[]) => void;
   /**
-   * Whether an object may have the member only once. If it is repeated, however its name is written,
-   * the document is refused as `duplicate`: of two values, another reader may use either.
+   * Whether an object may have the member only once. If it is repeated, however its name is
+   * written, the document is refused as `duplicate`: of two values, another reader may use either.
    */
   readonly isUnique?: boolean;
 }

@@ -8,8 +8,8 @@
  */
 
 /**
- * Members that are judged by their value, at the root and in an entry of `fallbacks`: the provider's
- * types leave an entry open, and its members replace those of the request.
+ * Members that are judged by their value, at the root and in an entry of `fallbacks`: the
+ * provider's types leave an entry open, and its members replace those of the request.
  */
 export const JUDGED_MEMBERS = [
   'billing_policy',
