@@ -73,10 +73,9 @@ const written = fc
   )
   .map(([value, how, pad, isPadded]) => new Written(isPadded ? pad(value) : write(value, how)));
 type Pair = readonly [name: string, value: unknown];
-const none: readonly Pair[] = [];
-const members = fc.oneof(
-  fc.constant(none),
-  fc.array<Pair>(fc.tuple(names, written), { minLength: 1, maxLength: 3 }),
+const members: fc.Arbitrary<readonly Pair[]> = fc.oneof(
+  fc.constant([]),
+  fc.array(fc.tuple(names, written), { minLength: 1, maxLength: 3 }),
 );
 const document = { type: 'document', source: { type: 'url', url: 'https://a.test/a.pdf' } };
 
