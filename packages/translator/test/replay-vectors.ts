@@ -33,8 +33,8 @@ export interface StreamVector {
    */
   readonly tapTail?: string;
   /**
-   * Set if Anthropic's SDK cannot read even the upstream's own bytes, or needs members that they
-   * lack.
+   * Set if Anthropic's SDK cannot read even the upstream's own bytes, needs members that they lack,
+   * or reports a count that fell.
    */
   readonly anthropicHelper?: 'skip';
 }

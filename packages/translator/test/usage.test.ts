@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
 import { createMessageStreamTap, readMessage } from '../src/native/index.js';
-import { overlayUsage } from '../src/wire/usage.js';
+import { overlayUsage } from '../src/wire/cumulative-usage.js';
 import { titled } from './titled.js';
 import { vectorsIn } from './vector-files.js';
 
@@ -67,20 +67,74 @@ describe('overlayUsage', () => {
     { requiredKeys: ['output_tokens'] },
   );
 
+  const PROMPT = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+  type Counts = Readonly<Record<string, number | null | undefined>>;
+  const promptOf = (of: Counts) => PROMPT.reduce((sum, name) => sum + (of[name] ?? 0), 0);
+
   // F34
-  it('takes the last value that is present and not null, and never adds', () => {
+  it('takes the last value that is present and not null, and never adds, while no count falls', () => {
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1 }), (events) => {
-        const merged = events.reduce<Record<string, unknown>>(
-          (earlier, later) => overlayUsage(earlier, later),
-          {},
-        );
-        for (const name of Object.keys(merged)) {
-          const values = events.map((event) => (event as Record<string, unknown>)[name]);
-          expect(merged[name]).toBe(values.filter((value) => value != null).at(-1));
+        let expected: Counts = {};
+        let native: Readonly<Record<string, unknown>> = {};
+        for (const event of events as readonly Counts[]) {
+          native = overlayUsage(native, event).native;
+          const given = Object.entries(event).filter(([, value]) => value != null);
+          const next = { ...expected, ...Object.fromEntries(given) };
+          const kept = PROMPT.map((name) => [name, expected[name]]);
+          const falls = promptOf(next) < promptOf(expected);
+          expected = falls ? { ...next, ...Object.fromEntries(kept) } : next;
+        }
+        for (const name of [...PROMPT, 'output_tokens']) {
+          expect(native[name] ?? undefined).toBe(expected[name]);
         }
       }),
     );
+  });
+
+  // F400: zeros in `message_delta` after the real counts of `message_start`: the prompt is charged
+  // by the real counts, with a remark.
+  it('never makes a prompt shorter than an earlier event said', () => {
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 2 }), (events) => {
+        let native: Readonly<Record<string, unknown>> = {};
+        let most = 0;
+        for (const event of events) {
+          native = overlayUsage(native, event).native;
+          expect(promptOf(native as Counts)).toBeGreaterThanOrEqual(most);
+          most = promptOf(native as Counts);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    ['the prompt', { input_tokens: 9 }, { input_tokens: 8 }, 'prompt 9, then 8'],
+    ['the output', { output_tokens: 9 }, { output_tokens: 0 }, 'output 9, then 0'],
+    [
+      'a counter',
+      { server_tool_use: { web_search_requests: 2 } },
+      { server_tool_use: { web_search_requests: 0 } },
+      'web_search_requests 2, then 0',
+    ],
+  ])('keeps %s that fell, with a remark', (_what, earlier, later, message) => {
+    const joined = overlayUsage(earlier, later, true);
+    expect(joined.native).toEqual(expect.objectContaining(earlier));
+    expect(joined.remark).toEqual({ detail: 'falling_counts', message });
+  });
+
+  it('takes the counts of a fallback, and those that cannot be read, so that they are refused', () => {
+    const iterations = [{ type: 'fallback_message', model: 'b', input_tokens: 5 }];
+    const shorter = { input_tokens: 5, iterations };
+    expect(overlayUsage({ input_tokens: 9 }, shorter)).toEqual({ native: shorter });
+    const odd = { input_tokens: -1, output_tokens: 'no' };
+    expect(overlayUsage({ input_tokens: 9, output_tokens: 1 }, odd, true).native).toEqual(odd);
+  });
+
+  it('takes the provisional output of `message_start` as no bound', () => {
+    expect(overlayUsage({ output_tokens: 9 }, { output_tokens: 1 }).native).toEqual({
+      output_tokens: 1,
+    });
   });
 
   it('drops a split without one-hour cache writes when a later total differs from its own', () => {
@@ -88,25 +142,21 @@ describe('overlayUsage', () => {
       cache_creation_input_tokens: 5,
       cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },
     };
-    expect(overlayUsage(earlier, { cache_creation_input_tokens: 5 })).toHaveProperty(
-      'cache_creation',
-    );
-    expect(overlayUsage(earlier, { cache_creation_input_tokens: 7 })).not.toHaveProperty(
-      'cache_creation',
-    );
+    const overlaid = (written: number) =>
+      overlayUsage(earlier, { cache_creation_input_tokens: written }).native;
+    expect(overlaid(5)).toHaveProperty('cache_creation');
+    expect(overlaid(7)).not.toHaveProperty('cache_creation');
   });
 
-  it.each([
-    ['a larger', 1_200, 1_000],
-    ['a smaller', 900, 900],
-  ])('keeps one-hour cache writes under %s later total, with a remark', (_what, total, oneHour) => {
+  it('keeps one-hour cache writes under a larger later total, with a remark', () => {
+    const [total, oneHour] = [1_200, 1_000];
     const earlier = {
       input_tokens: 1,
       cache_creation_input_tokens: 1_000,
       cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 },
     };
     const later = { output_tokens: 2, cache_creation_input_tokens: total };
-    expect(readUsage(overlayUsage(earlier, later))).toMatchObject({
+    expect(readUsage(overlayUsage(earlier, later).native)).toMatchObject({
       outcome: 'read',
       usage: { cacheCreationInputTokens: total, cacheCreation1hInputTokens: oneHour },
       remarks: [{ detail: 'cache_creation', message: `1000 of ${String(total)} tokens` }],

@@ -54,6 +54,7 @@ const REMARKS = [
   'cache_creation',
   'thinking_tokens',
   'iterations',
+  'falling_counts',
   'inference_geo',
   'speed',
   'service_tier',

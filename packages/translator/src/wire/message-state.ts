@@ -1,8 +1,9 @@
 /** Collects the facts about the whole message from a stream of native events. */
 
+import { overlayUsage } from './cumulative-usage.js';
 import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import type { FailureCause, StreamError } from './stream-pipe.js';
-import { overlayUsage, type UsageReading } from './usage.js';
+import type { UsageReading, UsageRemark } from './usage.js';
 import { ContentWatch, readUsage } from './usage-reading.js';
 
 export class MessageState {
@@ -15,6 +16,7 @@ export class MessageState {
   #hasBegun = false;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
+  #remark: UsageRemark | undefined;
 
   /**
    * @returns false when the message has already begun. A second `message_start` shows that two
@@ -28,7 +30,7 @@ export class MessageState {
     const { id, model, usage, content } = message;
     this.messageId = stringOf(id) || undefined;
     this.model = stringOf(model) || undefined;
-    this.#usage = overlayUsage({}, usage);
+    this.#usage = overlayUsage({}, usage).native;
     this.#readStop(message);
     if (Array.isArray(content)) for (const block of content) this.content.onBlock(block);
     // If `message_start` contains the whole message, it also has the final counts.
@@ -40,7 +42,9 @@ export class MessageState {
     this.#readStop(objectOf(event['delta']));
     const { usage } = event;
     if (!isJsonObject(usage)) return;
-    this.#usage = overlayUsage(this.#usage, usage);
+    const { native, remark } = overlayUsage(this.#usage, usage, this.#hasFinalUsage);
+    this.#usage = native;
+    this.#remark ??= remark;
     this.#hasFinalUsage = true;
   }
 
@@ -80,9 +84,11 @@ export class MessageState {
    * event there is no final usage.
    */
   usage(): UsageReading {
-    return this.#hasFinalUsage
-      ? readUsage(this.#usage, this.content.hops)
-      : { outcome: 'invalid', reason: 'the stream has no final usage' };
+    if (!this.#hasFinalUsage)
+      return { outcome: 'invalid', reason: 'the stream has no final usage' };
+    const reading = readUsage(this.#usage, this.content.hops);
+    if (reading.outcome === 'invalid' || this.#remark === undefined) return reading;
+    return { ...reading, remarks: [this.#remark, ...(reading.remarks ?? [])] };
   }
 }
 

@@ -1,11 +1,6 @@
 /**
- * Reads the token counts of one request from the upstream's usage objects.
- *
- * A stream reports usage more than once. The first event has the input counts, and later events
- * replace the counts that they name. Counts are never added, because each one is already
- * cumulative.
- * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`,
- * `MessageDeltaUsage`)
+ * Reads the token counts of one request from the upstream's usage object. `cumulative-usage.ts`
+ * joins those of a stream.
  */
 
 import { isJsonObject, type JsonObject, objectOf } from './raw-json.js';
@@ -58,6 +53,7 @@ export interface UsageRemark {
     | 'cache_creation'
     | 'thinking_tokens'
     | 'iterations'
+    | 'falling_counts'
     | 'inference_geo'
     | 'speed'
     | 'service_tier'
@@ -136,7 +132,7 @@ export function readCounts(native: unknown): UsageReading {
   const cacheReadInputTokens = count('cache_read_input_tokens', 0);
   const lifetimes = readLifetimes(native['cache_creation']);
   // If the total is missing, the sum of its parts takes its place.
-  const cacheCreationInputTokens = count(WRITTEN, lifetimes.total ?? 0);
+  const cacheCreationInputTokens = count(CACHE_WRITES, lifetimes.total ?? 0);
   if (reason) return { outcome: 'invalid', reason };
 
   const remarks: UsageRemark[] = [];
@@ -231,7 +227,7 @@ interface Lifetimes {
 /**
  * Reads `cache_creation`: cache writes by lifetime. All lifetimes but one hour have the same price.
  */
-function readLifetimes(split: unknown): Lifetimes {
+export function readLifetimes(split: unknown): Lifetimes {
   if (split == null) return { oneHour: 0 };
   let total = 0;
   let oneHour = 0;
@@ -253,28 +249,8 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? 'an object' : String(JSON.stringify(value)).slice(0, 60);
 }
 
-/**
- * Overlays a later usage object on an earlier one, member by member: a value replaces the earlier
- * one, even if it is 0; a null does not. Numbers are never summed.
- */
-export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
-  const update = objectOf(later);
-  const merged: Record<string, unknown> = { ...earlier };
-  for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
-  // Later events do not repeat the split by lifetime. If they change the total, the earlier split
-  // no longer adds up to it. A split without one-hour tokens is then dropped. One with them is
-  // kept, because these tokens are still part of the total, and `readCounts` remarks on the
-  // difference.
-  const isSplitVoid =
-    merged[WRITTEN] !== earlier[WRITTEN] &&
-    update['cache_creation'] == null &&
-    !objectOf(merged['cache_creation'])[ONE_HOUR];
-  if (isSplitVoid) delete merged['cache_creation'];
-  return merged;
-}
-
-const WRITTEN = 'cache_creation_input_tokens';
-const ONE_HOUR = 'ephemeral_1h_input_tokens';
+export const CACHE_WRITES = 'cache_creation_input_tokens';
+export const ONE_HOUR = 'ephemeral_1h_input_tokens';
 
 /**
  * The `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up.
