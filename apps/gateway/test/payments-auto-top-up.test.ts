@@ -97,6 +97,15 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
+    // F408: the operator lowers the most that one payment may be, after an order: no charge exceeds
+    // it.
+    it('pays at most the maximum of one payment, which may be lower than when it was ordered', async () => {
+      const saver = await newSaver('1');
+      await changeOrder(saver.accountId, () => ({ amount_cents: 600_00 }));
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('501');
+    });
+
     // F347: a balance is below its threshold when the month's allowance is due: it is booked first,
     // and the saved card is charged only if it is not enough.
     it('charges nothing that the allowance of the month pays', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { parseUsd } from '@gateway/billing';
+import { PaymentProviderError } from '@gateway/payments';
 import { bookFact } from '../src/payments/book-facts.js';
 import { CENT, describePayments } from './support/payments.js';
 import { untilSteady } from './support/steady-time.js';
@@ -106,6 +107,100 @@ describePayments((bench) => {
       });
       expect(unspent_usd).toBe('3');
     });
+
+    const refund = (payer: { readonly paymentId: string }, refund_id: string, amount_usd: string) =>
+      bench.gateway.call('refundPayment', {
+        payment_id: payer.paymentId,
+        refund_id,
+        amount_usd,
+      });
+    const refundableOf = async (payer: { readonly paymentId: string }) =>
+      (await bench.gateway.call('showPayment', { payment_id: payer.paymentId })).refundable_usd;
+    const refundsMade = () => bench.stripe.requests.get('POST /v1/refunds') ?? 0;
+
+    // F402: an operator refunds more than the gateway shows as refundable, as after a dispute:
+    // refused with the figure, before the payment provider is asked.
+    it('of which nothing, or less, is refundable is not refunded, and the provider is not asked', async () => {
+      const payer = await newPayer('10');
+      const before = refundsMade();
+      await deliverAll(payer.events);
+      await expect(refund(payer, 'more', '10.01')).rejects.toThrow(
+        'amount_usd: exceeds what is refundable: 10',
+      );
+      let disputeId = '';
+      await deliverAll(eventsOf(() => (disputeId = bench.stripe.openDispute(payer.reference))));
+      expect(await refundableOf(payer)).toBe('0');
+      await expect(refund(payer, 'x1', '10')).rejects.toThrow(
+        'amount_usd: exceeds what is refundable: 0',
+      );
+      expect(refundsMade()).toBe(before);
+      expect(await balanceOf(payer.accountId)).toBe('0');
+      await deliverAll(eventsOf(() => bench.stripe.closeDispute(disputeId, 'won')));
+      expect(await refund(payer, 'x1', '10')).toMatchObject({
+        payment: { taken_back_usd: '10', refundable_usd: '0' },
+      });
+      expect(refundsMade()).toBe(before + 1);
+    });
+
+    // F403: refunds of one payment are made at the same time: together they pay back no more than
+    // is refundable; one that is repeated pays back once, also after a fault.
+    it('of which parts are refunded at once is never refunded beyond what is refundable', async () => {
+      const payer = await newPayer('20');
+      await deliverAll(payer.events);
+      const ids = ['a', 'b', 'c', 'a', 'b', 'c'];
+      const outcomes = await Promise.allSettled(ids.map((id) => refund(payer, id, '8')));
+      const refused = outcomes.flatMap((each) =>
+        each.status === 'rejected' ? [String(each.reason)] : [],
+      );
+      for (const reason of refused) expect(reason).toContain('exceeds what is refundable');
+      const paidBack = 20_00 - bench.stripe.netCentsOf(payer.accountId);
+      expect([8_00, 16_00]).toContain(paidBack);
+      // Those that were refused only because others were under way succeed later, up to the bound.
+      for (const id of ['a', 'b', 'c']) await refund(payer, id, '8').catch(() => undefined);
+      expect(bench.stripe.netCentsOf(payer.accountId)).toBe(4_00);
+      expect([await balanceOf(payer.accountId), await refundableOf(payer)]).toEqual(['4', '4']);
+      await refund(payer, 'rest', '4');
+      for (const id of ['a', 'b', 'c', 'rest', 'other']) {
+        await refund(payer, id, id === 'rest' ? '4' : '8').catch(() => undefined);
+      }
+      expect([bench.stripe.netCentsOf(payer.accountId), await refundableOf(payer)]).toEqual([
+        0,
+        '0',
+      ]);
+    });
+
+    // F403
+    it.each(['before', 'after'] as const)(
+      'can be refunded again with the same id if the provider fails %s it refunds',
+      async (moment) => {
+        const payer = await newPayer('10');
+        await deliverAll(payer.events);
+        bench.stripe.setDown(moment === 'before');
+        if (moment === 'after') {
+          const { provider } = payments();
+          const made = jest.spyOn(provider, 'refund').mockImplementationOnce(async (of) => {
+            made.mockRestore();
+            await provider.refund(of);
+            throw new PaymentProviderError('unavailable', 'the answer was lost');
+          });
+        }
+        await expect(refund(payer, 'again', '10')).rejects.toThrow(/^payments: /);
+        bench.stripe.setDown(false);
+        // The notification comes before the repetition, so that nothing seems to be refundable.
+        const refunds = bench.stripe.events.filter(
+          ({ type, data }) =>
+            type === 'refund.created' &&
+            (data.object as { payment_intent?: unknown }).payment_intent === payer.reference,
+        );
+        expect(refunds).toHaveLength(moment === 'after' ? 1 : 0);
+        await deliverAll(refunds);
+        await expect(refund(payer, 'another', '10')).rejects.toThrow('exceeds what is refundable');
+        expect(await refund(payer, 'again', '10')).toMatchObject({
+          payment: { taken_back_usd: '10', refundable_usd: '0' },
+        });
+        expect(bench.stripe.netCentsOf(payer.accountId)).toBe(0);
+      },
+    );
 
     // F109
     it('that is disputed is debited, and credited again when the dispute is won; an inquiry changes nothing', async () => {

@@ -111,7 +111,7 @@ describe('refunds and disputes', () => {
     expect(await provider().refund(refund)).toEqual(made);
     expect(await provider().refund({ ...refund, refundId: 'r2', amountCents: 1_001 })).toEqual({
       outcome: 'refused',
-      message: 'Refund amount is greater than unrefunded',
+      message: 'Refund amount is greater than unrefunded amount on charge',
     });
     await expect(provider().refund({ ...refund, amountCents: 251 })).rejects.toMatchObject({
       reason: 'reused',
@@ -253,6 +253,28 @@ describe('a notification', () => {
   it('has a type that Stripe knows, and each type is subscribed once', () => {
     const names: readonly Stripe.WebhookEndpointCreateParams.EnabledEvent[] = NOTIFIED_EVENTS;
     expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('a refund', () => {
+  it('of more than is left, or of a payment that a dispute has taken, is refused as by Stripe', async () => {
+    const refundOf = async (refundId: string, providerPaymentId: string, amountCents: number) => {
+      const made = await provider().refund({ refundId, providerPaymentId, amountCents });
+      return made.outcome === 'refused' ? made.message : made.outcome;
+    };
+    const paymentId = stripe.pay((await start()).checkoutId);
+    stripe.openDispute(paymentId, { isInquiry: true });
+    expect(await refundOf('part', paymentId, 100)).toBe('made');
+    const beyond = 'Refund amount is greater than unrefunded amount on charge';
+    expect(await refundOf('beyond', paymentId, 100_000)).toBe(beyond);
+    const disputeId = stripe.openDispute(paymentId);
+    const disputed = 'This charge has been charged back';
+    expect(await refundOf('disputed', paymentId, 100)).toBe(disputed);
+    stripe.closeDispute(disputeId, 'won');
+    expect(await refundOf('won', paymentId, 100)).toBe('made');
+    const other = stripe.pay((await start()).checkoutId);
+    stripe.closeDispute(stripe.openDispute(other), 'lost');
+    expect(await refundOf('lost', other, 100)).toBe(disputed);
   });
 });
 

@@ -5,6 +5,7 @@ import { formatUsd } from '@gateway/billing';
 import { unitsFromCents } from '../config/cents.js';
 import type { Known } from '../payments/payment-ledger.js';
 import type { Reconciliation } from '../payments/reconcile.js';
+import { refundableOf } from '../payments/refunds.js';
 import type { PaymentMoney } from '../payments/refunds.js';
 
 export const promoCodeField = z
@@ -40,14 +41,13 @@ export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known
 
 /** A payment with its refundable and its unspent part, as the operator sees it. */
 export function paymentMoneyView(payment: Known<'payment'>, money: PaymentMoney | undefined) {
-  const refundable = money === undefined ? 0n : money.credited - money.takenBack;
   return {
     ...paymentView(payment),
     started_by: payment.data.started_by,
     credited_usd: formatUsd(money?.credited ?? 0n),
     taken_back_usd: formatUsd(money?.takenBack ?? 0n),
-    /** The most that the provider can pay back. */
-    refundable_usd: formatUsd(refundable > 0n ? refundable : 0n),
+    /** The most that can be paid back. */
+    refundable_usd: formatUsd(refundableOf(money)),
     /** The part of the payment that the account has not spent. */
     unspent_usd: formatUsd(money?.unspent ?? 0n),
   };

@@ -322,10 +322,13 @@ export class AutoTopUp {
     if (payment === undefined || payment.data.code === NO_ANSWER) await this.#clear(known, attempt);
   }
 
-  /** A target that is too far above the balance for one payment is reached by the next ones. */
+  /**
+   * A target that is too far above the balance for one payment is reached by the next ones. The
+   * operator may have lowered the maximum of one payment since the order.
+   */
   #amountOf({ amount_cents: amount, target_cents: target }: OrderData, balance: bigint): number {
-    if (target === null) return amount ?? 0;
     const { minCents, maxCents } = this.#limits;
+    if (target === null) return Math.min(maxCents, amount ?? 0);
     return Math.min(maxCents, Math.max(minCents, target - centsBelow(balance)));
   }
 

@@ -98,6 +98,11 @@ const refund = z.object({
   amount_cents: cents,
 });
 
+/** Under the id of the payment: the refunds that the provider is asked for. */
+const refundClaims = z.object({
+  claims: z.array(z.object({ refund_id: z.string(), amount_cents: cents, at: isoTime })),
+});
+
 /** A fact about money that the ledger does not have, kept for the operator. */
 const unbooked = z.object({
   fact: z.string(),
@@ -120,6 +125,7 @@ const KINDS = {
   auto_top_up: autoTopUp,
   [PROMO_CODE]: promoCode,
   refund,
+  refund_claims: refundClaims,
   unbooked_payment: unbooked,
   written_event: writtenEvent,
 } as const satisfies Readonly<Partial<Record<DocumentKind, z.ZodType>>>;

@@ -12,6 +12,7 @@ import type { PaymentLedger } from '../ledger/open-store.js';
 import { AutoTopUp } from './auto-top-up.js';
 import { bookFact } from './book-facts.js';
 import type { FactOutcome } from './book-facts.js';
+import { claimRefund, dropClaim } from './claim-refund.js';
 import type { NotificationOutcome } from './notification-outcome.js';
 import { findDocument, knownAs } from './payment-ledger.js';
 import type { Known } from './payment-ledger.js';
@@ -122,8 +123,9 @@ export function createPayments(parts: PaymentParts) {
       readonly limit: number;
     }): Promise<readonly Known<'unbooked_payment'>[]> => listUnbooked(ledger, page),
     /**
-     * Refunds a payment and books the refund. The same `refundId` refunds once. `undone`: the
-     * refund with this id failed, so that the customer did not get the money.
+     * Refunds a payment and books the refund. The same `refundId` refunds once. `refused`: by the
+     * provider, or before it is asked, because less is refundable. `undone`: the refund with this
+     * id failed, so that the customer did not get the money.
      */
     async refund(refund: {
       readonly refundId: string;
@@ -133,10 +135,15 @@ export function createPayments(parts: PaymentParts) {
       readonly by: Actor;
     }): Promise<RefundOutcome | { readonly outcome: 'undone' }> {
       const { refundId, payment, providerPaymentId, amountCents, by } = refund;
+      const claim = await claimRefund({ ledger, provider, now }, refund);
+      if (claim.outcome === 'refused') return claim;
       const made = await provider.refund({ refundId, providerPaymentId, amountCents });
+      if (made.outcome === 'made') {
+        await recordRefund(ledger, { refundId, payment, fact: made.fact, by });
+        await book(made.fact);
+      }
+      await dropClaim(ledger, refund);
       if (made.outcome === 'refused') return made;
-      await recordRefund(ledger, { refundId, payment, fact: made.fact, by });
-      await book(made.fact);
       return made.fact.state === 'undone' ? { outcome: 'undone' } : made;
     },
     /** `undefined` while the ledger has no credit for the payment. */

@@ -18,6 +18,13 @@ export interface PaymentMoney {
   readonly unspent: bigint;
 }
 
+/** The most that can be paid back; 0 for a payment that the ledger does not have. */
+export function refundableOf(money: PaymentMoney | undefined): bigint {
+  if (money === undefined) return 0n;
+  const rest = money.credited - money.takenBack;
+  return rest > 0n ? rest : 0n;
+}
+
 /** @returns `undefined` for a payment that the ledger does not have */
 export async function readPaymentMoney(
   ledger: Pick<PaymentLedger, 'findEntries' | 'listEntries' | 'readUnspent'>,

@@ -101,8 +101,15 @@ export function createApi(
     const intent = intents.get(paymentId);
     const amount = Number(textOf(form, 'amount'));
     if (intent === undefined) return problem(404, 'resource_missing', 'No such payment_intent');
-    if (amount > intent.amount_received - records.refundedCents(paymentId)) {
-      return problem(400, 'charge_already_refunded', 'Refund amount is greater than unrefunded');
+    if (records.isDisputed(paymentId)) {
+      return problem(400, 'charge_disputed', 'This charge has been charged back');
+    }
+    const unrefunded = intent.amount_received - records.refundedCents(paymentId);
+    if (unrefunded === 0) {
+      return problem(400, 'charge_already_refunded', 'Charge has already been refunded.');
+    }
+    if (amount > unrefunded) {
+      return problem(400, undefined, 'Refund amount is greater than unrefunded amount on charge');
     }
     return { status: 200, body: records.makeRefund(paymentId, amount, pairsOf(form, 'metadata')) };
   }
@@ -194,7 +201,12 @@ function retrieved(object: object | undefined): Answer {
   return { status: 200, body: object };
 }
 
-export function problem(status: number, code: string, message: string, type?: string): Answer {
+export function problem(
+  status: number,
+  code: string | undefined,
+  message: string,
+  type?: string,
+): Answer {
   return {
     status,
     body: { error: { type: type ?? 'invalid_request_error', code, message } },

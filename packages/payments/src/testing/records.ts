@@ -43,6 +43,8 @@ export interface StripeRecords {
   /** The metadata that each page gives to its payment. */
   readonly metadataOfPayment: Map<string, Record<string, string>>;
   refundedCents(paymentId: string): number;
+  /** Whether a dispute has taken the money, and was not won. An inquiry takes nothing. */
+  isDisputed(paymentId: string): boolean;
   makeRefund(
     paymentId: string,
     amountCents: number,
@@ -75,6 +77,15 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     let sum = 0;
     for (const { payment_intent, amount, status } of refunds.values()) {
       if (payment_intent === paymentId && status === 'succeeded') sum += amount;
+    }
+    return sum;
+  }
+
+  function disputedCents(paymentId: string): number {
+    let sum = 0;
+    for (const { payment_intent, amount, status } of disputes.values()) {
+      const takesNothing = status === 'won' || status.startsWith('warning_');
+      if (payment_intent === paymentId && !takesNothing) sum += amount;
     }
     return sum;
   }
@@ -198,11 +209,7 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
       let net = 0;
       for (const intent of intents.values()) {
         if (intent.metadata['gateway_account'] !== accountId) continue;
-        net += intent.amount_received - refundedCents(intent.id);
-        for (const { payment_intent, amount, status } of disputes.values()) {
-          const takesNothing = status === 'won' || status.startsWith('warning_');
-          if (payment_intent === intent.id && !takesNothing) net -= amount;
-        }
+        net += intent.amount_received - refundedCents(intent.id) - disputedCents(intent.id);
       }
       return net;
     },
@@ -217,6 +224,7 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     cards,
     metadataOfPayment,
     refundedCents,
+    isDisputed: (paymentId) => disputedCents(paymentId) > 0,
     makeRefund,
   };
 }
