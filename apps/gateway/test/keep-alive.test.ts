@@ -21,6 +21,7 @@ import { RELAY_PATIENCE, relay } from '../src/exchange/relay/relay.js';
 import type { RelayJob, RelayParts } from '../src/exchange/relay/relay.js';
 import { responsesFormat } from '../src/exchange/relay/responses-format.js';
 import type { ResponseFormat } from '../src/http/response-format.js';
+import { boundOfModel } from '../src/ledger/usage-bound.js';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
@@ -132,6 +133,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       requestId: 'req_1',
       keyId: 'k',
       isModelOpen: false,
+      usageBound: boundOfModel(prices.find('claude-opus-5')!),
       unknownMembers: [],
       prices,
       format,

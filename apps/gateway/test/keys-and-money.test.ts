@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson, formatUsd, parseUsd } from '@gateway/billing';
-import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  MODEL,
+  TOOL_LOOP,
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { untilSteady } from './support/steady-time.js';
 
@@ -196,7 +203,7 @@ it('a balance of 10^9 USD and a charge of 10,000 are exact to the last digit', a
   const dearer = await startTestGateway({ env: { PRICES: priceTable } });
   const { apiKey } = await dearer.createKey({ balance_usd: '1000000000' });
   dearer.simulator.script({ usage: { input_tokens: 10_000_000, output_tokens: 1 } });
-  const response = await postMessages(dearer, apiKey, userMessage('Hello'));
+  const response = await postMessages(dearer, apiKey, userMessage('Hello', TOOL_LOOP));
   expect(response.headers.get('x-gateway-charge-usd')).toBe('10000.000000000001');
   expect(response.headers.get('x-gateway-balance-usd')).toBe('999989999.999999999999');
   const balance = await fetch(`${dearer.url}/v1/dashboard/balance`, {

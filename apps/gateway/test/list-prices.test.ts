@@ -86,7 +86,10 @@ describe('with PRICES=list', () => {
     await untilSteady('day');
     const { id, apiKey } = await gateway.createKey();
     const day = new Date().toISOString().slice(0, 7);
-    const haiku = userMessage('Hello', { model: 'claude-haiku-5-5' });
+    // With a document of many pages.
+    const source = { type: 'url', url: 'https://example.com/long.pdf' };
+    const messages = [{ role: 'user', content: [{ type: 'document', source }] }];
+    const haiku = { model: 'claude-haiku-5-5', max_tokens: 10, messages };
     for (const usage of [
       { input_tokens: 100_001, output_tokens: 1 },
       { input_tokens: 10, output_tokens: 1, server_tool_use: { web_search_requests: 2 } },

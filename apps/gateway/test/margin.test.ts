@@ -14,7 +14,13 @@ import type { PostgresServer } from '../../../packages/balance-store/test/postgr
 import { dashboardEndpoints } from '../src/customer/customer-endpoints.js';
 import { openApiDocument } from '../src/openapi/document.js';
 import { gatewayCommand } from './support/gateway-process.js';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  TOOL_LOOP,
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { ALL_MODELS, RUNS, requestOf, scripted, vectors } from './support/list-vectors.js';
 import { waitUntilSteady } from './support/steady-time.js';
@@ -241,7 +247,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
     ]) {
       const usage = { input_tokens, output_tokens, server_tool_use: { web_search_requests: 3 } };
       gateway.simulator.script({ usage });
-      const body = userMessage('Hello', { model: OPUS });
+      const body = userMessage('Hello', { ...TOOL_LOOP, model: OPUS });
       await (await postMessages(gateway, apiKey, body)).text();
     }
     const entries = (await gateway.call('listLedger', { key_id: id, kind: 'charge' })).data;

@@ -29,6 +29,7 @@ import {
 import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import { runs } from '../../../scripts/runs.cjs';
 import { settleCharge } from '../src/exchange/relay/settle-charge.js';
+import { boundOfModel } from '../src/ledger/usage-bound.js';
 import { billOf, billedAttempt, differencesOf } from './support/bill-of-list.js';
 import type { BilledAttempt } from './support/bill-of-list.js';
 import { startTestGateway } from './support/gateway.js';
@@ -207,6 +208,7 @@ async function charge(
       price: PRICES.find(requestOf(reply).model)!,
       prices: PRICES,
       isModelOpen: reply.name.includes('fallback'),
+      usageBound: boundOfModel(PRICES.find(requestOf(reply).model)!),
       unknownMembers: [],
       call: { account: of.upstream },
       format: { dialect: reply.dialect },

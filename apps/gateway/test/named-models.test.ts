@@ -285,7 +285,8 @@ describe('the tokens of a response', () => {
             body: JSON.stringify({ ...message, stop_reason: 'end_turn', usage }),
           },
     );
-    const response = await postMessages(gateway, apiKey, asking({ stream, ...more }));
+    const request = asking({ stream, max_tokens: 64_000, ...more });
+    const response = await postMessages(gateway, apiKey, request);
     const text = await response.text();
     expect([response.status, text]).toEqual([200, expect.not.stringContaining('"type":"error"')]);
     const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });

@@ -420,17 +420,17 @@ describe('a hold', () => {
   // F67: response costs more than was set aside: charged up to the balance, the rest written off;
   // then 401.
   it('that is too small for the charge: the balance is charged, the rest is written off, and the key is exhausted', async () => {
-    // The input costs 3 USD per million tokens; the 1,000,000 output tokens cost 15 USD.
+    // The input costs 3 USD per million tokens, the output 15 USD.
     const listPrice = (inputTokens: number) =>
-      BigInt(inputTokens) * 300_000_000n + 1_000_000n * 1_500_000_000n;
+      BigInt(inputTokens) * 300_000_000n + 1_400n * 1_500_000_000n;
     let writtenOff = 0n;
     for (const stream of [false, true]) {
       const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
-      gateway.simulator.script({ usage: { output_tokens: 1_000_000 } });
+      gateway.simulator.script({ usage: { output_tokens: 1_400 } });
       const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
       expect(response.status).toBe(200);
       // The client gets the whole answer, with its full usage.
-      expect(await response.text()).toContain('1000000');
+      expect(await response.text()).toContain('1400');
       if (!stream) {
         expect(response.headers.get('x-gateway-charge-usd')).toBe('0.02');
         expect(response.headers.get('x-gateway-balance-usd')).toBe('0');
@@ -470,8 +470,9 @@ describe('a hold', () => {
     // The balance left by the large hold covers a small hold, but not the charge of the response.
     const statuses: number[] = [];
     for (let round = 0; round < 5; round += 1) {
-      gateway.simulator.script({ usage: { output_tokens: 500_000 } });
-      const response = await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 1 }));
+      gateway.simulator.script({ usage: { output_tokens: 3_000 } });
+      const small = userMessage('Hello', { max_tokens: 1_000 });
+      const response = await postMessages(gateway, apiKey, small);
       await response.text();
       statuses.push(response.status);
     }

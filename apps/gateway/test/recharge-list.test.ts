@@ -16,6 +16,7 @@ import { pino } from 'pino';
 import { rechargeFromFiles } from '../src/cli/witness-commands.js';
 import { createLivePrices } from '../src/config/live-prices.js';
 import { settleCharge } from '../src/exchange/relay/settle-charge.js';
+import { boundOfModel } from '../src/ledger/usage-bound.js';
 import type { ExchangeReport } from '../src/observe/exchange-report.js';
 import { createTelemetry } from '../src/observe/telemetry.js';
 import { createLocalCaller } from '../src/operator/operations/callers.js';
@@ -78,6 +79,7 @@ async function charged(
       price: prices.find(model)!,
       prices,
       isModelOpen: of.name.includes('fallback'),
+      usageBound: boundOfModel(prices.find(model)!),
       unknownMembers: [],
       call: { account: 'main' },
       format: { dialect: 'messages' },

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { chargesOf } from '../src/cli/witness-file.js';
 import { settleCharge } from '../src/exchange/relay/settle-charge.js';
 import type { SettleParts } from '../src/exchange/relay/settle-charge.js';
+import { boundOfModel } from '../src/ledger/usage-bound.js';
 import type { ExchangeReport } from '../src/observe/exchange-report.js';
 import { createTelemetry } from '../src/observe/telemetry.js';
 
@@ -51,6 +52,7 @@ function charge() {
     price,
     prices,
     isModelOpen: false,
+    usageBound: boundOfModel(price),
     unknownMembers: [],
     call: { account: 'main' },
     format: { dialect: 'messages' as const },

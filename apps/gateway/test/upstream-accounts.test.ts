@@ -641,7 +641,7 @@ it('an answer with more tokens than its request let expect uses the ceiling of i
   const setup = await start({ tokens_per_minute: 6_000 });
   const { gateway, key, simulators, home } = setup;
   // The account has room again minutes later.
-  simulators[home].script({ usage: { input_tokens: 10, output_tokens: 20_000 } });
+  simulators[home].script({ usage: { input_tokens: 10_000, output_tokens: 1_000 } });
   expect((await ask(gateway, key.apiKey)).status).toBe(200);
   expect((await ask(gateway, key.apiKey)).status).toBe(529);
   expect(served(setup)[home]).toBe(1);

@@ -134,13 +134,13 @@ describe.each([
     expect(await counted()).toEqual(before.map((count, index) => count + of(details[index]!)));
   });
 
-  // F202: counts that no request can have caused: set aside for the operator; the client gets an
-  // error, no balance changes.
+  // F202: counts that the request cannot have caused: set aside for the operator; the client gets
+  // an error, no balance changes.
   it.each([
     ['input_tokens', 1_000_000_000],
     ['output_tokens', 1_000_000_000],
     ['cache_read_input_tokens', 10_000_001],
-  ])('no request can have caused (%s: %i) is set aside, and nothing is charged', async (...odd) => {
+  ])('the request cannot have caused (%s: %i) is set aside, and nothing is charged', async (...odd) => {
     const [name, count] = odd;
     for (const stream of [false, true]) {
       const { id, apiKey } = await gateway.createKey();
@@ -153,7 +153,7 @@ describe.each([
       const [from, until] = [new Date(0), new Date(Date.now() + 86_400_000)];
       const rows = await gateway.running.store.listQuarantined({ from, until, limit: 1000 });
       expect(rows.find(({ keyId }) => keyId === id)?.reason).toContain(
-        'no request can have caused',
+        'the request cannot have caused',
       );
       expect(await metric(lost)).toBe(before + 1);
     }
@@ -164,7 +164,7 @@ describe.each([
   it('are those of a refusal before any output costs nothing if its category is free', async () => {
     for (const stream of [false, true]) {
       const { id, apiKey } = await gateway.createKey();
-      const usage = { input_tokens: 100_000, output_tokens: 1 };
+      const usage = { input_tokens: 10_000, output_tokens: 1 };
       const refusal = { ...SCENARIOS['refusal'], ...UNBILLED, usage };
       gateway.simulator.script(refusal);
       const free = await post(gateway, apiKey, userMessage('Hello', { stream }));
@@ -174,7 +174,7 @@ describe.each([
       ]);
       expect(await free.text()).not.toMatch(/event: error/);
       // Another category, and a refusal after some output, cost what others cost.
-      const charge = formatUsd(100_000n * SONNET.input + SONNET.output);
+      const charge = formatUsd(10_000n * SONNET.input + SONNET.output);
       const stopDetails = { type: 'refusal', category: 'frontier_llm', explanation: null };
       gateway.simulator.script({ ...refusal, stopDetails });
       await (await post(gateway, apiKey, userMessage('Hello', { stream }))).text();
@@ -187,7 +187,7 @@ describe.each([
         { amount_usd: `-${charge}`, remarks: null },
         { amount_usd: '0', remarks: 'refusal_not_billed: cyber' },
       ]);
-      const witness = { input_tokens: 100_000, output_tokens: 1 };
+      const witness = { input_tokens: 10_000, output_tokens: 1 };
       const { differences } = await gateway.call('compareWitness', {
         usages: data.map(({ id: request_id }) => ({
           request_id,
@@ -274,7 +274,9 @@ describe('work that the counts of a message leave out', () => {
         output_tokens: 100_000,
       };
       gateway.simulator.script({ usage: usage(advisor) });
-      const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
+      const tools = [{ type: 'advisor_20260301', name: 'advisor', model: advisor.model }];
+      const request = userMessage('Hello', { stream, tools });
+      const response = await postMessages(gateway, apiKey, request);
       expect(response.status).toBe(200);
       await response.text();
       const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });

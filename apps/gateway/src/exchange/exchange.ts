@@ -218,6 +218,7 @@ async function send(
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
+      usageBound: preparation.usageBound,
       unknownMembers: preparation.unknownMembers,
       upstream: exchange.upstream,
       call,

@@ -307,26 +307,3 @@ function endOf(
   }
   return { kind: 'refused', category: emptyRefusal === '' ? undefined : emptyRefusal };
 }
-
-/**
- * The provider samples a model at most ten times for one message, each time with at most a whole
- * context window, which betas have extended to a million tokens.
- */
-const MAX_SAMPLINGS = 10;
-const LONGEST_WINDOW = 1_000_000;
-
-/** Counts that no request can have caused are a fault of the upstream, and not charged. */
-export function withinReason(reading: UsageReading, price: ModelPrice): UsageReading {
-  if (reading.outcome === 'invalid') return reading;
-  const { usage, uncounted = [] } = reading;
-  const window = MAX_SAMPLINGS * Math.max(price.contextWindow, LONGEST_WINDOW);
-  for (const counts of [usage, ...uncounted.flatMap((part) => part.usage ?? [])]) {
-    const prompt =
-      counts.inputTokens + counts.cacheReadInputTokens + counts.cacheCreationInputTokens;
-    if (prompt > window || counts.outputTokens > window) {
-      const text = `${String(prompt)} prompt tokens and ${String(counts.outputTokens)} output tokens`;
-      return { outcome: 'invalid', reason: `no request can have caused ${text}` };
-    }
-  }
-  return reading;
-}

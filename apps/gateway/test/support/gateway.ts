@@ -166,6 +166,12 @@ function post(
   });
 }
 
+/** Makes a request a tool loop: its answer may have nearly any usage. */
+export const TOOL_LOOP = {
+  max_tokens: 64_000,
+  tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }],
+};
+
 export function userMessage(text: string, more: Readonly<Record<string, unknown>> = {}) {
   return { model: MODEL, max_tokens: 200, messages: [{ role: 'user', content: text }], ...more };
 }

@@ -4,7 +4,7 @@ import { readMessage } from '@gateway/translator/native';
 import { SCENARIOS } from '@gateway/upstream-simulator';
 import type { ScriptedReply } from '@gateway/upstream-simulator';
 import vectorsJson from '../../../../packages/billing/test/vectors/list-charges.json';
-import { userMessage } from './gateway.js';
+import { TOOL_LOOP, userMessage } from './gateway.js';
 
 export interface Attempt {
   readonly model: string;
@@ -129,6 +129,10 @@ export function readingOf(of: Reply) {
 export function requestOf({ attempts, name }: Reply) {
   const [first, ...others] = attempts.map(({ model }) => model);
   return name.includes('fallback')
-    ? userMessage('Hello', { model: first, fallbacks: others.map((model) => ({ model })) })
-    : userMessage('Hello', { model: attempts.at(-1)!.model });
+    ? userMessage('Hello', {
+        ...TOOL_LOOP,
+        model: first,
+        fallbacks: others.map((model) => ({ model })),
+      })
+    : userMessage('Hello', { ...TOOL_LOOP, model: attempts.at(-1)!.model });
 }

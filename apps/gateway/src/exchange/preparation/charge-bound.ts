@@ -12,66 +12,17 @@ import { MAX_TOKENS, highestRates, worstCaseCharge } from '@gateway/billing';
 import type { Fees, ModelPrice } from '@gateway/billing';
 import { KNOWN_COUNTERS, TOOL_FAMILIES, counterOf, familyOf } from '../../config/tool-families.js';
 import type { Path, Place } from './shared-account-rules.js';
+import { MAX_SERVER_TURNS, tokensOfRun } from './token-bound.js';
+import type { RequestSize, TokenFindings, ToolUses } from './token-bound.js';
 
-/**
- * Tokens that the provider adds to every prompt: instructions for tools, and separators of
- * messages.
- */
-const PREAMBLE_TOKENS = 2_000;
-/**
- * Tokens of the largest image after scaling. Counted in addition to the bytes, because an image by
- * URL, or one that compresses well, can have fewer bytes than tokens.
- */
-const IMAGE_TOKENS = 5_000;
-/**
- * Tokens of the provider's instructions for a tool that it defines; the request does not contain
- * them.
- */
-const BUILT_IN_TOOL_TOKENS = 3_000;
-/**
- * The provider samples the model at most this many times while it runs its own tools; then it ends
- * the response with `pause_turn`. Each time the model reads the whole conversation again, with tool
- * results that are not in the request's bytes.
- * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
- */
-const MAX_SERVER_TURNS = 10;
-
-/** Parts of a request that cost tokens beyond its bytes. */
-export interface ChargeFindings {
-  readonly images: number;
-  /** Whether a document is compressed or remote, so that its pages cannot be counted. */
-  readonly hasUncountedDocument: boolean;
-  readonly builtInTools: number;
-  /** How many times the model can be sampled, at most. */
+/** Parts of a request that cost more than its bytes. */
+export interface ChargeFindings extends TokenFindings {
+  /** How many times the model can be sampled, at most, if no use of a tool fails. */
   readonly turns: number;
-  /** The largest `max_tokens` that a fallback has of its own; 0 if none has. */
-  readonly fallbackTokens: number;
   /** Whether a member of the request chooses the speed. */
   readonly hasSpeed: boolean;
   /** Whether a member names betas, one of which may widen the context window. */
   readonly hasBetas: boolean;
-  /** Uses of the tools that the provider runs, by the counter in `usage.server_tool_use`. */
-  readonly uses: ReadonlyMap<string, ToolUses>;
-  /** Path of the first tool that the provider runs, or of the servers of such tools. */
-  readonly serverToolPath: string | undefined;
-  /** Path of a member that makes the charge unbounded. */
-  readonly unboundedPath: string | undefined;
-}
-
-export interface ToolUses {
-  readonly most: number;
-  /** Path of a tool that does not limit them. */
-  readonly unlimitedPath: string | undefined;
-}
-
-export interface BoundedRequest {
-  readonly bytes: number;
-  readonly maxTokens: number | undefined;
-  /**
-   * The context window in tokens. It is larger than the model's usual one if the client asked for a
-   * beta that widens it.
-   */
-  readonly contextWindow: number;
 }
 
 /**
@@ -80,20 +31,15 @@ export interface BoundedRequest {
  * @returns the most that this model's part can be charged, in units of 10^-14 USD
  */
 export function chargeBoundOf(
-  request: BoundedRequest,
+  request: RequestSize,
   findings: ChargeFindings,
   price: ModelPrice,
 ): bigint {
-  const { contextWindow } = request;
-  const maxTokens = Math.max(request.maxTokens ?? price.maxOutputTokens, findings.fallbackTokens);
-  const { turns, images, builtInTools } = findings;
-  const counted =
-    request.bytes + PREAMBLE_TOKENS + images * IMAGE_TOKENS + builtInTools * BUILT_IN_TOOL_TOKENS;
-  const isUncounted = findings.hasUncountedDocument || turns > 1;
-  const promptTokens = isUncounted ? contextWindow : Math.min(contextWindow, counted);
+  const { turns, hasUncountedDocument } = findings;
+  const run = tokensOfRun(request, findings, price, !hasUncountedDocument && turns === 1);
   const ceiling = {
-    promptTokens: Math.min(MAX_TOKENS, turns * promptTokens),
-    outputTokens: Math.min(MAX_TOKENS, turns * maxTokens),
+    promptTokens: Math.min(MAX_TOKENS, turns * run.promptTokens),
+    outputTokens: Math.min(MAX_TOKENS, turns * run.outputTokens),
   };
   // The operator's settings at the provider may choose a region or a tier, but not a speed.
   const rates = highestRates(
@@ -144,6 +90,21 @@ const FILTERING: ReadonlySet<string> = new Set(['web_search', 'web_fetch']);
 const CODE_COUNTER = counterOf('code_execution');
 const MCP_COUNTER = counterOf('mcp_toolset');
 
+/**
+ * Blocks of messages that have at most one token for each byte. The signature of a thinking block
+ * contains all of its thinking. Other blocks refer to what is elsewhere, such as `tool_reference`,
+ * or are encrypted results of the provider's tools, or are divided for citations, or are unknown.
+ */
+const SIZED_BLOCKS: ReadonlySet<string> = new Set([
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'tool_result',
+  'image',
+]);
+
 /** Collects {@link ChargeFindings} while a request is scanned. */
 export class ChargeFindingsCollector {
   #images = 0;
@@ -153,6 +114,7 @@ export class ChargeFindingsCollector {
   readonly #plainSources = new Set<string>();
   readonly #otherSources = new Set<string>();
   #isSourceRepeated = false;
+  #hasUnsizedBlock = false;
   #builtInTools = 0;
   #serverTurns = 0;
   #fallbackTokens = 0;
@@ -167,6 +129,9 @@ export class ChargeFindingsCollector {
   onType(type: string, { of, path }: Place): void {
     if (of === 'tool') this.#onToolType(type, path);
     if (of === 'source') this.#onSourceType(type, path);
+    if (of === 'other' && path[0] === 'messages' && !SIZED_BLOCKS.has(type)) {
+      this.#hasUnsizedBlock = true;
+    }
     if (type === 'image') this.#images += 1;
     if (type === 'document') this.#documents.add(parentOf(path));
     // A compacting edit runs before each server-tool turn whose context is too long. Nothing limits
@@ -283,6 +248,7 @@ export class ChargeFindingsCollector {
     return {
       images: this.#images,
       hasUncountedDocument: this.#hasUncountedDocument(),
+      hasUnsizedBlock: this.#hasUnsizedBlock,
       builtInTools: this.#builtInTools,
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
       fallbackTokens: this.#fallbackTokens,

@@ -63,20 +63,22 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
   return (body, maxValues) => inspect(body, scan.run(body, maxValues), { allow, fields });
 }
 
-/**
- * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
- * nothing that is forbidden on the shared account. It is refused only if the translation nested it
- * too deeply or made a list too long: arguments of past calls are text in the client's body and
- * objects in this one, and lists of the client's body may be joined.
- */
-export function createChargeScan(): (body: Uint8Array) =>
+export type ChargeScan =
   | {
       readonly outcome: 'scanned';
       readonly findings: ChargeFindings;
       /** `max_tokens` and its place in the body. */
       readonly limit: { readonly maxTokens: number; readonly span: JsonSpan };
     }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/**
+ * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
+ * nothing that is forbidden on the shared account. It is refused only if the translation nested it
+ * too deeply or made a list too long: arguments of past calls are text in the client's body and
+ * objects in this one, and lists of the client's body may be joined.
+ */
+export function createChargeScan(): (body: Uint8Array) => ChargeScan {
   const bodyScan = new NativeBodyScan(new Set());
   return (body) => {
     const { scan, findings } = bodyScan.run(body, Infinity);

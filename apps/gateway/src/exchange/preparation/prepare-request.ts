@@ -13,8 +13,9 @@ import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
+import { NO_USAGE } from '../../ledger/usage-bound.js';
+import type { UsageBound } from '../../ledger/usage-bound.js';
 import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
-import type { ChargeFindings } from './charge-bound.js';
 import { MAX_ITEMS } from './deciding-members.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
@@ -24,6 +25,8 @@ import type { NamedModel } from './native-body-scan.js';
 import { encodeParts, writeJson } from './long-strings.js';
 import { isGiven } from './native-fields.js';
 import { readTag } from './read-tag.js';
+import { createUsageFinder } from './translated-findings.js';
+import { usageBoundOf } from './token-bound.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
 
@@ -72,6 +75,8 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
+      /** More usage than this cannot be that of the request's answer. */
+      readonly usageBound: UsageBound;
       /** The limit of the answer's tokens, if it may be lowered and a charge bound is needed. */
       readonly limit: LowerableLimit | undefined;
       /** `undefined` for the native format. */
@@ -95,7 +100,6 @@ export interface ThreadLimits {
 
 type Encode = Encoding<Uint8Array>['encode'];
 
-const LONG_CONTEXT_TOKENS = 1_000_000;
 /**
  * A parsed body's containers and keys may take this many times its bytes, or {@link
  * PARSED_FLOOR_BYTES} if that is more.
@@ -123,6 +127,7 @@ class Preparer {
   readonly #inspectMessage: InspectNative;
   readonly #inspectCount: InspectNative;
   readonly #scanForCharge = createChargeScan();
+  readonly #findUsage = createUsageFinder(this.#scanForCharge);
   readonly #prices = new Map<string, ModelPrice>();
   readonly #fees: Fees;
   readonly #tagMember: string | undefined;
@@ -170,19 +175,6 @@ class Preparer {
     return { outcome: 'priced', models, found } as const;
   }
 
-  #boundOf(
-    job: PreparationJob,
-    price: ModelPrice,
-    request: { readonly bytes: number; readonly maxTokens: number | undefined },
-    findings: ChargeFindings,
-  ): bigint {
-    const contextWindow =
-      job.hasLongContext || findings.hasBetas
-        ? Math.max(price.contextWindow, LONG_CONTEXT_TOKENS)
-        : price.contextWindow;
-    return chargeBoundOf({ ...request, contextWindow }, findings, price);
-  }
-
   #prepareNative(
     job: PreparationJob,
     inspect: InspectNative,
@@ -198,6 +190,13 @@ class Preparer {
     const priced = this.#priceModels(inspection.models);
     if (priced.outcome === 'refused') return priced;
     const { models } = priced;
+    const hasLongContext = job.hasLongContext || findings.hasBetas;
+    const size = { bytes: body.length, maxTokens, hasLongContext };
+    const isOpen = unknownMembers.length > 0 || models.some((named) => named.model === undefined);
+    const usageBound =
+      job.format === 'messages'
+        ? usageBoundOf(size, findings, { models: priced.found, isOpen })
+        : NO_USAGE;
     const prepared = {
       outcome: 'prepared',
       model: price.id,
@@ -208,6 +207,7 @@ class Preparer {
       translation: undefined,
       conversation: undefined,
       limit: undefined,
+      usageBound,
     } as const;
     if (this.#overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
@@ -219,10 +219,10 @@ class Preparer {
       models.find((named) => named.model === undefined)?.path;
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const boundWith = (tokens: number | undefined): bigint =>
-      priced.found.reduce((sum, each) => {
-        const request = { bytes: body.length, maxTokens: tokens };
-        return sum + this.#boundOf(job, each, request, findings);
-      }, fee.amount);
+      priced.found.reduce(
+        (sum, each) => sum + chargeBoundOf({ ...size, maxTokens: tokens }, findings, each),
+        fee.amount,
+      );
     // A fallback with a limit of its own would keep it.
     const mayLower = job.lowersLimit === true && findings.fallbackTokens === 0;
     const stated = mayLower ? statedLimit(body) : undefined;
@@ -276,16 +276,23 @@ class Preparer {
       translation: translation.context,
       conversation: translation.conversation,
     } as const;
-    if (this.#overdraft !== 'none' || format === 'input_tokens') {
-      return { ...prepared, chargeBound: undefined, limit: undefined };
+    const unheld = { ...prepared, chargeBound: undefined, limit: undefined } as const;
+    if (format === 'input_tokens') return { ...unheld, usageBound: NO_USAGE };
+    const { hasLongContext } = job;
+    const bodyBytes = body.length;
+    if (this.#overdraft !== 'none') {
+      const { findings, maxTokens, isOpen } = this.#findUsage(body, price.id);
+      const size = { bytes: bodyBytes, maxTokens, hasLongContext };
+      return { ...unheld, usageBound: usageBoundOf(size, findings, { models: [price], isOpen }) };
     }
     const scanned = this.#scanForCharge(body);
     if (scanned.outcome === 'refused') return scanned;
     const { findings, limit: written } = scanned;
+    const size = { bytes: bodyBytes, maxTokens: written.maxTokens, hasLongContext };
     const fee = feeBoundOf(findings, this.#fees);
     if (fee.unboundedPath !== undefined) return refuse(unbounded(fee.unboundedPath));
     const boundWith = (maxTokens: number): bigint =>
-      fee.amount + this.#boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+      fee.amount + chargeBoundOf({ ...size, maxTokens }, findings, price);
     const limit = {
       ...written,
       ...linear(boundWith),
@@ -296,6 +303,7 @@ class Preparer {
     const mayLower = given.length === 0 || job.lowersLimit === true;
     return {
       ...prepared,
+      usageBound: usageBoundOf(size, findings, { models: [price], isOpen: false }),
       chargeBound: boundWith(written.maxTokens),
       limit: mayLower ? limit : undefined,
     };

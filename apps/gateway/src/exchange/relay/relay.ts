@@ -18,7 +18,6 @@ import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
-import type { ChargedExchange } from '../../ledger/charges-of-response.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
@@ -26,11 +25,11 @@ import type { RefusalCause, UpstreamCall } from '../../upstream/upstream.js';
 import type { ExchangeParts, RelayPatience } from '../exchange-parts.js';
 import { ClientResponse } from './client-response.js';
 import { RESPONSE_UNUSABLE, quarantine, settleCharge } from './settle-charge.js';
-import type { SettledResponse, SettleParts } from './settle-charge.js';
+import type { SettledExchange, SettledResponse, SettleParts } from './settle-charge.js';
 import { UpstreamResponse } from './upstream-response.js';
 import type { UpstreamListener, UpstreamOutcome } from './upstream-response.js';
 
-export interface RelayJob extends ChargedExchange {
+export interface RelayJob extends SettledExchange {
   readonly upstream: UpstreamClient;
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;

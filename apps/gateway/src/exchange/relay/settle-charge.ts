@@ -3,14 +3,20 @@
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { SettleOutcome } from '@gateway/balance-store';
 import type { Refusal } from '../../http/refusal.js';
-import { chargesOf, withinReason } from '../../ledger/charges-of-response.js';
+import { chargesOf } from '../../ledger/charges-of-response.js';
 import type { ChargedExchange, FinishedResponse } from '../../ledger/charges-of-response.js';
+import { withinBound } from '../../ledger/usage-bound.js';
+import type { UsageBound } from '../../ledger/usage-bound.js';
 import type { Charge, ChargedPart, LossReason } from '../../observe/exchange-report.js';
 import type { ExchangeParts } from '../exchange-parts.js';
 
 export type SettledResponse =
   | ({ readonly outcome: 'charged' } & Charge)
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
+
+export interface SettledExchange extends ChargedExchange {
+  readonly usageBound: UsageBound;
+}
 
 export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft' | 'costs'>;
 
@@ -23,10 +29,10 @@ const SETTLE_DEADLINE_MS = 90_000;
  */
 export async function settleCharge(
   response: FinishedResponse,
-  exchange: ChargedExchange,
+  exchange: SettledExchange,
   settling: SettleParts,
 ): Promise<SettledResponse> {
-  const reading = withinReason(response.usage, exchange.price);
+  const reading = withinBound(response.usage, exchange.usageBound, exchange.prices.fees);
   if (reading.outcome === 'invalid') {
     await quarantine(reading.reason, exchange, settling);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };

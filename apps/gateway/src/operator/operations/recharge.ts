@@ -11,7 +11,8 @@ import { readMessage } from '@gateway/translator/native';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
-import { chargesOf, withinReason } from '../../ledger/charges-of-response.js';
+import { chargesOf } from '../../ledger/charges-of-response.js';
+import { boundOfModel, withinBound } from '../../ledger/usage-bound.js';
 import type { OperationContext } from './operation.js';
 
 const count = z.int().min(0);
@@ -286,7 +287,7 @@ function chargesOfUsage(
   const other = COUNTS.find((name) => (native[name] ?? 0) !== lost[name]);
   if (other !== undefined) return { problem: `native_usage: has another number of ${other}` };
   const { usage } = readMessage({ content: lost.content ?? [], usage: native });
-  const reading = withinReason(usage, price);
+  const reading = withinBound(usage, boundOfModel(price), table.fees);
   if (reading.outcome === 'invalid') return { problem: `native_usage: ${reading.reason}` };
   const attempts = [...(reading.uncounted ?? []), ...(reading.byModel ?? [])];
   if (lost.content === undefined && attempts.some(({ declined }) => declined)) {
