@@ -146,7 +146,9 @@ describe.each(['embedded', 'postgres'] as const)('mail from the %s ledger', (kin
     const ask = async () => {
       // An answer costs 0.3 USD.
       gateway.simulator.script({ usage: { output_tokens: 20_000, input_tokens: 0 } });
-      await (await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 20_000 }))).text();
+      await (
+        await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 20_000 }))
+      ).text();
     };
     await Promise.all([ask(), ask(), ask(), ask()]);
     await until(async () => {

@@ -39,7 +39,9 @@ describe.each(['embedded', 'PostgreSQL'] as const)('notices on the %s ledger', (
   /** Each answer costs 0.3 USD for output, and some millionths for its prompt. */
   async function ask(apiKey: string): Promise<void> {
     gateway.simulator.script({ usage: { output_tokens: 20_000, input_tokens: 0 } });
-    await (await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 20_000 }))).text();
+    await (
+      await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 20_000 }))
+    ).text();
   }
   const sharesOf = async (accountId: string, type: string) =>
     (await gateway.call('listEvents', { limit: 1_000 })).data

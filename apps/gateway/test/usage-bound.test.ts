@@ -40,9 +40,9 @@ beforeEach(() => {
   for (const gateway of gateways.values()) gateway.simulator.reset();
 });
 
-const textOf = (text: string, more: object = {}) =>
+const textOf = (text: string, more: Readonly<Record<string, unknown>> = {}) =>
   userMessage(text, { model: MODEL, max_tokens: 100, ...more });
-const contentOf = (content: readonly object[], more: object = {}) =>
+const contentOf = (content: readonly object[], more: Readonly<Record<string, unknown>> = {}) =>
   userMessage('', {
     model: MODEL,
     max_tokens: 100,

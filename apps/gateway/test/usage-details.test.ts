@@ -140,24 +140,27 @@ describe.each([
     ['input_tokens', 1_000_000_000],
     ['output_tokens', 1_000_000_000],
     ['cache_read_input_tokens', 10_000_001],
-  ])('the request cannot have caused (%s: %i) is set aside, and nothing is charged', async (...odd) => {
-    const [name, count] = odd;
-    for (const stream of [false, true]) {
-      const { id, apiKey } = await gateway.createKey();
-      const lost = 'gateway_unbilled_total{reason="invalid_usage"}';
-      const before = await metric(lost);
-      gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, [name]: count } });
-      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
-      expect(await response.text()).toContain('cannot be charged; nothing was charged');
-      expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
-      const [from, until] = [new Date(0), new Date(Date.now() + 86_400_000)];
-      const rows = await gateway.running.store.listQuarantined({ from, until, limit: 1000 });
-      expect(rows.find(({ keyId }) => keyId === id)?.reason).toContain(
-        'the request cannot have caused',
-      );
-      expect(await metric(lost)).toBe(before + 1);
-    }
-  });
+  ])(
+    'the request cannot have caused (%s: %i) is set aside, and nothing is charged',
+    async (...odd) => {
+      const [name, count] = odd;
+      for (const stream of [false, true]) {
+        const { id, apiKey } = await gateway.createKey();
+        const lost = 'gateway_unbilled_total{reason="invalid_usage"}';
+        const before = await metric(lost);
+        gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, [name]: count } });
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+        expect(await response.text()).toContain('cannot be charged; nothing was charged');
+        expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
+        const [from, until] = [new Date(0), new Date(Date.now() + 86_400_000)];
+        const rows = await gateway.running.store.listQuarantined({ from, until, limit: 1000 });
+        expect(rows.find(({ keyId }) => keyId === id)?.reason).toContain(
+          'the request cannot have caused',
+        );
+        expect(await metric(lost)).toBe(before + 1);
+      }
+    },
+  );
 
   // F201: a refusal before any output, of a category that the provider does not bill: charged 0,
   // with its usage and the reason in the ledger.
