@@ -10,6 +10,8 @@ const [ASKED, FALLBACK] = ['claude-fable-5-1', 'claude-opus-5'];
 const BILLED: readonly (string | null)[] = ['bio', 'frontier_llm', 'reasoning_extraction'];
 const CATEGORIES = [...BILLED, 'cyber', 'general_harms', 'a_category_of_tomorrow', null];
 const PROMPT = { input_tokens: 100_000, output_tokens: 0 };
+/** Long enough for such prompts. */
+const TEXT = 'word '.repeat(16_000);
 const CASES = CATEGORIES.flatMap((category) =>
   [false, true].map((stream) => ({ category, stream })),
 );
@@ -30,7 +32,7 @@ describe.each(['specification', 'list'])('with PRICES=%s', (prices) => {
   ) {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script(script);
-    const response = await POSTS[endpoint](gateway, apiKey, userMessage('Hello', request));
+    const response = await POSTS[endpoint](gateway, apiKey, userMessage(TEXT, request));
     expect([response.status, await response.text()]).toEqual([
       200,
       expect.not.stringMatching(/event: error/),
@@ -136,7 +138,7 @@ it('usage of several runs has one price in all formats', async () => {
       for (const stream of [false, true]) {
         const { id, apiKey } = await gateway.createKey();
         gateway.simulator.script({ usage });
-        const body = userMessage('Hello', { model: 'claude-haiku-5-5', stream });
+        const body = userMessage(TEXT, { model: 'claude-haiku-5-5', stream });
         await (await POSTS[endpoint](gateway, apiKey, body)).text();
         // 155,000 x 0.10 / 10^6 + 200 x 0.50 / 10^6
         const { spent_usd } = await gateway.call('showKey', { key_id: id });
