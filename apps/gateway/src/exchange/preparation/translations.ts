@@ -64,7 +64,14 @@ interface RequestTranslator {
 
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
 /** A namespace is a tool that holds others, and a shell can have skills. */
-const TOOLS: JsonShape = listOf(members({ tools: LIST, environment: members({ skills: LIST }) }));
+const TOOLS: JsonShape = listOf(
+  members({
+    tools: LIST,
+    environment: members({ skills: LIST }),
+    filters: members({ allowed_domains: LIST }),
+  }),
+);
+const TOOL_CHOICE = members({ tools: LIST, allowed_tools: members({ tools: LIST }) });
 
 /** Both endpoints take the same requests. */
 const OF_RESPONSES = {
@@ -78,6 +85,7 @@ const OF_RESPONSES = {
       }),
     ),
     tools: TOOLS,
+    tool_choice: TOOL_CHOICE,
     include: LIST,
   }),
   limitMembers: ['max_output_tokens'],
@@ -86,8 +94,16 @@ const OF_RESPONSES = {
 export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
   'chat.completions': {
     shape: members({
-      messages: listOf(members({ content: LIST, tool_calls: LIST })),
+      messages: listOf(
+        members({
+          content: LIST,
+          tool_calls: LIST,
+          thinking_blocks: LIST,
+          reasoning_details: LIST,
+        }),
+      ),
       tools: LIST,
+      tool_choice: TOOL_CHOICE,
       functions: LIST,
       stop: LIST,
     }),

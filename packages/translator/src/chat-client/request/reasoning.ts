@@ -93,7 +93,25 @@ export function readReasoningWish(chat: Place): ReasoningWish {
   const isOn = enabled === true || type === 'enabled' || type === 'adaptive' || !!budget;
   const isHidden = wished['exclude'] === true;
   if (!level && !isOn && !isHidden) field?.note('ignored', 'unknown value');
+  if (level) noteOverruled(level, effort ? 'reasoning_effort' : 'reasoning.effort', chat);
   return { field, level, budget, isOn, isHidden };
+}
+
+/**
+ * Notes the members that ask for something else than the level that is used.
+ *
+ * @param name - The member with the level.
+ */
+function noteOverruled(level: string, name: string, chat: Place): void {
+  const overruled = (holder: string, member: string, other: unknown): void => {
+    const field = chat.at(holder).at(member);
+    if (field.value === other) field.note('ignored', `${name} is used`);
+  };
+  const { effort } = objectOf(chat.at('reasoning').value);
+  if (stringOf(effort) !== '' && effort !== level) overruled('reasoning', 'effort', effort);
+  if (level === 'none') return;
+  overruled('reasoning', 'enabled', false);
+  overruled('thinking', 'type', 'disabled');
 }
 
 function effortOf(

@@ -80,12 +80,13 @@ export function chooseTools(
   if (!list || offered.length === 0) return historyOnly(chat.at('tools'), calledTools);
 
   const isLegacy = list.path === 'functions';
-  const { toolChoice, allowedTools: allowed } = choice;
+  const { toolChoice } = choice;
+  const allowed = choice.allowedTools && new Set(choice.allowedTools);
   const tools = allowed && !keepsAll ? allowedOnly(list, offered, allowed) : offered;
   const instructions: string[] = [];
-  if (allowed && tools.some(({ name }) => !allowed.includes(name))) {
+  if (allowed && tools.some(({ name }) => !allowed.has(name))) {
     field?.note('rewritten', 'the model is asked, not restricted');
-    instructions.push(`Call no other tools than ${allowed.join(', ')}.`);
+    instructions.push(`Call no other tools than ${[...allowed].join(', ')}.`);
   }
   const isSerial =
     !parallel.boolean(true) ||
@@ -311,10 +312,9 @@ function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
 function allowedOnly(
   field: Place,
   tools: OfferedTool[],
-  allowed: readonly string[],
+  allowed: ReadonlySet<string>,
 ): OfferedTool[] {
-  const names = new Set(allowed);
-  const kept = tools.filter((tool) => names.has(tool.name));
+  const kept = tools.filter((tool) => allowed.has(tool.name));
   if (kept.length < tools.length) {
     field.note('dropped', 'not allowed by tool_choice');
   }

@@ -266,10 +266,9 @@ function upstreamChoice(
     return { type: 'function', name: names.has(name) ? name : (upstreamNames.get(name) ?? name) };
   };
   if (type !== 'allowed_tools' || !Array.isArray(allowed)) return upstreamFunction(value);
-  const leftOut = unserved.map((tool) => tool.at('type').value);
+  const leftOut = new Set(unserved.map((tool) => tool.at('type').value));
   const offered = allowed.filter(
-    (tool) =>
-      (search !== undefined || !isSearch(tool)) && !leftOut.includes(objectOf(tool)['type']),
+    (tool) => (search !== undefined || !isSearch(tool)) && !leftOut.has(objectOf(tool)['type']),
   );
   // Without any of its tools, a required call would become a forbidden one. The choice is then
   // refused, as the choice of one such tool is.
