@@ -32,13 +32,19 @@ describe('chat stream, by vectors', () => {
       const { model, created } = contextOf(vector);
       const message = /"id":"(msg_\w+)"/.exec(bytes.toString())?.[1];
       const expected: unknown[] = vector.chat.map(
-        ({ delta, finish_reason, choices, ...usage }) => ({
+        ({ delta, finish_reason, native_finish_reason, choices, ...usage }) => ({
           id: `chatcmpl-${String(message)}`,
           object: 'chat.completion.chunk',
           created,
           model,
           choices: choices ?? [
-            { index: 0, delta, logprobs: null, finish_reason: finish_reason ?? null },
+            {
+              index: 0,
+              delta,
+              logprobs: null,
+              finish_reason: finish_reason ?? null,
+              native_finish_reason,
+            },
           ],
           ...usage,
         }),

@@ -262,7 +262,8 @@ function withoutIndex(message: Message): Message {
 describe('thinking of responses, around a search', () => {
   const options = { ...optionsOf('claude-opus-5')!, webSearch: webSearch() };
 
-  function next(content: readonly object[]) {
+  /** What comes back through a client that drops the items with the results, or keeps them. */
+  function next(content: readonly object[], { keepsResults = false } = {}) {
     const tools = [{ type: 'web_search' }];
     const user = { role: 'user', content: 'Hi' };
     const first = translateResponsesRequest({ model: 'm', tools, input: [user] }, options);
@@ -271,7 +272,9 @@ describe('thinking of responses, around a search', () => {
     const answer = translateMessage(native, { ...first.response, created: 0 });
     if (answer.outcome !== 'translated') throw new Error(answer.reason);
     const { output } = JSON.parse(answer.body) as { output: object[] };
-    const input = [user, ...output, user];
+    const isKept = (item: object) =>
+      keepsResults || !JSON.stringify(item).includes('server_blocks');
+    const input = [user, ...output.filter(isKept), user];
     const result = translateResponsesRequest({ model: 'm', tools, input }, options);
     if (result.outcome === 'refused') throw new Error(result.problem.message);
     const { messages } = JSON.parse(result.body) as { messages: { content: Block[] }[] };
@@ -281,14 +284,14 @@ describe('thinking of responses, around a search', () => {
     };
   }
 
-  // F324: an answer that searched the web between its thinking: the search is not sent again, and
-  // neither is any of the thinking, which the upstream would refuse.
+  // F324: an answer that searched the web between its thinking, and whose client drops the result:
+  // the search is not sent again, nor is any of the thinking, which the upstream would refuse.
   it('is left out, because the search between it is not sent', () => {
     const content = [think(1), ...search, think(2), say('A')];
     expect(next(content)).toEqual({
       content: [say('A')],
       notes: [
-        'input[2] past searches are not sent',
+        'input[2] its result was not sent back',
         'input[3] a search between the thinking of this answer is not sent',
       ],
     });
@@ -298,5 +301,16 @@ describe('thinking of responses, around a search', () => {
   it('stays if it is on one side of the search', () => {
     expect(next([think(1), ...search, say('A')]).content).toEqual([think(1), say('A')]);
     expect(next([...search, think(1), say('A')]).content).toEqual([think(1), say('A')]);
+  });
+
+  // F500
+  it('stays if the client sends the result back', () => {
+    for (const content of [
+      [think(1), ...search, think(2), say('A')],
+      [...search, think(1), say('A')],
+      [say('A'), ...search, think(1), say('B')],
+    ]) {
+      expect(next(content, { keepsResults: true })).toEqual({ content, notes: [] });
+    }
   });
 });

@@ -47,6 +47,7 @@ export interface NativeEvent {
 interface ExpectedChunk {
   readonly delta?: unknown;
   readonly finish_reason?: string;
+  readonly native_finish_reason?: string;
   readonly choices?: readonly never[];
   readonly usage?: unknown;
 }

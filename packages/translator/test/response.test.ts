@@ -16,6 +16,8 @@ interface ResponseVector {
   readonly native: string | object;
   readonly message: object;
   readonly finish: string;
+  /** The native reason, if the answer names it. */
+  readonly nativeFinish?: string;
   readonly usage: Record<string, number>;
 }
 
@@ -51,7 +53,13 @@ describe('translateResponse', () => {
       created: 1_700_000_000,
       model: 'asked-for',
       choices: [
-        { index: 0, message: vector.message, logprobs: null, finish_reason: vector.finish },
+        {
+          index: 0,
+          message: vector.message,
+          logprobs: null,
+          finish_reason: vector.finish,
+          native_finish_reason: vector.nativeFinish,
+        },
       ],
       ...(vector.serviceTier === undefined ? {} : { service_tier: vector.serviceTier }),
       usage: {

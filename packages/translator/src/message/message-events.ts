@@ -15,6 +15,7 @@ import {
   stringOf,
 } from '../wire/raw-json.js';
 import { argumentsOf, type CalledTool, calledTool } from './called-tool.js';
+import { readServerBlock, type ServerBlock } from '../wire/server-block.js';
 import { isThinking, type ThinkingBlock, thinkingBlock } from './thinking-block.js';
 
 /**
@@ -38,6 +39,8 @@ export type MessageEvent =
   /** A search of the web, whose query is complete. Its result follows, or never comes. */
   | { readonly type: 'search'; readonly id: string; readonly query: string }
   | { readonly type: 'search_result'; readonly id: string; readonly outcome: SearchOutcome }
+  /** A whole block of a tool that the upstream runs itself, which the next turn needs. */
+  | { readonly type: 'server_block'; readonly block: ServerBlock }
   | { readonly type: 'message_stop' };
 
 export type SearchOutcome = 'completed' | 'failed';
@@ -91,6 +94,7 @@ export function openBlock(
     case 'web_search_tool_result': {
       const outcome = Array.isArray(block['content']) ? 'completed' : 'failed';
       emit({ type: 'search_result', id: stringOf(block['tool_use_id']), outcome });
+      emitServerBlock(block, emit);
       return 'ignored';
     }
     default:
@@ -194,14 +198,12 @@ class CallReader implements BlockReader {
 }
 
 class SearchReader implements BlockReader {
-  readonly #id: string;
+  readonly #block: JsonObject;
   readonly #emit: Emit;
-  readonly #input: unknown;
   #json = '';
 
-  constructor({ id, input }: JsonObject, emit: Emit) {
-    this.#id = stringOf(id);
-    this.#input = input;
+  constructor(block: JsonObject, emit: Emit) {
+    this.#block = block;
     this.#emit = emit;
   }
 
@@ -210,7 +212,14 @@ class SearchReader implements BlockReader {
   }
 
   end(): void {
-    const input = this.#json === '' ? this.#input : parseJson(this.#json);
-    this.#emit({ type: 'search', id: this.#id, query: stringOf(objectOf(input)['query']) });
+    const { id } = this.#block;
+    const input = this.#json === '' ? this.#block['input'] : parseJson(this.#json);
+    this.#emit({ type: 'search', id: stringOf(id), query: stringOf(objectOf(input)['query']) });
+    emitServerBlock({ ...this.#block, input }, this.#emit);
   }
+}
+
+function emitServerBlock(native: JsonObject, emit: Emit): void {
+  const block = readServerBlock(native);
+  if (block) emit({ type: 'server_block', block });
 }

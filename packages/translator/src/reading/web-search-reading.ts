@@ -1,11 +1,12 @@
 /** The native tool that stands for a client's request to search the web. */
 
+import type { ServerToolName } from '../wire/server-block.js';
 import type { CacheControl } from './cache-point.js';
 
 /** The oldest version of the tool, which all models accept and which runs no code. */
 export interface WebSearchTool {
   type: 'web_search_20250305';
-  name: 'web_search';
+  name: ServerToolName;
   max_uses?: number | undefined;
   allowed_domains?: string[] | undefined;
   user_location?: UserLocation | undefined;

@@ -78,7 +78,7 @@ const OF_RESPONSES = {
   shape: members({
     input: listOf(
       members({
-        content: LIST,
+        content: listOf(members({ citations: LIST })),
         output: LIST,
         tools: TOOLS,
         action: members({ commands: LIST, command: LIST }),

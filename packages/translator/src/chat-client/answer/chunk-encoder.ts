@@ -13,7 +13,7 @@ import { chatUsage } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
 import type { WrittenChunk, WrittenDelta } from './completion.js';
-import { type FinishReason, finishReason } from './finish-reason.js';
+import { type FinishReason, finishReason, unnamedReason } from './finish-reason.js';
 import { chatServiceTier } from './service-tier.js';
 
 export interface TranslateResponseContext extends ResponseContext {
@@ -102,6 +102,7 @@ export class ChunkEncoder implements MessageEncoder {
         if (this.#signedCount > 0) this.#searchCount += 1;
         return;
       case 'search_result':
+      case 'server_block':
       case 'thinking_start':
       case 'message_stop':
         return;
@@ -235,7 +236,10 @@ export class ChunkEncoder implements MessageEncoder {
     const reason = finishReason(stopReason, { hasCalls: this.#callCount > 0, legacyFunctions });
     const tier = chatServiceTier(serviceTier);
     const counts = usage && chatUsage(usage);
-    const choices = [choiceOf({}, reason)];
+    const choice = choiceOf({}, reason);
+    const native = unnamedReason(stopReason);
+    if (native !== undefined) choice.native_finish_reason = native;
+    const choices = [choice];
     this.#write(this.#chunk(choices, { tier, usage: includeUsage ? null : counts }));
     if (includeUsage && counts) this.#write(this.#chunk([], { tier, usage: counts }));
   }

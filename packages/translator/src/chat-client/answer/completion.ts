@@ -26,6 +26,8 @@ export interface ChatChunk<Delta = ChatDelta> {
     delta: Delta;
     logprobs: null;
     finish_reason: FinishReason | null;
+    /** See `ChatCompletion`. */
+    native_finish_reason?: string;
   }[];
   service_tier?: 'default' | 'priority';
   usage?: ReturnType<typeof chatUsage> | null;
@@ -78,6 +80,11 @@ export interface ChatCompletion {
     message: ChatAnswer;
     logprobs: null;
     finish_reason: FinishReason;
+    /**
+     * The upstream's stop reason, such as `pause_turn`, if `finish_reason` only says that the answer
+     * is unfinished. The name is OpenRouter's.
+     */
+    native_finish_reason?: string;
   }[];
   service_tier?: 'default' | 'priority';
   usage?: ReturnType<typeof chatUsage>;
@@ -111,17 +118,20 @@ export function completionOf(chunks: readonly WrittenChunk[]): ChatCompletion | 
     choices: [],
   };
   const answer = new AnswerFold();
-  let reason: FinishReason = 'stop';
+  let ending: Pick<ChatCompletion['choices'][number], 'finish_reason' | 'native_finish_reason'> = {
+    finish_reason: 'stop',
+  };
   for (const { choices, service_tier: tier, usage } of chunks) {
-    for (const { delta, finish_reason: finish } of choices) {
+    for (const { delta, finish_reason: finish, native_finish_reason: native } of choices) {
       answer.add(delta);
-      reason = finish ?? reason;
+      if (!finish) continue;
+      ending = { finish_reason: finish, ...(native && { native_finish_reason: native }) };
     }
     if (tier) completion.service_tier = tier;
     if (usage) completion.usage = usage;
   }
   const message = answer.end();
-  completion.choices.push({ index: 0, message, logprobs: null, finish_reason: reason });
+  completion.choices.push({ index: 0, message, logprobs: null, ...ending });
   return completion;
 }
 

@@ -3,22 +3,37 @@
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
 /**
- * A stop reason without a case here counts as `stop`, or as calls if the message has calls. That is
- * right for each one of the Anthropic SDK in `package.json` (`StopReason`, `BetaStopReason`), and
- * is assumed of those that later versions add.
+ * The finish reason of a message that is complete. A stop reason without a case here, such as
+ * `pause_turn` or one that a later version adds, is `length`: a client that took an unfinished
+ * answer for a finished one would not notice what it lacks. See {@link unnamedReason}.
  */
 export function finishReason(
   stopReason: string | undefined,
   message: { readonly hasCalls: boolean; readonly legacyFunctions: boolean },
 ): FinishReason {
   switch (stopReason) {
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length';
+    case undefined:
+    case 'end_turn':
+    case 'stop_sequence':
+    case 'tool_use':
+      if (!message.hasCalls) return 'stop';
+      return message.legacyFunctions ? 'function_call' : 'tool_calls';
     case 'refusal':
       return 'content_filter';
     default:
-      if (!message.hasCalls) return 'stop';
-      return message.legacyFunctions ? 'function_call' : 'tool_calls';
+      return 'length';
   }
+}
+
+/** Reasons for which `length` is the right word. */
+const AT_A_LIMIT = ['max_tokens', 'model_context_window_exceeded'];
+/** The form of the upstream's reasons. Other texts are not passed on. */
+const REASON = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** The stop reason of an unfinished message, if the client's format has no word for it. */
+export function unnamedReason(stopReason: string | undefined): string | undefined {
+  if (stopReason === undefined || AT_A_LIMIT.includes(stopReason)) return undefined;
+  const isUnnamed =
+    finishReason(stopReason, { hasCalls: false, legacyFunctions: false }) === 'length';
+  return isUnnamed && REASON.test(stopReason) ? stopReason : undefined;
 }

@@ -26,9 +26,10 @@ export type ChatCompletionTranslation =
  * Translates the body of a successful response.
  *
  * The arguments of tool calls have the digits and the order of the native `input`. Server tools and
- * blocks of unknown type are left out, and so is thinking unless the context asks for it. An
- * unknown stop reason counts as `stop`, or as calls if there are calls. The content is null if
- * there are calls and no text; otherwise it is a string.
+ * blocks of unknown type are left out, and so is thinking unless the context asks for it. A
+ * stop reason that the format has no word for, such as `pause_turn`, is `length`, with the reason
+ * as `native_finish_reason`. The content is null if there are calls and no text; otherwise it is a
+ * string.
  *
  * A body is `malformed` if it is not a message, or if a call's id or name is missing, empty or not
  * a string.

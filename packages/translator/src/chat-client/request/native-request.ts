@@ -6,6 +6,7 @@
  * not know, so no others are sent. A member that is undefined is not written.
  */
 
+import type { ServerBlock } from '../../wire/server-block.js';
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
 import type { WebSearchTool } from '../../reading/web-search-reading.js';
@@ -78,12 +79,14 @@ export type NativeMessage =
    */
   | { role: 'system'; content: TextBlock[] };
 
-export type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
+export type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock | ServerToolBlock;
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
 
 export interface TextBlock {
   type: 'text';
   text: string;
+  /** Only in answers: of pages that a search found. */
+  citations?: JsonObject[] | undefined;
   cache_control?: CacheControl | undefined;
 }
 
@@ -109,6 +112,13 @@ export interface DocumentBlock {
 export type ThinkingBlock =
   | { type: 'thinking'; thinking: string; signature: string; cache_control?: undefined }
   | { type: 'redacted_thinking'; data: string; cache_control?: undefined };
+
+/** A block of a tool that the upstream ran in an earlier answer. */
+export type ServerToolBlock = ServerBlock & { cache_control?: CacheControl | undefined };
+
+export function isServerBlock({ type }: Block): boolean {
+  return type === 'server_tool_use' || type === 'web_search_tool_result';
+}
 
 export function isThinking({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';

@@ -4,7 +4,7 @@ import { finishReason } from '../../chat-client/answer/finish-reason.js';
 
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
-/** Undefined for a complete message. An unknown stop reason counts as complete. */
+/** Undefined for a complete message. An unknown stop reason counts as incomplete. */
 export function incompleteReason(stopReason: string | undefined): IncompleteReason | undefined {
   switch (finishReason(stopReason, { hasCalls: false, legacyFunctions: false })) {
     case 'length':

@@ -6,6 +6,7 @@
  */
 
 import type { ThinkingBlock } from '../../message/thinking-block.js';
+import type { JsonObject } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import {
   type CallItem,
@@ -18,6 +19,7 @@ import {
   partObject,
   type ReasoningItem,
   type SearchItem,
+  type ServerBlocks,
   summaryPart,
   type WholeItem,
 } from './output-items.js';
@@ -179,9 +181,13 @@ export class ItemEvents {
     this.#emit(textDelta(streamed, text));
   }
 
-  /** Adds the pages that a part cites. */
-  cite({ part, address }: StreamedPart, annotations: UrlCitation[]): void {
+  /** Adds the pages that a part cites, and its native citations. */
+  cite(
+    { part, address }: StreamedPart,
+    { annotations, citations }: { annotations: UrlCitation[]; citations: JsonObject[] },
+  ): void {
     part.annotations = annotations;
+    if (citations.length > 0) part.citations = citations;
     annotations.forEach((annotation, at) => {
       this.#emit({
         type: 'response.output_text.annotation.added',
@@ -215,7 +221,10 @@ export class ItemEvents {
     this.#emit({ type: 'response.reasoning_summary_text.delta', ...address, delta: text });
   }
 
-  closeReasoning(reasoning: StreamedItem<ReasoningItem>, block: ThinkingBlock): void {
+  closeReasoning(
+    reasoning: StreamedItem<ReasoningItem>,
+    block: ThinkingBlock | ServerBlocks,
+  ): void {
     const { item } = reasoning;
     item.sealed = block;
     this.#close(reasoning);
@@ -300,7 +309,9 @@ export class ItemEvents {
   }
 
   /** Writes the last event of a message that ended. */
-  end(facts: Pick<ResponseFacts, 'incompleteReason' | 'usage' | 'serviceTier'>): void {
+  end(
+    facts: Pick<ResponseFacts, 'incompleteReason' | 'stopReason' | 'usage' | 'serviceTier'>,
+  ): void {
     const status = facts.incompleteReason ? 'incomplete' : 'completed';
     const output = this.#items.map((streamed) => itemObject(streamed.item, streamed.status));
     this.finished = this.#respond(`response.${status}`, { ...facts, status, output });

@@ -8,6 +8,7 @@ import { annotationsOf } from '../../chat-client/answer/annotations.js';
 import { refusalOf } from '../../chat-client/answer/chunk-encoder.js';
 import { calledAs, type CalledTool } from '../../message/called-tool.js';
 import type { SearchOutcome } from '../../message/message-events.js';
+import type { SERVER_BLOCKS, ServerBlock } from '../../wire/server-block.js';
 import type { ThinkingBlock } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { callMembers, isLocalType, type LocalToolType } from '../../wire/local-tools.js';
@@ -36,6 +37,8 @@ export interface Part {
   text: string;
   /** The pages that the text cites. */
   annotations?: UrlCitation[] | undefined;
+  /** The native citations, without which the model does not get them back. */
+  citations?: JsonObject[] | undefined;
 }
 
 export interface ReasoningItem {
@@ -43,8 +46,17 @@ export interface ReasoningItem {
   readonly id: string;
   /** Undefined when there is no summary. */
   summary: string | undefined;
-  /** Undefined while the block is open. */
-  sealed: ThinkingBlock | undefined;
+  /** What the client has to send back. Undefined while the block is open. */
+  sealed: ThinkingBlock | ServerBlocks | undefined;
+}
+
+/**
+ * The blocks of searches. No item of OpenAI's has a place for them, and many clients send only the
+ * members that they know, but all return the encrypted content of reasoning.
+ */
+export interface ServerBlocks {
+  readonly type: typeof SERVER_BLOCKS;
+  readonly blocks: readonly ServerBlock[];
 }
 
 export interface CallItem {
@@ -148,7 +160,7 @@ export function itemObject(item: OutputItem, status: ItemStatus): ResponseItem {
     }
     case 'reasoning': {
       const summary = item.summary === undefined ? [] : [summaryPart(item.summary)];
-      return { id, type, summary, encrypted_content: sealedThinking(item.sealed) };
+      return { id, type, summary, encrypted_content: sealedText(item.sealed) };
     }
     case 'function_call':
       return { id, type, status, ...calledMembers(item), arguments: item.text };
@@ -183,8 +195,10 @@ export function urlCitations(citations: readonly JsonObject[], text: string): Ur
   }));
 }
 
-export function partObject({ type, text, annotations = [] }: Part): ResponsePart {
-  return type === 'refusal' ? { type, refusal: text } : { type, annotations, logprobs: [], text };
+export function partObject({ type, text, annotations = [], citations }: Part): ResponsePart {
+  if (type === 'refusal') return { type, refusal: text };
+  const cited = citations && { citations };
+  return { type, annotations, logprobs: [], text, ...cited };
 }
 
 export function summaryPart(text: string): SummaryPart {
@@ -192,10 +206,10 @@ export function summaryPart(text: string): SummaryPart {
 }
 
 /**
- * The JSON text of a native thinking block. The client has to send it back, so that the model can
- * continue its thinking. A block without a signature was cut off, and the upstream would refuse it.
+ * The JSON text of native blocks. The client has to send it back, so that the model can continue
+ * its thinking. Thinking without a signature was cut off, and the upstream would refuse it.
  */
-function sealedThinking(block: ThinkingBlock | undefined): string | null {
+function sealedText(block: ReasoningItem['sealed']): string | null {
   if (!block || (block.type === 'thinking' && block.signature === '')) return null;
   return JSON.stringify(block);
 }

@@ -3,8 +3,10 @@
 import type { CalledTool } from '../../message/called-tool.js';
 import type { MessageEvent } from '../../message/message-events.js';
 import type { MessageEncoder, MessageFacts } from '../../message/message-reader.js';
+import { readCitation, SERVER_BLOCKS, type ServerBlock } from '../../wire/server-block.js';
 import { type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
 import type { LocalToolType } from '../../wire/local-tools.js';
+import { listOf } from '../../wire/lists.js';
 import type { JsonObject } from '../../wire/raw-json.js';
 import { requireContext } from '../../wire/require-option.js';
 import { CustomInputReader, RenamedInputReader } from './custom-input.js';
@@ -66,6 +68,9 @@ export class ResponseEncoder implements MessageEncoder {
   /** Searches whose result has not arrived yet. */
   readonly #searches = new Map<string, StreamedItem<SearchItem>>();
 
+  /** The blocks of searches since the last other block. */
+  #serverBlocks: ServerBlock[] = [];
+
   /** @param write - Called with each event, in order. */
   constructor(context: TranslateMessageContext, write: (event: WrittenEvent) => void) {
     requireContext(context);
@@ -79,6 +84,7 @@ export class ResponseEncoder implements MessageEncoder {
         this.events.begin(event.messageId);
         return;
       case 'text_start':
+        this.#sealServerBlocks();
         this.#texts.set(event.at, { part: undefined, citations: [] });
         return;
       case 'text': {
@@ -121,8 +127,12 @@ export class ResponseEncoder implements MessageEncoder {
       case 'search_result':
         this.#endSearch(event.id, event.outcome);
         return;
+      case 'server_block':
+        if (this.#context.showsSearches) this.#serverBlocks.push(event.block);
+        return;
       case 'message_stop':
         for (const id of this.#searches.keys()) this.#endSearch(id, 'failed');
+        this.#sealServerBlocks();
         return;
     }
   }
@@ -159,20 +169,35 @@ export class ResponseEncoder implements MessageEncoder {
     this.#texts.delete(at);
     if (!text?.part) return;
     if (this.#context.showsSearches) {
-      this.events.cite(text.part, urlCitations(text.citations, text.part.part.text));
+      this.events.cite(text.part, {
+        annotations: urlCitations(text.citations, text.part.part.text),
+        citations: text.citations.flatMap((citation) => listOf(readCitation(citation))),
+      });
     }
     this.events.closePart(text.part);
   }
 
   #startThinking(at: number): void {
+    this.#sealServerBlocks();
+    this.#thoughts.set(at, this.#addReasoning());
+  }
+
+  #addReasoning(): StreamedItem<ReasoningItem> {
     const { messageId } = this.events;
-    const streamed = this.events.add((index): ReasoningItem => ({
+    return this.events.add((index) => ({
       type: 'reasoning',
       id: itemId('reasoning', messageId, index),
       summary: undefined,
       sealed: undefined,
     }));
-    this.#thoughts.set(at, streamed);
+  }
+
+  /** Adds an item with the blocks of the searches before the next block. */
+  #sealServerBlocks(): void {
+    const blocks = this.#serverBlocks;
+    if (blocks.length === 0) return;
+    this.#serverBlocks = [];
+    this.events.closeReasoning(this.#addReasoning(), { type: SERVER_BLOCKS, blocks });
   }
 
   #endThinking(at: number, block: ThinkingBlock): void {
@@ -183,6 +208,7 @@ export class ResponseEncoder implements MessageEncoder {
   }
 
   #startCall(at: number, called: CalledTool): void {
+    this.#sealServerBlocks();
     const { messageId } = this.events;
     const { tools } = this.#context;
     const tool = localType(called, tools);
@@ -245,6 +271,6 @@ export class ResponseEncoder implements MessageEncoder {
       events.closePart(part);
       events.finishItems('completed');
     }
-    events.end({ incompleteReason: reason, usage, serviceTier });
+    events.end({ incompleteReason: reason, stopReason, usage, serviceTier });
   }
 }

@@ -28,7 +28,7 @@ export interface ResponseObject {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   background: false;
   error: ResponseFailure | null;
-  incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null;
+  incomplete_details: IncompleteDetails | null;
   model: string;
   output: ResponseItem[];
   /** The text of all messages. OpenAI's SDKs add it to a response. */
@@ -69,6 +69,12 @@ export interface ResponseObject {
   access_programs: null;
 }
 
+export interface IncompleteDetails {
+  reason: 'max_output_tokens' | 'content_filter';
+  /** The upstream's stop reason, such as `pause_turn`, if `reason` has no word for it. */
+  native_finish_reason?: string;
+}
+
 /** The error once more, in the form that some clients read, with the upstream's type. */
 export interface ResponseErrorDetails extends ResponseFailure {
   type: string;
@@ -94,7 +100,10 @@ export type ResponseItem =
       id: string;
       type: 'reasoning';
       summary: SummaryPart[];
-      /** The signed thinking, which the client has to send back; null without a signature. */
+      /**
+       * The signed thinking, or the results of searches, which the client has to send back; null
+       * without a signature.
+       */
       encrypted_content: string | null;
     }
   | {
@@ -180,7 +189,14 @@ export const ITEM_PREFIXES: Readonly<Record<ResponseItem['type'], string>> = {
 };
 
 export type ResponsePart =
-  | { type: 'output_text'; annotations: UrlCitation[]; logprobs: never[]; text: string }
+  | {
+      type: 'output_text';
+      annotations: UrlCitation[];
+      logprobs: never[];
+      text: string;
+      /** The native citations of the text, which the client has to send back. */
+      citations?: Readonly<Record<string, unknown>>[];
+    }
   | { type: 'refusal'; refusal: string };
 
 /** A page that a part of a message cites. The indexes count UTF-16 code units of its text. */

@@ -1,6 +1,7 @@
 /** Makes the object of a response, in any state. */
 
 import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
+import { unnamedReason } from '../../chat-client/answer/finish-reason.js';
 import { codeOfError } from '../../wire/error-code.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import { chatUsage, type Usage } from '../../wire/usage.js';
@@ -8,6 +9,7 @@ import type { ResponsesContext } from '../response-context.js';
 import type { IncompleteReason } from './incomplete-reason.js';
 import { responseId } from './output-items.js';
 import type {
+  IncompleteDetails,
   ResponseFailure,
   ResponseItem,
   ResponseUsage,
@@ -24,6 +26,8 @@ export interface ResponseFacts {
   readonly messageId: string | undefined;
   readonly output: ResponseItem[];
   readonly incompleteReason?: IncompleteReason | undefined;
+  /** As the upstream reports it. */
+  readonly stopReason?: string | undefined;
   readonly usage?: Usage | undefined;
   /** The tier that served the message, as the upstream reports it. */
   readonly serviceTier?: unknown;
@@ -33,7 +37,16 @@ export interface ResponseFacts {
 /** The members have the order of OpenAI's own responses. */
 export function writtenResponse(
   { model, created, settings }: TranslateMessageContext,
-  { status, messageId, output, incompleteReason, usage, serviceTier, error }: ResponseFacts,
+  {
+    status,
+    messageId,
+    output,
+    incompleteReason,
+    stopReason,
+    usage,
+    serviceTier,
+    error,
+  }: ResponseFacts,
 ): WrittenResponse {
   return {
     id: responseId(messageId),
@@ -42,7 +55,7 @@ export function writtenResponse(
     status,
     background: false,
     error: error ?? null,
-    incomplete_details: incompleteReason ? { reason: incompleteReason } : null,
+    incomplete_details: incompleteReason ? incompleteDetails(incompleteReason, stopReason) : null,
     model,
     output,
     ...settings,
@@ -55,6 +68,14 @@ export function writtenResponse(
     usage: usage ? responseUsage(usage) : null,
     access_programs: null,
   };
+}
+
+function incompleteDetails(
+  reason: IncompleteReason,
+  stopReason: string | undefined,
+): IncompleteDetails {
+  const native = unnamedReason(stopReason);
+  return native === undefined ? { reason } : { reason, native_finish_reason: native };
 }
 
 /** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */

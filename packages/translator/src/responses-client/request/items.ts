@@ -21,7 +21,7 @@ import type { LocalToolType } from '../../wire/local-tools.js';
 import { stringOf } from '../../wire/raw-json.js';
 import { calledType, describeFound, readLocalInput, readShellOutput } from './local-calls.js';
 import { INPUT_PARTS, readParts, TEXT_PARTS } from './parts.js';
-import { readSealed } from './sealed-thinking.js';
+import { readSealed, readServerBlocks } from './sealed-blocks.js';
 import type { StoredResponses } from './stored-state.js';
 import { calledName } from './tool-names.js';
 import { Turns } from './turns.js';
@@ -40,6 +40,8 @@ export interface Conversation {
   readonly addedTools: readonly Place[];
   /** Lists of the tools that searches of the client found. */
   readonly foundTools: readonly Place[];
+  /** Whether past answers have searches with their results. */
+  readonly hasSearches: boolean;
   /** The text of the user turn at the end, if the translation added one. */
   readonly closing: string | undefined;
 }
@@ -104,6 +106,7 @@ class InputTranslation {
       items: this.#items,
       system: this.#system.flat(),
       calledTools: this.#calledTools,
+      hasSearches: turns.hasSearches,
       addedTools: this.#addedTools,
       foundTools: this.#foundTools,
     };
@@ -202,10 +205,9 @@ class InputTranslation {
       case 'mcp_list_tools':
         item.note('dropped', 'the upstream has no such item');
         return;
-      // The upstream's own results are not in the item. The model's findings are in its answer.
+      // The upstream's own results are not in this item: see `#addReasoning`.
       case 'web_search_call':
-        item.note('dropped', 'past searches are not sent');
-        this.#turns.leaveOutSearch();
+        this.#turns.search(item);
         return;
       default:
         type.refuse(`items of type ${quote(type.value)} have no equivalent`, 'unsupported_value');
@@ -237,7 +239,7 @@ class InputTranslation {
       case 'assistant': {
         const blocks = readParts(content, TEXT_PARTS);
         finishReading(item, blocks.at(-1));
-        if (blocks.length > 0) this.#turns.say(blocks);
+        if (blocks.length > 0) this.#turns.say(blocks, item);
         else item.note('dropped', WITHOUT_CONTENT);
         return;
       }
@@ -246,13 +248,22 @@ class InputTranslation {
     }
   }
 
-  /** Only the signed block is read. The summary is a copy of its text, for people. */
+  /**
+   * Reads only the signed block, or the blocks of the searches before the item. The summary is a
+   * copy of the text, for people.
+   */
   #addReasoning(item: Place): void {
     item.at('summary');
     item.at('content');
     const place = item.at('encrypted_content');
-    const sealed = readSealed(place.string(''));
+    const text = place.string('');
     item.noteUnread();
+    const searched = readServerBlocks(text);
+    if (searched) {
+      if (searched.length > 0) this.#turns.addServerBlocks(searched);
+      return;
+    }
+    const sealed = readSealed(text);
     // Reasoning of another provider's model means nothing to the upstream.
     if (!sealed) {
       item.note('dropped', 'not signed by upstream');
@@ -291,7 +302,7 @@ class InputTranslation {
   /** The whole item as text of the assistant, for the model to read. */
   #addAsText(item: Place): void {
     item.note('rewritten', 'sent as text');
-    this.#turns.say([{ type: 'text', text: JSON.stringify(item.value) }]);
+    this.#turns.say([{ type: 'text', text: JSON.stringify(item.value) }], item);
   }
 
   #addOutput(item: Place, content: readonly ContentBlock[], isError = false): void {

@@ -9,8 +9,10 @@ import type {
   ImageBlock,
   TextBlock,
 } from '../../chat-client/request/native-request.js';
+import { readCitation } from '../../wire/server-block.js';
 import type { Place } from '../../reading/place.js';
 import { listOf } from '../../wire/lists.js';
+import type { JsonObject } from '../../wire/raw-json.js';
 
 /** The block that each type of part becomes. */
 interface PartBlocks {
@@ -28,7 +30,7 @@ const READERS: {
   readonly [Type in PartType]: (part: Place) => PartBlocks[Type] | undefined;
 } = {
   input_text: (part) => textBlock(part.at('text')),
-  output_text: (part) => textBlock(part.at('text')),
+  output_text: readOutputText,
   text: (part) => textBlock(part.at('text')),
   refusal: (part) => textBlock(part.at('refusal')),
   input_image: readImage,
@@ -64,6 +66,20 @@ export function readParts<Type extends PartType>(
     finishReading(part, block);
     return block;
   }, 'a string or an array');
+}
+
+/** The citations as the answer had them. Annotations are a copy of them, for people. */
+function readOutputText(part: Place): TextBlock | undefined {
+  const block = textBlock(part.at('text'));
+  const given = part.given('citations');
+  part.at('annotations');
+  const citations = given?.items((item) => {
+    const citation = readCitation(item.object().value as JsonObject);
+    if (!citation) item.note('dropped', 'not a citation of a search');
+    return citation;
+  });
+  if (block && citations?.[0]) block.citations = citations;
+  return block;
 }
 
 function readImage(part: Place): ImageBlock {

@@ -43,6 +43,7 @@ import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
 import type { ResponsesContext } from '../response-context.js';
 import { translateInput } from './items.js';
+import { leaveOutSearches } from './past-searches.js';
 import { readStoredState, type StoredResponses } from './stored-state.js';
 import { translateTextFormat } from './text-format.js';
 import { repeatedChoice, translateResponsesTools } from './tools.js';
@@ -220,6 +221,9 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
     conversation,
   );
   renamePastArguments(conversation.messages, toolUse.calledAs);
+  if (conversation.hasSearches && !toolUse.hasSearch) {
+    leaveOutSearches(conversation.messages, input);
+  }
   const { system } = conversation;
   const instructions = [...toolUse.instructions, ...listOf(text.instruction)];
   // The instructions come after the client's own blocks, so that a prefix that the client caches

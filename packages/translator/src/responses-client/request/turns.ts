@@ -19,6 +19,7 @@ import {
   type ThinkingBlock,
 } from '../../chat-client/request/native-request.js';
 import type { ModelTraits } from '../../chat-client/request/traits.js';
+import { isUse, type ServerBlock } from '../../wire/server-block.js';
 import { type Place, quote } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
 import { append } from '../../wire/lists.js';
@@ -49,6 +50,10 @@ export class Turns {
   readonly #systemMessages: ModelTraits['systemMessages'];
   readonly #turns: Turn[] = [];
   readonly #callsOf = new Map<string, EqualCalls>();
+  /** The last items, if they are searches whose blocks may follow. */
+  #searches: Place[] = [];
+  /** Whether there are results of searches that a text can cite. */
+  #hasResults = false;
 
   /** @param input - For notes about turns that the client did not write. */
   constructor(input: Place, { systemMessages }: ModelTraits) {
@@ -60,12 +65,18 @@ export class Turns {
     return this.#turns.length === 0;
   }
 
+  /** Whether there are searches with their results. */
+  get hasSearches(): boolean {
+    return this.#hasResults;
+  }
+
   get hasAnswer(): boolean {
     return this.#turns.some(({ role }) => role === 'assistant');
   }
 
   /** Adds content of the user. */
   hear(blocks: readonly ContentBlock[], place: Place): void {
+    this.#leaveOutSearches();
     const turn = this.#turnOf('user');
     if (turn.system.length > 0) place.note('rewritten', 'sent before system');
     append(turn.blocks, blocks);
@@ -77,6 +88,7 @@ export class Turns {
    * accepts no such messages.
    */
   instruct(blocks: readonly TextBlock[], place: Place): void {
+    this.#leaveOutSearches();
     const turn = this.#turnOf('user');
     if (this.#systemMessages === 'anywhere') {
       append(turn.system, blocks);
@@ -87,8 +99,10 @@ export class Turns {
   }
 
   /** Adds text of the assistant. */
-  say(blocks: readonly TextBlock[]): void {
+  say(blocks: readonly TextBlock[], place: Place): void {
+    this.#leaveOutSearches();
     const turn = this.#turnOf('assistant');
+    if (!this.#hasResults) leaveOutCitations(blocks, place);
     append(turn.blocks, blocks);
     turn.lastThinking = [];
   }
@@ -102,8 +116,25 @@ export class Turns {
     if (instruction && turn?.role === 'user') turn.system.push({ type: 'text', text: instruction });
   }
 
-  /** Leaves out a search of the upstream's. */
-  leaveOutSearch(): void {
+  /** A search of the upstream's. It is sent if its blocks follow, before any other item. */
+  search(place: Place): void {
+    this.#searches.push(place);
+  }
+
+  /** Adds the blocks of searches. */
+  addServerBlocks(blocks: readonly ServerBlock[]): void {
+    this.#searches.splice(0, blocks.filter(isUse).length);
+    this.#leaveOutSearches();
+    const turn = this.#turnOf('assistant');
+    append(turn.blocks, blocks);
+    turn.lastThinking = [];
+    this.#hasResults = true;
+  }
+
+  #leaveOutSearches(): void {
+    if (this.#searches.length === 0) return;
+    for (const place of this.#searches) place.note('dropped', 'its result was not sent back');
+    this.#searches = [];
     const turn = this.#turns.at(-1);
     if (turn?.thinking === 'whole') turn.thinking = 'torn';
   }
@@ -113,6 +144,7 @@ export class Turns {
    * so without the search none is sent.
    */
   think(block: ThinkingBlock, place: Place): void {
+    this.#leaveOutSearches();
     const turn = this.#turnOf('assistant');
     if (turn.thinking === 'torn') {
       const others = turn.blocks.filter((other) => !isThinking(other));
@@ -131,6 +163,7 @@ export class Turns {
   }
 
   call(call: Call): void {
+    this.#leaveOutSearches();
     const turn = this.#turnOf('assistant');
     turn.blocks.push(call.block);
     turn.calls.push(call);
@@ -156,6 +189,7 @@ export class Turns {
 
   /** The native turns. Refuses a call without an output. */
   finish(): { readonly messages: NativeMessage[]; readonly closing: string | undefined } {
+    this.#leaveOutSearches();
     this.#dropLastThinking();
     // Older models continue a final assistant turn, and newer ones refuse it. Here that turn is
     // history, and the model writes a new message.
@@ -205,6 +239,15 @@ export class Turns {
     this.#turnOf('user').blocks.push({ type: 'text', text });
     this.#input.note('rewritten', `a user turn was put ${where}`);
   }
+}
+
+function leaveOutCitations(blocks: readonly TextBlock[], place: Place): void {
+  let hasAny = false;
+  for (const block of blocks) {
+    hasAny ||= block.citations !== undefined;
+    delete block.citations;
+  }
+  if (hasAny) place.note('dropped', 'the citations name no search before them');
 }
 
 function outputBlock(call: Call): Block {
