@@ -65,6 +65,7 @@ export type {
 } from './wire/stream-pipe.js';
 export { createChatStream } from './chat-client/answer/stream.js';
 export type { EventStreamOptions } from './message/event-pipe.js';
+export { addUsageMembers, type UsageMembers } from './wire/usage-members.js';
 export {
   chatUsage,
   type Decline,

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createChatStream } from '../src/index.js';
+import { createChatStream, translateResponse } from '../src/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,
@@ -13,6 +13,7 @@ import {
   cutAt,
   readingOf,
   run,
+  vectorNamed,
   withEachLineEnd,
   type StreamVector,
 } from './replay-vectors.js';
@@ -69,6 +70,26 @@ describe('chat stream, by vectors', () => {
       }
     });
   }
+});
+
+// F503: an answer has text before and after a search: in the one text of a chat they are parted, and
+// a plain answer has the same text as a stream.
+it('the text around a search is parted in a stream and in a plain answer', () => {
+  const vector = vectorNamed('search-text-around');
+  const { pushed, end } = translate(vector, [bytesOf(vector)]);
+  const streamed = readChunks(`${pushed.toString()}${text(end.tail)}`).chunks;
+  const contents = streamed.map(({ choices }) => choices?.[0]?.delta.content ?? '');
+  expect(contents.join('')).toBe('I look.\n\nThe deepest is X.\nDone.');
+  const content = [
+    { type: 'text', text: 'I look.' },
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'a' } },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+    { type: 'text', text: 'The deepest is X.' },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+    { type: 'text', text: '\nDone.' },
+  ];
+  const plain = translateResponse(JSON.stringify({ id: 'msg_1', content }), contextOf(vector));
+  expect(plain).toMatchObject({ body: expect.stringContaining(JSON.stringify(contents.join(''))) });
 });
 
 describe('the bytes of a chat stream that are sent before its end', () => {
@@ -147,6 +168,7 @@ function checkEnd(vector: StreamVector, end: ReturnType<typeof translate>['end']
 
 interface Chunk {
   readonly usage?: unknown;
+  readonly choices?: readonly { readonly delta: { readonly content?: string } }[];
 }
 
 /** Parses the exact framing that clients of chat completions rely on. */

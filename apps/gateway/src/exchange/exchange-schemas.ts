@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { usd } from '../endpoints/schemas/basics.js';
 
 /** The media types of a response besides JSON. */
 export const EVENT_STREAM = ['text/event-stream'];
@@ -30,6 +31,7 @@ export const nativeResponse = z.looseObject({
   stop_reason: z.string().nullable(),
   usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int() }),
 });
+const charge_usd = usd.meta({ description: 'what the answer cost, exact' });
 export const chatResponse = z.looseObject({
   id: z.string(),
   object: z.literal('chat.completion'),
@@ -40,6 +42,7 @@ export const chatResponse = z.looseObject({
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     total_tokens: z.int(),
+    charge_usd,
   }),
 });
 export const responsesResponse = z.looseObject({
@@ -47,4 +50,10 @@ export const responsesResponse = z.looseObject({
   object: z.literal('response'),
   status: z.string(),
   output: z.array(z.looseObject({ type: z.string() })),
+  usage: z.looseObject({
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    total_tokens: z.int(),
+    charge_usd,
+  }),
 });

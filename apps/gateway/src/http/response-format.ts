@@ -41,6 +41,13 @@ export interface ResponseFormat {
    */
   repeatTail?(): StreamOutput;
   /**
+   * Adds the charge to the usage in a body or in the end of a stream. Absent if the bytes of the
+   * upstream are passed on as they are.
+   *
+   * @param chargeUsd - Exact, as decimal text.
+   */
+  addCharge?<Written extends StreamOutput | string>(written: Written, chargeUsd: string): Written;
+  /**
    * The complete response, as the client gets it, once it was read or its stream has ended. Only in
    * formats whose responses can be kept.
    */

@@ -91,7 +91,11 @@ export function eventPipe({
           passed = block;
           write = output.stringWriter(block);
         }
-        if (!write) break;
+        if (!write) {
+          // The next delta of the block may be passed.
+          passed = undefined;
+          break;
+        }
         write(bytes, delta.from, delta.to, delta.units);
       }
       at = delta.end;

@@ -11,6 +11,7 @@ import {
 } from '@gateway/translator';
 import type { ResponseFormat } from '../../http/response-format.js';
 import { thinkingId } from '../response-memory/kept-thinking.js';
+import { addCharge } from './add-charge.js';
 
 export function chatFormat(
   response: ResponseContext,
@@ -39,6 +40,7 @@ export function chatFormat(
             emptyRefusal: translation.emptyRefusal,
           };
     },
+    addCharge,
     errorEvent: chatErrorEvent,
     keepAlive: () => CHAT_KEEP_ALIVE,
     finished: () => finished,

@@ -200,8 +200,10 @@ class Relay implements UpstreamListener {
       clearTimeout(timer);
     });
     if (settled.outcome === 'charged') {
-      const tail = this.#wasKeptAliveAtEnd ? format.repeatTail?.() : undefined;
-      this.#closeStream(tail ?? end.tail, { charged: settled });
+      const repeated = this.#wasKeptAliveAtEnd ? format.repeatTail?.() : undefined;
+      const tail = repeated ?? end.tail;
+      const charged = format.addCharge?.(tail, formatUsd(settled.charge));
+      this.#closeStream(charged ?? tail, { charged: settled });
     } else {
       const event = format.errorEvent(settled.refusal, requestId);
       this.#closeStream([event], { loss: settled.loss });
@@ -263,10 +265,11 @@ class Relay implements UpstreamListener {
       this.#refuse(settled.refusal, { loss: settled.loss });
       return;
     }
+    const chargeUsd = formatUsd(settled.charge);
     this.#closeWithBody(
-      reading.body,
+      this.#exchange.format.addCharge?.(reading.body, chargeUsd) ?? reading.body,
       {
-        'x-gateway-charge-usd': formatUsd(settled.charge),
+        'x-gateway-charge-usd': chargeUsd,
         'x-gateway-balance-usd': formatUsd(settled.balance),
       },
       { charged: settled },

@@ -10,6 +10,7 @@ import {
   type ResponsesContext,
 } from '@gateway/translator';
 import type { ResponseFormat } from '../../http/response-format.js';
+import { addCharge } from './add-charge.js';
 import { tokenCountFormat } from './native-format.js';
 
 /**
@@ -40,6 +41,7 @@ export function responsesFormat(
       plain = { id: responseId(messageId), body };
       return { outcome: 'read', body, usage, messageId, emptyRefusal };
     },
+    addCharge,
     errorEvent: (error) => opened().failInstead(error),
     keepAlive: (requestId) => opened().keepAlive(requestId),
     repeatTail: () => opened().repeatTail(),

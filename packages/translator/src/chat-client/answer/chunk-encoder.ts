@@ -27,6 +27,8 @@ export interface TranslateResponseContext extends ResponseContext {
   readonly onThinking?: ((callId: string, blocks: readonly object[]) => void) | undefined;
 }
 
+const PARAGRAPH = '\n\n';
+
 interface OpenCall {
   readonly index: number;
   /** Set for a call whose arguments are sent whole when its block ends. */
@@ -46,12 +48,14 @@ export class ChunkEncoder implements MessageEncoder {
   readonly #thoughts: ThinkingBlock[] = [];
   readonly #annotations: ChatAnnotation[] = [];
   /** The citations of the open text blocks, and where each block begins in the text. */
-  readonly #texts = new Map<number, { readonly start: number; readonly citations: JsonObject[] }>();
+  readonly #texts = new Map<number, { start: number; readonly citations: JsonObject[] }>();
   /** The length of the text so far. */
   #length = 0;
   #signedCount = 0;
   /** The searches since the first thinking block. */
   #searchCount = 0;
+  /** Whether a search stands between the text so far and the next one. */
+  #isParted = false;
 
   /** @param write - Takes each chunk, in order. */
   constructor(context: TranslateResponseContext, write: (chunk: WrittenChunk) => void) {
@@ -68,6 +72,7 @@ export class ChunkEncoder implements MessageEncoder {
         this.#delta({ role: 'assistant', content: '', refusal: null });
         return;
       case 'text':
+        if (this.#isParted) this.#partText(event.at, event.text);
         this.#length += event.text.length;
         this.#delta({ content: event.text });
         return;
@@ -102,6 +107,8 @@ export class ChunkEncoder implements MessageEncoder {
         if (this.#signedCount > 0) this.#searchCount += 1;
         return;
       case 'search_result':
+        this.#isParted = this.#length > 0;
+        return;
       case 'server_block':
       case 'thinking_start':
       case 'message_stop':
@@ -126,7 +133,20 @@ export class ChunkEncoder implements MessageEncoder {
   sampleChunk(at: number, text: string): WrittenChunk | undefined {
     const call = this.#calls.get(at);
     if (call && !call.whole) return this.#deltaChunk(this.#arguments(call.index, text));
-    return this.isText(at) ? this.#deltaChunk({ content: text }) : undefined;
+    return this.isText(at) && !this.#isParted ? this.#deltaChunk({ content: text }) : undefined;
+  }
+
+  /**
+   * Begins a paragraph, because the text before a search and the text after it would stick together:
+   * the chat format has one text, and shows no search between them.
+   */
+  #partText(at: number, next: string): void {
+    this.#isParted = false;
+    if (/^\s/.test(next)) return;
+    this.#delta({ content: PARAGRAPH });
+    this.#length += PARAGRAPH.length;
+    const text = this.#texts.get(at);
+    if (text) text.start = this.#length;
   }
 
   #endText(at: number): void {
