@@ -33,7 +33,8 @@ export function cacheEveryRequest(request: CacheableRequest): void {
   const answer = messages.findLastIndex(({ role }) => role === 'assistant');
   const holders: readonly (CachePointHolder | undefined)[] = [
     system.at(-1),
-    messages[answer - 1]?.content.at(-1),
+    // A system message can be empty.
+    messages[answer - 1]?.content.at(-1) ?? messages[answer - 2]?.content.at(-1),
     request,
   ];
   for (const holder of holders) if (holder) holder.cache_control = { type: 'ephemeral' };

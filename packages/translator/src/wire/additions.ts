@@ -11,4 +11,11 @@ export interface Additions {
   readonly added_user?: string | undefined;
   /** Instructions for the answer, as a message of role `system`. */
   readonly added_system?: string | undefined;
+  /**
+   * The effort of the request. Later requests keep it, because another one would void the cached
+   * prefix. An answer with another effort has {@link Additions.added_effort}.
+   */
+  readonly first_effort?: string | undefined;
+  /** The effort for the answer, which is in a message of role `system`. */
+  readonly added_effort?: string | undefined;
 }

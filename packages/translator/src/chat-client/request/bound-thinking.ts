@@ -50,11 +50,8 @@ export function instructLast(
 }
 
 /** The additions that an answer has to carry, if any. */
-export function additionsOf(
-  user: string | undefined,
-  instruction: string | undefined,
-): Additions | undefined {
-  return user || instruction ? { added_user: user, added_system: instruction } : undefined;
+export function additionsOf(additions: Additions): Additions | undefined {
+  return Object.values(additions).some(Boolean) ? additions : undefined;
 }
 
 /**

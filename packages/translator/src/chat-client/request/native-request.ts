@@ -77,7 +77,12 @@ export type NativeMessage =
    * Allowed only directly after a user message, and only as the last message or before an assistant
    * message.
    */
-  | { role: 'system'; content: TextBlock[] };
+  | {
+      role: 'system';
+      content: TextBlock[];
+      /** The effort of the answer that follows, which leaves the cached prefix valid. */
+      output_config?: { effort: EffortLevel } | undefined;
+    };
 
 export type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock | ServerToolBlock;
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;

@@ -44,7 +44,7 @@ export interface ThinkingLimits {
   readonly isShown: boolean;
 }
 
-const LEVELS: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+export const LEVELS: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 /** The largest budget of thinking tokens for each level. Larger budgets are `high`. */
 const LOW_BUDGET_TOKENS = 4_096;
 const MEDIUM_BUDGET_TOKENS = 16_384;
@@ -114,7 +114,13 @@ function noteOverruled(level: string, name: string, chat: Place): void {
   overruled('thinking', 'type', 'disabled');
 }
 
-function effortOf(
+/**
+ * The model's level that is nearest to the wanted one.
+ *
+ * @param written - The level that the client wrote, if it wrote one.
+ * @param field - Where, for notes.
+ */
+export function effortOf(
   wanted: string,
   written: string | undefined,
   { effort: levels }: ModelTraits,

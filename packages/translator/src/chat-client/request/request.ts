@@ -228,7 +228,9 @@ function translate(
       tools: calledAs.size > 0 ? calledAs : undefined,
       annotations: search && true,
       reasoning: isHidden ? undefined : options.reasoning,
-      additions: isBound ? additionsOf(closing, instruction) : undefined,
+      additions: isBound
+        ? additionsOf({ added_user: closing, added_system: instruction })
+        : undefined,
     },
     notes: finishNotes(t),
   };

@@ -120,7 +120,12 @@ export function readThinkingPart(part: Place): Thinking | undefined {
 /** What the block says that a translation added before its answer. */
 export function readAdditions(block: Place): Additions {
   const read = (name: keyof Additions) => block.at(name).string('') || undefined;
-  return { added_user: read('added_user'), added_system: read('added_system') };
+  return {
+    added_user: read('added_user'),
+    added_system: read('added_system'),
+    first_effort: read('first_effort'),
+    added_effort: read('added_effort'),
+  };
 }
 
 /** A native thinking block. Refused when it is something else. */

@@ -13,8 +13,9 @@ import type {
   TextBlock,
   ToolInput,
 } from '../../chat-client/request/native-request.js';
+import { effortOf } from '../../chat-client/request/reasoning.js';
 import { readAdditions, readBlock } from '../../chat-client/request/thinking.js';
-import type { ModelTraits } from '../../chat-client/request/traits.js';
+import type { EffortLevel, ModelTraits } from '../../chat-client/request/traits.js';
 import { Place, quote } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import type { LocalToolType } from '../../wire/local-tools.js';
@@ -42,6 +43,12 @@ export interface Conversation {
   readonly foundTools: readonly Place[];
   /** Whether past answers have searches with their results. */
   readonly hasSearches: boolean;
+  /** The effort of the first request, as an answer to it says. */
+  readonly firstEffort: EffortLevel | undefined;
+  /** The effort that an item sets, if only the request can have one. */
+  readonly configured: Place | undefined;
+  /** Whether items set the effort of answers. */
+  readonly isConfigured: boolean;
   /** The text of the user turn at the end, if the translation added one. */
   readonly closing: string | undefined;
 }
@@ -78,6 +85,7 @@ class InputTranslation {
   readonly #calledTools = new Set<string>();
   readonly #addedTools: Place[] = [];
   readonly #foundTools: Place[] = [];
+  #configured: Place | undefined;
   readonly #turns: Turns;
   readonly #allocateId = createIdAllocator();
 
@@ -107,6 +115,9 @@ class InputTranslation {
       system: this.#system.flat(),
       calledTools: this.#calledTools,
       hasSearches: turns.hasSearches,
+      firstEffort: turns.firstEffort,
+      configured: this.#configured,
+      isConfigured: turns.isConfigured,
       addedTools: this.#addedTools,
       foundTools: this.#foundTools,
     };
@@ -188,6 +199,9 @@ class InputTranslation {
         this.#addOutput(item, [{ type: 'text', text: describeFound(tools) }]);
         return;
       }
+      case 'configuration_update':
+        this.#configure(item);
+        return;
       // Codex lists its tools in an item. All tools are offered from the start.
       case 'additional_tools':
         item.at('role');
@@ -246,6 +260,24 @@ class InputTranslation {
       default:
         role.mustBe('system, developer, user or assistant', 'invalid_value');
     }
+  }
+
+  /**
+   * The effort from here on. Where the model takes one for each turn, that leaves the cached prefix
+   * valid. The format of the answer can only be set for the whole request.
+   */
+  #configure(item: Place): void {
+    const effort = item.given('reasoning')?.object().given('effort');
+    item.noteUnread();
+    const level = effort?.string();
+    if (!effort || level === undefined) return;
+    if (!bindsPrefix(this.#traits)) {
+      effort.note('rewritten', 'applies to the whole request');
+      this.#configured = effort;
+      return;
+    }
+    const sent = effortOf(level, level, this.#traits, effort);
+    if (sent) this.#turns.configure(sent);
   }
 
   /**

@@ -46,6 +46,7 @@ import { translateInput } from './items.js';
 import { leaveOutSearches } from './past-searches.js';
 import { readStoredState, type StoredResponses } from './stored-state.js';
 import { translateTextFormat } from './text-format.js';
+import { finishEfforts, setLastEffort } from './turn-effort.js';
 import { repeatedChoice, translateResponsesTools } from './tools.js';
 
 /**
@@ -229,7 +230,13 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
   // The instructions come after the client's own blocks, so that a prefix that the client caches
   // stays the same.
   if (!isBound) for (const added of instructions) system.push({ type: 'text', text: added });
-  const { effort, thinking, summary } = readReasoning(request.given('reasoning'), traits, toolUse);
+  const { effort, thinking, summary } = readReasoning(request.given('reasoning'), traits, {
+    toolUse,
+    configured: conversation.configured,
+  });
+  const first = (effort && conversation.firstEffort) ?? effort;
+  const changed = first === effort || conversation.isConfigured ? undefined : effort;
+  if (changed) setLastEffort(conversation.messages, changed);
   const sampling = translateSampling(request, traits, thinking);
   const metadata = readMetadata(request.given('metadata'));
   const cacheControl = request.given('cache_control');
@@ -241,7 +248,7 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
     messages: conversation.messages,
     tool_choice: toolUse.toolChoice,
     ...sampling,
-    output_config: effort || text.native ? { effort, format: text.native } : undefined,
+    output_config: first || text.native ? { effort: first, format: text.native } : undefined,
     thinking,
     metadata: readEndUser(request, endUserId),
     service_tier: readServiceTier(request.given('service_tier')),
@@ -254,13 +261,20 @@ function translate(body: unknown, options: TranslateResponsesOptions) {
   refuseExcessCachePoints(t, native);
   if (t.cachePlaces.size === 0) cache?.(native);
   const instruction = isBound ? instructLast(native, instructions) : undefined;
-  const betas = bindThinking(native, traits, input);
+  const betas = [...bindThinking(native, traits, input), ...finishEfforts(native)];
   const response: ResponsesContext = {
     model: askedFor,
     tools: toolUse.calledAs,
     showsSummaries: summary !== null,
     showsSearches: toolUse.hasSearch || undefined,
-    additions: isBound ? additionsOf(conversation.closing, instruction) : undefined,
+    additions: isBound
+      ? additionsOf({
+          added_user: conversation.closing,
+          added_system: instruction,
+          first_effort: first,
+          added_effort: changed,
+        })
+      : undefined,
     settings: {
       max_output_tokens: limit ?? null,
       metadata,
@@ -297,14 +311,22 @@ interface ReasoningDemand extends Reasoning {
   readonly summary: string | null;
 }
 
+interface ReasoningFacts {
+  readonly toolUse: ToolUse;
+  /** An effort that the conversation sets, which replaces that of the request. */
+  readonly configured: Place | undefined;
+}
+
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
 function readReasoning(
   place: Place | undefined,
   traits: ModelTraits,
-  { toolChoice }: ToolUse,
+  { toolUse: { toolChoice }, configured }: ReasoningFacts,
 ): ReasoningDemand {
-  const field = place?.object().given('effort');
+  const given = place?.object().given('effort');
+  if (configured) given?.note('ignored', 'an item sets another effort');
+  const field = configured ?? given;
   const summary = place?.givenEither('summary', 'generate_summary');
   const wanted = summary?.string() ?? null;
   if (wanted && !SUMMARIES.includes(wanted)) {

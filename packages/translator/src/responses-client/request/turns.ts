@@ -18,7 +18,8 @@ import {
   type TextBlock,
   type ThinkingBlock,
 } from '../../chat-client/request/native-request.js';
-import type { ModelTraits } from '../../chat-client/request/traits.js';
+import { LEVELS } from '../../chat-client/request/reasoning.js';
+import type { EffortLevel, ModelTraits } from '../../chat-client/request/traits.js';
 import { isUse, type ServerBlock } from '../../wire/server-block.js';
 import { type Place, quote } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
@@ -32,6 +33,8 @@ interface Turn {
   readonly calls: Call[];
   /** System messages between the user's items and the next answer. */
   readonly system: TextBlock[];
+  /** The effort of the next answer, if it is not that of the request. */
+  effort: EffortLevel | undefined;
   /** Where the client wrote the thinking that the turn ends with so far. */
   lastThinking: Place[];
   /** `torn` if a search after it was left out; `lost` if more thinking followed. */
@@ -54,6 +57,10 @@ export class Turns {
   #searches: Place[] = [];
   /** Whether there are results of searches that a text can cite. */
   #hasResults = false;
+  /** The effort of the answers that follow. */
+  #effort: EffortLevel | undefined;
+  /** See {@link Additions}. */
+  firstEffort: EffortLevel | undefined;
 
   /** @param input - For notes about turns that the client did not write. */
   constructor(input: Place, { systemMessages }: ModelTraits) {
@@ -98,6 +105,18 @@ export class Turns {
     for (const block of blocks) turn.blocks.push({ ...block, text: inUserTurn(block.text) });
   }
 
+  /** Sets the effort of all answers that follow. */
+  configure(effort: EffortLevel): void {
+    this.#leaveOutSearches();
+    this.#turnOf('user').effort = effort;
+    this.#effort = effort;
+  }
+
+  /** Whether the conversation sets the effort itself. */
+  get isConfigured(): boolean {
+    return this.#effort !== undefined;
+  }
+
   /** Adds text of the assistant. */
   say(blocks: readonly TextBlock[], place: Place): void {
     this.#leaveOutSearches();
@@ -108,12 +127,17 @@ export class Turns {
   }
 
   /** Adds what an earlier translation added before the answer that follows. */
-  repeat({ added_user: user, added_system: instruction }: Additions): void {
+  repeat(additions: Additions): void {
+    const { added_user: user, added_system: instruction } = additions;
     if (user && this.#turns.at(-1)?.role === 'assistant') {
       this.#turnOf('user').blocks.push({ type: 'text', text: user });
     }
     const turn = this.#turns.at(-1);
     if (instruction && turn?.role === 'user') turn.system.push({ type: 'text', text: instruction });
+    const isLevel = (level?: string) => LEVELS.find((known) => known === level);
+    this.firstEffort ??= isLevel(additions.first_effort);
+    const effort = isLevel(additions.added_effort);
+    if (effort && turn?.role === 'user') turn.effort = effort;
   }
 
   /** A search of the upstream's. It is sent if its blocks follow, before any other item. */
@@ -196,10 +220,11 @@ export class Turns {
     const closing = this.#turns.at(-1)?.role === 'assistant' ? CLOSING : undefined;
     if (closing) this.#speakForUser(closing, 'last');
     let pending: readonly Call[] = [];
-    const messages = this.#turns.flatMap(({ role, blocks, calls, system }): NativeMessage[] => {
+    const messages = this.#turns.flatMap((turn): NativeMessage[] => {
+      const { role, blocks, calls, system, effort } = turn;
       const content = [...pending.map(outputBlock), ...blocks];
       pending = calls;
-      if (system.length === 0) return [{ role, content }];
+      if (system.length === 0 && !effort) return [{ role, content }];
       if (content.length === 0) {
         // A system message must follow a user message.
         content.push({ type: 'text', text: CLOSING });
@@ -207,7 +232,7 @@ export class Turns {
       }
       return [
         { role, content },
-        { role: 'system', content: system },
+        { role: 'system', content: system, ...(effort && { output_config: { effort } }) },
       ];
     });
     return { messages, closing };
@@ -219,7 +244,8 @@ export class Turns {
     if (last?.role === role) return last;
     if (!last && role === 'assistant') this.#speakForUser(OPENING, 'first');
     const lists = { blocks: [], calls: [], system: [], lastThinking: [] };
-    const turn: Turn = { role, ...lists, thinking: 'none' };
+    const effort = role === 'user' ? this.#effort : undefined;
+    const turn: Turn = { role, ...lists, effort, thinking: 'none' };
     this.#turns.push(turn);
     return turn;
   }
