@@ -54,7 +54,7 @@ async function answered(
   gateway: TestGateway,
   path: string,
   body: Readonly<Record<string, unknown>>,
-  usage: object,
+  usage: Readonly<Record<string, unknown>>,
 ) {
   const { id, apiKey } = await gateway.createKey({ balance_usd: '1000' });
   gateway.simulator.script({ usage });

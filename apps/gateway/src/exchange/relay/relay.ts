@@ -323,15 +323,17 @@ class Relay implements UpstreamListener {
       delivery: rest === undefined ? undefined : this.#client.deliveryWith(rest),
     };
     const settled = await settleCharge(response, this.#exchange, this.#parts);
-    if (settled.outcome === 'charged') await this.#keep();
+    if (settled.outcome === 'charged') await this.#keep(formatUsd(settled.charge));
     return settled;
   }
 
   /** The client may refer to the response as soon as it has its end. */
-  async #keep(): Promise<void> {
+  async #keep(chargeUsd: string): Promise<void> {
     const { keep, format } = this.#exchange;
     const finished = keep && format.finished?.();
-    if (finished !== undefined) await keep?.(finished);
+    if (finished === undefined) return;
+    const body = format.addCharge?.(finished.body, chargeUsd) ?? finished.body;
+    await keep?.({ ...finished, body });
   }
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
