@@ -20,7 +20,7 @@ const REST_OF_STREAM = ['}}\n\ndata: [DONE]\n\n', '},"access_programs":null}}\n\
  * import { addUsageMembers } from '@gateway/translator';
  *
  * const body = '{"usage":{"total_tokens":5}}';
- * addUsageMembers(body, { charge_usd: '0.1' }); // '{"usage":{"total_tokens":5,"charge_usd":"0.1"}}'
+ * addUsageMembers(body, { cost: '1' }); // '{"usage":{"total_tokens":5,"cost":"1"}}'
  */
 export function addUsageMembers<Written extends string | Uint8Array>(
   written: Written,

@@ -137,8 +137,8 @@ export class ChunkEncoder implements MessageEncoder {
   }
 
   /**
-   * Begins a paragraph, because the text before a search and the text after it would stick together:
-   * the chat format has one text, and shows no search between them.
+   * Begins a paragraph, because the text before a search and the text after it would stick
+   * together: the chat format has one text, and shows no search between them.
    */
   #partText(at: number, next: string): void {
     this.#isParted = false;

@@ -81,8 +81,8 @@ export interface ChatCompletion {
     logprobs: null;
     finish_reason: FinishReason;
     /**
-     * The upstream's stop reason, such as `pause_turn`, if `finish_reason` only says that the answer
-     * is unfinished. The name is OpenRouter's.
+     * The upstream's stop reason, such as `pause_turn`, if `finish_reason` has no word
+     * for it. The name is OpenRouter's.
      */
     native_finish_reason?: string;
   }[];
