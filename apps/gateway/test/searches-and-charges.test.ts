@@ -96,7 +96,11 @@ describe.each([
       .create({
         ...request,
         store: false,
-        input: [{ role: 'user', content: 'fjords?' }, ...output, { role: 'user', content: 'And?' }],
+        input: [
+          { role: 'user', content: 'fjords?' },
+          ...(output as OpenAI.Responses.ResponseInputItem[]),
+          { role: 'user', content: 'And?' },
+        ],
       })
       .withResponse();
     expect(sentAnswer()).toEqual(ANSWER);
@@ -187,7 +191,7 @@ describe('the usage of a translated answer has the charge', () => {
   it('but not in the native format, whose bytes are the upstream’s', async () => {
     const answer = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
-      headers: { 'x-api-key': client.apiKey, 'content-type': 'application/json' },
+      headers: { 'x-api-key': client.apiKey ?? '', 'content-type': 'application/json' },
       body: JSON.stringify({ model: MODEL, max_tokens: 10, messages }),
     });
     expect(await answer.text()).not.toContain('charge_usd');

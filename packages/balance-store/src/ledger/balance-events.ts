@@ -33,7 +33,7 @@ export function balanceEvents(
 ): readonly NewEvent[] {
   const { id, lowBalance, noticeShares, noticeBase, balance, uncovered } = account;
   const event = { accountId: id, keyId: undefined };
-  const named = cause === undefined ? {} : { cause };
+  const named: Readonly<Record<string, string>> = cause === undefined ? {} : { cause };
   const events: NewEvent[] = [];
   if (lowBalance !== null && before.balance > lowBalance && balance <= lowBalance) {
     const data = { balance: numericFromUnits(balance), threshold: numericFromUnits(lowBalance) };

@@ -11,14 +11,51 @@ import { type JsonObject, objectOf, stringOf } from './raw-json.js';
 /** The type of the JSON text that has such blocks, in the encrypted content of a reasoning item. */
 export const SERVER_BLOCKS = 'server_blocks';
 
-export type ServerToolUse = JsonObject & {
-  readonly type: 'server_tool_use';
-  readonly id: string;
-};
-export type ServerToolResult = JsonObject & {
-  readonly type: `${ServerToolName}_tool_result`;
-  readonly tool_use_id: string;
-};
+export interface ServerToolUse {
+  type: 'server_tool_use';
+  id: string;
+  name: ServerToolName;
+  input: JsonObject;
+  caller?: DirectCaller;
+}
+export interface ServerToolResult {
+  type: `${ServerToolName}_tool_result`;
+  tool_use_id: string;
+  content: SearchResult[] | SearchError;
+  caller?: DirectCaller;
+}
+/** A page that a search found. */
+export interface SearchResult {
+  type: 'web_search_result';
+  url: string;
+  title: string;
+  encrypted_content: string;
+  page_age?: string | null;
+}
+export interface SearchError {
+  type: 'web_search_tool_result_error';
+  error_code: SearchErrorCode;
+}
+/** The upstream may add others, which are sent back as they came. */
+type SearchErrorCode =
+  | 'invalid_tool_input'
+  | 'unavailable'
+  | 'max_uses_exceeded'
+  | 'too_many_requests'
+  | 'query_too_long'
+  | 'request_too_large';
+/** The model called the tool itself. Other callers are programs, which are not offered. */
+interface DirectCaller {
+  type: 'direct';
+}
+/** A citation of a page that a search found. */
+export interface Citation {
+  type: 'web_search_result_location';
+  url: string;
+  title: string | null;
+  encrypted_index: string;
+  cited_text: string;
+}
 export type ServerBlock = ServerToolUse | ServerToolResult;
 
 /** The tools of the upstream that the translation offers. */
@@ -62,11 +99,12 @@ export function readServerBlock(block: JsonObject): ServerBlock | undefined {
   return type === 'server_tool_use' ? readUse(block) : readResult(block);
 }
 
-function readUse({ type, id, name, input, caller }: JsonObject): ServerToolUse | undefined {
+function readUse({ id, name, input, caller }: JsonObject): ServerToolUse | undefined {
   const tool = toolNamed(name);
   const read = tool && textsOf(objectOf(input), tool.input);
   if (!read || typeof id !== 'string' || !ID.test(id)) return undefined;
-  return { type: type as 'server_tool_use', id, name, input: read, ...directCaller(caller) };
+  const tool_name = name as ServerToolName;
+  return { type: 'server_tool_use', id, name: tool_name, input: read, ...directCaller(caller) };
 }
 
 function readResult(block: JsonObject): ServerToolResult | undefined {
@@ -78,19 +116,28 @@ function readResult(block: JsonObject): ServerToolResult | undefined {
   return { type: type as ServerToolResult['type'], ...members };
 }
 
-function readContent(content: unknown, type: string, { result }: ServerTool): unknown {
+function readContent(
+  content: unknown,
+  type: string,
+  { result }: ServerTool,
+): ServerToolResult['content'] | undefined {
   if (!Array.isArray(content)) {
     const { type: kind, error_code: code } = objectOf(content);
     const isError = kind === `${type}_error` && typeof code === 'string';
-    return isError ? { type: kind, error_code: code } : undefined;
+    return isError
+      ? { type: 'web_search_tool_result_error', error_code: code as SearchErrorCode }
+      : undefined;
   }
   const items = content.map((item) => typed(objectOf(item), result.type, result.members));
-  return items.every((item) => item !== undefined) ? items : undefined;
+  return items.every((item) => item !== undefined)
+    ? (items as object[] as SearchResult[])
+    : undefined;
 }
 
 /** The citations of a text that name results of searches. */
-export function readCitation(citation: JsonObject): JsonObject | undefined {
-  return typed(citation, CITATION.type, CITATION.members);
+export function readCitation(citation: JsonObject): Citation | undefined {
+  const read = typed(citation, CITATION.type, CITATION.members);
+  return read && ({ title: null, ...read } as object as Citation);
 }
 
 function typed(item: JsonObject, type: string, members: Texts): JsonObject | undefined {
@@ -109,9 +156,8 @@ function textsOf(item: JsonObject, [required, optional = []]: Texts): JsonObject
   return texts;
 }
 
-/** Whether the model called the tool itself. Other callers are programs, which are not offered. */
-function directCaller(caller: unknown) {
-  return objectOf(caller)['type'] === 'direct' ? { caller: { type: 'direct' } } : undefined;
+function directCaller(caller: unknown): { caller?: DirectCaller } {
+  return objectOf(caller)['type'] === 'direct' ? { caller: { type: 'direct' } } : {};
 }
 
 function toolNamed(name: unknown): ServerTool | undefined {

@@ -6,7 +6,7 @@
  * not know, so no others are sent. A member that is undefined is not written.
  */
 
-import type { ServerBlock } from '../../wire/server-block.js';
+import type { Citation, ServerBlock } from '../../wire/server-block.js';
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
 import type { WebSearchTool } from '../../reading/web-search-reading.js';
@@ -91,7 +91,7 @@ export interface TextBlock {
   type: 'text';
   text: string;
   /** Only in answers: of pages that a search found. */
-  citations?: JsonObject[] | undefined;
+  citations?: Citation[] | undefined;
   cache_control?: CacheControl | undefined;
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { ThinkingBlock } from '../../message/thinking-block.js';
-import type { JsonObject } from '../../wire/raw-json.js';
+import type { Citation } from '../../wire/server-block.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import {
   type CallItem,
@@ -184,7 +184,7 @@ export class ItemEvents {
   /** Adds the pages that a part cites, and its native citations. */
   cite(
     { part, address }: StreamedPart,
-    { annotations, citations }: { annotations: UrlCitation[]; citations: JsonObject[] },
+    { annotations, citations }: { annotations: UrlCitation[]; citations: Citation[] },
   ): void {
     part.annotations = annotations;
     if (citations.length > 0) part.citations = citations;

@@ -8,7 +8,7 @@ import { annotationsOf } from '../../chat-client/answer/annotations.js';
 import { refusalOf } from '../../chat-client/answer/chunk-encoder.js';
 import { calledAs, type CalledTool } from '../../message/called-tool.js';
 import type { SearchOutcome } from '../../message/message-events.js';
-import type { SERVER_BLOCKS, ServerBlock } from '../../wire/server-block.js';
+import type { Citation, SERVER_BLOCKS, ServerBlock } from '../../wire/server-block.js';
 import type { ThinkingBlock } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
 import { callMembers, isLocalType, type LocalToolType } from '../../wire/local-tools.js';
@@ -38,7 +38,7 @@ export interface Part {
   /** The pages that the text cites. */
   annotations?: UrlCitation[] | undefined;
   /** The native citations, without which the model does not get them back. */
-  citations?: JsonObject[] | undefined;
+  citations?: Citation[] | undefined;
 }
 
 export interface ReasoningItem {

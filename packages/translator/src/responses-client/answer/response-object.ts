@@ -5,6 +5,7 @@
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
+import type { Citation } from '../../wire/server-block.js';
 import type { chatUsage } from '../../wire/usage.js';
 import type { ResponseSettings } from '../response-context.js';
 
@@ -195,7 +196,7 @@ export type ResponsePart =
       logprobs: never[];
       text: string;
       /** The native citations of the text, which the client has to send back. */
-      citations?: Readonly<Record<string, unknown>>[];
+      citations?: Citation[];
     }
   | { type: 'refusal'; refusal: string };
 
