@@ -36,8 +36,8 @@ export function deployTool(name) {
   return name in GO_TOOLS ? goTool(name) : pythonTool(name);
 }
 
-/** The proxies need libraries, so they are installed, where they are missing. */
-function debianProgram(name) {
+/** A program of a Debian package with its name, which is installed where it is missing. */
+export function debianProgram(name) {
   const installed = `/usr/sbin/${name}`;
   if (existsSync(installed)) return installed;
   step(`Installing ${name}`);

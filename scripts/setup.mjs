@@ -5,9 +5,10 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { reasonOfBuild } from './reason-of-build.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 /** The Node version that the project runs on, from its own dependencies. */
@@ -63,25 +64,62 @@ export function pnpm(...args) {
   try {
     output('npx', ['-y', PNPM, ...args]);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    fail(error instanceof Error ? error.message : String(error));
   }
 }
 
+/**
+ * The stamp is written only after every native tool has been started once: pnpm leaves an optional
+ * package out, without an error, if it seems not to fit this machine.
+ */
 export function ensureInstalled() {
-  const wanted = digest([join(root, 'pnpm-lock.yaml'), join(root, 'pnpm-workspace.yaml')]);
+  const files = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'scripts/native-tools.mjs'];
+  const machine = `${process.platform} ${process.arch}`;
+  const wanted = `${machine} ${digest(files.map((name) => join(root, name)))}`;
   if (existsSync(node) && readStamp(INSTALL_STAMP) === wanted) return;
   step('Installing dependencies (once, about a minute)');
   pnpm('install', '--frozen-lockfile');
+  if (toolProblems() !== '') {
+    // pnpm takes what an earlier run has installed for complete.
+    step('Installing them again, because a tool does not start');
+    for (const dir of [root, ...packageDirs()]) {
+      rmSync(join(dir, 'node_modules'), { recursive: true, force: true });
+    }
+    pnpm('install', '--frozen-lockfile');
+    const problems = toolProblems();
+    if (problems !== '') fail(`These tools of the project do not start here:\n${problems}`);
+  }
   writeFileSync(INSTALL_STAMP, wanted);
+}
+
+/** @returns which native tools do not start, and why, a line each. */
+function toolProblems() {
+  const { status, error, stdout, stderr } = spawnSync(
+    node,
+    [join(root, 'scripts/native-tools.mjs'), join(root, 'node_modules')],
+    { encoding: 'utf8' },
+  );
+  if (status === 0) return '';
+  return stdout || stderr || `node: ${error?.message ?? 'does not start'}`;
 }
 
 export function ensureBuilt() {
   const wanted = digest(sources());
   if (readStamp(BUILD_STAMP) === wanted && packageDirs().every(isBuilt)) return;
   step('Building the packages (once, half a minute)');
-  pnpm('run', 'build');
+  try {
+    output('npx', ['-y', PNPM, 'run', 'build']);
+  } catch (error) {
+    // The next run looks at the installation again.
+    rmSync(INSTALL_STAMP, { force: true });
+    fail(`${error.message}\n${reasonOfBuild(error.message)}`);
+  }
   writeFileSync(BUILD_STAMP, wanted);
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
 }
 
 export function packageDirs(from = root) {
