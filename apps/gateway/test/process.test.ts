@@ -2,7 +2,7 @@
  * The built gateway as a process of its own: first start, second start, signals, the command line.
  */
 
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -17,7 +17,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
@@ -26,6 +25,7 @@ import { startGatedUpstream } from './support/gated-upstream.js';
 import { INHERITED, MAIN, commandProcess, gatewayCommand } from './support/gateway-process.js';
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
+import { fetchAsTyped } from './support/typed-curl.js';
 import { untilSteady } from './support/steady-time.js';
 
 /** Makes Node take standard output for a terminal. */
@@ -161,8 +161,7 @@ describe('gateway serve', () => {
     expect(first.output()).toContain(`sign in with the token in ${dataDir}/demo/admin-token`);
     expect(first.output().split('\n').length).toBeLessThanOrEqual(22);
     const [, typed] = /Ask: +(curl [^]*?'\{.*\}')\n/.exec(first.output())!;
-    const asked = await promisify(execFile)('sh', ['-c', typed!]);
-    expect(JSON.parse(asked.stdout)).toMatchObject({ type: 'message' });
+    expect(await (await fetchAsTyped(typed!)).json()).toMatchObject({ type: 'message' });
     expect(statSync(join(dataDir, 'demo', 'demo-key')).mode & 0o077).toBe(0);
 
     const plain = await postMessages(first, first.key, userMessage('Hello'));

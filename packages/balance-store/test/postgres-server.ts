@@ -6,7 +6,15 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -21,6 +29,8 @@ export interface PostgresServer {
 
 /** A server that was started for the tests, so they may restart it. */
 export interface OwnPostgresServer extends PostgresServer {
+  /** Of its database `postgres`, for a superuser. */
+  url(): string;
   /** Stops without a checkpoint, like a power cut, and starts again. */
   restartImmediately(): Promise<void>;
   /** Stops in the same way and stays down. */
@@ -54,8 +64,14 @@ export function usePostgresServer(): Promise<PostgresServer> {
   });
 }
 
-/** @param parent - the folder in which it has its own */
-export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgresServer> {
+/**
+ * @param parent - the folder in which it has its own
+ * @param primary - the address of a server of which this one is a standby; none when absent
+ */
+export async function startPostgresServer(
+  parent = tmpdir(),
+  primary?: string,
+): Promise<OwnPostgresServer> {
   const bin = programsDirectory();
   const directory = mkdtempSync(join(parent, 'balance-store-pg-'));
   const data = join(directory, 'data');
@@ -67,7 +83,9 @@ export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgre
   const run = (program: string, args: readonly string[]) =>
     execFileSync(join(bin, program), args, { ...account, cwd: directory, stdio: 'pipe' });
 
-  run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync']);
+  if (primary === undefined) {
+    run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync']);
+  } else run('pg_basebackup', ['-D', data, '-R', '-c', 'fast', '--no-sync', '-d', primary]);
   const port = await freePort();
   const start = async () => {
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory];
@@ -93,6 +111,7 @@ export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgre
     });
 
   const own: OwnPostgresServer = {
+    url: () => url,
     createDatabase: () => createDatabase(url),
     async stop() {
       await own.stopImmediately();
@@ -130,12 +149,7 @@ export async function startPostgresServer(parent = tmpdir()): Promise<OwnPostgre
       );
     },
     freeze(signal) {
-      const sessions = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], {
-        encoding: 'utf8',
-      });
-      for (const pid of [...sessions.trim().split(/\s+/), String(server.pid)]) {
-        signalIfAlive(Number(pid), signal);
-      }
+      for (const pid of [...childrenOf(server.pid!), server.pid!]) signalIfAlive(pid, signal);
     },
   };
   return own;
@@ -178,6 +192,29 @@ async function createDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** The processes that a process has started. A minimal Linux has no `ps`, but `/proc`. */
+function childrenOf(parent: number): readonly number[] {
+  if (process.platform !== 'linux') {
+    const listed = execFileSync('ps', ['-o', 'pid=', '--ppid', String(parent)], {
+      encoding: 'utf8',
+    });
+    return listed.trim().split(/\s+/).map(Number);
+  }
+  const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return ids.map(Number).filter((id) => parentOf(id) === parent);
+}
+
+/** @returns `undefined` for a process that has ended meanwhile */
+function parentOf(id: number): number | undefined {
+  try {
+    // `pid (name) state ppid …`; the name may contain spaces and parentheses.
+    const state = readFileSync(`/proc/${String(id)}/stat`, 'utf8');
+    return Number(state.slice(state.lastIndexOf(')')).split(' ')[2]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A session may have ended since the list of processes was read. */
