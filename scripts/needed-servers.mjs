@@ -12,19 +12,20 @@ const SIGNS = {
   postgres: /TEST_DATABASE_URL|torture\/main\.mjs/,
   redis: /TEST_REDIS_URL|torture\/main\.mjs/,
   chromium: /TEST_CHROMIUM/,
+  seccomp: /TEST_SECCOMP/,
 };
 
 /** @typedef {Record<keyof typeof SIGNS, boolean>} Needs */
 
 /** @type {Needs} */
-export const ALL = { postgres: true, redis: true, chromium: true };
+export const ALL = { postgres: true, redis: true, chromium: true, seccomp: true };
 
 /**
  * @param {readonly string[]} testFiles - paths
  * @returns {Needs}
  */
 export function neededServers(testFiles) {
-  const needs = { postgres: false, redis: false, chromium: false };
+  const needs = { postgres: false, redis: false, chromium: false, seccomp: false };
   const seen = new Set(testFiles);
   for (const file of seen) {
     const text = readFileSync(file, 'utf8');

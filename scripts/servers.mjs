@@ -37,6 +37,7 @@ export async function startServers(needs = ALL) {
     TEST_DATABASE_URL: postgres?.url,
     TEST_REDIS_URL: redis?.url,
     TEST_CHROMIUM: chromium,
+    TEST_SECCOMP: needs.seccomp && installSeccomp() ? 'yes' : undefined,
     PATH: programs && [programs, PATH].join(delimiter),
   };
   return {
@@ -92,6 +93,21 @@ function findChromium() {
   throw new Error(
     'the tests of the pages need Chromium: install it, or name its program with TEST_CHROMIUM',
   );
+}
+
+/**
+ * What tests need that run the gateway under the system-call filter of its systemd unit. Only root
+ * can run them.
+ *
+ * @returns whether all of it is there
+ */
+function installSeccomp() {
+  if (process.platform !== 'linux' || !isRoot) return false;
+  const hasLibrary = () => succeeds('/usr/bin/python3', ['-I', '-c', 'import seccomp']);
+  const hasGroups = () => succeeds('systemd-analyze', ['--version']);
+  if (!hasLibrary()) installPackage('python3-seccomp');
+  if (!hasGroups()) installPackage('systemd');
+  return hasLibrary() && hasGroups();
 }
 
 /** @returns whether the system's lists, as of their last update, have this package */

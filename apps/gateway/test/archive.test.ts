@@ -4,12 +4,11 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { windowsAt } from '@gateway/balance-store/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import { earlier, rewriteLedger } from '../../../packages/balance-store/test/rewrite-ledger.js';
+import { ageLedger } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import type { LedgerPlace } from '../../../packages/balance-store/test/rewrite-ledger.js';
 import { postMessages, userMessage } from './support/gateway.js';
 import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
@@ -66,17 +65,6 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
   },
 };
 
-/** Makes all entries forty days old, and removes their seals, which contain the old times. */
-function age(place: LedgerPlace): Promise<void> {
-  return rewriteLedger(
-    place,
-    'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
-      `${windowsAt(new Date(Date.now() - AGE_DAYS * DAY_MS))}; ` +
-      `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; ` +
-      `UPDATE ledger SET created_at = ${earlier(place, AGE_DAYS * DAY_MS)}`,
-  );
-}
-
 describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
   // F123: a record of an archived charge is booked again: refused if its time is missing, or
   // earlier than ten minutes after the archive's end.
@@ -109,7 +97,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     for (let count = 0; count < 5; count += 1) await ask(first.url);
     first.send('SIGTERM');
     await first.exited;
-    await age(place);
+    await ageLedger(place, AGE_DAYS);
     const gateway = await serve();
     await ask(gateway.url);
     const account = created.account_id as string;

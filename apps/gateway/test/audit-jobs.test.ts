@@ -11,6 +11,7 @@ const ANCHOR = { block: 7n, hash: 'a'.repeat(64) };
 function setUp() {
   const asked: AuditOptions[] = [];
   const events: NewEvent[] = [];
+  let failures = 0;
   let end: (report: AuditReport) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
   const jobs = createAuditJobs(
@@ -24,6 +25,7 @@ function setUp() {
     },
     Date.now,
     { error: () => undefined },
+    () => (failures += 1),
   );
   return {
     jobs,
@@ -31,6 +33,7 @@ function setUp() {
     events,
     end: (report: Partial<AuditReport>) => end(report as AuditReport),
     fail: (error: Error) => fail(error),
+    failures: () => failures,
   };
 }
 
@@ -66,13 +69,14 @@ describe('audits as jobs', () => {
 
   // F152
   it('fail with the reason if the thread of the audit needs more memory than it may use', async () => {
-    const { jobs, fail } = setUp();
+    const { jobs, fail, failures } = setUp();
     const job = await jobs.start(undefined);
     fail(new BackgroundWorkError('the work needed more memory than it may use, and was ended'));
     await until(() => jobs.find(job?.id ?? '')?.result.state === 'failed');
     expect(jobs.find(job?.id ?? '')?.result).toMatchObject({
       reason: 'the work needed more memory than it may use, and was ended',
     });
+    expect(failures()).toBe(1);
     expect((await jobs.start(undefined))?.id).not.toBe(job?.id);
   });
 });

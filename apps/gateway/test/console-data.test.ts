@@ -188,6 +188,7 @@ describe('an audit as a job', () => {
       },
       () => 1_000,
       { error: (details: unknown) => crashes.push(details) } as never,
+      () => undefined,
     );
     const [first, second] = await Promise.all([jobs.start(undefined), jobs.start(undefined)]);
     expect(second?.id).toBe(first?.id);

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { windowsAt } from '../src/testing/windows.js';
 import { querySql } from './postgres-server.js';
 
 /** Where a ledger is: the folder of an embedded one, or the address of a database. */
@@ -41,6 +42,19 @@ export async function rewriteLedger(place: LedgerPlace, statements: string): Pro
   } finally {
     database.close();
   }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Makes all entries older, and removes their seals, which contain the old times. */
+export function ageLedger(place: LedgerPlace, days: number): Promise<void> {
+  return rewriteLedger(
+    place,
+    'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
+      `${windowsAt(new Date(Date.now() - days * DAY_MS))}; ` +
+      `UPDATE usage_hour SET hour = hour - ${String(days * 24)}; ` +
+      `UPDATE ledger SET created_at = ${earlier(place, days * DAY_MS)}`,
+  );
 }
 
 /** A time as an SQL literal of this ledger. */

@@ -19,7 +19,7 @@ import {
 import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import { sessionEndpoints } from '../operator/console/session-routes.js';
 import type { Operation } from '../operator/operations/operation.js';
-import { isRepeatable, operations } from '../operator/operations/operations.js';
+import { OPERATION_NAMES, isRepeatable, operations } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
 import { openApiEndpoint } from './openapi-route.js';
 import type { Port } from './openapi-route.js';
@@ -55,7 +55,7 @@ export const ENDPOINTS: Readonly<Record<Port, readonly Endpoint[]>> = {
     ...sessionEndpoints,
     ...linkSessionEndpoints,
     ...linkEndpoints,
-    ...(Object.keys(operations) as OperationName[]).map(operationEndpoint),
+    ...OPERATION_NAMES.map(operationEndpoint),
   ],
 };
 

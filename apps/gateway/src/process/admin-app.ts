@@ -39,6 +39,7 @@ import { listCsv } from '../operator/operations/list-csv.js';
 import type { ListName } from '../operator/operations/list-csv.js';
 import type { OperationContext } from '../operator/operations/operation.js';
 import {
+  OPERATION_NAMES,
   isRepeatable,
   operations,
   runOperation,
@@ -55,6 +56,8 @@ export interface AdminParts extends Omit<OperationContext, 'by'>, LinkParts {
   /** The metrics in the OpenMetrics form, which has exemplars; `undefined` without traces. */
   readonly openMetrics: (() => Promise<string>) | undefined;
   readonly activity: Pick<Activity, 'isStopping'>;
+  /** Called when an operation failed through no fault of the call. */
+  readonly operationFailed: (name: OperationName) => void;
   readonly log: Logger;
 }
 
@@ -103,7 +106,11 @@ export function createAdminApp(parts: AdminParts): Express {
       const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
       const by = { name: token.name, address: addressGroup(req.ip) };
       const input: Record<string, unknown> = { ...members, ...repeatable, ...req.params };
-      const result = await runOperation(name, input, { ...parts, by });
+      const result = await runOperation(name, input, { ...parts, by }).catch((error: unknown) => {
+        const isRefused = error instanceof OperationError && error.status < 500;
+        if (!isRefused) parts.operationFailed(name);
+        throw error;
+      });
       const format = textFormatOf(name, input) ?? csvFormatOf(name, input);
       if (format === undefined) res.json(result);
       else sendText(res, format, result);
@@ -183,9 +190,9 @@ function addRoutes<Declared extends Pick<Endpoint, 'method' | 'path'>>(
  */
 function namedOperations() {
   const hasParameter = ({ path }: Pick<Endpoint, 'path'>): number => Number(path.includes(':'));
-  return (Object.keys(operations) as OperationName[])
-    .map((name) => ({ ...operations[name], name }))
-    .sort((left, right) => hasParameter(left) - hasParameter(right));
+  return OPERATION_NAMES.map((name) => ({ ...operations[name], name })).sort(
+    (left, right) => hasParameter(left) - hasParameter(right),
+  );
 }
 
 function refuseMethod(...methods: readonly Method[]): RequestHandler {

@@ -24,12 +24,16 @@ import type { LedgerUpkeep } from '../ledger/ledger-upkeep.js';
 import { peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { openMetricsOf } from '../observe/open-metrics.js';
+import { addOperationMetrics } from '../observe/operation-metrics.js';
+import type { OperationMetrics } from '../observe/operation-metrics.js';
 import { addSettingsMetrics } from '../observe/settings-metrics.js';
 import { createTrafficReader } from '../observe/traffic-today.js';
 import type { TrafficReader } from '../observe/traffic-today.js';
 import { createConsoleLinks } from '../operator/console/console-links.js';
 import { isLoopback } from '../http/origin.js';
 import { createAuditJobs } from '../operator/operations/audit-jobs.js';
+import { OPERATION_NAMES } from '../operator/operations/operations.js';
+import type { OperationName } from '../operator/operations/operations.js';
 import type { Payments } from '../payments/payments.js';
 import { createCredentialWatch } from '../upstream/credential-watch.js';
 import type { CredentialWatch } from '../upstream/credential-watch.js';
@@ -71,6 +75,7 @@ export class AdminServer {
   readonly #defaults: SettingsDefaults;
   readonly #parts: AdminServerParts;
   readonly #metrics: ReturnType<typeof addSettingsMetrics>;
+  readonly #operations: OperationMetrics<OperationName>;
   #settings: Settings;
   readonly #changed: ChangedVariables;
   #follower: NodeJS.Timeout | undefined;
@@ -98,6 +103,7 @@ export class AdminServer {
     this.#settings = initial;
     this.#changed = initiallyChanged;
     this.#metrics = addSettingsMetrics(parts.registry, initial.version);
+    this.#operations = addOperationMetrics(parts.registry, OPERATION_NAMES);
     const { log } = parts;
     this.#credentials = createCredentialWatch({ proxies: config.proxies, log, now: Date.now });
   }
@@ -179,7 +185,9 @@ export class AdminServer {
     const config = this.#config;
     const { store, prices, upkeep, payments, log } = this.#parts;
     const settings = (): Settings => this.#settings;
+    const { failed: operationFailed } = this.#operations;
     return {
+      operationFailed,
       settingsDesk: reloader,
       metrics,
       activity,
@@ -219,7 +227,9 @@ export class AdminServer {
         ledger: () => upkeep.summary,
         traffic: readTraffic,
         credentials: () => this.#credentials.latest(),
-        audits: createAuditJobs(store, Date.now, log),
+        audits: createAuditJobs(store, Date.now, log, () => {
+          operationFailed('startAudit');
+        }),
       },
       now: Date.now,
       log,

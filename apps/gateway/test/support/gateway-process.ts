@@ -37,14 +37,15 @@ export interface GatewayProcess {
  * Resolves when it is ready. `npm test` builds the gateway first. If Jest is run directly, run `npm
  * run build` before.
  *
- * @param node - The Node that runs it, by default the one that runs the tests.
+ * @param how - The Node that runs it, by default the one that runs the tests, or a whole command.
  */
 export async function spawnGateway(
   env: Readonly<Record<string, string>>,
-  node = process.execPath,
+  how: string | readonly string[] = process.execPath,
 ): Promise<GatewayProcess> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is not built`);
-  const child = spawn(node, [MAIN], {
+  const [program, ...args] = typeof how === 'string' ? [how, MAIN] : how;
+  const child = spawn(program!, args, {
     env: { ...INHERITED, PORT: '0', ADMIN_PORT: '0', ...env },
     stdio: 'pipe',
   });

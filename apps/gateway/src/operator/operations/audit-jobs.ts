@@ -39,10 +39,12 @@ export interface AuditJobs {
 }
 
 const MOST_JOBS = 10;
+/** @param onFailure - Called for each audit that did not end with a report. */
 export function createAuditJobs(
   store: Pick<BalanceStore, 'audit' | 'readUsage' | 'recordEvent'>,
   now: () => number,
   log: Pick<Logger, 'error'>,
+  onFailure: () => void,
 ): AuditJobs {
   let jobs: readonly AuditJob[] = [];
   let starting: Promise<AuditJob> | undefined;
@@ -87,7 +89,9 @@ export function createAuditJobs(
           ? error.message
           : 'the audit failed';
       update(id, { result: { state: 'failed', finishedAt: new Date(now()), reason } });
-      if (!isOutage) log.error({ err: error }, 'audit crashed');
+      onFailure();
+      if (isOutage) log.error({ fault: error.message }, 'audit failed');
+      else log.error({ err: error }, 'audit crashed');
     }
   }
 

@@ -37,6 +37,7 @@ export const operations = {
 } as const;
 
 export type OperationName = keyof typeof operations;
+export const OPERATION_NAMES = Object.keys(operations) as readonly OperationName[];
 export type OperationInput<Name extends OperationName> = z.input<
   (typeof operations)[Name]['input']
 >;

@@ -3,7 +3,7 @@
  * the event loop nor can take more memory than a part of the process's.
  */
 
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { BackgroundWorkError } from '../../errors.js';
 
 /**
@@ -18,10 +18,19 @@ export const BACKGROUND_LIMITS = { ...THREAD_LIMITS, maxOldGenerationSizeMb: 96 
 /** The share of the CPU that the thread then gets beside a busy one: a quarter. */
 const NICENESS = 5;
 
-/** Gives other threads that want the CPU a larger share of it. Call it in the thread. */
+/**
+ * Gives other threads that want the CPU a larger share of it, if the system permits. Call it in the
+ * thread.
+ */
 export function yieldToOtherThreads(): void {
   // Only Linux gives each thread a priority of its own; elsewhere this would slow the process.
-  if (process.platform === 'linux') setPriority(NICENESS);
+  if (process.platform !== 'linux') return;
+  try {
+    // To lower the niceness of a process that was started with a higher one needs a right.
+    if (getPriority() < NICENESS) setPriority(NICENESS);
+  } catch {
+    // A filter of system calls may refuse this. The work is the same at any priority.
+  }
 }
 
 /** @returns an error that says why the thread ended, if it ended because of its memory. */
