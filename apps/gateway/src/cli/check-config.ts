@@ -90,20 +90,21 @@ export async function tryMail(): Promise<
 /**
  * Tries to record a charge, without leaving a trace. Creates and migrates nothing.
  *
- * @returns a line for a person
+ * @returns lines for a person
  * @throws {DatabaseUnsuitableError} if the database can keep no ledger
  * @throws {StoreUnavailableError} if a charge cannot be recorded now
  */
-export async function tryLedger(): Promise<string> {
+export async function tryLedger(): Promise<readonly string[]> {
   const config = readConfig(process.env);
   const { databaseUrl } = config;
+  let remarks: readonly string[] = [];
   if (databaseUrl === undefined) {
     const { ledgerFile } = await import('@gateway/balance-store/embedded');
     // Opening the folder would create it, and the secrets in it, as the user who runs the check.
-    if (!existsSync(ledgerFile(config.dataDir))) return toBeMade('no file');
+    if (!existsSync(ledgerFile(config.dataDir))) return [toBeMade('no file')];
   } else {
     const { checkPostgresServer } = await import('@gateway/balance-store/postgres');
-    await checkPostgresServer(databaseUrl);
+    remarks = await checkPostgresServer(databaseUrl);
   }
   try {
     const dataDir = databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
@@ -113,10 +114,10 @@ export async function tryLedger(): Promise<string> {
     } finally {
       await store.close();
     }
-    return 'A charge can be recorded in the ledger.';
+    return [...remarks, 'A charge can be recorded in the ledger.'];
   } catch (error) {
     if (!(error instanceof SchemaTooOldError)) throw error;
-    return toBeMade(error.message);
+    return [...remarks, toBeMade(error.message)];
   }
 }
 

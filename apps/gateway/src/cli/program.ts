@@ -89,7 +89,7 @@ export function createProgram(): Command {
       if (mail !== undefined && 'line' in mail) process.stdout.write(`${mail.line}\n`);
       const problems =
         mail !== undefined && 'problem' in mail ? [...refused, mail.problem] : refused;
-      if (ledger === true) process.stdout.write(`${await tryLedger()}\n`);
+      if (ledger === true) process.stdout.write(`${(await tryLedger()).join('\n')}\n`);
       if (problems.length > 0) throw new ConfigError(problems);
     });
   program

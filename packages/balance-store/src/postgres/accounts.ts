@@ -5,12 +5,12 @@ import type { CreatedAccount, CreditSource } from '../account.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
-import { containing } from '../ledger/search.js';
 import { ACCOUNT_MEMBERS, accountRecordOf } from '../ledger/stored-account.js';
 import { membersWithout } from '../ledger/tables.js';
 import type { Row } from '../ledger/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
+import { createNameSearch, nameConditions } from './name-search.js';
 import {
   READ_TIMEOUT_MS,
   WRITE_TIMEOUT_MS,
@@ -24,6 +24,7 @@ import type { PostgresValues } from './tables.js';
 import { readUsage } from './usage.js';
 
 export function createAccountTable(pool: Pool): AccountTable {
+  const nameSearch = createNameSearch(pool);
   return {
     async get(id) {
       const [row] = await reachingDatabase(() =>
@@ -38,7 +39,7 @@ export function createAccountTable(pool: Pool): AccountTable {
 
     async list({ name, externalId, metadata, ...page }) {
       const rows = await readList<AccountRow>(pool, ACCOUNTS, page, [
-        ['name ILIKE ?', containing(name)],
+        ...(await nameConditions(nameSearch, ['name'], name)),
         ['external_id = ?', externalId],
         ...metadataConditions(metadata),
       ]);

@@ -13,6 +13,7 @@ import type { BalanceStore } from '../store.js';
 import type { BackgroundThreadData } from './background-thread.js';
 import { assertServerFits, openSessions } from './charging.js';
 import { assertMigrated, migrate } from './migrate.js';
+import { nameSearchRemark } from './name-search.js';
 import { createPostgresDatabase } from './postgres-database.js';
 import { WRITE_TIMEOUT_MS, openPool, queryRows, reachingDatabase } from './query.js';
 
@@ -134,13 +135,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /**
  * Checks, without a ledger, that a server can keep one.
  *
+ * @returns sentences about what will work less well on it than on others
  * @throws {DatabaseUnsuitableError} when it cannot.
  * @throws {StoreUnavailableError} when it cannot be reached.
  */
-export async function checkPostgresServer(connectionString: string): Promise<void> {
+export async function checkPostgresServer(connectionString: string): Promise<readonly string[]> {
   const pool = openPool({ connectionString, max: 2 });
   try {
-    await reachingDatabase(() => assertServerFits(pool));
+    return await reachingDatabase(async () => {
+      await assertServerFits(pool);
+      const remark = await nameSearchRemark(pool);
+      return remark === undefined ? [] : [remark];
+    });
   } finally {
     await pool.end();
   }

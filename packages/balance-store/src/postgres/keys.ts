@@ -5,11 +5,11 @@ import type { KeyRecord, KeyStanding, PresentedKey } from '../key.js';
 import type { FoundKey, KeyTable } from '../ledger/ledger-database.js';
 import type { CredentialHashes } from '../ledger/pepper.js';
 import { createQueryBatcher } from '../ledger/query-batcher.js';
-import { containing } from '../ledger/search.js';
 import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
 import type { Row } from '../ledger/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
+import { createNameSearch, nameConditions } from './name-search.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readerOf, select } from './tables.js';
@@ -22,6 +22,7 @@ import type { PostgresValues } from './tables.js';
 export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
   const get = createKeyReader(hot);
   const find = createKeySearch(hot);
+  const nameSearch = createNameSearch(admin);
   return {
     async get(id) {
       return (await get(id)) ?? undefined;
@@ -31,11 +32,10 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
       { accountId, name, externalId, metadata, pepper, withoutRevoked, ...page },
       pepperId,
     ) {
-      const pattern = containing(name);
       const previous = pepper === undefined ? undefined : pepperId;
       const rows = await readList<KeyRow>(admin, KEYS, page, [
         ['account_id = ?', accountId],
-        ['(name ILIKE ? OR hint ILIKE ?)', pattern, pattern],
+        ...(await nameConditions(nameSearch, ['name', 'hint'], name)),
         ['external_id = ?', externalId],
         [UNDER_PREVIOUS_PEPPER, previous, previous],
         ...(withoutRevoked === true ? [["state <> 'revoked'"] as const] : []),

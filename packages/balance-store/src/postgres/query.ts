@@ -159,6 +159,12 @@ function sqlStateOf(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined;
 }
 
+/** Whether the server answered, and refused the statement because of what it says. */
+export function isSqlError(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state !== undefined && !isUnavailableState(state);
+}
+
 /** Whether a row or a value is at fault, so that the same statement will always fail. */
 export function isDataError(error: unknown): boolean {
   const state = sqlStateOf(error) ?? '';
