@@ -86,6 +86,21 @@ export function waitBeforeAskingUs(
 }
 
 /**
+ * How many more permits Redis may be asked for at once; `Infinity` if Redis counts all of them, and
+ * so knows better.
+ */
+export function permitsLeftToAsk(
+  own: OwnPermits,
+  nowUs: number,
+  limits: SharedLimits<Policy>,
+): number {
+  if (!isStillAhead(own, nowUs)) return Infinity;
+  const { whole } = limits;
+  const freeUs = burstSpanUs(whole) - usedSpanUs(own, nowUs, limits);
+  return Math.max(0, Math.floor(freeUs / admissionIntervalUs(whole)));
+}
+
+/**
  * Whether permits that were granted locally still count: the TAT is in the future, or a pending
  * permit, which the TAT does not include, can still move it there.
  */
@@ -128,16 +143,27 @@ export function eventWaitBeforeAskingUs(own: OwnEvents, nowUs: number, policy: L
   return decision.outcome === 'denied' ? decision.waitUs : 0;
 }
 
+/** As {@link permitsLeftToAsk}, for events. */
+export function eventsLeftToAsk(own: OwnEvents, nowUs: number, policy: LogPolicy): number {
+  if (own.aheadUntilUs <= nowUs) return Infinity;
+  const next = takeSlot(withPending(own, nowUs), nowUs, policy);
+  return next.outcome === 'denied' ? 0 : next.remaining + 1;
+}
+
 /** How long until the policy has a permit; 0 if it has one now. */
 function permitWaitUs(
   own: OwnPermits,
   nowUs: number,
   { limits, deciding }: { readonly limits: SharedLimits<Policy>; readonly deciding: Policy },
 ): number {
+  const usedUs = usedSpanUs(own, nowUs, limits);
+  return Math.max(0, usedUs + admissionIntervalUs(deciding) - burstSpanUs(deciding));
+}
+
+function usedSpanUs(own: OwnPermits, nowUs: number, limits: SharedLimits<Policy>): number {
   const grantedUs = Math.max(own.tatUs - nowUs, 0) + own.pendingUs;
   // Redis grants at most one burst of the pending permits.
-  const usedUs = Math.min(grantedUs, longestSpanUs(limits));
-  return Math.max(0, usedUs + admissionIntervalUs(deciding) - burstSpanUs(deciding));
+  return Math.min(grantedUs, longestSpanUs(limits));
 }
 
 /**

@@ -14,7 +14,9 @@ import {
   admitLocally,
   boundTatUs,
   eventWaitBeforeAskingUs,
+  eventsLeftToAsk,
   isStillAhead,
+  permitsLeftToAsk,
   recordLocally,
   tatAfterGrantUs,
   waitBeforeAskingUs,
@@ -122,13 +124,16 @@ function admitInModel(model: Model, asked: readonly AskedLimit[]): Expected {
     nowUs,
   );
   if (decision.outcome === 'denied') return decision;
+  let { remaining } = decision;
   asked.forEach(({ subject, policy }, index) => {
     model.subjects.set(subject, decision.states[index] ?? FREE);
     const own = model.ownPermits.get(subject) ?? NONE;
     const tatUs = tatAfterGrantUs(own.tatUs, nowUs, policy);
-    model.ownPermits.set(subject, { ...own, tatUs, isAhead: isStillAhead(own, nowUs) });
+    const after = { ...own, tatUs, isAhead: isStillAhead(own, nowUs) };
+    model.ownPermits.set(subject, after);
+    remaining = Math.min(remaining, permitsLeftToAsk(after, nowUs, sharesOf(model, policy)));
   });
-  return { outcome: 'admitted', remaining: decision.remaining };
+  return { outcome: 'admitted', remaining };
 }
 
 function sharesOf(model: Model, policy: Policy) {
@@ -162,8 +167,10 @@ function decideEventOf(model: Model, subject: string, policy: LogPolicy) {
   const decision = takeSlot(model.logs.get(subject) ?? [], nowUs, policy);
   if (decision.outcome === 'denied') return decision;
   model.logs.set(subject, decision.log);
-  model.ownEvents.set(subject, { ...own, log: addEvent(own.log, nowUs, policy) });
-  return decision;
+  const after = { ...own, log: addEvent(own.log, nowUs, policy) };
+  model.ownEvents.set(subject, after);
+  const remaining = Math.min(decision.remaining, eventsLeftToAsk(after, nowUs, policy));
+  return { ...decision, remaining };
 }
 
 function admit(subject: string, policy: Policy, groupPolicy: Policy): Command {

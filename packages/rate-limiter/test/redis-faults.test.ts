@@ -581,6 +581,40 @@ losingRedis({
 });
 
 describe('Redis limiter: with Redis again', () => {
+  // F544: a first admission before Redis is connected: each later one promises a permit that Redis
+  // has and this process will not ask for, and a client is denied with some left.
+  it.each([1, 2, 5])(
+    'promises no permit that its next admission denies, as one of %d',
+    async (replicas) => {
+      const { proxy, client, limiter } = await breakable({ replicas });
+      const policy = { concurrency: 100, burst: 5, requestsPerMinute: 1 };
+      proxy.cut();
+      await until(() => client.status !== 'ready');
+      expect(await limiter.admit('key', policy)).toMatchObject({ outcome: 'admitted' });
+      proxy.heal();
+      await until(() => client.status === 'ready');
+      let admission = await limiter.admit('key', policy);
+      for (let left = Infinity; admission.outcome === 'admitted';) {
+        expect(admission.remaining).toBeLessThan(left);
+        left = admission.remaining;
+        admission = await limiter.admit('key', policy);
+        expect(admission.outcome).toBe(left > 0 ? 'admitted' : 'denied');
+      }
+      const log = { limit: 5, windowMs: 3_600_000 };
+      proxy.cut();
+      await until(() => client.status !== 'ready');
+      expect(await limiter.record('ip', log)).toMatchObject({ outcome: 'allowed' });
+      proxy.heal();
+      await until(() => client.status === 'ready');
+      let event = await limiter.record('ip', log);
+      while (event.outcome === 'allowed') {
+        const { remaining } = event;
+        event = await limiter.record('ip', log);
+        expect(event.outcome).toBe(remaining > 0 ? 'allowed' : 'denied');
+      }
+    },
+  );
+
   // F49
   it.each([
     ['one process', 1, 9],

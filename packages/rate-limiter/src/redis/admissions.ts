@@ -68,8 +68,8 @@ export function createAdmit(
     const { outcome, index, waitOrRemaining, hasLostLeases } = reply;
     if (hasLostLeases) onLostLeases();
     if (outcome === ADMIT_REPLY.admitted) {
-      pending.granted();
-      return grant(limits, id, waitOrRemaining);
+      // Redis does not know of permits that were granted here, and would promise them again.
+      return grant(limits, id, Math.min(waitOrRemaining, pending.granted()));
     }
     pending.notGranted();
     return denialOf(

@@ -45,8 +45,8 @@ export function createRecord(options: EventsOptions): Limiter['record'] {
     breaker.succeeded();
     const [outcome, value = 0] = reply;
     if (outcome === 0) {
-      pending.allowed();
-      return { outcome: 'allowed', remaining: value };
+      // Redis does not know of events that were allowed here.
+      return { outcome: 'allowed', remaining: Math.min(value, pending.allowed()) };
     }
     pending.notAllowed();
     return { outcome: 'denied', retryAfterMs: Math.ceil(value / 1_000) };

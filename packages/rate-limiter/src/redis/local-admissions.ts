@@ -15,6 +15,7 @@ import {
   admitLocally,
   boundTatUs,
   isStillAhead,
+  permitsLeftToAsk,
   tatAfterGrantUs,
   waitBeforeAskingUs,
 } from '../local.js';
@@ -44,7 +45,11 @@ export interface LocalAdmissions {
 /** Counts as granted until one of its methods is called. Call exactly one of them, once. */
 export interface PendingAdmission {
   readonly outcome: 'pending';
-  granted(): void;
+  /**
+   * @returns how many more admissions this process would ask Redis for at once; `Infinity` if Redis
+   * alone decides that.
+   */
+  granted(): number;
   notGranted(): void;
 }
 
@@ -93,9 +98,11 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
     }
 
     return {
-      granted() {
+      granted(): number {
         notGranted();
-        own.tatUs = tatAfterGrantUs(own.tatUs, nowUs(), policy);
+        const grantedAt = nowUs();
+        own.tatUs = tatAfterGrantUs(own.tatUs, grantedAt, policy);
+        return own.isAhead ? permitsLeftToAsk(own, grantedAt, limitsOf(policy)) : Infinity;
       },
       notGranted,
     };
@@ -118,7 +125,9 @@ export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdm
       return {
         outcome: 'pending',
         granted() {
-          for (const each of pending) each.granted();
+          let left = Infinity;
+          for (const each of pending) left = Math.min(left, each.granted());
+          return left;
         },
         notGranted() {
           for (const each of pending) each.notGranted();

@@ -8,7 +8,7 @@
 
 import type { Decision } from '../decision.js';
 import { createExpiringMap } from '../expiring-map.js';
-import { eventWaitBeforeAskingUs, recordLocally } from '../local.js';
+import { eventWaitBeforeAskingUs, eventsLeftToAsk, recordLocally } from '../local.js';
 import { shareOfLogPolicy } from '../policy.js';
 import type { LogPolicy } from '../policy.js';
 import { addEvent } from '../sliding-log.js';
@@ -31,7 +31,11 @@ export interface LocalEvents {
 /** Counts as allowed until one of its methods is called. Call exactly one of them, once. */
 export interface PendingEvent {
   readonly outcome: 'pending';
-  allowed(): void;
+  /**
+   * @returns how many more events this process would ask Redis for at once; `Infinity` if Redis
+   * alone decides that.
+   */
+  allowed(): number;
   notAllowed(): void;
 }
 
@@ -78,11 +82,12 @@ export function createLocalEvents(options: LocalEventsOptions): LocalEvents {
 
       return {
         outcome: 'pending',
-        allowed() {
+        allowed(): number {
           notAllowed();
           const allowedAtUs = nowUs();
           own.log = addEvent(own.log, allowedAtUs, policy);
           own.emptyAtUs = allowedAtUs + policy.windowMs * 1_000;
+          return eventsLeftToAsk(own, allowedAtUs, policy);
         },
         notAllowed,
       };
