@@ -6,7 +6,7 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { crc32 } from './node-parts.js';
 
 const PREFIX = 'gw_';
 const SECRET_LENGTH = 43;

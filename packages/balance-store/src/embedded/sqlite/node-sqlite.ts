@@ -4,13 +4,24 @@
  * in all of them.
  */
 
-export const { DatabaseSync } = withoutWarnings(() => process.getBuiltinModule('node:sqlite'));
+import type * as NodeSqliteModule from 'node:sqlite';
+import { partOfNode } from '../../node-parts.js';
 
-function withoutWarnings<Result>(load: () => Result): Result {
+type NodeSqlite = typeof NodeSqliteModule;
+
+export const { DatabaseSync } = partOfNode(() => withoutWarnings(load));
+
+/** Undefined in Node 20, which may also lack `getBuiltinModule`. */
+function load(): NodeSqlite | undefined {
+  const found: Partial<Pick<NodeJS.Process, 'getBuiltinModule'>> = process;
+  return found.getBuiltinModule?.('node:sqlite');
+}
+
+function withoutWarnings<Result>(work: () => Result): Result {
   const original = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;
   try {
-    return load();
+    return work();
   } finally {
     process.emitWarning = original;
   }
