@@ -27,7 +27,6 @@ export function requestAttributes({ requestId, endpoint, key }: AdmittedRequest)
     'url.scheme': 'http',
     'gateway.request.id': requestId,
     'gateway.key.id': key.id,
-    'gateway.key.hint': key.hint,
     'gateway.account.id': key.accountId,
   };
 }

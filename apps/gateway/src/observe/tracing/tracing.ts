@@ -19,7 +19,7 @@ export interface Tracing {
 export interface AdmittedRequest {
   readonly requestId: string;
   readonly endpoint: ExchangeEndpoint;
-  readonly key: Pick<KeyRecord, 'id' | 'accountId' | 'hint'>;
+  readonly key: Pick<KeyRecord, 'id' | 'accountId'>;
   /** The client's headers. They may name the trace that the request belongs to. */
   readonly headers: IncomingHttpHeaders;
   /** Milliseconds since the epoch. */
