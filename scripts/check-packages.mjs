@@ -1,12 +1,12 @@
 /**
- * Checks that the exports and types of each packed package resolve for every kind of importer, and
- * that the pages in it link to files that are in it too.
+ * Checks that the exports and types of each packed package resolve for every kind of importer, that
+ * the pages in it link to files that are in it too, and that npm packs the licence as pnpm does.
  */
 
 import { execFileSync } from 'node:child_process';
 import { join, posix } from 'node:path';
-import { packAll, withScratch } from './packed.mjs';
-import { root, run, step } from './setup.mjs';
+import { packAll, publishedPackages, withScratch } from './packed.mjs';
+import { output, root, run, step } from './setup.mjs';
 
 await withScratch((scratch) => {
   for (const [name, tarball] of packAll(scratch)) {
@@ -17,6 +17,13 @@ await withScratch((scratch) => {
     checkLinks(name, tarball);
   }
 });
+
+for (const { name, dir } of publishedPackages()) {
+  const [{ files }] = JSON.parse(output('npm', ['pack', '--dry-run', '--json'], { cwd: dir }));
+  if (files.some(({ path }) => path === 'LICENSE')) continue;
+  process.stderr.write(`${name}: npm packs no LICENSE\n`);
+  process.exitCode = 1;
+}
 
 function checkLinks(name, tarball) {
   const tar = (...args) => execFileSync('tar', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
