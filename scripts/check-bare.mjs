@@ -42,7 +42,7 @@ const START =
   'bare=$1 && shift 3 && chroot --userspec="$user:$user" "$bare" ' +
   '/usr/bin/env -i "$@" sh -c \'cd "$0" && exec npm start\' "$place" || exit 1';
 
-if (process.platform !== 'linux' || process.getuid() !== 0) {
+if (process.platform !== 'linux' || process.getuid?.() !== 0) {
   process.stderr.write('check:bare makes a root file system, so it needs root on Linux\n');
   process.exit(1);
 }

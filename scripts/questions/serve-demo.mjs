@@ -58,7 +58,12 @@ export async function serveDemo(dataDir, settings) {
 }
 
 export async function openChromium() {
-  const { env } = await startServers({ postgres: false, redis: false, chromium: true });
+  const { env } = await startServers({
+    postgres: false,
+    redis: false,
+    chromium: true,
+    seccomp: false,
+  });
   return chromium.launch({
     executablePath: env.TEST_CHROMIUM,
     args: ['--no-sandbox', '--disable-background-networking'],

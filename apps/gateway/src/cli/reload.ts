@@ -11,6 +11,7 @@ import { reasonOf } from '../base/error-code.js';
 import { ConfigError, readConfig } from '../config/config.js';
 import { EXIT } from '../process/exit-codes.js';
 import { adminAddressOf, adminTokenOf, postToAdmin } from './admin-port.js';
+import type { AdminAnswer } from './admin-port.js';
 
 const settingsReport = z.object({
   version: z.string(),
@@ -32,8 +33,10 @@ export type ReplicaReload =
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);
   const addresses = (urls.length === 0 ? [adminAddressOf(config)] : urls).map(parseAddress);
-  const token = adminTokenOf(config);
-  const behind = await Promise.all(addresses.map((url) => reloadReplicasBehind(url, token)));
+  const tokens = [adminTokenOf(config), config.previousAdminToken].filter(
+    (token) => token !== undefined,
+  );
+  const behind = await Promise.all(addresses.map((url) => reloadReplicasBehind(url, tokens)));
   const reloads = behind.flat();
   const versions = new Set(
     reloads.flatMap((each) =>
@@ -76,7 +79,10 @@ interface Replica {
   readonly address: LookupAddress;
 }
 
-async function reloadReplicasBehind(url: URL, token: string): Promise<readonly ReplicaReload[]> {
+async function reloadReplicasBehind(
+  url: URL,
+  tokens: readonly string[],
+): Promise<readonly ReplicaReload[]> {
   let found: readonly LookupAddress[];
   try {
     found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
@@ -88,10 +94,26 @@ async function reloadReplicasBehind(url: URL, token: string): Promise<readonly R
     url,
     address,
   }));
-  return Promise.all(replicas.map((replica) => reload(replica, token)));
+  return Promise.all(replicas.map((replica) => reload(replica, tokens)));
 }
 
-async function reload({ name, url, address }: Replica, token: string): Promise<ReplicaReload> {
+/** @param tokens - The one of this configuration, and the one before it, if it names one. */
+async function reload(replica: Replica, tokens: readonly string[]): Promise<ReplicaReload> {
+  let report = await ask(replica, tokens[0] ?? '');
+  for (const previous of tokens.slice(1)) {
+    // The file already has a new ADMIN_TOKEN, which the gateway learns by this very call.
+    if (report.outcome !== 'failed' || report.status !== 401) break;
+    report = await ask(replica, previous);
+  }
+  return report.outcome === 'failed'
+    ? { replica: replica.name, outcome: 'failed', problem: report.problem }
+    : { replica: replica.name, outcome: 'loaded', ...report.result };
+}
+
+function ask(
+  { url, address }: Replica,
+  token: string,
+): Promise<AdminAnswer<z.infer<typeof settingsReport>>> {
   const connect = new Agent({
     connect: {
       lookup: (_name, _options, done) => {
@@ -99,12 +121,5 @@ async function reload({ name, url, address }: Replica, token: string): Promise<R
       },
     },
   });
-  const report = await postToAdmin(new URL('/admin/reload', url), {
-    token,
-    result: settingsReport,
-    connect,
-  });
-  return report.outcome === 'failed'
-    ? { replica: name, outcome: 'failed', problem: report.problem }
-    : { replica: name, outcome: 'loaded', ...report.result };
+  return postToAdmin(new URL('/admin/reload', url), { token, result: settingsReport, connect });
 }

@@ -10,7 +10,7 @@ import { line } from '../../endpoints/storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from '../../endpoints/views.js';
 import { requestIdOf } from '../../ledger/find-charge.js';
 import type { AuditJob } from './audit-jobs.js';
-import { archivedNote, chargeShownAs } from './ledger.js';
+import { chargeShownAs, whereElse } from './ledger.js';
 import type { LiveGateway } from './live.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -81,7 +81,7 @@ export const auditOperations = {
       const keyId = charge?.keyId ?? hold?.keyId;
       const key = keyId === undefined ? undefined : await store.getKey(keyId);
       if (key === undefined) {
-        throw notFound('request_id', `charge or hold${await archivedNote(store)}`);
+        throw notFound('request_id', `charge or hold${await whereElse(request_id, store)}`);
       }
       const account = await store.getAccount(key.accountId);
       return {

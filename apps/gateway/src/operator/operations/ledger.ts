@@ -125,7 +125,8 @@ export const ledgerOperations = {
     async run({ entry_id }, { store }) {
       const [known] = await store.findEntries([entry_id]);
       const entry = known ?? (await chargeShownAs('entry_id', entry_id, store));
-      if (entry === undefined) throw notFound('entry_id', `entry${await archivedNote(store)}`);
+      if (entry === undefined)
+        throw notFound('entry_id', `entry${await whereElse(entry_id, store)}`);
       return entryView(entry);
     },
   }),
@@ -304,10 +305,18 @@ async function readSums(
   }
 }
 
-/** Says that an entry which was not found may be archived. Empty if there is no archive. */
-export async function archivedNote(store: Pick<BalanceStore, 'listArchives'>): Promise<string> {
+/** Says where an entry may be that was not found by this id. Empty if it can be nowhere else. */
+export async function whereElse(
+  id: string,
+  store: Pick<BalanceStore, 'listArchives'>,
+): Promise<string> {
   const archived = (await store.listArchives()).at(-1)?.until.toISOString();
-  return archived === undefined ? '' : `; charges before ${archived} are archived`;
+  const notes = [
+    // The provider's ids have the same form as the gateway's.
+    ...(id.startsWith('req_') ? ["gateway requests --id also finds the provider's ids"] : []),
+    ...(archived === undefined ? [] : [`charges before ${archived} are archived`]),
+  ];
+  return notes.map((note) => `; ${note}`).join('');
 }
 
 /**
