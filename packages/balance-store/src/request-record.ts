@@ -53,11 +53,22 @@ export interface RequestRecord extends RequestFacts {
   readonly sessionId: string | undefined;
   /** What the client names to sum by, such as a project. */
   readonly tag: string | undefined;
-  /** How many equal refusals it stands for; 1 for a request of its own. */
+  /**
+   * How many requests it stands for: 1 for a request of its own, more for equal refusals, and for
+   * requests of a gap.
+   */
   readonly count: number;
+  /**
+   * Set for a gap: requests that could not be recorded one by one. When the first of them was over,
+   * in milliseconds since the epoch; the last was at `endedAt`. Tokens and the charge are their
+   * sums, durations their means.
+   */
+  readonly since: number | undefined;
 }
 
 export interface RequestBatch {
+  /** After an error, the batch can be recorded again with its id, for a day: it is kept once. */
+  readonly id?: string | undefined;
   /** Can be listed, in the order in which the requests ended. */
   readonly kept: readonly RequestRecord[];
   /** Only counted: the requests of a flood. */
@@ -159,6 +170,9 @@ export interface RequestSum extends Partial<RequestFacts> {
   /** In units of 10^-14 USD. */
   readonly charge?: bigint;
 }
+
+/** Of which sums: those of programs, sessions and tags, or all others. */
+export type RecordedSums = 'sums' | 'labels';
 
 export interface RequestPruning {
   /** Requests that ended before it are deleted. */

@@ -39,6 +39,7 @@ import type { ChargeDetails, EntryFilter, EntryPage, LedgerEntry } from './ledge
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 import type {
+  RecordedSums,
   RequestBatch,
   RequestPage,
   RequestPruning,
@@ -513,8 +514,8 @@ export interface BalanceStore {
    * Adds requests to the record of requests, which is no part of the ledger. Resolves when they are
    * written, but a crash of the machine may lose the requests of the last seconds.
    *
-   * @throws {StoreUnavailableError} The requests may or may not have been recorded. Do not repeat
-   * it: they would be counted twice.
+   * @throws {StoreUnavailableError} The requests may or may not have been recorded. Repeat it with
+   * the same `id`: it takes effect once.
    */
   recordRequests(batch: RequestBatch): Promise<void>;
   /** @throws {RangeError} when the cursor is not one of a page of requests. */
@@ -525,6 +526,12 @@ export interface BalanceStore {
    * @throws {RangeError} when a time is not a whole period, or there are more sums than allowed.
    */
   sumRequests(query: RequestSumQuery): Promise<readonly RequestSum[]>;
+  /**
+   * The beginning of the first hour, or with `labels` of the first day, of which the record has
+   * sums of any account; `undefined` if it has none. What is earlier was deleted, or nothing was
+   * recorded yet.
+   */
+  requestsRecordedFrom(of: RecordedSums): Promise<Date | undefined>;
   /** Deletes old requests. */
   pruneRequests(pruning: RequestPruning): Promise<void>;
   /**

@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../base/times.js';
 import {
   BreakdownError,
   HOLDER_GROUPS,
+  HOLDER_SORTS,
   breakdownFields,
   breakdownView,
   readBreakdown,
@@ -17,7 +18,7 @@ import type { ReadAnswer } from './key-route.js';
 import { refusalOfScope, scopeOf, whose } from './whose.js';
 
 const breakdownQuery = z
-  .strictObject({ ...breakdownFields(HOLDER_GROUPS), ...whose })
+  .strictObject({ ...breakdownFields(HOLDER_GROUPS, HOLDER_SORTS), ...whose })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
 
 export const getBreakdown = keyEndpoint(

@@ -12,7 +12,7 @@ import {
   readRequests,
   requestFields,
   requestSumFields,
-  requestSumsView,
+  readRequestSums,
   requestView,
   sumQueryOf,
 } from '../endpoints/requests.js';
@@ -101,7 +101,7 @@ export const sumRequests = keyEndpoint(
         return { refusal: invalidQuery('from', 'must not be in the future') };
       }
       try {
-        return { json: requestSumsView(await parts.store.sumRequests(asked), asked) };
+        return { json: await readRequestSums(asked, parts.store) };
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         return { refusal: invalidQuery('from', TOO_MANY_REQUEST_SUMS) };

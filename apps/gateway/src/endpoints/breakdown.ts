@@ -2,7 +2,7 @@
  * Spend, tokens, requests, errors and latency by one dimension and by time, beside the period
  * before. Money and tokens are the ledger's sums of charges; failed requests and times are those of
  * the record of requests, and so are all figures of programs, sessions, tags and errors, which the
- * ledger does not know.
+ * ledger does not know. The record is kept for some days: the answer says from when on.
  */
 
 import { z } from 'zod';
@@ -38,8 +38,19 @@ type Group = (typeof OPERATOR_GROUPS)[number];
 const range = rangeOf(hour);
 const said = (says: string) => ({ says });
 
-/** @param groups - What the reader may group by. */
-export function breakdownFields<Groups extends readonly [Group, ...Group[]]>(groups: Groups) {
+/** The figures by which groups are ordered. */
+export const HOLDER_SORTS = ['charged', 'tokens', 'charges', 'requests', 'failed'] as const;
+export const OPERATOR_SORTS = [...HOLDER_SORTS, 'margin'] as const;
+type Sort = (typeof OPERATOR_SORTS)[number];
+
+/**
+ * @param groups - What the reader may group by.
+ * @param sorts - What the reader may sort by.
+ */
+export function breakdownFields<
+  Groups extends readonly [Group, ...Group[]],
+  Sorts extends readonly [Sort, ...Sort[]],
+>(groups: Groups, sorts: Sorts) {
   return {
     by: z
       .enum(groups)
@@ -59,9 +70,13 @@ export function breakdownFields<Groups extends readonly [Group, ...Group[]]>(gro
       .register(help, said('the time zone of the days, such as Europe/Rome')),
     model: line.min(1).max(200).optional().register(help, said('only those of this model')),
     sort: z
-      .enum(['charged', 'tokens', 'charges', 'requests', 'failed'])
+      .enum(sorts)
       .default('charged')
-      .register(help, said('the figure by which the groups are ordered')),
+      .register(help, said(`the figure by which all groups are ordered: ${sorts.join(', ')}`)),
+    order: z
+      .enum(['most', 'least'])
+      .optional()
+      .register(help, said('which come first; default: most, and of margins the least')),
     top: wholeNumber
       .min(1)
       .max(100)
@@ -77,7 +92,8 @@ export interface BreakdownQuery {
   readonly every: 'hour' | 'day';
   readonly zone: string;
   readonly model?: string | undefined;
-  readonly sort: 'charged' | 'tokens' | 'charges' | 'requests' | 'failed';
+  readonly sort: Sort;
+  readonly order?: 'most' | 'least' | undefined;
   readonly top: number;
 }
 
@@ -96,7 +112,7 @@ interface Scope {
   readonly keyId?: string | undefined;
 }
 
-type Store = Pick<BalanceStore, 'readUsage' | 'sumRequests'>;
+type Store = Pick<BalanceStore, 'readUsage' | 'sumRequests' | 'requestsRecordedFrom'>;
 
 /** Sums by hour and group are read before they are added up by day. Reading more takes seconds. */
 const MAX_SUMS = 50_000;
@@ -132,30 +148,26 @@ export async function readBreakdown(
   const reads = [
     readRecorded(asked, { from, until, everyMs: spans.everyMs, inLedger }, store),
     readRecorded(asked, { ...before, everyMs: undefined, inLedger }, store),
-    ...(inLedger
-      ? [
-          readCharged(asked, { from, until, everyMs: spans.everyMs }, store),
-          readCharged(asked, { ...before, everyMs: undefined }, store),
-        ]
-      : []),
-  ];
-  const [recorded, recordedBefore, charged, chargedBefore] = await Promise.all(reads).catch(
-    (error: unknown) => {
-      if (error instanceof RangeError) throw new BreakdownError('from', TOO_MANY);
-      throw error;
-    },
-  );
-  add(recorded ?? [], spanOf);
-  add(charged ?? [], spanOf);
+    // What the record lacks is in no group, but in the sums over all groups.
+    readCharged(asked, { from, until, everyMs: inLedger ? spans.everyMs : undefined }, store),
+    readCharged(asked, { ...before, everyMs: undefined }, store),
+  ] as const;
+  const recordedFrom = store.requestsRecordedFrom(isRecordedByHour(by) ? 'sums' : 'labels');
+  const [[recorded, recordedBefore, charged, chargedBefore], since] = await Promise.all([
+    Promise.all(reads),
+    recordedFrom,
+  ]).catch((error: unknown) => {
+    if (error instanceof RangeError) throw new BreakdownError('from', TOO_MANY);
+    throw error;
+  });
+  add(recorded, spanOf);
+  if (inLedger) add(charged, spanOf);
   for (const group of groups.values()) {
     for (const span of group.spans) if (span !== undefined) addTo(group.total, span);
   }
-  add(recordedBefore ?? [], ({ before: sum }) => sum);
-  add(chargedBefore ?? [], ({ before: sum }) => sum);
-  const sorted = [...groups.values()].sort((a, b) => {
-    const [one, other] = [rankOf(a.total, query), rankOf(b.total, query)];
-    return one < other ? 1 : one > other ? -1 : 0;
-  });
+  add(recordedBefore, ({ before: sum }) => sum);
+  if (inLedger) add(chargedBefore, ({ before: sum }) => sum);
+  const sorted = sortedGroups([...groups.values()], query);
   const shown = sorted.slice(0, query.top);
   const others = sorted.slice(query.top);
   return {
@@ -167,9 +179,34 @@ export async function readBreakdown(
     before,
     starts: spans.starts,
     groups: others.length === 0 ? shown : [...shown, mergedOf(others)],
-    total: totalOf(sorted.map(({ total }) => total)),
-    totalBefore: totalOf(sorted.map((group) => group.before)),
+    total: { ...totalOf(sorted.map(({ total }) => total)), ...inAll(charged, query) },
+    totalBefore: { ...totalOf(sorted.map((group) => group.before)), ...inAll(chargedBefore, query) },
+    recordedFrom: since,
   };
+}
+
+/** What the ledger has in all. Failed requests, which most have no charge, are not compared. */
+function inAll(charged: readonly Sum[], { by }: BreakdownQuery): Partial<Figures> {
+  if (by === 'error') return {};
+  const sum = newFigures();
+  for (const { figures } of charged) addTo(sum, figures);
+  const { requests, failed, durationMs, firstByteMs, firstBytes, ...ofLedger } = sum;
+  return ofLedger;
+}
+
+/** Groups whose figure is not known come last. */
+function sortedGroups(groups: readonly Sums[], query: BreakdownQuery): readonly Sums[] {
+  const { sort, order = sort === 'margin' ? 'least' : 'most' } = query;
+  const sign = order === 'least' ? -1 : 1;
+  return groups
+    .map((group) => ({ group, rank: rankOf(group.total, query) }))
+    .sort(({ rank: a }, { rank: b }) => {
+      if (a === undefined || b === undefined) {
+        return Number(a === undefined) - Number(b === undefined);
+      }
+      return a < b ? sign : a > b ? -sign : 0;
+    })
+    .map(({ group }) => group);
 }
 
 const TOO_MANY = `covers more than ${String(MAX_SUMS)} sums: ask for fewer days, or for days in UTC`;
@@ -271,9 +308,11 @@ function mergedOf(groups: readonly Sums[]): Sums {
   return merged;
 }
 
-function rankOf(figures: Figures, { sort }: BreakdownQuery): bigint {
-  const { input, output, cacheRead, cacheWrite } = figures;
-  return sort === 'tokens' ? input + output + cacheRead + cacheWrite : BigInt(figures[sort]);
+function rankOf(figures: Figures, { sort }: BreakdownQuery): bigint | undefined {
+  const { input, output, cacheRead, cacheWrite, charged, cost, costed, charges } = figures;
+  if (sort === 'tokens') return input + output + cacheRead + cacheWrite;
+  if (sort !== 'margin') return BigInt(figures[sort]);
+  return costed === charges && charges > 0 ? charged - cost : undefined;
 }
 
 interface Spans {
@@ -351,6 +390,7 @@ async function readCharged(
   { from, until, everyMs }: Reading,
   store: Store,
 ): Promise<readonly Sum[]> {
+  if (by === 'error') return [];
   const dimension = LEDGER_GROUPS[by];
   const span: readonly UsageDimension[] =
     everyMs === undefined ? [] : [everyMs === DAY_MS ? 'day' : 'hour'];
@@ -445,6 +485,7 @@ type View = (figures: Figures) => ReturnType<typeof figuresView>;
 /** @param view - `figuresView`, or `costedFiguresView` for operators. */
 export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
   const { by, every, zone, from, until, before, starts, groups, total, totalBefore } = breakdown;
+  const { recordedFrom } = breakdown;
   return {
     object: 'breakdown' as const,
     by,
@@ -463,6 +504,7 @@ export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
     })),
     total: view(total),
     total_before: view(totalBefore),
+    recorded_from: recordedFrom?.toISOString() ?? null,
   };
 }
 

@@ -149,6 +149,8 @@ export function requestView(request: RequestRecord) {
     streamed: request.streamed,
     client_left: request.clientLeft,
     count: request.count,
+    not_recorded_since:
+      request.since === undefined ? null : new Date(request.since).toISOString(),
     duration_ms: request.durationMs,
     first_byte_ms: request.firstByteMs ?? null,
     input_tokens: tokens?.input ?? null,
@@ -214,9 +216,27 @@ export function sumQueryOf(
 
 export const TOO_MANY_REQUEST_SUMS = `covers more than ${String(MAX_SUMS)} sums: ask for a shorter range, or for fewer dimensions with by`;
 
-export function requestSumsView(
+/** @throws {RangeError} if there are more sums than allowed */
+export async function readRequestSums(
+  query: RequestSumQuery,
+  store: Pick<BalanceStore, 'sumRequests' | 'requestsRecordedFrom'>,
+) {
+  const isDaily = query.by.some((name) => DAILY.has(name)) || isOfLabel(query);
+  const [sums, since] = await Promise.all([
+    store.sumRequests(query),
+    store.requestsRecordedFrom(isDaily ? 'labels' : 'sums'),
+  ]);
+  return requestSumsView(sums, query, since);
+}
+
+function isOfLabel({ client, sessionId, tag }: RequestFilter): boolean {
+  return (client ?? sessionId ?? tag) !== undefined;
+}
+
+function requestSumsView(
   sums: readonly RequestSum[],
   { by, everyMs, from, until }: RequestSumQuery,
+  recordedFrom: Date | undefined,
 ) {
   return {
     object: 'list' as const,
@@ -234,6 +254,7 @@ export function requestSumsView(
     next_cursor: null,
     from: from.toISOString(),
     until: until.toISOString(),
+    recorded_from: recordedFrom?.toISOString() ?? null,
   };
 }
 

@@ -14,7 +14,7 @@ import type { DataDir } from '../config/data-dir.js';
 type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt';
 
 /** Writes the record of requests, and reads it for the holder of a key. */
-type RequestAccess = 'recordRequests' | 'listRequests' | 'sumRequests';
+type RequestAccess = 'recordRequests' | 'listRequests' | 'sumRequests' | 'requestsRecordedFrom';
 
 /** The operations of a key with the scope `manage` on the keys of its account. */
 type KeyManagement =
@@ -61,6 +61,7 @@ export const FORWARDED = [
   'recordRequests',
   'listRequests',
   'sumRequests',
+  'requestsRecordedFrom',
 ] as const satisfies readonly (keyof BalanceStore)[];
 
 /** The part of a balance store that requests need. */

@@ -165,6 +165,7 @@ function createRequestTable(
     record: (batch) => thread.call('recordRequests', [batch], WRITE_TIMEOUT_MS),
     list: (query) => thread.call('listRequests', [query], READ_TIMEOUT_MS),
     sums: (query) => thread.call('sumRequests', [query], READ_TIMEOUT_MS),
+    recordedFrom: (of) => thread.call('recordedFrom', [of], READ_TIMEOUT_MS),
     prune: (pruning) => thread.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),
     erase: (accountId) => thread.call('eraseRequests', [accountId], BACKGROUND_TIMEOUT_MS),
   };

@@ -17,6 +17,7 @@ import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord, PresentedKey } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import type {
+  RecordedSums,
   RequestPage,
   RequestPruning,
   RequestQuery,
@@ -90,6 +91,7 @@ export interface RequestTables {
   record(batch: StoredBatch): Promise<void>;
   list(query: RequestQuery): Promise<RequestPage>;
   sums(query: RequestSumQuery): Promise<readonly RequestSum[]>;
+  recordedFrom(of: RecordedSums): Promise<Date | undefined>;
   /** Deletes a limited number. */
   prune(pruning: RequestPruning): Promise<{ readonly isDone: boolean }>;
   erase(accountId: string): Promise<void>;

@@ -15,7 +15,7 @@ import {
   tagsOf,
 } from '../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../ledger/requests/prune.js';
-import { figuresOf, seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
+import { FIRST_SUM, figuresOf, seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
 import type { SumRow } from '../ledger/requests/sums.js';
 import { matching } from '../ledger/search.js';
 import { membersWithout } from '../ledger/tables.js';
@@ -52,6 +52,12 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
         const rows = await read<SumRow & QueryResultRow>(admin, numbered(text), values);
         return sumsOf(rows, query, unitsFromNumeric);
       }),
+    recordedFrom: (of) =>
+      reachingDatabase(async () => {
+        const { text, unitMs } = FIRST_SUM[of];
+        const [found] = await read<{ first: number | null }>(admin, text);
+        return found?.first == null ? undefined : new Date(found.first * unitMs);
+      }),
     prune: (pruning) =>
       reachingDatabase(async () => {
         const periods = await read<{ period: number; kept: string }>(
@@ -81,32 +87,47 @@ function adding(model: 'RequestSum' | 'RequestLabel', table: string): string {
 
 async function recordBatch(
   pool: Pool,
-  { series, sums, labels, block }: StoredBatch,
+  { id, series, sums, labels, blocks }: StoredBatch,
 ): Promise<void> {
+  const stored = blocks.map(({ firstAt, endedAt, ids, requests, tags }, index) => ({
+    index,
+    first_at: firstAt,
+    ended_at: endedAt,
+    ids: Buffer.from(ids).toString('base64'),
+    requests,
+    tags: tags.map(String),
+  }));
   await queryRows(pool, {
     name: 'record_requests',
     text:
-      `WITH series AS (${insertOf('RequestSeries', '$1')} ON CONFLICT (id) DO UPDATE ` +
+      'WITH written AS (INSERT INTO request_write (id, written_at) VALUES ($5, now()) ' +
+      'ON CONFLICT DO NOTHING RETURNING id), ' +
+      `series AS (${insertOf('RequestSeries', '$1')} ${ONCE} ON CONFLICT (id) DO UPDATE ` +
       'SET last_at = greatest(request_series.last_at, excluded.last_at)), ' +
-      `sums AS (${insertOf('RequestSum', '$2')} ON CONFLICT (minutes, period, series) ` +
+      `sums AS (${insertOf('RequestSum', '$2')} ${ONCE} ON CONFLICT (minutes, period, series) ` +
       `${adding('RequestSum', 'request_sum')}), ` +
-      `labels AS (${insertOf('RequestLabel', '$7')} ON CONFLICT (day, series, label) ` +
+      `labels AS (${insertOf('RequestLabel', '$3')} ${ONCE} ON CONFLICT (day, series, label) ` +
       `${adding('RequestLabel', 'request_label')}), ` +
-      'block AS (INSERT INTO request_block (ended_at, ids, requests) SELECT $3, $4, $5 ' +
-      'WHERE $5::text IS NOT NULL RETURNING seq) ' +
-      'INSERT INTO request_tag (tag, block) SELECT tag, seq FROM unnest($6::int8[]) tag, block',
+      "given AS (SELECT b.*, nextval(pg_get_serial_sequence('request_block', 'seq')) AS seq " +
+      'FROM (SELECT * FROM json_to_recordset($4::json) AS r ("index" int4, first_at timestamptz, ' +
+      `ended_at timestamptz, ids text, requests text, tags json) ${ONCE} ORDER BY "index") b), ` +
+      'block AS (INSERT INTO request_block (seq, first_at, ended_at, ids, requests) ' +
+      "SELECT seq, first_at, ended_at, decode(ids, 'base64'), requests FROM given) " +
+      'INSERT INTO request_tag (tag, block) ' +
+      'SELECT json_array_elements_text(tags)::int8, seq FROM given',
     values: [
       JSON.stringify(series.map((row) => textsOf('RequestSeries', row))),
       JSON.stringify(sums.map((row) => textsOf('RequestSum', row))),
-      block?.endedAt ?? null,
-      block === undefined ? null : Buffer.from(block.ids),
-      block?.requests ?? null,
-      (block?.tags ?? []).map(String),
       JSON.stringify(labels.map((row) => textsOf('RequestLabel', row))),
+      JSON.stringify(stored),
+      id,
     ],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
 }
+
+/** Nothing is written again under the id of an earlier write. */
+const ONCE = 'WHERE EXISTS (SELECT FROM written)';
 
 function insertOf(model: Model, parameter: string): string {
   const { table, columns, values } = recordset(model, parameter);
@@ -160,11 +181,22 @@ function createSource(pool: Pool): RequestSource {
       return series(numbered(where), values);
     },
     getSeries: (ids) => series('WHERE id = ANY($1::int8[])', [ids.map(String)]),
-    firstBlock: (from) => blockWhere('WHERE b.ended_at >= $1 ORDER BY b.ended_at', [from]),
-    lastBlock: (until) =>
+    firstBlock: (from, slackMs) =>
+      blockWhere(
+        'WHERE b.ended_at >= $1 AND b.ended_at < $2::int4 * interval \'1 ms\' + ' +
+          '(SELECT min(ended_at) FROM request_block WHERE ended_at >= $1) ORDER BY b.seq',
+        [from, slackMs],
+      ),
+    lastBlock: (until, slackMs) =>
       until === undefined
         ? blockWhere('ORDER BY b.seq DESC')
-        : blockWhere('WHERE b.ended_at < $1 ORDER BY b.ended_at DESC, b.seq DESC', [until]),
+        : blockWhere(
+            "WHERE b.ended_at < $1::timestamptz + $2::int4 * interval '1 ms' " +
+              'AND (b.first_at IS NULL OR b.first_at < $1) AND b.ended_at >= coalesce(' +
+              '(SELECT max(ended_at) FROM request_block WHERE ended_at < $1), $1) ' +
+              "- $2::int4 * interval '1 ms' ORDER BY b.seq DESC",
+            [until, slackMs],
+          ),
     blocks: ({ first, last, limit }) =>
       blocks('request_block.seq BETWEEN $1 AND $2 ORDER BY request_block.seq DESC LIMIT $3', [
         first.toString(),
@@ -211,6 +243,7 @@ async function deleteBlocks(
   }
   await rows('DELETE FROM request_label WHERE day < $1', [firstLabelledDay(end)]);
   await rows('DELETE FROM request_series WHERE last_at < $1', [pruning.before]);
+  await rows("DELETE FROM request_write WHERE written_at < now() - interval '1 day'", []);
   return { isDone: old.length < BLOCKS_PER_PRUNING };
 }
 

@@ -122,6 +122,67 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       }
     });
 
+    // F520: requests wait while the database is away, or are written late by one process: their
+    // block lasts for hours, and a list of a time misses what the sums of this time count.
+    it('lists what ended in a time, however long blocks last and in whichever order they come', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const start = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 20 * 3_600_000;
+      const minutes = [0, 7, 55, 61, 130, 131, 200, 299, 300, 301, 410, 599];
+      const requests = minutes.map((minute) =>
+        newRequest({ accountId, endedAt: start + minute * 60_000 }),
+      );
+      // Out of order, in blocks that overlap, beside those of other accounts.
+      await record(store, ...requests.filter((_, index) => index % 3 === 0).reverse());
+      await record(store, newRequest({ endedAt: start + 300 * 60_000 }));
+      await record(store, ...requests.filter((_, index) => index % 3 !== 0));
+      for (let hour = 0; hour < 10; hour += 1) {
+        const times = [start + hour * 3_600_000, start + (hour + 1) * 3_600_000] as const;
+        const expected = requests.filter(
+          ({ endedAt }) => endedAt >= times[0] && endedAt < times[1],
+        );
+        const [from, until] = times.map((time) => new Date(time));
+        const found = await listAll({ accountId, from, until, limit: 2 });
+        assert.deepEqual(new Set(found.map(({ id }) => id)), new Set(expected.map(({ id }) => id)));
+        const found1 = await listAll({ from, until, accountId, failed: false, limit: 50 });
+        assert.equal(found1.length, expected.length);
+      }
+    });
+
+    // F521: a write whose outcome is unknown is repeated: its requests are listed once.
+    it('records a batch that is repeated under its id once', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const endedAt = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 3_600_000;
+      const id = randomUUID();
+      const gap = newRequest({ accountId, endedAt, count: 70, since: endedAt - 150_000 });
+      const kept = [newRequest({ accountId, endedAt }), gap];
+      await store.recordRequests({ id, kept, counted: [] });
+      const query = {
+        accountId,
+        by: [],
+        from: new Date(endedAt),
+        until: new Date(endedAt + 3_600_000),
+        maxSums: 9,
+      } as const;
+      const once = await store.sumRequests(query);
+      assert.equal(once[0]?.requests, 71);
+      await store.recordRequests({ id, kept, counted: [] });
+      assert.deepEqual(await listAll({ accountId, limit: 9 }), kept.toReversed());
+    });
+
+    it('says where its sums begin', async () => {
+      const { store } = subject();
+      const endedAt = Date.now() - 45 * 86_400_000;
+      const hour = Math.floor(endedAt / 3_600_000) * 3_600_000;
+      const day = Math.floor(endedAt / 86_400_000) * 86_400_000;
+      await record(store, newRequest({ endedAt }));
+      assert.deepEqual(await store.requestsRecordedFrom('sums'), new Date(hour));
+      assert.deepEqual(await store.requestsRecordedFrom('labels'), new Date(day));
+      await store.pruneRequests({ ...NOTHING_OLD, before: new Date(hour + 3_600_000) });
+      assert.notDeepEqual(await store.requestsRecordedFrom('sums'), new Date(hour));
+    });
+
     it('finds a rare request among many without reading them all', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;

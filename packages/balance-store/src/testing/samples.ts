@@ -92,6 +92,7 @@ export function requestRecord(
     sessionId: undefined,
     tag: undefined,
     count: 1,
+    since: undefined,
     ...of,
   };
 }

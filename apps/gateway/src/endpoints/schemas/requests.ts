@@ -16,7 +16,12 @@ const requestMembers = {
   error_message: orNull(text).meta({ description: 'without what it quoted' }),
   streamed: z.boolean(),
   client_left: z.boolean(),
-  count: count.meta({ description: 'how many equal refusals it stands for; otherwise 1' }),
+  count: count.meta({ description: 'how many equal refusals, or requests of a gap; otherwise 1' }),
+  not_recorded_since: orNull(time).meta({
+    description:
+      'of a gap: `count` requests, the first over at this time and the last at `ended_at`, were ' +
+      'not recorded one by one. Tokens and the charge are their sums, times their means',
+  }),
   duration_ms: count,
   first_byte_ms: orNull(count),
   input_tokens: orNull(count),
@@ -37,6 +42,8 @@ export const recordedRequest = z.strictObject(requestMembers).meta({ id: 'Record
 export const operatorRecordedRequest = z
   .strictObject({
     ...requestMembers,
+    account_name: orNull(text),
+    key_name: orNull(text),
     upstream_account: orNull(text),
     upstream_status: orNull(z.int()),
     fault: orNull(text),
@@ -49,7 +56,9 @@ export const requestSums = listOf(
       object: z.literal('request_sum'),
       start: time.exactOptional(),
       account_id: orNull(text).exactOptional(),
+      account_name: orNull(text).exactOptional(),
       key_id: orNull(text).exactOptional(),
+      key_name: orNull(text).exactOptional(),
       model: orNull(text).exactOptional(),
       endpoint: orNull(text).exactOptional(),
       upstream_account: orNull(text).exactOptional(),
@@ -69,4 +78,8 @@ export const requestSums = listOf(
       charged_usd: usd,
     })
     .meta({ id: 'RequestSum' }),
-).extend({ from: time, until: time.meta({ description: 'not included' }) });
+).extend({
+  from: time,
+  until: time.meta({ description: 'not included' }),
+  recorded_from: orNull(time).meta({ description: 'where the record of requests begins' }),
+});

@@ -32,7 +32,12 @@ export const usageSums = listOf(usageSum).extend({
 });
 
 /** Sums as operators see them. */
-export const costedUsageSum = usageSum.extend(costFigures).meta({ id: 'CostedUsageSum' });
+const names = {
+  account_name: orNull(text).exactOptional(),
+  key_name: orNull(text).exactOptional(),
+} as const;
+
+export const costedUsageSum = usageSum.extend({ ...names, ...costFigures }).meta({ id: 'CostedUsageSum' });
 
 export const costedUsageSums = listOf(costedUsageSum).extend(
   usageSums.pick({ from: true, until: true }).shape,
@@ -51,7 +56,10 @@ const brokenDownFigures = z.strictObject({
   mean_first_byte_ms: orNull(count),
 });
 
-function breakdownOf<Figures extends z.ZodType>(figures: Figures) {
+function breakdownOf<Figures extends z.ZodType, Group extends z.ZodRawShape>(
+  figures: Figures,
+  ofGroup: Group,
+) {
   return z.strictObject({
     object: z.literal('breakdown'),
     by: text,
@@ -66,20 +74,31 @@ function breakdownOf<Figures extends z.ZodType>(figures: Figures) {
     groups: z.array(
       z.strictObject({
         value: orNull(text).meta({ description: 'null: none, or all other groups' }),
+        ...ofGroup,
         others: count.meta({ description: 'how many groups it stands for, if it is the rest' }),
         total: figures,
         before: figures,
         spans: z.array(orNull(figures)).meta({ description: 'null: nothing happened' }),
       }),
     ),
-    total: figures,
+    total: figures.meta({
+      description:
+        'charges and tokens are those of the ledger, also where the record of requests lacks some',
+    }),
     total_before: figures,
+    recorded_from: orNull(time).meta({
+      description:
+        'where the record of requests begins: failed requests, times, and all figures of ' +
+        'programs, sessions, tags and errors are not known before',
+    }),
   });
 }
 
-export const breakdown = breakdownOf(brokenDownFigures).meta({ id: 'Breakdown' });
+export const breakdown = breakdownOf(brokenDownFigures, {}).meta({ id: 'Breakdown' });
 
 /** With what the charges cost the operator, if that is known of all of them. */
-export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures)).meta({
+export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures), {
+  name: orNull(text).meta({ description: 'of the account or the key' }),
+}).meta({
   id: 'CostedBreakdown',
 });

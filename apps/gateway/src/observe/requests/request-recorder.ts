@@ -1,15 +1,19 @@
 /**
  * Records finished requests, beside the requests themselves: in batches, once a second. A request
- * never waits for its record and never fails because of it. What cannot be stored is dropped, and
- * counted in a metric. See docs/decisions/0080.
+ * never waits for its record and never fails because of it. While nothing can be stored, requests
+ * wait; those that find no room are recorded as a gap: their number, times and sums. A metric counts
+ * them. See docs/decisions/0080.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
+import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore, RequestBatch, RequestRecord } from '@gateway/balance-store';
 import { reasonOf } from '../../base/error-code.js';
 import { MINUTE_MS } from '../../base/times.js';
+import { Gaps, kindOf } from './gaps.js';
 import { WaitingRequests } from './waiting-requests.js';
 
 export interface RequestRecorder {
@@ -33,7 +37,7 @@ const PERIOD_MS = 1_000;
  * served.
  */
 export const BATCH = 512;
-/** While the database is slow or away, more requests than this are dropped. */
+/** While the database is slow or away, more requests than this become gaps. */
 export const MAX_WAITING = 4_096;
 /** After a failure, nothing is written for this time. */
 const PAUSE_MS = 10_000;
@@ -46,12 +50,15 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   const { store, registry, log, now } = options;
   const dropped = new Counter({
     name: 'gateway_requests_unrecorded_total',
-    help: 'Finished requests that are missing from the record of requests, which was full or away',
+    help: 'Finished requests that the record of requests lacks, or has only as the sums of a gap',
     registers: [registry],
   });
   dropped.inc(0);
   const floods = new Map<string, Flood>();
   const waiting = new WaitingRequests();
+  const gaps = new Gaps(MAX_FLOODS);
+  /** A batch whose writing had no answer. */
+  let unanswered: RequestBatch | undefined;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   let pausedUntil = 0;
@@ -64,8 +71,12 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   }
 
   function hold(request: RequestRecord): void {
-    if (isStopped || waiting.count >= MAX_WAITING) dropped.inc(request.count);
-    else waiting.add(request);
+    if (!isStopped && waiting.count < MAX_WAITING) {
+      waiting.add(request);
+      return;
+    }
+    dropped.inc(request.count);
+    if (!isStopped) gaps.add(request);
   }
 
   function refuse(request: RequestRecord): void {
@@ -97,7 +108,7 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
     timer = undefined;
     writing ??= write().finally(() => {
       writing = undefined;
-      if (!isStopped && (floods.size > 0 || waiting.count > 0)) {
+      if (!isStopped && (floods.size > 0 || hasMore())) {
         timer ??= setTimeout(flush, PERIOD_MS).unref();
       }
     });
@@ -106,20 +117,32 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   async function write(): Promise<void> {
     endFloods(now());
     do {
-      if (now() < pausedUntil || waiting.count === 0) return;
+      if (now() < pausedUntil || !hasMore()) return;
       await writeBatch();
     } while (waiting.count >= BATCH);
   }
 
+  function hasMore(): boolean {
+    return unanswered !== undefined || waiting.count > 0 || gaps.count > 0;
+  }
+
+  function nextBatch(): RequestBatch {
+    // What waited longer comes first, so that a gap is recorded after what was before it.
+    const of = waiting.count > 0 ? waiting.take(BATCH) : { kept: gaps.take(BATCH), counted: [] };
+    return { ...of, id: randomUUID() };
+  }
+
   async function writeBatch(): Promise<void> {
-    const batch = waiting.take(BATCH);
+    const batch = unanswered ?? nextBatch();
+    unanswered = undefined;
     try {
       await store.recordRequests(batch);
     } catch (error) {
-      // It may have been written, so it is not repeated.
       pausedUntil = now() + PAUSE_MS;
-      drop(batch);
       log.warn({ reason: reasonOf(error) }, 'requests cannot be recorded');
+      if (error instanceof StoreUnavailableError) unanswered = batch;
+      // It would be refused again.
+      else drop(batch);
     }
   }
 
@@ -136,12 +159,13 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
       endFloods(Infinity);
       await writing;
       pausedUntil = 0;
-      while (waiting.count > 0 && now() >= pausedUntil) {
+      while (hasMore() && now() >= pausedUntil) {
         flush();
         await writing;
       }
       isStopped = true;
       clearTimeout(timer);
+      if (unanswered !== undefined) drop(unanswered);
       drop(waiting.take(Infinity));
     },
   };
@@ -151,11 +175,6 @@ interface Flood {
   readonly until: number;
   /** The refusals after the first, as one. */
   more: RequestRecord | undefined;
-}
-
-function kindOf(request: RequestRecord): string {
-  const { accountId = '', keyId = '', model = '', endpoint, status, errorType = '' } = request;
-  return `${accountId}\n${keyId}\n${model}\n${endpoint}\n${String(status)}\n${errorType}`;
 }
 
 /** The last of several refusals, with their number and their mean duration. */

@@ -65,6 +65,7 @@ function recordOf(request: FinishedRequest, endedAt: number): RequestRecord {
     sessionId,
     tag: tag ?? request.tag,
     count: 1,
+    since: undefined,
   };
 }
 

@@ -34,6 +34,7 @@ import {
 import { chargesOf, findCharge, severalText } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
 import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';
+import { withNames } from '../read-names.js';
 import { list, operation } from './operation.js';
 import { lostCharge, recharge } from './recharge.js';
 import { compareWithWitness, witnessedUsage } from './witness.js';
@@ -181,7 +182,10 @@ export const ledgerOperations = {
       });
       return {
         ...list(
-          sums.map((sum) => costedUsageSumView(sum, input.by)),
+          await withNames(
+            sums.map((sum) => costedUsageSumView(sum, input.by)),
+            store,
+          ),
           undefined,
         ),
         from: input.from.toISOString(),
@@ -288,7 +292,7 @@ export const ledgerOperations = {
         limit,
       });
       const next = entries.length === limit ? entries.at(-1)?.seq.toString() : undefined;
-      return list(entries.map(trailView), next);
+      return list(await withNames(entries.map(trailView), store), next);
     },
   }),
 } as const;

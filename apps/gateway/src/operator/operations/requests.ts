@@ -6,6 +6,7 @@ import { MUST_BE_AFTER_FROM, help, isInOrder, ofAccount, ofKey } from '../../end
 import {
   BreakdownError,
   OPERATOR_GROUPS,
+  OPERATOR_SORTS,
   breakdownFields,
   breakdownView,
   costedFiguresView,
@@ -18,11 +19,12 @@ import {
   readRequests,
   requestFields,
   requestSumFields,
-  requestSumsView,
+  readRequestSums,
   sumQueryOf,
 } from '../../endpoints/requests.js';
 import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
+import { readNames, withNames } from '../read-names.js';
 import { list, operation } from './operation.js';
 
 const whose = {
@@ -59,7 +61,7 @@ export const requestOperations = {
     output: schema.listOf(schema.operatorRecordedRequest),
     async run(input, { store }) {
       const page = await readRequests(input, scopeOf(input), store);
-      return list(page.requests.map(operatorRequestView), page.next);
+      return list(await withNames(page.requests.map(operatorRequestView), store), page.next);
     },
     isAlsoCsv: true,
   }),
@@ -76,11 +78,11 @@ export const requestOperations = {
     async run(input, { store, now }) {
       const asked = sumQueryOf(input, scopeOf(input), now());
       if (asked.from >= asked.until) refuse('from: must not be in the future');
-      const sums = await store.sumRequests(asked).catch((error: unknown) => {
+      const sums = await readRequestSums(asked, store).catch((error: unknown) => {
         if (error instanceof RangeError) refuse(`from: ${TOO_MANY_REQUEST_SUMS}`);
         throw error;
       });
-      return requestSumsView(sums, asked);
+      return { ...sums, data: await withNames(sums.data, store) };
     },
   }),
 
@@ -91,7 +93,7 @@ export const requestOperations = {
     right: 'read',
     input: z
       .strictObject({
-        ...breakdownFields(OPERATOR_GROUPS),
+        ...breakdownFields(OPERATOR_GROUPS, OPERATOR_SORTS),
         account_id: ofAccount,
         key_id: ofKey,
       })
@@ -101,7 +103,18 @@ export const requestOperations = {
       const scope = { accountId: input.account_id, keyId: input.key_id };
       try {
         const found = await readBreakdown(input, scope, { store, now: now() });
-        return breakdownView(found, costedFiguresView);
+        const view = breakdownView(found, costedFiguresView);
+        const isNamed = input.by === 'account' || input.by === 'key';
+        const ids = isNamed ? view.groups.map(({ value }) => value) : [];
+        const names = await readNames(ids, store);
+        return {
+          ...view,
+          groups: view.groups.map(({ value, ...group }) => ({
+            value,
+            name: names.get(value ?? '') ?? null,
+            ...group,
+          })),
+        };
       } catch (error) {
         if (error instanceof BreakdownError) refuse(`${error.member}: ${error.message}`);
         throw error;

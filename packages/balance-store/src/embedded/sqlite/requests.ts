@@ -1,6 +1,7 @@
 /** The record of requests in its own file, `requests.db`. */
 
 import type {
+  RecordedSums,
   RequestPage,
   RequestPruning,
   RequestQuery,
@@ -18,8 +19,9 @@ import {
   tagsOf,
 } from '../../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../../ledger/requests/prune.js';
-import { figuresOf, seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
+import { FIRST_SUM, figuresOf, seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
 import type { SumRow } from '../../ledger/requests/sums.js';
+import { DAY_MS } from '../../ledger/hours.js';
 import { matching } from '../../ledger/search.js';
 import { membersWithout } from '../../ledger/tables.js';
 import type { Connection } from './connection.js';
@@ -33,9 +35,16 @@ const BLOCKS_PER_PRUNING = 200;
 
 export function recordRequests(
   connection: Connection,
-  { series, sums, labels, block }: StoredBatch,
+  { id, series, sums, labels, blocks }: StoredBatch,
 ): void {
   connection.write(() => {
+    const written = insertRow(
+      connection,
+      'RequestWrite',
+      { id, writtenAt: new Date() },
+      'ON CONFLICT DO NOTHING',
+    );
+    if (written === 0) return;
     for (const row of series) {
       insertRow(
         connection,
@@ -46,7 +55,7 @@ export function recordRequests(
     }
     for (const row of sums) insertRow(connection, 'RequestSum', row, ADD_TO_SUM);
     for (const row of labels) insertRow(connection, 'RequestLabel', row, ADD_TO_LABEL);
-    if (block !== undefined) insertBlock(connection, block);
+    for (const block of blocks) insertBlock(connection, block);
   });
 }
 
@@ -90,6 +99,12 @@ export function sumRequests(connection: Connection, query: RequestSumQuery) {
   return sumsOf(connection.all<SumRow>(text, ...values), query, unitsOf);
 }
 
+export function recordedFrom(connection: Connection, of: RecordedSums): Date | undefined {
+  const { text, unitMs } = FIRST_SUM[of];
+  const found = connection.get<{ readonly first: number | null }>(text);
+  return found?.first == null ? undefined : new Date(found.first * unitMs);
+}
+
 /** @returns how many blocks it deleted; if it is the limit, there may be more */
 export function pruneRequests(
   connection: Connection,
@@ -114,6 +129,7 @@ export function pruneRequests(
     }
     connection.run('DELETE FROM request_label WHERE day < ?', firstLabelledDay(new Date(end)));
     connection.run('DELETE FROM request_series WHERE last_at < ?', before);
+    connection.run('DELETE FROM request_write WHERE written_at < ?', Date.now() - DAY_MS);
     return { isDone: blocks.length < BLOCKS_PER_PRUNING };
   });
 }
@@ -203,13 +219,26 @@ function sourceOf(connection: Connection): RequestSource {
       return series(where, ...values);
     },
     getSeries: (ids) => series('WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
-    firstBlock: (from) =>
-      Promise.resolve(blockWhere('WHERE ended_at >= ? ORDER BY ended_at', from.getTime())),
-    lastBlock: (until) =>
+    firstBlock: (from, slackMs) =>
+      Promise.resolve(
+        blockWhere(
+          'WHERE ended_at >= ?1 AND ended_at < ?2 + ' +
+            '(SELECT min(ended_at) FROM request_block WHERE ended_at >= ?1) ORDER BY seq',
+          from.getTime(),
+          slackMs,
+        ),
+      ),
+    lastBlock: (until, slackMs) =>
       Promise.resolve(
         until === undefined
           ? blockWhere('ORDER BY seq DESC')
-          : blockWhere('WHERE ended_at < ? ORDER BY ended_at DESC, seq DESC', until.getTime()),
+          : blockWhere(
+              'WHERE ended_at < ?1 + ?2 AND (first_at IS NULL OR first_at < ?1) AND ended_at >= ' +
+                'coalesce((SELECT max(ended_at) FROM request_block WHERE ended_at < ?1), ?1) - ?2 ' +
+                'ORDER BY seq DESC',
+              until.getTime(),
+              slackMs,
+            ),
       ),
     blocks: ({ first, last, limit }) =>
       blocks('seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?', first, last, limit),

@@ -26,6 +26,7 @@ import {
   listRequests,
   pruneRequests,
   recordRequests,
+  recordedFrom,
   sumRequests,
 } from '../sqlite/requests.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
@@ -171,6 +172,7 @@ export function createRequestOperations(
     recordRequests: on(guarded, recordRequests),
     listRequests: on(connection, listRequests),
     sumRequests: on(connection, sumRequests),
+    recordedFrom: on(connection, recordedFrom),
     pruneRequests: on(guarded, pruneRequests),
     eraseRequests(accountId: string): void {
       beforeErasure();

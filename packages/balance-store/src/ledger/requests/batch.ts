@@ -2,22 +2,32 @@
 
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
 import type { Row } from '../tables.js';
-import type { PendingSums } from './pending-sums.js';
+import { seriesRow, sortedById } from './pending-sums.js';
+import type { AddedRequest, PendingSums } from './pending-sums.js';
 import { clientTag, programTag, seriesOf, sessionTag } from './tags.js';
 
 /** The rows of one batch, in the form in which they are stored. */
 export interface StoredBatch {
+  /** Batches with one id are stored once. */
+  readonly id: string;
   readonly series: readonly Row<'RequestSeries'>[];
   /** Empty in a batch with a block: see `pending-sums.ts`. */
   readonly sums: readonly Row<'RequestSum'>[];
   readonly labels: readonly Row<'RequestLabel'>[];
-  /** `undefined` if all requests are only counted. */
-  readonly block: StoredBlock | undefined;
+  /** The latest last. None if all requests are only counted. */
+  readonly blocks: readonly StoredBlock[];
 }
 
 export interface StoredBlock extends Omit<Row<'RequestBlock'>, 'seq'> {
+  readonly firstAt: Date;
   readonly tags: readonly number[];
 }
+
+/**
+ * The time between the ends of the first and the last request of a block is less. A gateway writes
+ * each second, but requests may wait for a database that is away.
+ */
+export const BLOCK_SPAN_MS = 3_600_000;
 
 /** A request in a block. What it has in common with others is in its series. */
 export type BlockRow = readonly [
@@ -38,27 +48,56 @@ export type BlockRow = readonly [
   traceId: string | null,
   client: string | null,
   sessionId: string | null,
-  /** Blocks of earlier versions do not have it. */
+  /** Blocks of earlier versions have neither. */
   tag?: string | null,
+  since?: number | null,
 ];
 
-/** @param sums - Gets the sums of the requests. */
-export function encodeBatch({ kept, counted }: RequestBatch, sums: PendingSums): StoredBatch {
-  const rows = kept.map((request) => {
-    const id = seriesOf(request);
-    sums.add(id, request, 'kept');
-    return rowOf(request, id);
-  });
-  for (const request of counted) sums.add(seriesOf(request), request, 'counted');
-  const block = rows.length === 0 ? undefined : blockOf(rows);
-  return { series: sums.takeAdded(), sums: [], labels: [], block };
+/**
+ * @param sums - Knows which series are written. Give it the requests when the batch is written.
+ */
+export function encodeBatch(
+  { kept, counted }: RequestBatch,
+  id: string,
+  sums: Pick<PendingSums, 'knows'>,
+): { readonly stored: StoredBatch; readonly requests: readonly AddedRequest[] } {
+  const requests = [
+    ...kept.map((request) => ({ series: seriesOf(request), request, how: 'kept' as const })),
+    ...counted.map((request) => ({ series: seriesOf(request), request, how: 'counted' as const })),
+  ];
+  const series = new Map<number, Row<'RequestSeries'>>();
+  for (const { series: of, request } of requests) {
+    if (!sums.knows(of)) series.set(of, seriesRow(of, request, request.endedAt));
+  }
+  const rows = requests.slice(0, kept.length).map((each) => rowOf(each.request, each.series));
+  const blocks = inBlocks(rows);
+  return {
+    stored: { id, series: sortedById([...series.values()]), sums: [], labels: [], blocks },
+    requests,
+  };
+}
+
+/** In the order in which the requests ended, which is almost the one in which they come. */
+function inBlocks(rows: readonly BlockRow[]): readonly StoredBlock[] {
+  const sorted = [...rows].sort((a, b) => a[PLACE.endedAt] - b[PLACE.endedAt]);
+  const blocks: StoredBlock[] = [];
+  let first = 0;
+  for (let index = 1; index <= sorted.length; index += 1) {
+    const [begin, next] = [sorted[first], sorted[index]];
+    if (begin === undefined) break;
+    if (next !== undefined && next[PLACE.endedAt] - begin[PLACE.endedAt] < BLOCK_SPAN_MS) continue;
+    blocks.push(blockOf(sorted.slice(first, index)));
+    first = index;
+  }
+  return blocks;
 }
 
 export function blockOf(rows: readonly BlockRow[]): StoredBlock {
   const tags = new Set<number>();
   const ids: Uint8Array[] = [];
-  let endedAt = 0;
+  let [firstAt, endedAt] = [Infinity, 0];
   for (const row of rows) {
+    firstAt = Math.min(firstAt, row[PLACE.endedAt]);
     endedAt = Math.max(endedAt, row[PLACE.endedAt]);
     tags.add(row[PLACE.series]);
     const sessionId = row[PLACE.sessionId];
@@ -72,6 +111,7 @@ export function blockOf(rows: readonly BlockRow[]): StoredBlock {
     }
   }
   return {
+    firstAt: new Date(firstAt),
     endedAt: new Date(endedAt),
     ids: Buffer.concat(ids),
     requests: JSON.stringify(rows),
@@ -96,8 +136,9 @@ export const PLACE = {
 } as const;
 
 function rowOf(request: RequestRecord, series: number): BlockRow {
-  const { tokens } = request;
-  return [
+  const { tokens: of, since } = request;
+  const tokens: BlockRow[8] | undefined = of && [of.input, of.output, of.cacheRead, of.cacheWrite];
+  const row = [
     request.id,
     series,
     request.endedAt,
@@ -106,9 +147,7 @@ function rowOf(request: RequestRecord, series: number): BlockRow {
     request.streamed ? 1 : 0,
     request.clientLeft ? 1 : 0,
     request.count,
-    tokens === undefined
-      ? null
-      : [tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
+    tokens ?? null,
     request.charge === undefined ? null : request.charge.toString(),
     request.errorMessage ?? null,
     request.fault ?? null,
@@ -118,13 +157,14 @@ function rowOf(request: RequestRecord, series: number): BlockRow {
     request.client ?? null,
     request.sessionId ?? null,
     request.tag ?? null,
-  ];
+  ] as const;
+  return since === undefined ? row : [...row, since];
 }
 
 export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
   const [id, , endedAt, durationMs, firstByteMs, streamed, clientLeft, count] = row;
   const [, , , , , , , , tokens, charge, errorMessage, fault, upstreamStatus, ...ids] = row;
-  const [upstreamRequestId, traceId, client, sessionId, tag] = ids;
+  const [upstreamRequestId, traceId, client, sessionId, tag, since] = ids;
   return {
     id,
     ...facts,
@@ -147,6 +187,7 @@ export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
     sessionId: sessionId ?? undefined,
     tag: tag ?? undefined,
     count,
+    since: since ?? undefined,
   };
 }
 

@@ -11,12 +11,12 @@ import type { RequestBatch, RequestRecord } from '../../request-record.js';
 import type { RequestTables } from '../ledger-database.js';
 import type { PendingSums } from './pending-sums.js';
 
-/** Nothing waits for longer than this. */
-const LONGEST_WAIT_MS = 10 * 60_000;
+/** What waits for a database that is away is given up after this time at the latest. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 export class Erasures {
   readonly #tables: Pick<RequestTables, 'erase' | 'erasuresAfter'>;
-  readonly #pending: PendingSums;
+  readonly #pending: Pick<PendingSums, 'forget'>;
   readonly #now: () => number;
   /** When this process learned of each erasure, by account; the earliest first. */
   readonly #learnedAt = new Map<string, number>();
@@ -26,7 +26,7 @@ export class Erasures {
 
   constructor(
     tables: Pick<RequestTables, 'erase' | 'erasuresAfter'>,
-    pending: PendingSums,
+    pending: Pick<PendingSums, 'forget'>,
     now: () => number,
   ) {
     this.#tables = tables;

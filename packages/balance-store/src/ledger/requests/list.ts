@@ -11,7 +11,7 @@ import type {
   RequestRecord,
 } from '../../request-record.js';
 import type { Row } from '../tables.js';
-import { PLACE, hashOfId, readBlock, recordOf } from './batch.js';
+import { BLOCK_SPAN_MS, PLACE, hashOfId, readBlock, recordOf } from './batch.js';
 import type { BlockRow } from './batch.js';
 import { clientTag, programTag, sessionTag } from './tags.js';
 
@@ -28,10 +28,17 @@ export interface BlockRange {
 export interface RequestSource {
   findSeries(filter: RequestQuery): Promise<ReadonlyMap<number, RequestFacts>>;
   getSeries(ids: readonly number[]): Promise<ReadonlyMap<number, RequestFacts>>;
-  /** The first block that ended at this time or later. */
-  firstBlock(from: Date): Promise<bigint | undefined>;
-  /** The last block that ended before this time; the last of all without one. */
-  lastBlock(until: Date | undefined): Promise<bigint | undefined>;
+  /**
+   * The first of the blocks that may have a request which ended at this time or later, written
+   * `slack` milliseconds later at most than those that ended earlier.
+   */
+  firstBlock(from: Date, slackMs: number): Promise<bigint | undefined>;
+  /**
+   * Likewise the last of the blocks that may have a request which ended before this time; the last
+   * of all without one. A block that does not say when its first request ended may have one if it
+   * lasts less than `slack` milliseconds.
+   */
+  lastBlock(until: Date | undefined, slackMs: number): Promise<bigint | undefined>;
   blocks(range: BlockRange): Promise<readonly FoundBlock[]>;
   /** Blocks with one of these tags, and with the other one if it is given. */
   taggedBlocks(
@@ -45,8 +52,11 @@ export interface RequestSource {
   blocksWithId(hash: Uint8Array, limit: number): Promise<readonly FoundBlock[]>;
 }
 
-/** Processes write their blocks independently, so neighbours overlap by a few seconds. */
-const OVERLAP_MS = 60_000;
+/**
+ * Processes write their blocks independently, and requests wait while the database is away: a block
+ * is at most so much later in the order of blocks than by its times.
+ */
+const SLACK_MS = BLOCK_SPAN_MS;
 const BLOCKS_PER_READ = 8;
 /** How many blocks are read without tags before tags are used. */
 const UNTAGGED_BLOCKS = 16;
@@ -54,6 +64,8 @@ const UNTAGGED_BLOCKS = 16;
 const MAX_BLOCKS = 160;
 /** A request ends at most this long after it began. */
 const LONGEST_REQUEST_MS = 3 * 3_600_000;
+/** How much the clocks of processes differ. */
+const CLOCKS_MS = 60_000;
 
 export async function listRequests(
   source: RequestSource,
@@ -68,8 +80,8 @@ export async function listRequests(
   }
   const position = positionOf(query.cursor);
   const [first, end] = await Promise.all([
-    query.from === undefined ? 0n : source.firstBlock(shifted(query.from, -OVERLAP_MS)),
-    source.lastBlock(query.until && shifted(query.until, OVERLAP_MS)),
+    query.from === undefined ? 0n : source.firstBlock(query.from, SLACK_MS),
+    source.lastBlock(query.until, SLACK_MS),
   ]);
   if (first === undefined || end === undefined) return { requests: [] };
   page.startAt(position);
@@ -187,16 +199,12 @@ function positionOf(cursor: string | undefined): Position | undefined {
   return { block: BigInt(block), index: Number(index) };
 }
 
-function shifted(time: Date, byMs: number): Date {
-  return new Date(time.getTime() + byMs);
-}
-
 async function blocksOfId(source: RequestSource, id: string): Promise<readonly FoundBlock[]> {
   const [, time] = /^req_([0-9a-f]{12})7[0-9a-f]{19}$/.exec(id) ?? [];
   if (time !== undefined) {
     const began = Number.parseInt(time, 16);
-    const until = new Date(began + LONGEST_REQUEST_MS);
-    return source.blocksWithText(id, new Date(began - OVERLAP_MS), until);
+    const until = new Date(began + LONGEST_REQUEST_MS + BLOCK_SPAN_MS);
+    return source.blocksWithText(id, new Date(began - CLOCKS_MS), until);
   }
   const [given, session] = await Promise.all([
     source.blocksWithId(hashOfId(id), MAX_BLOCKS),

@@ -42,6 +42,13 @@ interface LabelSum extends Figures {
 
 type Figure = Exclude<keyof Row<'RequestSum'>, 'minutes' | 'period' | 'series'>;
 
+/** A request that is written, and whether it can be listed. */
+export interface AddedRequest {
+  readonly series: number;
+  readonly request: RequestRecord;
+  readonly how: 'kept' | 'counted';
+}
+
 export interface TakenSums {
   /** Those of the sums. */
   readonly series: readonly Row<'RequestSeries'>[];
@@ -55,7 +62,6 @@ export class PendingSums {
   readonly #sums = new Map<number, Map<number, Sum>>();
   readonly #labels = new Map<string, LabelSum>();
   readonly #known = new Set<number>();
-  #added: Row<'RequestSeries'>[] = [];
   #count = 0;
   #countedSince: number;
   /** What {@link takePart} takes. */
@@ -76,12 +82,14 @@ export class PendingSums {
     return this.#now() - this.#countedSince >= WRITE_EVERY_MS || this.#count >= MAX_PENDING;
   }
 
-  add(series: number, request: RequestRecord, how: 'kept' | 'counted'): void {
-    if (!this.#known.has(series)) {
-      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-      this.#known.add(series);
-      this.#added.push(seriesRow(series, request, request.endedAt));
-    }
+  /** Whether the row of a series was written. */
+  knows(series: number): boolean {
+    return this.#known.has(series);
+  }
+
+  add({ series, request, how }: AddedRequest): void {
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.add(series);
     const sum = this.#sumOf(series, request);
     sum.lastAt = Math.max(sum.lastAt, request.endedAt);
     addTo(sum, request, how);
@@ -121,7 +129,7 @@ export class PendingSums {
     return sum;
   }
 
-  /** Drops the sums of an account that are not closed yet. */
+  /** Drops the sums of an account. */
   forget(accountId: string): void {
     const forgotten = new Set<bigint>();
     for (const sums of this.#sums.values()) {
@@ -137,15 +145,14 @@ export class PendingSums {
       this.#labels.delete(name);
       this.#count -= 1;
     }
+    // What is closed waits longer while the database is away.
+    for (const { series, request } of this.#closedSums) {
+      if (request.accountId === accountId) forgotten.add(BigInt(series));
+    }
+    keepOnly(this.#closedSums, ({ series }) => !forgotten.has(BigInt(series)));
+    keepOnly(this.#closedLabels, ({ row }) => !forgotten.has(row.series));
     // Their rows may be deleted, too, so they are written again when they are used.
     this.#known.clear();
-  }
-
-  /** Takes the series that are new since the last call. */
-  takeAdded(): readonly Row<'RequestSeries'>[] {
-    const added = this.#added;
-    this.#added = [];
-    return sortedById(added);
   }
 
   /** What is added from now on belongs to other sums, which are not taken before the next call. */
@@ -156,11 +163,6 @@ export class PendingSums {
     this.#labels.clear();
     this.#count = 0;
     this.#countedSince = this.#now();
-  }
-
-  dropClosed(): void {
-    this.#closedSums.length = 0;
-    this.#closedLabels.length = 0;
   }
 
   /** Takes a part of the closed sums; undefined if there are none. */
@@ -186,6 +188,10 @@ export class PendingSums {
         .sort(inOrderOfLabels),
     };
   }
+}
+
+function keepOnly<Item>(items: Item[], isKept: (item: Item) => boolean): void {
+  items.splice(0, items.length, ...items.filter(isKept));
 }
 
 function addTo(sum: Figures, request: RequestRecord, how: 'kept' | 'counted'): void {
@@ -243,7 +249,7 @@ function addRow(
   rows.set(name, { minutes, period, series, ...rowOf(sum, FIGURES, rows.get(name)) });
 }
 
-function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'RequestSeries'> {
+export function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'RequestSeries'> {
   return {
     id: BigInt(id),
     accountId: request.accountId ?? null,
@@ -258,7 +264,7 @@ function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'Req
 }
 
 /** Every process locks the rows in this order. */
-function sortedById(rows: readonly Row<'RequestSeries'>[]): readonly Row<'RequestSeries'>[] {
+export function sortedById(rows: readonly Row<'RequestSeries'>[]): readonly Row<'RequestSeries'>[] {
   return [...rows].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 

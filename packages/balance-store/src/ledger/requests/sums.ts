@@ -1,7 +1,8 @@
 /** The query of sums of requests, the same for both databases except for how amounts are added. */
 
-import { DAY_MS } from '../hours.js';
+import { DAY_MS, HOUR_MS } from '../hours.js';
 import type {
+  RecordedSums,
   RequestDimension,
   RequestFilter,
   RequestSum,
@@ -42,6 +43,15 @@ export function seriesConditions(filter: RequestFilter): readonly Condition[] {
       : ([[`error_type IS ${failed ? 'NOT NULL' : 'NULL'}`]] satisfies Condition[])),
   ];
 }
+
+/** How the first sums of the record are found, and in what they count time. */
+export const FIRST_SUM = {
+  sums: {
+    text: `SELECT min(period) AS first FROM request_sum WHERE minutes = ${String(COARSE_MINUTES)}`,
+    unitMs: HOUR_MS,
+  },
+  labels: { text: 'SELECT min(day) AS first FROM request_label', unitMs: DAY_MS },
+} as const satisfies Record<RecordedSums, { readonly text: string; readonly unitMs: number }>;
 
 const TIMES = ['requests', 'duration_ms', 'first_byte_ms', 'first_bytes'] as const;
 const COUNTS = [

@@ -1,11 +1,14 @@
 /** The record of requests: see `request-record.ts`. */
 
+import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../hours.js';
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
+import { StoreUnavailableError } from '../../store.js';
 import type { BalanceStore } from '../../store.js';
 import { assertTime } from '../argument-checks.js';
 import type { RequestTables } from '../ledger-database.js';
 import { encodeBatch } from '../requests/batch.js';
+import type { StoredBatch } from '../requests/batch.js';
 import { Erasures } from '../requests/erasures.js';
 import { PendingSums } from '../requests/pending-sums.js';
 import { isLabelled } from '../requests/sums.js';
@@ -15,22 +18,32 @@ const WRITE_SUMS_MS = 30_000;
 
 export function createRequestRecord(requests: RequestTables): Pick<
   BalanceStore,
-  'recordRequests' | 'listRequests' | 'sumRequests' | 'pruneRequests'
+  'recordRequests' | 'listRequests' | 'sumRequests' | 'pruneRequests' | 'requestsRecordedFrom'
 > & {
   /** Deletes the record of an account's requests. */
   readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly closeRequests: () => Promise<void>;
 } {
   const pending = new PendingSums(Date.now);
-  const erasures = new Erasures(requests, pending, Date.now);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
+  /** A part of the sums whose writing failed. It is repeated first, under its id. */
+  let failed: StoredBatch | undefined;
+  let isClosed = false;
+  const waiting = {
+    forget(accountId: string): void {
+      pending.forget(accountId);
+      // It may have sums of the account, and losing the others loses no money.
+      failed = undefined;
+    },
+  };
+  const erasures = new Erasures(requests, waiting, Date.now);
 
   /** Writes the sums of all requests that were recorded before the call. */
   function writeSums(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (pending.isEmpty) return writing;
+    if (pending.isEmpty && failed === undefined) return writing;
     pending.close();
     const written = writing.then(writeParts);
     writing = written.catch(() => undefined);
@@ -38,13 +51,16 @@ export function createRequestRecord(requests: RequestTables): Pick<
   }
 
   async function writeParts(): Promise<void> {
-    try {
-      for (let part = pending.takePart(); part !== undefined; part = pending.takePart()) {
-        await requests.record({ ...part, block: undefined });
+    for (let part = failed ?? nextPart(); part !== undefined; part = nextPart()) {
+      failed = part;
+      try {
+        await requests.record(part);
+      } catch (error) {
+        // What the database refuses would be refused again.
+        if (!(error instanceof StoreUnavailableError)) failed = undefined;
+        throw error;
       }
-    } catch (error) {
-      pending.dropClosed();
-      throw error;
+      failed = undefined;
     }
     await tryToEraseAgain();
   }
@@ -54,16 +70,25 @@ export function createRequestRecord(requests: RequestTables): Pick<
     return erasures.eraseAgain().catch(() => undefined);
   }
 
-  /** As with a block that cannot be written, the requests are then missing in the sums. */
+  function nextPart(): StoredBatch | undefined {
+    const part = pending.takePart();
+    return part && { ...part, id: randomUUID(), blocks: [] };
+  }
+
+  /** What cannot be written is tried again later. A crash before that loses it. */
   function tryToWriteSums(): void {
-    writeSums().catch(() => undefined);
+    writeSums().catch(() => {
+      if (!isClosed) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
+    });
   }
 
   return {
     async recordRequests(batch) {
-      const stored = encodeBatch(erasures.without(batch), pending);
+      const encoded = encodeBatch(erasures.without(batch), batch.id ?? randomUUID(), pending);
+      await requests.record(encoded.stored);
+      // After the write, so that the sums have what the list has.
+      for (const request of encoded.requests) pending.add(request);
       if (!pending.isEmpty) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
-      await requests.record(stored);
       await tryToEraseAgain();
       if (pending.isDue) tryToWriteSums();
     },
@@ -80,6 +105,10 @@ export function createRequestRecord(requests: RequestTables): Pick<
       await writeSums();
       return requests.sums(query);
     },
+    async requestsRecordedFrom(of) {
+      await writeSums();
+      return requests.recordedFrom(of);
+    },
     async pruneRequests(pruning) {
       assertTime('before', pruning.before);
       await writeSums();
@@ -91,6 +120,7 @@ export function createRequestRecord(requests: RequestTables): Pick<
       await erasures.erase(accountId);
     },
     async closeRequests() {
+      isClosed = true;
       await writeSums().catch(() => undefined);
     },
   };
