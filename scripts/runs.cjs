@@ -63,6 +63,7 @@ const RUNS = {
   'apps/gateway/test/account-pool.test.ts': { sequences: [100, 500] },
   // The long form is the specification's check of one day's traffic.
   'apps/gateway/test/month.test.ts': { requests: [240, 12_000] },
+  'apps/dashboard/test/figures.test.ts': { ledgers: [1, 8] },
   'apps/gateway/test/exactness.test.ts': { requests: [1_845, 25_845] },
 };
 

@@ -49,9 +49,8 @@ write('key-pepper', `${pepper}\n`);
 setClock(now - (DAYS + 1) * DAY_MS);
 const store = await openEmbeddedStore({ dataDir, pepper });
 /** @type {import('@gateway/balance-store').RequestRecord[]} */
-const recorded = [];
+let recorded = [];
 const settled = await live(await openAccounts());
-await store.recordRequests({ kept: recorded.splice(0), counted: [] });
 await store.rollUpUsage();
 await store.sealEntries({ all: true });
 await store.close();
@@ -114,10 +113,16 @@ async function live(events) {
     const requests = events.slice(first, index);
     setClock(requests.at(-1).at);
     charges += (await Promise.all(requests.map(serve))).filter(Boolean).length;
-    if (recorded.length >= 400)
-      await store.recordRequests({ kept: recorded.splice(0), counted: [] });
+    await record();
   }
   return charges;
+}
+
+/** As a running gateway does: soon after the requests, in the order in which they ended. */
+async function record() {
+  const kept = recorded.sort((a, b) => a.endedAt - b.endedAt);
+  recorded = [];
+  await store.recordRequests({ kept, counted: [] });
 }
 
 async function openAccount({ opened }) {
@@ -193,6 +198,7 @@ async function serve(event) {
     clientLeft: false,
     errorType: undefined,
     errorMessage: undefined,
+    since: undefined,
     upstreamAccount: undefined,
     firstByteMs: undefined,
     tokens: undefined,

@@ -55,7 +55,9 @@ function openRecord(file: string) {
   const state = { isAway: false };
   const write = (batch: StoredBatch): Promise<void> => {
     recordRequests(connection, batch);
-    return state.isAway ? Promise.reject(new StoreUnavailableError('no answer')) : Promise.resolve();
+    return state.isAway
+      ? Promise.reject(new StoreUnavailableError('no answer'))
+      : Promise.resolve();
   };
   const tables: Pick<RequestTables, 'record' | 'list'> = {
     record: write,

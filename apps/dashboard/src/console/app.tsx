@@ -12,6 +12,7 @@ import { Tabs } from '../shared/tabs.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';
+import { Books } from './books.js';
 import { Dispute } from './dispute.js';
 import { Events } from './events.js';
 import { Home } from './home.js';
@@ -97,6 +98,7 @@ const TABS: readonly Tab[] = [
   { path: 'keys', label: 'Keys', content: () => <Keys /> },
   { path: 'requests', label: 'Requests', content: () => <OperatorRequests /> },
   { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
+  { path: 'books', label: 'Books', content: () => <Books /> },
   { path: 'payments', label: 'Payments', content: ([part]) => <PaymentPages part={part} /> },
   { path: 'dispute', label: 'Dispute', content: () => <Dispute /> },
   { path: 'prices', label: 'Prices', content: () => <Prices /> },

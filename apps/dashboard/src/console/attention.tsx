@@ -5,12 +5,41 @@ import type { Sent } from '../shared/gateway-types.js';
 import { Badge, Time } from '../shared/parts.js';
 import { to } from '../shared/router.js';
 
-export function Attention({ of }: { readonly of: Sent<'today'> }) {
+/** Whether most requests of the last hour failed. */
+export function mostFail({
+  failed,
+  requests,
+}: {
+  readonly failed: number;
+  readonly requests: number;
+}) {
+  return failed * 2 > requests;
+}
+
+export function Attention(props: { readonly of: Sent<'today'>; readonly home: Sent<'home'> }) {
+  const { of, home } = props;
   const { ledger, gateway, sends_events: sendsEvents } = of;
   const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
   const refused = gateway?.upstream.account_refused ?? 0;
   const failed = to(['requests'], { range: 'day', outcome: 'failed' });
   const problems: readonly Problem[] = [
+    {
+      count: mostFail(home.last_hour) ? home.last_hour.failed : 0,
+      what: 'requests failed in the last hour, most of all',
+      action: <a href={to(['requests'], { range: 'hour', outcome: 'failed' })}>See them</a>,
+    },
+    {
+      count: home.losing.accounts_in_all,
+      what: 'accounts cost more than they pay, this month',
+      action: (
+        <a href={to(['usage'], { by: 'account', sort: 'margin', order: 'least' })}>See them</a>
+      ),
+    },
+    {
+      count: home.losing.models.length,
+      what: 'models are sold below their cost, this month',
+      action: <a href={to(['usage'], { by: 'model', sort: 'margin', order: 'least' })}>See them</a>,
+    },
     {
       count: ledger.quarantined,
       what: 'charges in quarantine',
@@ -55,7 +84,8 @@ export function Attention({ of }: { readonly of: Sent<'today'> }) {
       <ul class="plain">
         {problems.length + checks.length === 0 && (
           <li>
-            <Badge tone="good">in order</Badge> The ledger and the upstream need nothing.
+            <Badge tone="good">in order</Badge> The ledger, the margins and the upstream need
+            nothing.
           </li>
         )}
         {problems.map(({ count, what, action }) => (

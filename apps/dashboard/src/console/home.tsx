@@ -2,11 +2,11 @@
 
 import { Answer, Spent } from '../shared/answers.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
+import { Badge, Count, Loaded, Money, Signed, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { durationText } from '../shared/times.js';
-import { Attention } from './attention.js';
+import { Attention, mostFail } from './attention.js';
 import { call } from './session.js';
 
 type HomeFacts = Sent<'home'>;
@@ -24,7 +24,7 @@ export function Home() {
             <div class="stack">
               <Upstreams of={facts} checks={today.value?.gateway?.upstream.credentials ?? []} />
               <Loaded of={today} what="what needs attention">
-                {(value) => <Attention of={value} />}
+                {(value) => <Attention of={value} home={facts} />}
               </Loaded>
             </div>
           </div>
@@ -71,18 +71,28 @@ function Spending({ of: { spend, last_hour: hour, version } }: { readonly of: Ho
             note={
               spend.today.margin_usd !== undefined && (
                 <>
-                  today <Money usd={spend.today.margin_usd} />
+                  today <Signed usd={spend.today.margin_usd} />
                 </>
               )
             }
           >
-            <Money usd={margin} />
+            <Signed usd={margin} />
+          </Answer>
+        )}
+        {cost !== undefined && margin === undefined && (
+          <Answer name="Margin this month" href={undefined}>
+            unknown: <Count of={spend.this_month.requests_without_cost ?? 0} /> charges have no cost
           </Answer>
         )}
         <Answer
           name="Failed in the last hour"
           href={to(['requests'], { range: 'hour', outcome: 'failed' })}
         >
+          {mostFail(hour) && (
+            <>
+              <Badge tone="bad">most fail</Badge>{' '}
+            </>
+          )}
           <Count of={hour.failed} /> of <Count of={hour.requests} />
           {hour.requests > 0 && ` (${String(Math.round((100 * hour.failed) / hour.requests))} %)`}
         </Answer>
@@ -94,16 +104,16 @@ function Spending({ of: { spend, last_hour: hour, version } }: { readonly of: Ho
 
 /** Amber only where a person has something to do, each with what that is. */
 function People({ of }: { readonly of: HomeFacts }) {
-  const { running_out: out, unusual, new_accounts: added } = of;
-  const isQuiet = out.length === 0 && unusual.length === 0;
+  const { running_out: out, unusual, losing, new_accounts: added } = of;
+  const isQuiet = out.length === 0 && unusual.length === 0 && losing.accounts.length === 0;
   return (
     <section class="card" aria-label="Accounts to look at">
       <h2>Accounts to look at</h2>
       <div class="stack">
         {isQuiet && (
           <p>
-            <Badge tone="good">quiet</Badge> No account runs out within three days, and none is
-            unusual.
+            <Badge tone="good">quiet</Badge> No account runs out within three days, none is unusual,
+            and none costs more than it pays.
           </p>
         )}
         {out.length > 0 && (
@@ -125,6 +135,22 @@ function People({ of }: { readonly of: HomeFacts }) {
                 </li>
               ))}
             </ul>
+          </div>
+        )}
+        {losing.accounts.length > 0 && (
+          <div>
+            <h3>Cost more than they pay, this month</h3>
+            <ul class="plain">
+              {losing.accounts.map(({ account_id: id, name, margin_usd: usd }) => (
+                <li key={id} data-losing={id}>
+                  <Badge tone="bad">loss</Badge> <a href={to(['accounts', id])}>{name}</a>:{' '}
+                  <Signed usd={usd} />
+                </li>
+              ))}
+            </ul>
+            <a href={to(['usage'], { by: 'account', sort: 'margin', order: 'least' })}>
+              All <Count of={losing.accounts_in_all} /> by margin
+            </a>
           </div>
         )}
         {unusual.length > 0 && (

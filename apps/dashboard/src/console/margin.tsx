@@ -1,11 +1,11 @@
 /** What customers paid, what it cost the operator, and the margin: in all and by day. */
 
-import { Amount } from '../shared/figures.js';
+import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
 import { loadedList } from '../shared/pages.js';
-import { Count, Empty, Loaded } from '../shared/parts.js';
+import { Count, Empty, Loaded, Signed } from '../shared/parts.js';
 import type { Resource } from '../shared/resource.js';
 import { sumUsd } from '../shared/usd.js';
 
@@ -28,7 +28,14 @@ const COLUMNS: readonly Column<Sum>[] = [
     label: 'Margin',
     kind: 'usd',
     value: (sum) => sum.margin_usd ?? null,
-    cell: (sum, shown) => (sum.margin_usd === undefined ? UNKNOWN : shown),
+    cell: (sum, shown) =>
+      sum.margin_usd === undefined ? (
+        UNKNOWN
+      ) : sum.margin_usd.startsWith('-') ? (
+        <strong class="loss">{shown}</strong>
+      ) : (
+        shown
+      ),
   },
 ];
 
@@ -59,7 +66,11 @@ function Days({ of }: { readonly of: readonly Sum[] }) {
       <dl class="grid">
         <Amount name="Charged to customers" usd={all.charged_usd} />
         <Amount name="Cost to you" usd={all.cost_usd} />
-        {all.margin_usd !== undefined && <Amount name="Margin" usd={all.margin_usd} />}
+        {all.margin_usd !== undefined && (
+          <Figure name="Margin">
+            <Signed usd={all.margin_usd} />
+          </Figure>
+        )}
       </dl>
       {all.requests_without_cost !== undefined && (
         <p class="note">

@@ -41,13 +41,7 @@ export function StandingCard(props: {
           <div class="stack">
             <div class="standing">
               <div>
-                <div class="row middle">
-                  <h2>Balance</h2>
-                  <Badge tone={TONES[stateOf(value)]}>{stateOf(value)}</Badge>
-                </div>
-                <p class="balance" id="balance">
-                  <Money usd={value.balance_usd} />
-                </p>
+                <First of={value} />
                 <p>
                   {stateOf(value) === 'empty' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
                   <UsedUpCap of={value.key} />
@@ -55,6 +49,14 @@ export function StandingCard(props: {
                 </p>
               </div>
               <dl id="figures">
+                {value.key.caps.slice(1).map((cap) => (
+                  <Figure key={cap.period} name={`Cap of this key ${PERIOD_TEXTS[cap.period]}`}>
+                    <CapLeft of={cap} />
+                  </Figure>
+                ))}
+                {value.key.caps.length > 0 && (
+                  <Amount name="Balance of the account" usd={value.balance_usd} />
+                )}
                 <Lasting of={value} />
               </dl>
               <div class="row">
@@ -90,6 +92,54 @@ export function StandingCard(props: {
         )}
       </Loaded>
     </section>
+  );
+}
+
+/** What the holder can still spend: under the key's narrowest cap, or else the balance. */
+function First({ of }: { readonly of: Overview }) {
+  const [cap] = of.key.caps;
+  const state = stateOf(of);
+  return (
+    <>
+      <div class="row middle">
+        <h2>{cap === undefined ? 'Balance' : 'Left for this key'}</h2>
+        <Badge tone={TONES[state]}>{state}</Badge>
+      </div>
+      <p class="balance" id="balance">
+        <Money usd={cap === undefined ? of.balance_usd : cap.left_usd} />
+      </p>
+      {cap !== undefined && (
+        <p id="cap">
+          <CapLeft of={cap} />
+          {parseUsd(of.balance_usd) < parseUsd(cap.left_usd) && (
+            <>
+              , but the account has only <Money usd={of.balance_usd} />
+            </>
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+type Cap = Overview['key']['caps'][number];
+
+/** Such as "$3.20 of $20.00 left until 1 December; $16.80 used". */
+function CapLeft({ of }: { readonly of: Cap }) {
+  const { left_usd: left, cap_usd: cap, used_usd: used, renews_at: renewsAt } = of;
+  return (
+    <>
+      <Money usd={left} /> of <Money usd={cap} /> left
+      {renewsAt === null ? (
+        ' in all'
+      ) : (
+        <>
+          {' '}
+          until <DateOf iso={renewsAt} />
+        </>
+      )}
+      ; <Money usd={used} /> used
+    </>
   );
 }
 

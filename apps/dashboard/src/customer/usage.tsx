@@ -18,7 +18,11 @@ export function Usage({ overview }: { readonly overview: Sent<'accountOverview'>
     <BreakdownCard
       scope={of}
       read={(asked, signal) =>
-        call('GET /v1/dashboard/breakdown', { query: { ...asked, of }, signal })
+        call('GET /v1/dashboard/breakdown', {
+          // A margin is the operator's.
+          query: { ...asked, sort: asked.sort === 'margin' ? 'charged' : asked.sort, of },
+          signal,
+        })
       }
       csv={({ by, from, until, model, key_id }) =>
         call('GET /v1/dashboard/usage/summary', {

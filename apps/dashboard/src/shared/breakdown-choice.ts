@@ -43,6 +43,18 @@ export const SORTS = {
   latency: 'requests',
 } as const;
 
+/** What the ledger is summed by. The record of requests has all other groups. */
+export const LEDGER: ReadonlySet<string> = new Set([
+  'model',
+  'key',
+  'endpoint',
+  'account',
+  'upstream',
+]);
+
+/** These the ledger does not know, whatever they are grouped by. */
+export const FROM_RECORD: ReadonlySet<Measure> = new Set(['errors', 'latency']);
+
 export const TITLES: Readonly<Record<Measure, string>> = {
   spend: 'Spend in USD',
   tokens: 'Tokens',
@@ -50,6 +62,31 @@ export const TITLES: Readonly<Record<Measure, string>> = {
   errors: 'Failed requests',
   latency: 'Mean duration of requests',
 };
+
+export type GroupSort = 'charged' | 'tokens' | 'charges' | 'requests' | 'failed' | 'margin';
+export type GroupOrder = 'most' | 'least';
+
+/** By which figure of the gateway the column of a measure is sorted. */
+export const COLUMN_SORTS = {
+  spend: 'charged',
+  tokens: 'tokens',
+  requests: 'charges',
+  errors: 'failed',
+  latency: 'requests',
+} as const satisfies Record<Measure, GroupSort>;
+
+/** The order of the groups that the address asks for. The gateway sorts all of them. */
+export function sortOf(
+  query: Route['query'],
+  measure: Measure,
+): { readonly sort: GroupSort; readonly order: GroupOrder | undefined } {
+  const chosen = [COLUMN_SORTS[measure], 'failed', 'margin'].find((name) => name === query['sort']);
+  const { order } = query;
+  return {
+    sort: (chosen as GroupSort | undefined) ?? SORTS[measure],
+    order: chosen !== undefined && (order === 'most' || order === 'least') ? order : undefined,
+  };
+}
 
 export interface BreakdownChoice<By extends Dimension = Dimension> {
   readonly measure: Measure;

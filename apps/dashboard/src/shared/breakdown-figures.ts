@@ -1,7 +1,7 @@
 /** The figures of usage: their sums, and the series that are plotted. */
 
 import type { BreakdownChoice, Dimension, Measure } from './breakdown-choice.js';
-import { DIMENSIONS } from './breakdown-choice.js';
+import { DIMENSIONS, FROM_RECORD, LEDGER } from './breakdown-choice.js';
 import { colorOf, nextColor } from './colors.js';
 import type { Sent } from './gateway-types.js';
 import type { Series } from './plot-bars.js';
@@ -9,7 +9,10 @@ import { parseUsd } from './usd.js';
 
 export type Breakdown = Sent<'breakdown'>;
 export type Group = Breakdown['groups'][number];
-export type Figures = Breakdown['total'] & { readonly margin_usd?: string | undefined };
+export type Figures = Breakdown['total'] & {
+  readonly cost_usd?: string | undefined;
+  readonly margin_usd?: string | undefined;
+};
 
 /** The name of a group, such as that of a key, by its id. */
 export type NameOf = (dimension: Dimension, value: string) => string | undefined;
@@ -24,6 +27,19 @@ export interface ShownBreakdown extends Pick<
   readonly nameOf: NameOf | undefined;
   /** What the list of requests is filtered by in any case. */
   readonly filters?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Whether the figures of the period before are known: those of a period that was not recorded are
+ * absent, not zero. The ledger has the sums over all groups in any case.
+ */
+export function isKnownBefore(
+  { by, measure, of }: Pick<ShownBreakdown, 'by' | 'measure' | 'of'>,
+  what: 'group' | 'total',
+): boolean {
+  const inLedger = LEDGER.has(by) || (what === 'total' && by !== 'error');
+  if (inLedger && !FROM_RECORD.has(measure)) return true;
+  return of.recorded_from !== null && Date.parse(of.recorded_from) <= Date.parse(of.before.from);
 }
 
 /** @returns what is plotted: classes of tokens, mean durations or the groups */

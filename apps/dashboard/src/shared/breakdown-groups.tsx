@@ -1,11 +1,20 @@
 /** The groups of usage as a table. */
 
-import { DIMENSIONS, TITLES, labelOf, requestsOf } from './breakdown-choice.js';
-import { colorsOf, groupName, valueOf } from './breakdown-figures.js';
+import {
+  COLUMN_SORTS,
+  DIMENSIONS,
+  LEDGER,
+  TITLES,
+  labelOf,
+  requestsOf,
+  sortOf,
+} from './breakdown-choice.js';
+import type { GroupSort } from './breakdown-choice.js';
+import { colorsOf, groupName, isKnownBefore, valueOf } from './breakdown-figures.js';
 import type { Figures, Group, ShownBreakdown } from './breakdown-figures.js';
-import { Change, Value, counts } from './breakdown-values.js';
-import { Money, TableFrame } from './parts.js';
-import { route, to } from './router.js';
+import { Change, NotRecorded, Value, counts } from './breakdown-values.js';
+import { Signed, SortedHeader, TableFrame } from './parts.js';
+import { changeQuery, route, to } from './router.js';
 import { durationText } from './times.js';
 
 /** The groups, each beside the period before. */
@@ -14,10 +23,13 @@ export function Groups(props: ShownBreakdown) {
   const isTime = measure === 'latency';
   const total = valueOf(of.total, measure);
   const colors = colorsOf(props);
+  const isKnown = isKnownBefore(props, 'group');
   const groups = of.groups.filter(
-    (group) => valueOf(group.total, measure) > 0n || valueOf(group.before, measure) > 0n,
+    ({ total: now, before }) =>
+      valueOf(now, measure) > 0n || (isKnown && valueOf(before, measure) > 0n),
   );
-  const hasMargin = measure === 'spend' && (of.total as Figures).margin_usd !== undefined;
+  const hasMargin =
+    measure === 'spend' && groups.some(({ total: sum }) => (sum as Figures).cost_usd !== undefined);
   // A phone has room for two figures.
   const change = hasMargin ? 'n wide-only' : 'n';
   return (
@@ -29,9 +41,7 @@ export function Groups(props: ShownBreakdown) {
         <thead>
           <tr>
             <th scope="col">{DIMENSIONS[by].label}</th>
-            <th scope="col" class="n">
-              {TITLES[measure]}
-            </th>
+            <GroupHeader label={TITLES[measure]} sort={COLUMN_SORTS[measure]} measure={measure} />
             {!isTime && (
               <th scope="col" class="n wide-only">
                 Share
@@ -40,14 +50,15 @@ export function Groups(props: ShownBreakdown) {
             <th scope="col" class={change}>
               Change
             </th>
-            {hasMargin && (
-              <th scope="col" class="n">
-                Margin
+            {hasMargin && <GroupHeader label="Margin" sort="margin" measure={measure} />}
+            {measure !== 'errors' && (
+              <GroupHeader label="Failed" sort="failed" measure={measure} isWide />
+            )}
+            {measure === 'errors' && (
+              <th scope="col" class="n wide-only">
+                Failed
               </th>
             )}
-            <th scope="col" class="n wide-only">
-              Failed
-            </th>
             <th scope="col" class="n wide-only">
               Mean time
             </th>
@@ -71,6 +82,31 @@ export function Groups(props: ShownBreakdown) {
   );
 }
 
+/** A header that sorts all groups, not only those that are shown. */
+function GroupHeader(props: {
+  readonly label: string;
+  readonly sort: GroupSort;
+  readonly measure: ShownBreakdown['measure'];
+  readonly isWide?: true;
+}) {
+  const { label, sort, measure, isWide } = props;
+  const inForce = sortOf(route.value.query, measure);
+  const first = sort === 'margin' ? 'least' : 'most';
+  const order = inForce.order ?? (inForce.sort === 'margin' ? 'least' : 'most');
+  const isSorted = inForce.sort === sort;
+  return (
+    <SortedHeader
+      label={label}
+      class={isWide ? 'n wide-only' : 'n'}
+      isRising={isSorted ? order === 'least' : undefined}
+      sort={() => {
+        const other = order === 'most' ? 'least' : 'most';
+        changeQuery({ sort, order: isSorted ? other : first });
+      }}
+    />
+  );
+}
+
 interface GroupRowProps extends ShownBreakdown {
   readonly group: Group;
   readonly color: string;
@@ -84,8 +120,9 @@ interface GroupRowProps extends ShownBreakdown {
 function GroupRow(props: GroupRowProps) {
   const { group, measure, change } = props;
   const value = valueOf(group.total, measure);
-  const { failed, requests, mean_duration_ms: ms } = group.total;
+  const { failed, requests, charges, mean_duration_ms: ms } = group.total;
   const { margin_usd: margin } = group.total as Figures;
+  const isPart = LEDGER.has(props.by) && requests < charges;
   const name = groupName(props, group);
   return (
     <tr data-group={group.value ?? name}>
@@ -99,11 +136,24 @@ function GroupRow(props: GroupRowProps) {
       </td>
       {measure !== 'latency' && <td class="n wide-only">{shareText(value, props.total)}</td>}
       <td class={change}>
-        <Change from={valueOf(group.before, measure)} to={value} />
+        {isKnownBefore(props, 'group') ? (
+          <Change from={valueOf(group.before, measure)} to={value} />
+        ) : (
+          <NotRecorded from={props.of.recorded_from} />
+        )}
       </td>
-      {props.hasMargin && <td class="n">{margin === undefined ? '–' : <Money usd={margin} />}</td>}
+      {props.hasMargin && (
+        <td class="n">
+          {margin === undefined ? <span class="quiet">unknown</span> : <Signed usd={margin} />}
+        </td>
+      )}
       <td class="n wide-only">
-        {requests === 0 ? '–' : `${counts.format(failed)} of ${counts.format(requests)}`}
+        {requests === 0
+          ? isPart
+            ? 'not recorded'
+            : '–'
+          : `${counts.format(failed)} of ${counts.format(requests)}`}
+        {requests > 0 && isPart && <span class="when">recorded</span>}
       </td>
       <td class="n wide-only">{ms === null ? '–' : durationText(ms)}</td>
     </tr>

@@ -2,7 +2,7 @@
 
 import type { Measure } from './breakdown-choice.js';
 import { Count, Money } from './parts.js';
-import { durationText } from './times.js';
+import { dateText, durationText } from './times.js';
 import { formatUsd, roundedUsd } from './usd.js';
 
 export const counts = new Intl.NumberFormat();
@@ -26,6 +26,11 @@ export function valueText(of: bigint, measure: Measure): string {
 export function tickText(of: bigint, measure: Measure): string {
   if (measure === 'spend') return valueText(of, measure).replace(/\.00$/, '');
   return measure === 'latency' ? valueText(of, measure).replace(/\.0+(?= )/, '') : short.format(of);
+}
+
+/** For a period that the record of requests does not have: no percentage, and no zero. */
+export function NotRecorded({ from }: { readonly from: string | null }) {
+  return <span class="quiet">not recorded{from !== null && <> before {dateText(from)}</>}</span>;
 }
 
 /** In percent of the earlier value. */

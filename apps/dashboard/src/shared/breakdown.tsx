@@ -7,27 +7,35 @@ import type { ComponentChildren } from 'preact';
 import type { Answer } from './api.js';
 import {
   DIMENSIONS,
+  FROM_RECORD,
+  LEDGER,
   MEASURES,
-  SORTS,
+  sortOf,
   TITLES,
   breakdownChoice,
   labelOf,
   requestsOf,
 } from './breakdown-choice.js';
-import type { BreakdownChoice, Dimension, Measure } from './breakdown-choice.js';
-import { plotted, valueOf } from './breakdown-figures.js';
+import type {
+  BreakdownChoice,
+  Dimension,
+  GroupOrder,
+  GroupSort,
+  Measure,
+} from './breakdown-choice.js';
+import { isKnownBefore, plotted, valueOf } from './breakdown-figures.js';
 import type { Breakdown, Figures, NameOf, ShownBreakdown } from './breakdown-figures.js';
 import { Groups } from './breakdown-groups.js';
-import { Change, Value, tickText, valueText } from './breakdown-values.js';
+import { Change, NotRecorded, Value, tickText, valueText } from './breakdown-values.js';
 import { FilterForm } from './filter-form.js';
-import { Choice, Empty, Loaded, Money, Segments } from './parts.js';
+import { Choice, Count, Empty, Loaded, Segments, Signed } from './parts.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import { OWN_ZONE, RANGES, canHaveHours, isSummable, rangeText, unitOf } from './range.js';
 import { useResource } from './resource.js';
 import { changeQuery, route } from './router.js';
 import type { Route } from './router.js';
 import { SaveCsv } from './save-csv.js';
-import { DAY_MS, utcDay } from './times.js';
+import { DAY_MS, dateText, utcDay } from './times.js';
 
 interface BreakdownAsked<By extends Dimension> {
   readonly by: By;
@@ -37,7 +45,8 @@ interface BreakdownAsked<By extends Dimension> {
   readonly zone: string;
   readonly model: string | undefined;
   readonly key_id: string | undefined;
-  readonly sort: (typeof SORTS)[Measure];
+  readonly sort: GroupSort;
+  readonly order: GroupOrder | undefined;
 }
 
 /** What is asked of the ledger for a file. */
@@ -106,12 +115,9 @@ function askedFor<By extends Dimension>(
     zone: range.zone,
     model: query['model'] === '' ? undefined : query['model'],
     key_id: query['key_id'] === '' ? undefined : query['key_id'],
-    sort: SORTS[measure],
+    ...sortOf(query, measure),
   };
 }
-
-/** What the ledger is summed by. */
-const LEDGER: ReadonlySet<string> = new Set(['model', 'key', 'endpoint', 'account', 'upstream']);
 
 function SaveSums(
   props: Pick<BreakdownProps<Dimension>, 'csv' | 'savesDays'> & {
@@ -298,7 +304,9 @@ function Found(props: ShownBreakdown) {
 }
 
 /** What the figure is in all, what it was before, and which times that means. */
-function Headline({ of, measure, range }: ShownBreakdown) {
+function Headline(props: ShownBreakdown) {
+  const { of, by, measure, range } = props;
+  const isKnown = isKnownBefore(props, 'total');
   const total = valueOf(of.total, measure);
   const before = valueOf(of.total_before, measure);
   const { zone } = of;
@@ -309,22 +317,51 @@ function Headline({ of, measure, range }: ShownBreakdown) {
       <strong>
         <Value of={total} measure={measure} />
       </strong>{' '}
-      <Change from={before} to={total} />
+      {isKnown ? <Change from={before} to={total} /> : <NotRecorded from={of.recorded_from} />}
       {margin !== undefined && (
         <>
           {' '}
-          Margin <Money usd={margin} />.
+          Margin <Signed usd={margin} />.
         </>
       )}
       <span class="when">
         {rangeText(range, zone)}, {zone === 'UTC' ? 'in UTC' : zone}
-        {range.isOpen && ', so far'}; before: <Value of={before} measure={measure} />,{' '}
-        {rangeText(earlier, zone)}
-        {range.isOpen && ', up to the same hour'}.
-        {FROM_RECORD.has(measure) && ' From the record of requests, which is kept for some days.'}
+        {range.isOpen && ', so far'}
+        {isKnown && (
+          <>
+            ; before: <Value of={before} measure={measure} />, {rangeText(earlier, zone)}
+            {range.isOpen && ', up to the same hour'}
+          </>
+        )}
+        .
+        <FromRecord of={of} by={by} measure={measure} />
       </span>
     </p>
   );
 }
 
-const FROM_RECORD: ReadonlySet<Measure> = new Set(['errors', 'latency']);
+/** Which figures are those of the record of requests, and what it lacks. */
+function FromRecord({ of, by, measure }: Pick<ShownBreakdown, 'of' | 'by' | 'measure'>) {
+  const isOfRecord = FROM_RECORD.has(measure) || !LEDGER.has(by);
+  const { charges, requests } = of.total;
+  const lacks = by !== 'error' && requests < charges;
+  if (!isOfRecord && !lacks) return null;
+  const since = of.recorded_from;
+  return (
+    <>
+      {' '}
+      {isOfRecord
+        ? 'From the record of requests'
+        : 'Failed and mean time: from the record of requests'}
+      {since !== null && Date.parse(since) > Date.parse(of.before.from) && (
+        <>, which begins on {dateText(since)}</>
+      )}
+      {lacks && (
+        <>
+          ; it has <Count of={requests} /> of <Count of={charges} /> charged requests
+        </>
+      )}
+      .
+    </>
+  );
+}

@@ -9,7 +9,17 @@ import { Block, ROWS_PER_BLOCK } from './block.js';
 import { csvOf } from './csv.js';
 import { ExpandableRow } from './expandable-row.js';
 import type { Paged } from './pages.js';
-import { Choice, Count, Empty, FailureNote, Money, TableFrame, Time, download } from './parts.js';
+import {
+  Choice,
+  Count,
+  Empty,
+  FailureNote,
+  Money,
+  SortedHeader,
+  TableFrame,
+  Time,
+  download,
+} from './parts.js';
 import type { Selection } from './selection.js';
 import { alignedDecimals, parseUsd } from './usd.js';
 
@@ -114,9 +124,6 @@ export function PagedTable<Item>(props: TableProps<Item>) {
               {hasMore ? 'Save these rows as CSV' : 'Save as CSV'}
             </button>
           )}
-          {hasMore && sorts.sorting !== undefined && (
-            <span class="quiet">Only the rows that are loaded are sorted.</span>
-          )}
         </div>
       )}
     </div>
@@ -210,6 +217,9 @@ function Rows<Item>(props: RowsProps<Item>) {
         sort={sort}
         giveBack={giveBack}
       />
+      {sortedPart(props) !== undefined && (
+        <p class="narrow-only quiet no-print">Sorted: {sortedPart(props)}.</p>
+      )}
       <TableFrame label={what}>
         <table class="cards" role="table" aria-rowcount={isWindowed ? items.length + 1 : undefined}>
           <caption class="hidden">{what}</caption>
@@ -222,8 +232,9 @@ function Rows<Item>(props: RowsProps<Item>) {
                 <SortedHeader
                   key={column.label}
                   label={column.label}
-                  isNumber={isNumber(column)}
+                  class={isNumber(column) ? 'n' : undefined}
                   isRising={direction(column)}
+                  of={sortedPart(props)}
                   sort={() => {
                     sort(column);
                   }}
@@ -262,6 +273,13 @@ function Rows<Item>(props: RowsProps<Item>) {
       </TableFrame>
     </>
   );
+}
+
+/** What the page itself sorts, if that is not the whole list. */
+function sortedPart<Item>({ list, sorting, items }: RowsProps<Item>): string | undefined {
+  return list.hasMore && sorting !== undefined
+    ? `of the ${String(items.length)} rows that are loaded`
+    : undefined;
 }
 
 /** How the amounts of each column are aligned at their points. */
@@ -333,25 +351,6 @@ function textOrNothing(value: string | number | null): readonly string[] {
 
 function isNumber({ kind }: Pick<Column<never>, 'kind'>): boolean {
   return kind !== undefined && kind !== 'time';
-}
-
-function SortedHeader(props: {
-  readonly label: string;
-  readonly isNumber: boolean;
-  /** `undefined` if the rows are not sorted by it. */
-  readonly isRising: boolean | undefined;
-  readonly sort: () => void;
-}) {
-  const { label, isRising, sort } = props;
-  const sorted = isRising === undefined ? undefined : isRising ? 'ascending' : 'descending';
-  return (
-    <th scope="col" role="columnheader" class={props.isNumber ? 'n' : undefined} aria-sort={sorted}>
-      <button type="button" class="sort" onClick={sort}>
-        {label}
-        <span aria-hidden="true">{isRising === undefined ? '' : isRising ? ' ↑' : ' ↓'}</span>
-      </button>
-    </th>
-  );
 }
 
 /** On a phone, where rows are cards, there is no header to press. */

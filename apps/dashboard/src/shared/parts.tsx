@@ -26,6 +26,40 @@ export function Money(props: {
   );
 }
 
+/** A margin: one below zero is money that is lost, and is marked. */
+export function Signed({ usd }: { readonly usd: string }) {
+  if (!usd.startsWith('-')) return <Money usd={usd} />;
+  return (
+    <strong class="loss">
+      <span class="hidden">loss: </span>
+      <Money usd={usd} />
+    </strong>
+  );
+}
+
+/** The header of a column by which rows can be sorted. */
+export function SortedHeader(props: {
+  readonly label: string;
+  readonly class: string | undefined;
+  /** `undefined` if the rows are not sorted by it. */
+  readonly isRising: boolean | undefined;
+  /** What is sorted, if it is not all. */
+  readonly of?: string | undefined;
+  readonly sort: () => void;
+}) {
+  const { label, isRising, of } = props;
+  const sorted = isRising === undefined ? undefined : isRising ? 'ascending' : 'descending';
+  return (
+    <th scope="col" role="columnheader" class={props.class} aria-sort={sorted}>
+      <button type="button" class="sort" onClick={props.sort}>
+        {label}
+        <span aria-hidden="true">{isRising === undefined ? '' : isRising ? ' ↑' : ' ↓'}</span>
+        {sorted !== undefined && of !== undefined && <span class="when">{of}</span>}
+      </button>
+    </th>
+  );
+}
+
 /** An amount with every digit, for lists whose lines add up, also on paper. */
 export function ExactMoney({ usd }: { readonly usd: string }) {
   return (

@@ -1,7 +1,7 @@
 /** How one recorded request ended, and all that is recorded of it. */
 
 import type { Sent } from './gateway-types.js';
-import { Badge } from './parts.js';
+import { Badge, Time } from './parts.js';
 import type { Fact } from './parts.js';
 
 type Recorded = Sent<'recordedRequest'>;
@@ -24,6 +24,7 @@ export function Status({ of }: { readonly of: Recorded }) {
 /** A word and the number, so that nobody needs the colour. */
 function StatusBadge({ request }: { readonly request: Recorded }) {
   const { status, error_type: type, client_left: left, count } = request;
+  const { not_recorded_since: since } = request;
   const isRefusal = status >= 400 && status < 500;
   return (
     <>
@@ -35,9 +36,21 @@ function StatusBadge({ request }: { readonly request: Recorded }) {
         </Badge>
       )}
       {count > 1 && ` × ${String(count)}`}
+      {since !== null && (
+        <span class="when">
+          not recorded one by one, since <Time iso={since} />
+        </span>
+      )}
       {left && type === null && <span class="when">the client left</span>}
     </>
   );
+}
+
+function standsFor({ count, not_recorded_since: since, ended_at: until }: Recorded) {
+  if (since !== null) {
+    return `${String(count)} requests from ${since} to ${until} that were not recorded one by one: tokens and the charge are their sums`;
+  }
+  return count > 1 ? `${String(count)} equal refusals` : null;
 }
 
 /** All members of the record, in plain words. */
@@ -54,7 +67,7 @@ export function factsOf(request: Recorded): readonly Fact[] {
     ['Status', String(request.status)],
     ['Type of error', request.error_type],
     ['Error, without what it quoted', message],
-    ['Stands for', request.count > 1 ? `${String(request.count)} equal refusals` : null],
+    ['Stands for', standsFor(request)],
     ['Client', request.client],
     ['Client left', request.client_left ? 'before the end of the response' : null],
     ['Took', `${String(request.duration_ms)} ms`],

@@ -5,7 +5,7 @@
 
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { costColumns, pairs, table } from './print.js';
+import { costColumns, namedId, pairs, table } from './print.js';
 import type { Columns } from './print.js';
 
 export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {
@@ -49,13 +49,13 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
 }
 
 export function printHome(home: OperationOutput<'showHome'>): string {
-  const { spend, last_hour, running_out, unusual, new_accounts } = home;
+  const { spend, last_hour, running_out, unusual, losing, new_accounts } = home;
   const sums = Object.entries(spend).map(([range, sum]) => ({
     range: range.replaceAll('_', ' '),
     ...sum,
   }));
   const nameOf = ({ name, account_id }: { readonly name: string; readonly account_id: string }) =>
-    name === '' ? account_id : `${name} (${account_id})`;
+    namedId(name, account_id);
   return [
     table(sums, {
       'days and months in UTC': 'range',
@@ -82,6 +82,14 @@ export function printHome(home: OperationOutput<'showHome'>): string {
       '>usual (USD)': 'usual_usd',
       '>failed in the hour': ({ failed, requests }) => `${String(failed)} of ${String(requests)}`,
     }),
+    ...section('Sold below cost this month, by account', losing.accounts, {
+      account: nameOf,
+      '>margin (USD)': 'margin_usd',
+    }),
+    ...section('Sold below cost this month, by model', losing.models, {
+      model: 'model',
+      '>margin (USD)': 'margin_usd',
+    }),
     ...section('New accounts', new_accounts, {
       account: nameOf,
       created: 'created_at',
@@ -100,27 +108,49 @@ function section<Row>(heading: string, rows: readonly Row[], columns: Columns<Ro
   return rows.length === 0 ? [] : [`${heading}:`, table(rows, columns)];
 }
 
+/** What the ledger knows of; the record of requests has the figures of all others. */
+const IN_LEDGER: ReadonlySet<string> = new Set(['model', 'key', 'endpoint', 'account', 'upstream']);
+
 export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string {
-  const { by, from, until, before, groups, total, total_before } = breakdown;
+  const { by, from, until, before, groups, total, total_before, recorded_from } = breakdown;
+  const isKnownBefore =
+    IN_LEDGER.has(by) || (recorded_from !== null && recorded_from <= before.from);
   const rows = [
-    ...groups.map(({ value, others, total: sum, before: earlier }) => ({
+    ...groups.map(({ value, name, others, total: sum, before: earlier }) => ({
       ...sum,
-      group: value ?? (others > 0 ? `${String(others)} others` : 'none'),
-      earlier: earlier.charged_usd,
+      group: namedId(name, value) ?? (others > 0 ? `${String(others)} others` : 'none'),
+      earlier: isKnownBefore ? earlier.charged_usd : 'not recorded',
     })),
-    { ...total, group: 'in all', earlier: total_before.charged_usd },
+    {
+      ...total,
+      group: 'in all',
+      earlier: by === 'error' && !isKnownBefore ? 'not recorded' : total_before.charged_usd,
+    },
   ];
   const made = table(rows, {
     [by]: 'group',
-    '>requests': 'requests',
-    '>failed': 'failed',
+    '>charged requests': 'charges',
+    '>failed': ({ failed, requests, charges }) => failedText(failed, requests, charges),
     '>mean ms': 'mean_duration_ms',
     '>tokens in/out': (row) => `${String(row.input_tokens)}/${String(row.output_tokens)}`,
     '>charged (USD)': 'charged_usd',
     ...costColumns(rows),
     '>before (USD)': 'earlier',
   });
-  return `From ${from} until ${until}; before: from ${before.from} until ${before.until}\n${made}`;
+  const range = `From ${from} until ${until}; before: from ${before.from} until ${before.until}`;
+  return [range, ...recordLines(recorded_from, from), made].join('\n');
+}
+
+/** Says what the record lacks of a time. */
+export function recordLines(recordedFrom: string | null, from: string): readonly string[] {
+  if (recordedFrom === null) return ['The record of requests is empty.'];
+  return recordedFrom <= from ? [] : [`Requests are recorded since ${recordedFrom}.`];
+}
+
+/** Of the requests that are recorded; without a word about others if the record has all. */
+function failedText(failed: number, requests: number, charges: number): string {
+  if (requests === 0 && charges > 0) return 'not recorded';
+  return `${String(failed)} of ${String(requests)}${requests < charges ? ' recorded' : ''}`;
 }
 
 /** One page. The figures in all end the last one. */

@@ -218,8 +218,8 @@ export function printUsage({ data, from, until }: OperationOutput<'listUsage'>):
   const range = `From ${from} until before ${until}:`;
   if (data.length === 0) return `${range} nothing was charged.`;
   return `${range}\n${table(data, {
-    what: ({ day, hour, model, account_id, key_id, endpoint, upstream_account }) =>
-      [day, hour, model, account_id, key_id, endpoint, upstream_account]
+    what: ({ day, hour, model, endpoint, upstream_account, ...owner }) =>
+      [day, hour, model, ...ownersOf(owner), endpoint, upstream_account]
         .filter((part) => part !== undefined && part !== null)
         .join('  '),
     '>requests': 'requests',
@@ -227,6 +227,29 @@ export function printUsage({ data, from, until }: OperationOutput<'listUsage'>):
     '>charged (USD)': 'charged_usd',
     ...costColumns(data),
   })}`;
+}
+
+/** A name with the id that it belongs to. */
+export function namedId(name: string | null | undefined, id: string): string;
+export function namedId(name: string | null | undefined, id: string | null): string | undefined;
+export function namedId(name: string | null | undefined, id: string | null) {
+  if (id === null) return undefined;
+  return name == null || name === '' ? id : `${name} (${id})`;
+}
+
+interface Owners {
+  readonly account_id?: string | null;
+  readonly account_name?: string | null;
+  readonly key_id?: string | null;
+  readonly key_name?: string | null;
+}
+
+/** The account and the key of a row, as far as it has them. */
+export function ownersOf(row: Owners): readonly (string | undefined)[] {
+  return [
+    namedId(row.account_name, row.account_id ?? null),
+    namedId(row.key_name, row.key_id ?? null),
+  ];
 }
 
 interface Costed {
@@ -243,7 +266,8 @@ export function costColumns(rows: readonly object[]): Columns<object> {
     '>cost (USD)': (row) => of(row).cost_usd,
     '>margin (USD)'(row) {
       const { cost_usd, margin_usd, requests_without_cost: others = 0 } = of(row);
-      return margin_usd ?? (cost_usd === undefined ? '' : `${String(others)} without a cost`);
+      if (margin_usd !== undefined) return margin_usd;
+      return cost_usd === undefined ? 'unknown' : `unknown: ${String(others)} have no cost`;
     },
   };
 }
@@ -263,7 +287,7 @@ export function printTrail(entries: OperationOutput<'listTrail'>): string {
     time: 'created_at',
     who: 'actor',
     did: 'action',
-    to: ({ key_id, account_id }) => key_id ?? account_id,
+    to: (entry) => ownersOf(entry)[entry.key_id === null ? 0 : 1],
     what: ({ details }) => JSON.stringify(details),
   });
 }

@@ -9,6 +9,7 @@ import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import { isUsedUp } from '../exchange/admission.js';
+import { capsView } from './caps.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import { PACE_DAYS, lastsUntil, paceDays, paceOf } from '../ledger/runway.js';
@@ -62,6 +63,7 @@ export const getAccount = keyEndpoint(
           scope: key.scope,
           is_active: key.isActive,
           used_up_cap: usedUpCap(key, new Date(now)),
+          caps: capsView(key, new Date(now)),
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },

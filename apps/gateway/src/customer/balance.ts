@@ -6,6 +6,7 @@
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
+import { capsView } from './caps.js';
 import { keyEndpoint } from './key-route.js';
 
 const POLICY = { limit: 30, windowMs: MINUTE_MS } as const;
@@ -31,7 +32,9 @@ export const getBalance = keyEndpoint(
         contentType: 'application/json',
         text: `{"object":"balance","balance_usd":${formatUsd(key.balance)},"expires_at":${JSON.stringify(
           expiresAt?.toISOString() ?? null,
-        )},"is_active":${String(key.isActive)},"last_synced_at":"${(lastChargedAt ?? createdAt).toISOString()}"}`,
+        )},"is_active":${String(key.isActive)},"last_synced_at":"${(lastChargedAt ?? createdAt).toISOString()}","caps":${JSON.stringify(
+          capsView(key, new Date(parts.now())),
+        )}}`,
       };
     },
 );

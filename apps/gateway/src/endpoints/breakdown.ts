@@ -180,7 +180,10 @@ export async function readBreakdown(
     starts: spans.starts,
     groups: others.length === 0 ? shown : [...shown, mergedOf(others)],
     total: { ...totalOf(sorted.map(({ total }) => total)), ...inAll(charged, query) },
-    totalBefore: { ...totalOf(sorted.map((group) => group.before)), ...inAll(chargedBefore, query) },
+    totalBefore: {
+      ...totalOf(sorted.map((group) => group.before)),
+      ...inAll(chargedBefore, query),
+    },
     recordedFrom: since,
   };
 }

@@ -149,8 +149,7 @@ export function requestView(request: RequestRecord) {
     streamed: request.streamed,
     client_left: request.clientLeft,
     count: request.count,
-    not_recorded_since:
-      request.since === undefined ? null : new Date(request.since).toISOString(),
+    not_recorded_since: request.since === undefined ? null : new Date(request.since).toISOString(),
     duration_ms: request.durationMs,
     first_byte_ms: request.firstByteMs ?? null,
     input_tokens: tokens?.input ?? null,

@@ -31,15 +31,19 @@ interface Owned {
 }
 
 /** Adds the names of the account and the key to each row that has their ids. */
-export async function withNames<Row extends Owned>(rows: readonly Row[], store: NameStore) {
+export async function withNames<Row extends object>(rows: readonly Row[], store: NameStore) {
+  const ownerOf = (row: Row): Owned => row;
   const names = await readNames(
-    rows.flatMap(({ account_id, key_id }) => [account_id, key_id]),
+    rows.map(ownerOf).flatMap(({ account_id, key_id }) => [account_id, key_id]),
     store,
   );
   const nameOf = (id: string | null | undefined) => (id == null ? null : (names.get(id) ?? null));
-  return rows.map((row) => ({
-    ...row,
-    ...(row.account_id === undefined ? {} : { account_name: nameOf(row.account_id) }),
-    ...(row.key_id === undefined ? {} : { key_name: nameOf(row.key_id) }),
-  }));
+  return rows.map((row) => {
+    const { account_id, key_id } = ownerOf(row);
+    return {
+      ...row,
+      ...(account_id === undefined ? {} : { account_name: nameOf(account_id) }),
+      ...(key_id === undefined ? {} : { key_name: nameOf(key_id) }),
+    };
+  });
 }

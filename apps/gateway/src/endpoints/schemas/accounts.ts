@@ -44,6 +44,19 @@ export const accountWithCredits = account
   })
   .meta({ id: 'AccountWithCredits' });
 
+/** The caps of a key that are set. */
+const caps = z
+  .array(
+    z.strictObject({
+      period: z.enum(CAP_PERIODS),
+      cap_usd: usd,
+      used_usd: usd,
+      left_usd: usd,
+      renews_at: orNull(time).meta({ description: 'null for the period total' }),
+    }),
+  )
+  .meta({ description: 'the caps of the key, the one with the least left first' });
+
 export const accountOverview = z
   .strictObject({
     object: z.literal('account_overview'),
@@ -69,6 +82,7 @@ export const accountOverview = z
           renews_at: orNull(time).meta({ description: 'null for the period total' }),
         }),
       ).meta({ description: 'the cap for which each request of an active key is refused' }),
+      caps,
       expires_at: orNull(time),
       last_charged_at: orNull(time),
     }),
@@ -100,6 +114,7 @@ export const balance = z
     expires_at: orNull(time),
     is_active: z.boolean(),
     last_synced_at: time,
+    caps,
   })
   .meta({ id: 'Balance' });
 

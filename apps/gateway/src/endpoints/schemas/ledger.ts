@@ -143,9 +143,9 @@ export const trailEntry = z
     address: orNull(text),
     action: text,
     account_id: orNull(text),
-    account_name: orNull(text),
+    account_name: orNull(text).exactOptional(),
     key_id: orNull(text),
-    key_name: orNull(text),
+    key_name: orNull(text).exactOptional(),
     details: z.record(text, z.unknown()),
     personal: z.union([z.record(text, z.unknown()), text, z.null()]),
   })

@@ -42,8 +42,8 @@ export const recordedRequest = z.strictObject(requestMembers).meta({ id: 'Record
 export const operatorRecordedRequest = z
   .strictObject({
     ...requestMembers,
-    account_name: orNull(text),
-    key_name: orNull(text),
+    account_name: orNull(text).exactOptional(),
+    key_name: orNull(text).exactOptional(),
     upstream_account: orNull(text),
     upstream_status: orNull(z.int()),
     fault: orNull(text),

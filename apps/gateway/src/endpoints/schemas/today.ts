@@ -117,6 +117,17 @@ export const home = z
         requests: count.meta({ description: 'in the last hour' }),
       }),
     ),
+    losing: z
+      .strictObject({
+        accounts: z.array(z.strictObject({ ...namedAccount, margin_usd: usd })),
+        accounts_in_all: count,
+        models: z.array(z.strictObject({ model: text, margin_usd: usd })),
+      })
+      .meta({
+        description:
+          'what was sold below its cost this month, as far as costs are recorded: the ten accounts ' +
+          'with the largest loss, and the models',
+      }),
     new_accounts: z
       .array(z.strictObject({ ...namedAccount, created_at: time, balance_usd: usd }))
       .meta({ description: 'of the last 7 days, the newest first, at most 10' }),

@@ -37,7 +37,9 @@ const names = {
   key_name: orNull(text).exactOptional(),
 } as const;
 
-export const costedUsageSum = usageSum.extend({ ...names, ...costFigures }).meta({ id: 'CostedUsageSum' });
+export const costedUsageSum = usageSum
+  .extend({ ...names, ...costFigures })
+  .meta({ id: 'CostedUsageSum' });
 
 export const costedUsageSums = listOf(costedUsageSum).extend(
   usageSums.pick({ from: true, until: true }).shape,

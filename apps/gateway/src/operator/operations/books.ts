@@ -31,12 +31,14 @@ export const booksOperations = {
       /** The most accounts of a page. Those without a balance or a movement are left out of it. */
       limit: wholeNumber.min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
       cursor: after.optional(),
+      format: z.enum(['json', 'csv']).optional(),
     }),
     output: schema.books,
     async run({ month: of, limit, cursor }, { store }) {
       const { from, until } = of;
       return booksView(of, await store.readBooks({ from, until, after: cursor, limit }));
     },
+    isAlsoCsv: true,
   }),
 } as const;
 

@@ -13,6 +13,7 @@ import { totalsOf } from './today.js';
 /** Accounts that spend less than so many others are not looked at. */
 const MAX_ACCOUNTS = 200;
 const MAX_NEW = 10;
+const MAX_LOSING = 10;
 const RUNS_OUT_MS = 3 * DAY_MS;
 /** Spend is unusual if it is so many times that of a usual day, and not small. */
 const UNUSUAL_FACTOR = 5n;
@@ -49,6 +50,7 @@ export const homeOperations = {
         last_hour: lastHour.view,
         running_out: await runningOut(accounts, store, at),
         unusual: await unusual(accounts, failing, store),
+        losing: await readLosses(store, at),
         new_accounts: newest
           .filter(({ createdAt }) => at - createdAt.getTime() < 7 * DAY_MS)
           .map(({ id, name, createdAt, balance }) => ({
@@ -216,6 +218,43 @@ async function runningOut(accounts: readonly Spending[], store: Store, now: numb
 /** Spending was at most as fast as if all of it had been on one day. */
 function mayRunOut({ balance, state }: AccountRecord, spent: bigint): boolean {
   return state === 'active' && balance <= spent * BigInt(RUNS_OUT_MS / DAY_MS);
+}
+
+/** Margins below zero this month. Charges without a cost are left out of no sum: it has no margin. */
+async function readLosses(store: Store, now: number) {
+  const date = new Date(now);
+  const from = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()));
+  const until = new Date(dayOf(now) + DAY_MS);
+  const [byAccount, byModel] = await Promise.all([
+    store.readUsage({ by: ['account'], from, until }),
+    store.readUsage({ by: ['model'], from, until }),
+  ]);
+  const [accounts, models] = [byAccount, byModel].map((sums) =>
+    sums
+      .filter((sum) => sum.costed === sum.requests && sum.cost > chargedOf(sum))
+      .map((sum) => ({ sum, margin: chargedOf(sum) - sum.cost }))
+      .sort((a, b) => (a.margin < b.margin ? -1 : 1)),
+  ) as [Loss[], Loss[]];
+  const named = await Promise.all(
+    accounts.slice(0, MAX_LOSING).map(async ({ sum: { accountId = '' }, margin }) => ({
+      account_id: accountId,
+      name: (await store.getAccount(accountId))?.name ?? '',
+      margin_usd: formatUsd(margin),
+    })),
+  );
+  return {
+    accounts: named,
+    accounts_in_all: accounts.length,
+    models: models.map(({ sum: { model = '' }, margin }) => ({
+      model,
+      margin_usd: formatUsd(margin),
+    })),
+  };
+}
+
+interface Loss {
+  readonly sum: UsageSum;
+  readonly margin: bigint;
 }
 
 async function unusual(

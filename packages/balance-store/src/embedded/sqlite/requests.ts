@@ -19,7 +19,13 @@ import {
   tagsOf,
 } from '../../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../../ledger/requests/prune.js';
-import { FIRST_SUM, figuresOf, seriesConditions, sumsOf, sumsQuery } from '../../ledger/requests/sums.js';
+import {
+  FIRST_SUM,
+  figuresOf,
+  seriesConditions,
+  sumsOf,
+  sumsQuery,
+} from '../../ledger/requests/sums.js';
 import type { SumRow } from '../../ledger/requests/sums.js';
 import { DAY_MS } from '../../ledger/hours.js';
 import { matching } from '../../ledger/search.js';

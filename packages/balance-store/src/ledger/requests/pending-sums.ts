@@ -249,7 +249,11 @@ function addRow(
   rows.set(name, { minutes, period, series, ...rowOf(sum, FIGURES, rows.get(name)) });
 }
 
-export function seriesRow(id: number, request: RequestRecord, lastAt: number): Row<'RequestSeries'> {
+export function seriesRow(
+  id: number,
+  request: RequestRecord,
+  lastAt: number,
+): Row<'RequestSeries'> {
   return {
     id: BigInt(id),
     accountId: request.accountId ?? null,
