@@ -246,6 +246,7 @@ async function fill(store, count) {
       upstreamStatus: failure?.[1] ?? 200,
       upstreamRequestId: upstreamIdOf(index),
       traceId: undefined,
+      since: undefined,
       client: CLIENTS[key % 4],
       sessionId: hasSession ? sessionOf(sessions.get(key)) : undefined,
       count: 1,

@@ -623,6 +623,27 @@ describe('the customer’s page', () => {
     }
   });
 
+  // F525
+  it('shows first what is left of the cap of a key, and then the balance of the account', async () => {
+    await untilSteady('day');
+    const capped = await gateway.createKey({ cap_month_usd: '20', cap_total_usd: '30' });
+    await sendTraffic(gateway, [capped.apiKey], { count: 2, seed: 4 });
+    const { caps, balance_usd: balance } = await gateway.call('showKey', { key_id: capped.id });
+    const { page, context } = await openPage(browser, dashboard(gateway));
+    await signIn(page, capped.apiKey);
+    await loaded(page);
+    const used = caps.month.used_usd;
+    const left = (cap: string) => formatUsd(parseUsd(cap) - parseUsd(used));
+    expect(await valuesOf(page, '#balance data')).toEqual([left('20')]);
+    const cap = page.locator('#cap');
+    expect(await valuesOf(page, '#cap data')).toEqual([left('20'), '20', used]);
+    expect(await cap.innerText()).toMatch(/ of \$20\.00 left until .*used$/);
+    expect(await valuesOf(page, '#figures data')).toEqual(
+      expect.arrayContaining([left('30'), balance]),
+    );
+    await context.close();
+  });
+
   it('shows the agreed prices and the allowance of an account that has them, and of no other', async () => {
     const { id: accountId } = await gateway.call('createAccount', {
       name: 'partner',

@@ -147,6 +147,7 @@ function storeWith(hours: readonly number[]) {
       );
     },
     sumRequests: () => Promise.resolve([]),
+    requestsRecordedFrom: () => Promise.resolve(undefined),
   };
 }
 

@@ -88,7 +88,8 @@ it('deletes old requests soon after the start, and then once an hour', async () 
   expect(steps.pruneRequests).toHaveBeenCalledTimes(1);
   await jest.advanceTimersByTimeAsync(MINUTE_MS);
   expect(steps.pruneRequests).toHaveBeenCalledTimes(2);
-  const before = new Date(Date.now() - RECORD.days * 24 * 60 * MINUTE_MS);
+  const day = 24 * 60 * MINUTE_MS;
+  const before = new Date((Math.floor(Date.now() / day) - RECORD.days) * day);
   const [, second] = steps.pruneRequests.mock.calls as readonly unknown[];
   expect(second).toEqual([{ before, maxKept: RECORD.maxRows }]);
   await upkeep.stop();

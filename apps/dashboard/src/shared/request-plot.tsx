@@ -54,8 +54,12 @@ export function RequestPlot(props: {
         until: spans[span + 1] ?? of.until,
       }),
   };
+  const since = of.recorded_from;
   return (
     <div class="requests-plot stack">
+      {since !== null && Date.parse(since) > Date.parse(of.from) && (
+        <p class="quiet">Requests are recorded since {minuteText(since)}.</p>
+      )}
       <StackedBars {...plot} />
       <details>
         <summary>The same figures as a table</summary>

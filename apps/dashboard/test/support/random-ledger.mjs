@@ -5,7 +5,7 @@
  *
  *   node --import scripts/demo/clock.mjs random-ledger.mjs <directory> <seed> <pepper>
  *
- * Prints the credential of the first key. `recorded.json` has what was recorded.
+ * Prints the credential of the first key and its account's id. `recorded.json` has what was recorded.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -39,11 +39,17 @@ for (let index = 0; index < random.between(2, 4); index += 1) {
       by: OPERATOR,
     });
     keys.push(made.key.id);
-    if (index === 0 && key === 0) process.stdout.write(`${made.credential}\n`);
+    if (index === 0 && key === 0) process.stdout.write(`${made.credential} ${account.id}\n`);
   }
   const to = { accountId: account.id };
-  await store.topUp({ topUpId: `credit ${index}`, to, amount: 900n * USD, source: 'paid' });
-  // In permille of the cost; some are sold below it.
+  await store.topUp({
+    topUpId: `credit ${index}`,
+    to,
+    amount: 900n * USD,
+    source: 'paid',
+    by: OPERATOR,
+  });
+  // In permille of the cost: some are sold below it.
   accounts.push({ id: account.id, keys, price: random.between(300, 2_000) });
 }
 
@@ -64,7 +70,8 @@ for (const at of times.filter(apart).sort((a, b) => a - b)) {
 await record();
 setClock(now);
 await store.rollUpUsage();
-await store.pruneRequests({ before: new Date(now - RECORD_DAYS * DAY_MS), maxKept: 1_000_000 });
+const oldest = Math.floor(now / DAY_MS - RECORD_DAYS) * DAY_MS;
+await store.pruneRequests({ before: new Date(oldest), maxKept: 1_000_000 });
 await store.close();
 writeFileSync(
   join(dataDir, 'recorded.json'),
@@ -91,11 +98,12 @@ async function serve(at) {
     cacheCreationInputTokens: random.happens(0.5) ? random.between(1, 9_000) : 0,
     cacheCreation1hInputTokens: 0,
   };
-  const cost = (BigInt(random.between(1, 2_000_000_000)) * USD) / 10n ** 10n;
-  const amount = (cost * BigInt(account.price)) / 1_000n;
+  const perToken = BigInt(random.between(1, 700_000_003));
+  const amount = BigInt(usage.inputTokens) * perToken;
+  const cost = (amount * 1_000n) / BigInt(account.price);
   if (!hasFailed) {
     const none = 0n;
-    await store.settle(
+    const { outcome } = await store.settle(
       {
         requestId: id,
         keyId,
@@ -105,11 +113,11 @@ async function serve(at) {
         model,
         usage,
         rates: {
-          input: none,
-          output: none,
-          cacheRead: none,
-          cacheWrite5m: none,
-          cacheWrite1h: none,
+          inputPerToken: perToken,
+          outputPerToken: none,
+          cacheReadPerToken: none,
+          cacheWrite5mPerToken: none,
+          cacheWrite1hPerToken: none,
         },
         endpoint: 'messages',
         streamed: true,
@@ -118,6 +126,7 @@ async function serve(at) {
       },
       { deadlineMs: 10_000 },
     );
+    if (outcome !== 'settled') throw new Error(outcome);
   }
   // The record lost it, as in a crash.
   if (random.happens(0.1)) return;

@@ -606,8 +606,8 @@ export const VARIABLES = {
   REQUEST_RECORD_DAYS: {
     group: true,
     about:
-      'How many days the record of requests is kept: each request with its key, model, status, ' +
-      'error, times, tokens and charge, failed ones too, never a prompt or an answer. It is not ' +
+      'How many days the record of requests is kept, to the end of the day in UTC: each request ' +
+      'with its key, model, status, error, times, tokens and charge, failed ones too, never a prompt or an answer. It is not ' +
       'part of the ledger. 0: no requests are recorded.',
     schema: z.coerce.number().int().min(0).max(400),
     default: '30',

@@ -69,8 +69,11 @@ export function startLedgerUpkeep(
     passesUntilPruned -= 1;
     if (passesUntilPruned > 0) return;
     passesUntilPruned = PASSES_PER_PRUNING;
-    const before = new Date(Date.now() - requests.days * DAY_MS);
-    await store.pruneRequests({ before, maxKept: requests.maxRows });
+    const oldest = Date.now() - requests.days * DAY_MS;
+    // Whole days, because sums are kept by day: otherwise those of the first day would have more
+    // requests than the list.
+    const before = requests.days === 0 ? oldest : Math.floor(oldest / DAY_MS) * DAY_MS;
+    await store.pruneRequests({ before: new Date(before), maxKept: requests.maxRows });
   }
 
   async function summarize(): Promise<void> {
