@@ -1,7 +1,7 @@
 /**
  * The figures by which people decide: of random ledgers and records, every amount, count and
- * percentage is read from the rendered pages and from the terminal's output, and recomputed from the
- * rows of the ledger by `support/truth.ts`.
+ * percentage is read from the rendered pages and from the terminal's output, and recomputed from
+ * the rows of the ledger by `support/truth.ts`.
  */
 
 import { execFileSync } from 'node:child_process';

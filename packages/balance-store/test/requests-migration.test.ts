@@ -49,7 +49,7 @@ const at = (minute: number) => {
   return requestRecord({ id, endedAt: START + minute * 60_000, upstreamRequestId: id });
 };
 
-/** The record in a file, without a thread. `isAway`: what is written arrives, but not the answer. */
+/** The record in a file, without a thread. `isAway`: writes arrive, but no answer comes. */
 function openRecord(file: string) {
   const connection = openRequests(file, { checkpoints: true });
   const state = { isAway: false };

@@ -25,7 +25,7 @@ export function Attention(props: { readonly of: Sent<'today'>; readonly home: Se
   const problems: readonly Problem[] = [
     {
       count: mostFail(home.last_hour) ? home.last_hour.failed : 0,
-      what: 'requests failed in the last hour, most of all',
+      what: 'requests failed in the last hour, more than half of all',
       action: <a href={to(['requests'], { range: 'hour', outcome: 'failed' })}>See them</a>,
     },
     {

@@ -188,5 +188,5 @@ function GroupLinks(props: GroupRowProps & { readonly value: string; readonly na
 function shareText(value: bigint, total: bigint): string {
   if (total === 0n) return '–';
   const permille = Number((value * 1000n) / total);
-  return permille > 0 && permille < 10 ? '< 1 %' : `${String(Math.round(permille / 10))} %`;
+  return value > 0n && permille < 10 ? '< 1 %' : `${String(Math.round(permille / 10))} %`;
 }

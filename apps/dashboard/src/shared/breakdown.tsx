@@ -16,13 +16,7 @@ import {
   labelOf,
   requestsOf,
 } from './breakdown-choice.js';
-import type {
-  BreakdownChoice,
-  Dimension,
-  GroupOrder,
-  GroupSort,
-  Measure,
-} from './breakdown-choice.js';
+import type { BreakdownChoice, Dimension, GroupOrder, GroupSort } from './breakdown-choice.js';
 import { isKnownBefore, plotted, valueOf } from './breakdown-figures.js';
 import type { Breakdown, Figures, NameOf, ShownBreakdown } from './breakdown-figures.js';
 import { Groups } from './breakdown-groups.js';

@@ -5,7 +5,8 @@
  *
  *   node --import scripts/demo/clock.mjs random-ledger.mjs <directory> <seed> <pepper>
  *
- * Prints the credential of the first key and its account's id. `recorded.json` has what was recorded.
+ * Prints the credential of the first key and its account's id. `recorded.json` has what was
+ * recorded.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -93,7 +93,7 @@ export function daysUntilNow(days: number, now: number, stepMs: number): readonl
   ];
 }
 
-/** Whether a text such as `+12.5 %` is the change from one value to another, as exact as it shows. */
+/** Whether a text such as `+12.5 %` is the change from one value to another. */
 export function isChange(text: string, from: bigint, to: bigint): boolean {
   const shown = Number(text.replace('−', '-').replace(/[+% ]/g, ''));
   const exact = (Number(to - from) / Number(from)) * 100;

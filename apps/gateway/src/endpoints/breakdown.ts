@@ -191,10 +191,10 @@ export async function readBreakdown(
 /** What the ledger has in all. Failed requests, which most have no charge, are not compared. */
 function inAll(charged: readonly Sum[], { by }: BreakdownQuery): Partial<Figures> {
   if (by === 'error') return {};
-  const sum = newFigures();
+  const none = { charged: 0n, cost: 0n, costed: 0, charges: 0 };
+  const sum = { ...none, input: 0n, output: 0n, cacheRead: 0n, cacheWrite: 0n };
   for (const { figures } of charged) addTo(sum, figures);
-  const { requests, failed, durationMs, firstByteMs, firstBytes, ...ofLedger } = sum;
-  return ofLedger;
+  return sum;
 }
 
 /** Groups whose figure is not known come last. */
@@ -285,7 +285,7 @@ function newSums(group: string | undefined, spans: number, others = 0): Sums {
   };
 }
 
-function addTo(sum: Figures, more: Partial<Figures>): void {
+function addTo(sum: Partial<Figures>, more: Partial<Figures>): void {
   const into = sum as unknown as Record<string, bigint | number>;
   for (const [name, value] of Object.entries(more)) {
     // Both are of one type: they are the same member.

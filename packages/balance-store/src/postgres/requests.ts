@@ -15,7 +15,13 @@ import {
   tagsOf,
 } from '../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../ledger/requests/prune.js';
-import { FIRST_SUM, figuresOf, seriesConditions, sumsOf, sumsQuery } from '../ledger/requests/sums.js';
+import {
+  FIRST_SUM,
+  figuresOf,
+  seriesConditions,
+  sumsOf,
+  sumsQuery,
+} from '../ledger/requests/sums.js';
 import type { SumRow } from '../ledger/requests/sums.js';
 import { matching } from '../ledger/search.js';
 import { membersWithout } from '../ledger/tables.js';
@@ -183,7 +189,7 @@ function createSource(pool: Pool): RequestSource {
     getSeries: (ids) => series('WHERE id = ANY($1::int8[])', [ids.map(String)]),
     firstBlock: (from, slackMs) =>
       blockWhere(
-        'WHERE b.ended_at >= $1 AND b.ended_at < $2::int4 * interval \'1 ms\' + ' +
+        "WHERE b.ended_at >= $1 AND b.ended_at < $2::int4 * interval '1 ms' + " +
           '(SELECT min(ended_at) FROM request_block WHERE ended_at >= $1) ORDER BY b.seq',
         [from, slackMs],
       ),

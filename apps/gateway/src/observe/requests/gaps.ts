@@ -13,7 +13,7 @@ export class Gaps {
   readonly #maxKinds: number;
   readonly #byKind = new Map<string, RequestRecord>();
 
-  /** @param maxKinds - Requests of more kinds at once are forgotten, so that memory stays bounded. */
+  /** @param maxKinds - Requests of more kinds at once are forgotten, to bound the memory. */
   constructor(maxKinds: number) {
     this.#maxKinds = maxKinds;
   }

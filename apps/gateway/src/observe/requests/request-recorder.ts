@@ -1,8 +1,8 @@
 /**
  * Records finished requests, beside the requests themselves: in batches, once a second. A request
  * never waits for its record and never fails because of it. While nothing can be stored, requests
- * wait; those that find no room are recorded as a gap: their number, times and sums. A metric counts
- * them. See docs/decisions/0080.
+ * wait; those that find no room are recorded as a gap: their number, times and sums. A metric
+ * counts them. See docs/decisions/0080.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -48,12 +48,7 @@ const MAX_FLOODS = 2_000;
 
 export function createRequestRecorder(options: RecorderOptions): RequestRecorder {
   const { store, registry, log, now } = options;
-  const dropped = new Counter({
-    name: 'gateway_requests_unrecorded_total',
-    help: 'Finished requests that the record of requests lacks, or has only as the sums of a gap',
-    registers: [registry],
-  });
-  dropped.inc(0);
+  const dropped = unrecordedCounter(registry);
   const floods = new Map<string, Flood>();
   const waiting = new WaitingRequests();
   const gaps = new Gaps(MAX_FLOODS);
@@ -126,14 +121,8 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
     return unanswered !== undefined || waiting.count > 0 || gaps.count > 0;
   }
 
-  function nextBatch(): RequestBatch {
-    // What waited longer comes first, so that a gap is recorded after what was before it.
-    const of = waiting.count > 0 ? waiting.take(BATCH) : { kept: gaps.take(BATCH), counted: [] };
-    return { ...of, id: randomUUID() };
-  }
-
   async function writeBatch(): Promise<void> {
-    const batch = unanswered ?? nextBatch();
+    const batch = unanswered ?? nextBatch(waiting, gaps);
     unanswered = undefined;
     try {
       await store.recordRequests(batch);
@@ -169,6 +158,22 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
       drop(waiting.take(Infinity));
     },
   };
+}
+
+/** What waits comes first, so that a gap is recorded after what was before it. */
+function nextBatch(waiting: WaitingRequests, gaps: Gaps): RequestBatch {
+  const of = waiting.count > 0 ? waiting.take(BATCH) : { kept: gaps.take(BATCH), counted: [] };
+  return { ...of, id: randomUUID() };
+}
+
+function unrecordedCounter(registry: Registry): Counter {
+  const counter = new Counter({
+    name: 'gateway_requests_unrecorded_total',
+    help: 'Finished requests that the record of requests lacks, or has only as the sums of a gap',
+    registers: [registry],
+  });
+  counter.inc(0);
+  return counter;
 }
 
 interface Flood {

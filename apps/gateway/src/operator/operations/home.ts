@@ -220,7 +220,7 @@ function mayRunOut({ balance, state }: AccountRecord, spent: bigint): boolean {
   return state === 'active' && balance <= spent * BigInt(RUNS_OUT_MS / DAY_MS);
 }
 
-/** Margins below zero this month. Charges without a cost are left out of no sum: it has no margin. */
+/** Margins below zero this month. A sum with a charge that has no cost has no margin. */
 async function readLosses(store: Store, now: number) {
   const date = new Date(now);
   const from = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()));

@@ -225,27 +225,33 @@ function sourceOf(connection: Connection): RequestSource {
       return series(where, ...values);
     },
     getSeries: (ids) => series('WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
-    firstBlock: (from, slackMs) =>
-      Promise.resolve(
+    firstBlock(from, slackMs) {
+      const found = connection.get<{ readonly first: number | null }>(
+        'SELECT min(ended_at) AS first FROM request_block WHERE ended_at >= ?',
+        from.getTime(),
+      );
+      if (found?.first == null) return Promise.resolve(undefined);
+      const range = [from.getTime(), found.first + slackMs];
+      const where = 'WHERE ended_at >= ? AND ended_at < ? ORDER BY seq';
+      return Promise.resolve(blockWhere(where, ...range));
+    },
+    lastBlock(until, slackMs) {
+      if (until === undefined) return Promise.resolve(blockWhere('ORDER BY seq DESC'));
+      const end = until.getTime();
+      const found = connection.get<{ readonly last: number | null }>(
+        'SELECT max(ended_at) AS last FROM request_block WHERE ended_at < ?',
+        end,
+      );
+      return Promise.resolve(
         blockWhere(
-          'WHERE ended_at >= ?1 AND ended_at < ?2 + ' +
-            '(SELECT min(ended_at) FROM request_block WHERE ended_at >= ?1) ORDER BY seq',
-          from.getTime(),
-          slackMs,
+          'WHERE ended_at >= ? AND ended_at < ? AND (first_at IS NULL OR first_at < ?) ' +
+            'ORDER BY seq DESC',
+          (found?.last ?? end) - slackMs,
+          end + slackMs,
+          end,
         ),
-      ),
-    lastBlock: (until, slackMs) =>
-      Promise.resolve(
-        until === undefined
-          ? blockWhere('ORDER BY seq DESC')
-          : blockWhere(
-              'WHERE ended_at < ?1 + ?2 AND (first_at IS NULL OR first_at < ?1) AND ended_at >= ' +
-                'coalesce((SELECT max(ended_at) FROM request_block WHERE ended_at < ?1), ?1) - ?2 ' +
-                'ORDER BY seq DESC',
-              until.getTime(),
-              slackMs,
-            ),
-      ),
+      );
+    },
     blocks: ({ first, last, limit }) =>
       blocks('seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?', first, last, limit),
     taggedBlocks: (tags, other, { first, last, limit }) =>
