@@ -97,6 +97,21 @@ describe('the requests of a customer', () => {
     await context.close();
   });
 
+  // F528: rows that are sorted by their charge begin with the dearest of those that are loaded, and
+  // it is read as the dearest of all.
+  it('say at the header that only the loaded rows are sorted, until all are loaded', async () => {
+    const { page, context, problems } = await openDashboard(lead);
+    await hasRows(page, 50);
+    const header = page.getByRole('columnheader', { name: 'Charge' });
+    await header.getByRole('button').click();
+    expect(await header.innerText()).toMatch(/Charge ↓\s+of the 50 rows that are loaded/);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await hasRows(page, ALL);
+    expect(await header.innerText()).toMatch(/^Charge ↓\s*$/);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('are found by any id, with the calculation of the charge', async () => {
     const { page, context, problems } = await openDashboard(lead);
     const { data } = await gateway.call('listRequests', { key_id: member.id, outcome: 'ok' });
