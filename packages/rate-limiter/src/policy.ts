@@ -11,8 +11,9 @@ export interface Policy {
   /** Rate at which permits come back. */
   readonly requestsPerMinute: number;
   /**
-   * The part of a permit that an admission takes, above 0 and at most 1; 1 when absent. With 0.5 a
+   * How many permits an admission takes, above 0 and at most the burst; 1 when absent. With 0.5 a
    * member of a group has twice the group's burst and rate, in the bucket that all members share.
+   * With 5 an admission counts like five.
    */
   readonly cost?: number;
 }
@@ -62,7 +63,9 @@ export function assertPolicy(policy: Policy): void {
     throw new RangeError(`requestsPerMinute is ${policy.requestsPerMinute}, not a number above 0`);
   }
   const { cost = 1 } = policy;
-  if (!(cost > 0 && cost <= 1)) throw new RangeError(`cost is ${cost}, not above 0 and at most 1`);
+  if (!(cost > 0 && cost <= policy.burst)) {
+    throw new RangeError(`cost is ${cost}, not above 0 and at most the burst`);
+  }
   if (burstSpanUs(policy) > MAX_SPAN_US) {
     throw new RangeError('burst takes more than 31 years to come back at requestsPerMinute');
   }
@@ -88,11 +91,14 @@ function assertCount(name: string, value: number): void {
  * and burst are at least 1.
  */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
+  const burst = shareOf(policy.burst, replicas);
   return {
     ...policy,
     concurrency: shareOf(policy.concurrency, replicas),
-    burst: shareOf(policy.burst, replicas),
+    burst,
     requestsPerMinute: policy.requestsPerMinute / replicas,
+    // Otherwise an admission that takes more permits than the share has would never be granted.
+    ...(policy.cost !== undefined && { cost: Math.min(policy.cost, burst) }),
   };
 }
 

@@ -299,6 +299,7 @@ const policies = fc.constantFrom<Policy>(
   { concurrency: 2, burst: 5, requestsPerMinute: 60 },
   { concurrency: 8, burst: 1, requestsPerMinute: 0.9 },
   { concurrency: 4, burst: 2, requestsPerMinute: 7, cost: 0.3 },
+  { concurrency: 3, burst: 5, requestsPerMinute: 60, cost: 3 },
 );
 /**
  * All calls use one window, because a log keeps events no longer than the window with which it was

@@ -321,6 +321,21 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.equal(taken, 30);
     });
 
+    // F460
+    fact(
+      'an admission can take several permits: all of them or none',
+      async ({ limiter, advance }) => {
+        const three = { ...SECONDLY, burst: 5, cost: 3 };
+        await take(limiter, 'a', three, 1);
+        await assertDenied(limiter, 'a', three, 'rate', 1_000);
+        await take(limiter, 'a', { ...three, cost: 1 }, 2);
+        await assertDenied(limiter, 'a', three, 'rate', 3_000);
+        await advance(3_000);
+        await take(limiter, 'a', three, 1);
+        await assertDenied(limiter, 'a', { ...three, cost: 1 }, 'rate', 1_000);
+      },
+    );
+
     fact('groups do not share limits, whatever their names', async ({ limiter }) => {
       const odd = ['g', '', '}', '{', 'g}:l', 'g}:l:a', '1{k:g', 'ä'];
       for (const subject of odd) {
@@ -375,7 +390,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
         { requestsPerMinute: 0 },
         { requestsPerMinute: Infinity },
         { cost: 0 },
-        { cost: 1.5 },
+        { burst: 2, cost: 2.5 },
         { burst: 1e9, requestsPerMinute: 1 },
       ];
       for (const change of bad) {
