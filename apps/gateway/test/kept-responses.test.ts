@@ -312,10 +312,10 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
         input: 'Hi',
       });
       const owner = { keyId, accountId };
-      expect(await responses?.memory.recall(owner, id)).toBeDefined();
+      expect(await responses?.memory.recall(owner, [id])).toEqual([expect.anything()]);
       if (end === 'revokeKey') await gateway.call(end, { key_id: keyId });
       else await gateway.call(end, { account_id: accountId });
-      expect(await responses?.memory.recall(owner, id)).toBe(undefined);
+      expect(await responses?.memory.recall(owner, [id])).toEqual([undefined]);
     }
   });
 });

@@ -195,8 +195,8 @@ describe('a request that may need what is kept', () => {
       { role: 'tool', tool_call_id: id, content: 'ok' },
     ],
   });
-  const references = { continued: ['resp_b'], referred: ['resp_a'] };
-  const thinking = { continued: [], referred: ['chat_toolu_1'] };
+  const references = { continued: ['resp_b'], referred: ['resp_a'], needed: 1 };
+  const thinking = { continued: [], referred: ['chat_toolu_1'], needed: 0 };
 
   // F331: the body of a request of the Responses API, or of a chat client, is large and consists of
   // texts that are almost ids: it is searched for them in the worker thread, in the turn of its

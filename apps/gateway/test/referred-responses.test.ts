@@ -18,22 +18,30 @@ const kept = (id: string): KeptResponse => ({
   response: Buffer.from(`{"id":"${id}","output":[{"id":"${id.replace('resp', 'msg')}_0"}]}`),
 });
 
-/** A memory that has every response, and remembers what it was asked for. */
+/** A memory that has every response, and remembers what it was asked for in each call. */
 function openMemory() {
-  const asked = { measured: [] as string[], recalled: [] as string[], responses: [] as string[] };
+  const asked = {
+    measured: [] as string[],
+    recalled: [] as string[],
+    responses: [] as string[],
+    calls: 0,
+  };
   const memory: ResponseMemory = {
     remember: () => Promise.resolve('kept'),
-    measure(_owner, id) {
-      asked.measured.push(id);
-      return Promise.resolve({ conversation: 100, response: 10 });
+    measure(_owner, ids) {
+      asked.calls += 1;
+      asked.measured.push(...ids);
+      return Promise.resolve(ids.map(() => ({ conversation: 100, response: 10 })));
     },
-    recall(_owner, id) {
-      asked.recalled.push(id);
-      return Promise.resolve(kept(id));
+    recall(_owner, ids) {
+      asked.calls += 1;
+      asked.recalled.push(...ids);
+      return Promise.resolve(ids.map(kept));
     },
-    recallResponse(_owner, id) {
-      asked.responses.push(id);
-      return Promise.resolve(kept(id).response);
+    recallResponses(_owner, ids) {
+      asked.calls += 1;
+      asked.responses.push(...ids);
+      return Promise.resolve(ids.map((id) => kept(id).response));
     },
     forget: () => Promise.resolve(false),
     forgetAll: () => Promise.resolve(),
@@ -42,18 +50,20 @@ function openMemory() {
   return { asked, memory };
 }
 
+function referencesIn(body: string) {
+  const references = responsesNamedIn(Buffer.from(body));
+  if ('refusal' in references) throw new Error('it refers to too many');
+  return references;
+}
+
 async function recallFor(body: string, refusal?: Refusal) {
   const { asked, memory } = openMemory();
   const reserved: number[] = [];
-  const recall = await recallReferred(
-    responsesNamedIn(Buffer.from(body)),
-    OWNER,
-    memory,
-    (bytes) => {
-      reserved.push(bytes);
-      return refusal;
-    },
-  );
+  const references = referencesIn(body);
+  const recall = await recallReferred(references, OWNER, memory, (bytes) => {
+    reserved.push(bytes);
+    return refusal;
+  });
   return { ...asked, reserved, recall };
 }
 
@@ -114,14 +124,49 @@ describe('recallReferred', () => {
 
   // F228: a body consists of references: a limited number is looked up, without building what the
   // body contains.
-  it('looks up a limited number of responses, however many ids a body has', async () => {
+  it('looks up a limited number of responses in a few calls, however many ids a body has', async () => {
     const input = Array.from({ length: 30_000 }, (_, i) => ({
-      type: 'item_reference',
       id: `msg_${String(i)}_0`,
       previous_response_id: `resp_${String(i)}`,
     }));
-    const found = await recallFor(JSON.stringify({ input }));
+    const found = await recallFor(`{"type":"item_reference","input":${JSON.stringify(input)}}`);
     expect(found.recalled).toHaveLength(4);
-    expect(found.responses).toHaveLength(2_000);
+    expect(found.responses).toHaveLength(500);
+    expect(found.calls).toBe(4);
+  });
+
+  // F460
+  it('knows which items are surely references, in whichever order their members are', () => {
+    const written = [
+      '{"type":"item_reference","id":"msg_a_0"}',
+      '{ "id" : "msg_b_0" ,\n"type": "item_reference" }',
+      '{"type" :\t"item_reference" , "id":"fc_c_0","x":1}',
+    ];
+    const unsure = [
+      '{"id":"msg_d_0"}',
+      '{"id":"msg_e_0","type":"message"}',
+      '{"id":"msg_f_0","x":1,"type":"item_reference"}',
+      '{"type":"item_reference","x":{"id":"msg_g_0"}}',
+    ];
+    expect(referencesIn(`[${[...unsure, ...written].join(',')}]`)).toEqual({
+      continued: [],
+      referred: ['resp_a', 'resp_b', 'resp_c', 'resp_d', 'resp_e', 'resp_f', 'resp_g'],
+      needed: 3,
+    });
+  });
+
+  // F460
+  it('refuses references to more than 500 responses before it looks', () => {
+    const input = (count: number) =>
+      JSON.stringify(
+        Array.from({ length: count }, (_, i) => ({
+          type: 'item_reference',
+          id: `msg_${String(i >> 1)}_${String(i % 2)}`,
+        })),
+      );
+    expect(referencesIn(input(1_000)).needed).toBe(500);
+    expect(responsesNamedIn(Buffer.from(input(1_001)))).toMatchObject({
+      refusal: { status: 400, param: 'input', message: expect.stringContaining('500 responses') },
+    });
   });
 });

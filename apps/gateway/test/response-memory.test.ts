@@ -104,8 +104,8 @@ describe.each([
       const other = opened(HOUR, { prefix }).memory;
       expect(await other.remember(OWNER, 'resp_2', KEPT)).toBe('kept');
       await other.forget(OWNER, 'resp_3');
-      expect(await other.recall(OWNER, 'resp_1')).toEqual(KEPT);
-      expect(await memory.recall(OWNER, 'resp_1')).toEqual(KEPT);
+      expect((await other.recall(OWNER, ['resp_1']))[0]).toEqual(KEPT);
+      expect((await memory.recall(OWNER, ['resp_1']))[0]).toEqual(KEPT);
     } finally {
       clock.mockRestore();
     }
@@ -122,7 +122,8 @@ describe.each([
         if ((await redis.type(key)) !== 'hash') continue;
         const fields = await redis.hgetallBuffer(key);
         expect(Object.keys(fields).length).toBe(3);
-        for (const value of Object.values(fields)) expect(String(value)).not.toMatch(/secret|items/);
+        for (const value of Object.values(fields))
+          expect(String(value)).not.toMatch(/secret|items/);
       }
     });
 
@@ -146,10 +147,10 @@ describe.each([
       await put('resp_4', { sealed_conversation: conversation!, sealed_response: response! });
       await put('resp_5', { sealed_conversation: flipped });
       await put('resp_6', { sealed_conversation: response!, sealed_response: conversation! });
-      expect(await memory.recall(OWNER, 'resp_1')).toEqual(KEPT);
-      for (const id of ids.slice(1)) expect(await memory.recall(OWNER, id)).toBe(undefined);
-      expect(await memory.measure(OWNER, 'resp_2')).toBe(undefined);
-      expect(await memory.recall(other, 'resp_1')).toBe(undefined);
+      expect((await memory.recall(OWNER, ['resp_1']))[0]).toEqual(KEPT);
+      for (const id of ids.slice(1)) expect((await memory.recall(OWNER, [id]))[0]).toBe(undefined);
+      expect((await memory.measure(OWNER, ['resp_2']))[0]).toBe(undefined);
+      expect((await memory.recall(other, ['resp_1']))[0]).toBe(undefined);
     });
 
     // F486: the pepper is replaced, one replica after the other: no kept response is lost, and in
@@ -165,13 +166,13 @@ describe.each([
       await third.remember(OWNER, 'resp_3', KEPT);
       for (const each of [second, third]) {
         for (const id of ['resp_1', 'resp_2', 'resp_3']) {
-          expect(await each.recall(OWNER, id)).toEqual(KEPT);
+          expect((await each.recall(OWNER, [id]))[0]).toEqual(KEPT);
         }
       }
       const after = replica('new');
-      expect(await after.recall(OWNER, 'resp_3')).toEqual(KEPT);
-      expect(await after.recall(OWNER, 'resp_1')).toBe(undefined);
-      expect(await before.recall(OWNER, 'resp_3')).toBe(undefined);
+      expect((await after.recall(OWNER, ['resp_3']))[0]).toEqual(KEPT);
+      expect((await after.recall(OWNER, ['resp_1']))[0]).toBe(undefined);
+      expect((await before.recall(OWNER, ['resp_3']))[0]).toBe(undefined);
     });
   });
 });

@@ -33,7 +33,7 @@ export const getResponse = keyEndpoint(
     if (req.query['stream'] === 'true') {
       return { refusal: badRequest('stream: a kept response is not streamed again', 'stream') };
     }
-    const response = await memory.recallResponse(owner, id);
+    const [response] = await memory.recallResponses(owner, [id]);
     if (response === undefined) return { refusal: notKept(id) };
     return { text: Buffer.from(response).toString(), contentType: 'application/json' };
   }),

@@ -13,13 +13,14 @@
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
 import type { CapUse, EmptiedBy, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import type { Group, Lease, Policy } from '@gateway/rate-limiter';
+import type { Admission, Group, Lease, Policy } from '@gateway/rate-limiter';
 import { rateLimited, storeUnavailable, unauthorized } from '../http/refusal.js';
 import type { Refusal } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
 import { isBookingDue } from './authentication.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
+import type { ExchangeRoute } from './route.js';
 import type { NamedModel } from './preparation/native-body-scan.js';
 
 export interface RefusedAdmission {
@@ -37,6 +38,10 @@ export type KeyAdmission =
  * requests.
  */
 export type LimitedWork = 'paid' | 'count_tokens';
+
+export function workOf({ operation }: Pick<ExchangeRoute, 'operation'>): LimitedWork {
+  return operation === 'count_tokens' ? 'count_tokens' : 'paid';
+}
 
 /**
  * The limits of `count_tokens` are the limits of the key and of its account times this factor,
@@ -62,19 +67,7 @@ export async function admitKey(
   const asked = limitsOf(key, work, parts.accountLimits);
   const admission = await admitWithin(asked, parts);
   if (admission.outcome === 'refused') return admission;
-  if (admission.outcome === 'denied') {
-    const { of, limit, retryAfterMs } = admission;
-    const [who, whose, limits] =
-      of === 'subject'
-        ? (['this key', '', asked.limits] as const)
-        : (['this account', 'account_', asked.account.policy] as const);
-    const what =
-      limit === 'concurrency'
-        ? `${who} already has ${String(limits.concurrency)} requests in flight, its limit`
-        : `${who} exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
-    const refusal = rateLimited(what, retryAfterMs);
-    return { outcome: 'refused', refusal, limit: `${whose}${limit}` };
-  }
+  if (admission.outcome === 'denied') return denied(admission, asked);
   try {
     const refused = await checkStanding(key, parts);
     if (refused === undefined) return admission;
@@ -84,6 +77,23 @@ export async function admitKey(
     admission.lease.release();
     throw error;
   }
+}
+
+export function denied(
+  { of, limit, retryAfterMs }: Extract<Admission, { readonly outcome: 'denied' }>,
+  asked: AskedLimits,
+  explanation = '',
+): RefusedAdmission {
+  const [who, whose, limits] =
+    of === 'subject'
+      ? (['this key', '', asked.limits] as const)
+      : (['this account', 'account_', asked.account.policy] as const);
+  const what =
+    limit === 'concurrency'
+      ? `${who} already has ${String(limits.concurrency)} requests in flight, its limit`
+      : `${who} exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
+  const refusal = rateLimited(`${what}${explanation}`, retryAfterMs);
+  return { outcome: 'refused', refusal, limit: `${whose}${limit}` };
 }
 
 function isStopped({ standing }: KeyRecord): boolean {
@@ -123,14 +133,14 @@ export function admitEarly(
   };
 }
 
-interface AskedLimits {
+export interface AskedLimits {
   readonly subject: string;
   readonly limits: Policy;
   readonly account: Group;
 }
 
 /** Without Redis, the limits of all workers are counted by the primary, which may have ended. */
-async function admitWithin(
+export async function admitWithin(
   { subject, limits, account }: AskedLimits,
   { limiter }: Pick<ExchangeParts, 'limiter'>,
 ) {
@@ -141,7 +151,7 @@ async function admitWithin(
   }
 }
 
-function limitsOf(key: KeyRecord, work: LimitedWork, accountLimits: Policy): AskedLimits {
+export function limitsOf(key: KeyRecord, work: LimitedWork, accountLimits: Policy): AskedLimits {
   const { id, accountId, limits } = key;
   const shared = accountPolicy(accountLimits, limits);
   if (work === 'paid') {

@@ -17,8 +17,15 @@ import type { Charge, ExchangeReport } from '../observe/exchange-report.js';
 import type { FinishedRequest } from '../observe/finished-request.js';
 import type { Tracing } from '../observe/tracing/tracing.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { admitEarly, admitKey, checkCharging, checkModels, checkStanding } from './admission.js';
-import type { EarlyAdmission, RefusedAdmission } from './admission.js';
+import {
+  admitEarly,
+  admitKey,
+  checkCharging,
+  checkModels,
+  checkStanding,
+  workOf,
+} from './admission.js';
+import type { EarlyAdmission } from './admission.js';
 import { authenticateKey } from './authentication.js';
 import type { Authentication } from './authentication.js';
 import { readCredential } from './credentials.js';
@@ -28,7 +35,7 @@ import { checkLowerLimitHeader } from './lower-limit-header.js';
 import { prepareBody } from './prepare-body.js';
 import { relay } from './relay/relay.js';
 import { pricesUnavailable } from './price-book.js';
-import type { Asked, Exchange, ExchangeRoute, Sendable } from './route.js';
+import type { Asked, Exchange, ExchangeRoute, Refused, Sendable } from './route.js';
 
 /**
  * If reading and preparing the body takes longer than this, the key's standing is checked again,
@@ -71,7 +78,7 @@ async function answer(exchange: Asked): Promise<Result> {
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
 
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: maxBodyBytes });
-  const work = route.operation === 'count_tokens' ? 'count_tokens' : 'paid';
+  const work = workOf(route);
   const { credential } = presented;
   const early = bodyRefusal === undefined ? admitEarly(credential, work, parts) : undefined;
   const authentication = await authenticateBeside(early, credential, exchange);
@@ -149,7 +156,7 @@ async function serve(exchange: Exchange, key: KeyRecord, memory: ByteReservation
   const admittedAt = exchange.parts.now();
   const preparation = await prepareBody(exchange, key, memory);
   if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
-  if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
+  if (preparation.outcome === 'refused') return refuseAdmission(exchange, preparation);
   try {
     const { tag } = preparation;
     return { tag, ...(await servePrepared(exchange, key, preparation, admittedAt)) };
@@ -260,7 +267,7 @@ function priceOf({ prices }: Exchange, model: string): ModelPrice {
   return price;
 }
 
-function refuseAdmission(exchange: Asked, { refusal, limit }: RefusedAdmission): Result {
+function refuseAdmission(exchange: Asked, { refusal, limit }: Refused): Result {
   return { limited: limit, ...refuse(exchange, refusal) };
 }
 

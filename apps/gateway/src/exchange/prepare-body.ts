@@ -8,11 +8,13 @@ import { readBody, reserve, tooLarge } from '../http/body.js';
 import { inviteBody } from '../http/continue.js';
 import type { Refusal } from '../http/refusal.js';
 import { RequestBody } from '../upstream/request-body.js';
+import { admitNames } from './admit-names.js';
+import { workOf } from './admission.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { Referral } from './preparation/refer-or-prepare.js';
 import { startKeeping } from './response-memory/keep-response.js';
 import { recallThinking } from './response-memory/kept-thinking.js';
-import { recallReferred } from './response-memory/referred-responses.js';
+import { namesIn, recallReferred } from './response-memory/referred-responses.js';
 import type { Recall, RecalledResponses } from './response-memory/referred-responses.js';
 import { memoryUnavailable } from './response-memory/unavailable.js';
 import { lowersLimit } from './lower-limit-header.js';
@@ -44,7 +46,9 @@ export async function prepareBody(
   const mayRecall = mayRecallFor(route, parts);
   let preparation = await preparer.prepare({ ...job, body: reading.body, mayRecall }, key);
   if (preparation.outcome === 'refers') {
-    const { body } = preparation;
+    const { body, references } = preparation;
+    const limited = await admitNames(namesIn(references), key, workOf(route), parts);
+    if (limited !== undefined) return limited;
     const recall = await recallFor(route, preparation, key, { memory, parts });
     if (recall.outcome === 'refused') return recall;
     preparation = await preparer.prepare({ ...job, body, recalled: recall.recalled }, key);

@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express';
 import type { Dialect, Refusal } from '../http/refusal.js';
 import type { ResponseFormat } from '../http/response-format.js';
-import type { ExchangeEndpoint } from '../observe/finished-request.js';
+import type { ExchangeEndpoint, LimitName } from '../observe/finished-request.js';
 import type { RequestTrace } from '../observe/tracing/tracing.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { ExchangeParts } from './exchange-parts.js';
@@ -45,7 +45,10 @@ export interface Exchange extends Asked, Pick<PriceBook, 'prices' | 'preparer'> 
   readonly trace?: RequestTrace;
 }
 
-export type Refused = Extract<Preparation, { readonly outcome: 'refused' }>;
+export type Refused = Extract<Preparation, { readonly outcome: 'refused' }> & {
+  /** The limit that was reached. */
+  readonly limit?: LimitName | undefined;
+};
 type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
 export type Sendable = Omit<Prepared, 'body' | 'conversation'> &
   Pick<UpstreamCall, 'body' | 'bodyBytes'> & { readonly kept: Keeping };

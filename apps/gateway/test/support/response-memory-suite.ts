@@ -42,42 +42,77 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
     };
 
     async function idsOf(owner: ResponseOwner, ids: readonly string[]): Promise<string[]> {
-      const found: string[] = [];
-      for (const id of ids) {
-        if ((await memory.recallResponse(owner, id)) !== undefined) found.push(id);
-      }
-      return found;
+      const found = await memory.recallResponses(owner, ids);
+      return ids.filter((_id, index) => found[index] !== undefined);
     }
+    const measure = async (owner: ResponseOwner, id: string) =>
+      (await memory.measure(owner, [id]))[0];
+    const recall = async (owner: ResponseOwner, id: string) =>
+      (await memory.recall(owner, [id]))[0];
+    const recallResponse = async (owner: ResponseOwner, id: string) =>
+      (await memory.recallResponses(owner, [id]))[0];
 
     it('returns what it keeps, byte for byte, to the key that made it and to no other', async () => {
       opened(1_000_000);
       const response = { ...kept('ä\u0000☃'), response: Buffer.from([0, 255, 10, 13, 128]) };
       expect(await memory.remember(ALICE, 'resp_1', response)).toBe('kept');
-      const recalled = await memory.recall(ALICE, 'resp_1');
+      const recalled = await recall(ALICE, 'resp_1');
       expect(Buffer.from(recalled!.conversation)).toEqual(response.conversation);
       expect(Buffer.from(recalled!.response)).toEqual(response.response);
-      expect(Buffer.from((await memory.recallResponse(ALICE, 'resp_1'))!)).toEqual(
-        response.response,
-      );
-      expect(await memory.measure(ALICE, 'resp_1')).toEqual({
+      expect(Buffer.from((await recallResponse(ALICE, 'resp_1'))!)).toEqual(response.response);
+      expect(await measure(ALICE, 'resp_1')).toEqual({
         conversation: response.conversation.length,
         response: 5,
       });
       for (const other of [BOB, CAROL, { ...ALICE, keyId: 'key_' }]) {
-        expect(await memory.measure(other, 'resp_1')).toBe(undefined);
-        expect(await memory.recall(other, 'resp_1')).toBe(undefined);
-        expect(await memory.recallResponse(other, 'resp_1')).toBe(undefined);
+        expect(await measure(other, 'resp_1')).toBe(undefined);
+        expect(await recall(other, 'resp_1')).toBe(undefined);
+        expect(await recallResponse(other, 'resp_1')).toBe(undefined);
         expect(await memory.forget(other, 'resp_1')).toBe(false);
       }
-      expect(await memory.recall(ALICE, 'resp_2')).toBe(undefined);
-      expect(await memory.recall(ALICE, 'resp_1')).toBeDefined();
+      expect(await recall(ALICE, 'resp_2')).toBe(undefined);
+      expect(await recall(ALICE, 'resp_1')).toBeDefined();
+    });
+
+    it('finds all that are asked for together, in their order', async () => {
+      opened(1_000_000);
+      for (const id of ['resp_1', 'resp_2', 'resp_3']) {
+        await memory.remember(ALICE, id, kept(id.repeat(3)));
+      }
+      const ids = ['resp_3', 'resp_x', 'resp_1'];
+      const [third, missing, first] = await memory.recall(ALICE, ids);
+      expect(String(third?.response)).toBe('{"id":"resp_3resp_3resp_3"}');
+      expect(missing).toBe(undefined);
+      expect(String(first?.conversation)).toBe('{"items":["resp_1resp_1resp_1"]}');
+      const responses = await memory.recallResponses(ALICE, ids);
+      expect(responses.map((text) => text && String(text))).toEqual([
+        '{"id":"resp_3resp_3resp_3"}',
+        undefined,
+        '{"id":"resp_1resp_1resp_1"}',
+      ]);
+      expect(await memory.recall(BOB, ids)).toEqual([undefined, undefined, undefined]);
+      const size = { conversation: 32, response: 27 };
+      expect(await memory.measure(ALICE, ids)).toEqual([size, undefined, size]);
+      // The first that is needed and missing ends the list.
+      expect(await memory.measure(ALICE, ids, 1)).toEqual([size, undefined, size]);
+      expect(await memory.measure(ALICE, ids, 2)).toEqual([size]);
+    });
+
+    it('begins the time of each response of a call again', async () => {
+      opened(1_000_000);
+      const ids = Array.from({ length: 20 }, (_, i) => `resp_${String(i)}`);
+      for (const id of ids) await memory.remember(ALICE, id, kept(id));
+      await age(20 * MINUTE);
+      expect(await idsOf(ALICE, ids.slice(0, 19))).toHaveLength(19);
+      await age(20 * MINUTE);
+      expect(await idsOf(ALICE, ids)).toEqual(ids.slice(0, 19));
     });
 
     it('replaces a response with the same id', async () => {
       opened(10_000);
       for (let i = 0; i < 20; i += 1) await memory.remember(ALICE, 'resp_1', ofSize(3_000));
       await memory.remember(ALICE, 'resp_1', kept('last'));
-      expect(String(await memory.recallResponse(ALICE, 'resp_1'))).toBe('{"id":"last"}');
+      expect(String(await recallResponse(ALICE, 'resp_1'))).toBe('{"id":"last"}');
     });
 
     it('forgets a response when its time is over, which begins again with each use', async () => {
@@ -85,14 +120,14 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       await memory.remember(ALICE, 'resp_1', kept('1'));
       await memory.remember(ALICE, 'resp_2', kept('2'));
       await age(20 * MINUTE);
-      expect(await memory.recall(ALICE, 'resp_2')).toBeDefined();
+      expect(await recall(ALICE, 'resp_2')).toBeDefined();
       await age(9 * MINUTE);
       expect(await idsOf(ALICE, ['resp_2'])).toEqual(['resp_2']);
       await age(MINUTE);
       expect(await idsOf(ALICE, ['resp_1', 'resp_2'])).toEqual(['resp_2']);
       expect(await memory.forget(ALICE, 'resp_1')).toBe(false);
       await age(30 * MINUTE);
-      expect(await memory.recall(ALICE, 'resp_2')).toBe(undefined);
+      expect(await recall(ALICE, 'resp_2')).toBe(undefined);
     });
 
     it('forgets one response, those of a key, or those of an account', async () => {
@@ -120,7 +155,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       for (const id of all) {
         expect(await memory.remember(ALICE, id, ofSize(10_000))).toBe('kept');
       }
-      await memory.recall(ALICE, 'resp_1');
+      await recall(ALICE, 'resp_1');
       expect(await memory.remember(BOB, 'resp_6', ofSize(10_000))).toBe('kept');
       expect(await idsOf(ALICE, all)).toEqual(['resp_1', 'resp_3', 'resp_4', 'resp_5']);
       expect(await idsOf(BOB, ['resp_6'])).toEqual(['resp_6']);
@@ -178,7 +213,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
         const id = ids[step % ids.length]!;
         await memory.remember(owner, id, ofSize(1_000 + ((step * 7_919) % 40_000)));
         if (step % 5 === 0) await memory.forget(owner, ids[(step + 1) % ids.length]!);
-        if (step % 11 === 0) await memory.recall(owner, ids[(step + 2) % ids.length]!);
+        if (step % 11 === 0) await recall(owner, ids[(step + 2) % ids.length]!);
         if (step % 23 === 0) await memory.forgetAll(BOB);
       }
       await memory.forgetAll({ accountId: 'acct_1' });

@@ -3,8 +3,9 @@
  * The whole body is searched for that, so it happens in the thread that prepares the body.
  */
 
+import type { Refusal } from '../../http/refusal.js';
 import { thinkingNamedIn } from '../response-memory/kept-thinking.js';
-import { responsesNamedIn } from '../response-memory/referred-responses.js';
+import { namesIn, responsesNamedIn } from '../response-memory/referred-responses.js';
 import type { RecalledResponses, References } from '../response-memory/referred-responses.js';
 import { LARGE_BYTES, createPreparer } from './prepare-request.js';
 import type {
@@ -35,8 +36,8 @@ export function createReferringPreparer(
     if (job.mayRecall === true) {
       if (body.length > limits.chatBytes) return { outcome: 'too_large' };
       const references = referencesIn(format, body);
-      const { continued, referred } = references;
-      if (continued.length + referred.length > 0) {
+      if ('refusal' in references) return { outcome: 'refused', ...references };
+      if (namesIn(references) > 0) {
         // The text that was searched. A body that is prepared now is followed by a call there.
         if (body.length > LARGE_BYTES) collectGarbage();
         return { outcome: 'refers', references, body };
@@ -49,7 +50,10 @@ export function createReferringPreparer(
   };
 }
 
-function referencesIn(format: PreparationJob['format'], body: Uint8Array): References {
+function referencesIn(
+  format: PreparationJob['format'],
+  body: Uint8Array,
+): References | { readonly refusal: Refusal } {
   switch (format) {
     case 'responses':
     case 'input_tokens':
@@ -58,6 +62,6 @@ function referencesIn(format: PreparationJob['format'], body: Uint8Array): Refer
       return thinkingNamedIn(body);
     case 'messages':
     case 'count_tokens':
-      return { continued: [], referred: [] };
+      return { continued: [], referred: [], needed: 0 };
   }
 }

@@ -14,8 +14,8 @@ import type { ResponseMemory, ResponseOwner } from './response-memory.js';
 const MARKERS = ['"reasoning_content"', '"reasoning"', '"thinking"'];
 /** Clients that send one of these send the signatures, too. */
 const SIGNED = ['"thinking_blocks"', '"reasoning_details"'];
-/** Answers with calls in one conversation. The thinking of further ones is dropped. */
-const MAX_ANSWERS = 2_000;
+/** Calls of one conversation that are looked up. The thinking of further ones is dropped. */
+const MAX_CALLS = 1_000;
 export const CALL_ID: IdPattern = {
   pattern: /"id"\s*:\s*"([\w-]+?)"/g,
   isId: hasLengthOfId,
@@ -32,8 +32,8 @@ export function thinkingNamedIn(body: Uint8Array): References {
   const text = bufferOf(body);
   const has = (member: string): boolean => text.includes(member);
   const isNeeded = MARKERS.some(has) && !SIGNED.some(has);
-  const calls = isNeeded ? idsIn(body, CALL_ID, MAX_ANSWERS) : [];
-  return { continued: [], referred: calls.map(thinkingId) };
+  const calls = isNeeded ? idsIn(body, CALL_ID, MAX_CALLS) : [];
+  return { continued: [], referred: calls.map(thinkingId), needed: 0 };
 }
 
 /**
@@ -48,11 +48,11 @@ export async function recallThinking(
   memory: ResponseMemory,
   reserve: (bytes: number) => boolean,
 ): Promise<RecalledResponses | undefined> {
-  const sizes = await lookUp(ids, (id) => memory.measure(owner, id));
+  const sizes = await lookUp(ids, (all) => memory.measure(owner, all));
   let bytes = 0;
   for (const { response } of sizes.values()) bytes += response;
   if (bytes === 0 || !reserve(bytes)) return undefined;
-  const referred = await lookUp([...sizes.keys()], (id) => memory.recallResponse(owner, id));
+  const referred = await lookUp([...sizes.keys()], (all) => memory.recallResponses(owner, all));
   return { continued: new Map(), referred };
 }
 

@@ -3,7 +3,7 @@
 import { MINUTE_MS } from '../../base/times.js';
 import type { ResponseMemoryLimits } from '../../config/config.js';
 import { sizeOf } from './response-memory.js';
-import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
+import type { KeptBytes, KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
 
 interface Entry extends KeptResponse, ResponseOwner {
   readonly name: string;
@@ -57,20 +57,27 @@ export class LocalResponses implements ResponseMemory {
     return Promise.resolve('kept');
   }
 
-  measure(owner: ResponseOwner, id: string) {
+  measure(owner: ResponseOwner, ids: readonly string[], needed = 0) {
     this.#dropExpired();
-    const entry = this.#entries.get(nameOf(owner, id));
-    return Promise.resolve(
-      entry && { conversation: entry.conversation.length, response: entry.response.length },
-    );
+    const sizes: (KeptBytes | undefined)[] = [];
+    for (const id of ids) {
+      const entry = this.#entries.get(nameOf(owner, id));
+      if (entry === undefined && sizes.length < needed) break;
+      const { conversation, response } = entry ?? {};
+      sizes.push(
+        conversation &&
+          response && { conversation: conversation.length, response: response.length },
+      );
+    }
+    return Promise.resolve(sizes);
   }
 
-  recall(owner: ResponseOwner, id: string): Promise<KeptResponse | undefined> {
-    return Promise.resolve(this.#use(owner, id));
+  recall(owner: ResponseOwner, ids: readonly string[]) {
+    return Promise.resolve(ids.map((id) => this.#use(owner, id)));
   }
 
-  recallResponse(owner: ResponseOwner, id: string) {
-    return Promise.resolve(this.#use(owner, id)?.response);
+  recallResponses(owner: ResponseOwner, ids: readonly string[]) {
+    return Promise.resolve(ids.map((id) => this.#use(owner, id)?.response));
   }
 
   forget(owner: ResponseOwner, id: string): Promise<boolean> {

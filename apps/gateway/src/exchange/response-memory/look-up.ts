@@ -15,24 +15,45 @@ export interface IdPattern {
 }
 
 /** @param most - No more different ids than these are returned. */
-export function idsIn(body: Uint8Array, { pattern, isId }: IdPattern, most: number): string[] {
-  const text = bufferOf(body).toString('latin1');
+export function idsIn(body: Uint8Array, pattern: IdPattern, most: number): string[] {
   const ids = new Set<string>();
-  let seen = 0;
-  pattern.lastIndex = 0;
-  for (;;) {
-    const id = pattern.exec(text)?.[1];
-    if (id === undefined) break;
-    if (isId(id)) {
-      ids.add(id);
-      seen += 1;
-      if (ids.size === most || seen === MAX_IDS_SEEN) break;
-    } else {
-      // The quote at its end may begin another member.
-      pattern.lastIndex -= 1;
-    }
+  for (const { id } of membersWithIds(body, pattern)) {
+    ids.add(id);
+    if (ids.size === most) break;
   }
   return [...ids];
+}
+
+/** A member with an id, and where it begins and ends in the text. */
+export interface MemberWithId {
+  readonly id: string;
+  /** The body, a character for each byte. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export function* membersWithIds(
+  body: Uint8Array,
+  { pattern, isId }: IdPattern,
+): Generator<MemberWithId> {
+  const text = bufferOf(body).toString('latin1');
+  let seen = 0;
+  let from = 0;
+  while (seen < MAX_IDS_SEEN) {
+    pattern.lastIndex = from;
+    const match = pattern.exec(text);
+    const id = match?.[1];
+    if (match === null || id === undefined) break;
+    from = pattern.lastIndex;
+    if (isId(id)) {
+      seen += 1;
+      yield { id, text, start: match.index, end: from };
+    } else {
+      // The quote at its end may begin another member.
+      from -= 1;
+    }
+  }
 }
 
 const MAX_ID_LENGTH = 200;
@@ -45,13 +66,22 @@ export function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
 }
 
-/** @returns what was found, by its id */
+/**
+ * @param look - Returns what is kept under each id, in their order. Not called without an id.
+ * @returns what was found, by its id
+ */
 export async function lookUp<Found>(
   ids: readonly string[],
-  look: (id: string) => Promise<Found | undefined>,
+  look: (ids: readonly string[]) => Promise<readonly (Found | undefined)[]>,
 ): Promise<ReadonlyMap<string, Found>> {
-  const found = await Promise.all(ids.map(async (id) => [id, await look(id)] as const));
-  return new Map(found.flatMap(([id, kept]) => (kept === undefined ? [] : [[id, kept] as const])));
+  if (ids.length === 0) return new Map();
+  const found = await look(ids);
+  return new Map(
+    ids.flatMap((id, index) => {
+      const kept = found[index];
+      return kept === undefined ? [] : [[id, kept] as const];
+    }),
+  );
 }
 
 /** @param text - JSON text that the gateway itself has written. */

@@ -41,12 +41,16 @@ local function drop_one(one)
   drop(member)
   return 1
 end
-local function mark(member, one, ttl)
-  redis.call('ZADD', tag .. ':all', text(now + ttl), member)
-  redis.call('ZADD', account_set(string.match(member, '^%S+')), text(now + ttl), member)
-  redis.call('PEXPIRE', one, ttl)
+local function mark(ones, members, ttl)
+  if #members == 0 then return end
+  for _, one in ipairs(ones) do redis.call('PEXPIRE', one, ttl) end
+  local scored = {}
+  for _, member in ipairs(members) do
+    scored[#scored + 1], scored[#scored + 2] = text(now + ttl), member
+  end
+  local account = account_set(string.match(members[1], '^%S+'))
+  for _, name in ipairs({ account, tag .. ':all' }) do redis.call('ZADD', name, unpack(scored)) end
   -- Longer, so that what has expired can still be subtracted.
-  local account = account_set(string.match(member, '^%S+'))
   for _, name in ipairs({ account, tag .. ':all', tag .. ':shares', tag .. ':bytes' }) do
     redis.call('PEXPIRE', name, ttl * 2)
   end
@@ -77,18 +81,45 @@ redis.call('HSET', one, 'member', member, '${SEALED.conversation}', ARGV[6],
   '${SEALED.response}', ARGV[7])
 redis.call('ZINCRBY', tag .. ':shares', bytes, account)
 redis.call('INCRBY', tag .. ':bytes', bytes)
-mark(member, one, ttl)
+mark({ one }, { member }, ttl)
 return 1
 `;
 
-/** KEYS: tag, response. ARGV: time to live, names of the texts. Returns the texts. */
+/**
+ * KEYS: responses of one account. ARGV: how many of the first are needed. Returns the lengths of the
+ * sealed conversation and response of each, 0 if it is missing; it ends at the first that is needed
+ * and missing.
+ */
+export const MEASURE = `
+local lengths = {}
+for index, one in ipairs(KEYS) do
+  local response = redis.call('HSTRLEN', one, '${SEALED.response}')
+  if response == 0 and index <= tonumber(ARGV[1]) then break end
+  local conversation = response == 0 and 0 or redis.call('HSTRLEN', one, '${SEALED.conversation}')
+  lengths[#lengths + 1], lengths[#lengths + 2] = conversation, response
+end
+return lengths
+`;
+
+/**
+ * KEYS: tag, responses of one account. ARGV: time to live, names of the texts. Returns a list for
+ * each response: with the texts, or an empty one.
+ */
 export const RECALL = `${COMMON}
-local one = KEYS[2]
 drop_expired()
-local member = redis.call('HGET', one, 'member')
-if not member then return {} end
-mark(member, one, tonumber(ARGV[1]))
-return redis.call('HMGET', one, unpack(ARGV, 2))
+local texts, ones, members = {}, {}, {}
+for index = 2, #KEYS do
+  local found = redis.call('HMGET', KEYS[index], 'member', unpack(ARGV, 2))
+  local member = table.remove(found, 1)
+  if member then
+    ones[#ones + 1], members[#members + 1] = KEYS[index], member
+    texts[index - 1] = found
+  else
+    texts[index - 1] = {}
+  end
+end
+mark(ones, members, tonumber(ARGV[1]))
+return texts
 `;
 
 /** KEYS: tag, response. Returns 1 if there was such a response. */

@@ -6,7 +6,7 @@
 
 import type { Cluster, Redis } from 'ioredis';
 import type { ResponseMemoryLimits } from '../../config/config.js';
-import { FORGET, FORGET_ALL, RECALL, REMEMBER, SEALED } from './lua-scripts.js';
+import { FORGET, FORGET_ALL, MEASURE, RECALL, REMEMBER, SEALED } from './lua-scripts.js';
 import { sizeOf } from './response-memory.js';
 import type { ResponseMemory, ResponseOwner } from './response-memory.js';
 import { SEAL_BYTES, createTextSeal } from './text-seal.js';
@@ -31,7 +31,8 @@ export function createRedisResponses({
 }): ResponseMemory {
   const tag = `${prefix}:{responses}`;
   const remember = scriptOf(redis, 'rememberResponse', REMEMBER, 2);
-  const recall = scriptOf(redis, 'recallResponse', RECALL, 2);
+  const measure = scriptOf(redis, 'measureResponses', MEASURE);
+  const recall = scriptOf(redis, 'recallResponses', RECALL);
   const forget = scriptOf(redis, 'forgetResponse', FORGET, 2);
   const forgetAll = scriptOf(redis, 'forgetResponses', FORGET_ALL, 1);
   const keyOf = ({ keyId }: ResponseOwner, id: string) => `${tag}:one:${keyId}:${id}`;
@@ -40,14 +41,18 @@ export function createRedisResponses({
   const placeOf = ({ accountId, keyId }: ResponseOwner, id: string, name: TextName) =>
     [accountId, keyId, id, name] as const;
 
-  /** Of each text: `undefined` if it is missing, or no gateway sealed it for this place. */
-  async function texts(owner: ResponseOwner, id: string, names: readonly TextName[]) {
+  /** For each id its texts: `undefined` if one is missing, or no gateway sealed it for this place. */
+  async function texts(owner: ResponseOwner, ids: readonly string[], names: readonly TextName[]) {
+    const keys = ids.map((id) => keyOf(owner, id));
     const fields = names.map((name) => SEALED[name]);
-    const reply = await recall(tag, keyOf(owner, id), ttlMs, ...fields);
-    if (!Array.isArray(reply)) throw new TypeError('unexpected reply to a script');
-    return names.map((name, n) => {
-      const sealed: unknown = reply[n];
-      return Buffer.isBuffer(sealed) ? seal.open(sealed, placeOf(owner, id, name)) : undefined;
+    const reply = await recall(keys.length + 1, tag, ...keys, ttlMs, ...fields);
+    if (!Array.isArray(reply)) throw new TypeError(UNEXPECTED);
+    return ids.map((id, index) => {
+      const found: unknown = reply[index];
+      return names.map((name, n) => {
+        const sealed: unknown = Array.isArray(found) ? found[n] : undefined;
+        return Buffer.isBuffer(sealed) ? seal.open(sealed, placeOf(owner, id, name)) : undefined;
+      });
     });
   }
 
@@ -63,23 +68,27 @@ export function createRedisResponses({
       const reply = await remember(tag, key, ttlMs, maxBytes, accountId, member, bytes, ...sealed);
       return reply === 1 ? 'kept' : 'no_room';
     },
-    async measure(owner, id) {
-      const key = keyOf(owner, id);
-      const [conversation, response] = await Promise.all([
-        redis.hstrlen(key, SEALED.conversation),
-        redis.hstrlen(key, SEALED.response),
-      ]);
-      if (Math.min(conversation, response) < SEAL_BYTES) return undefined;
-      return { conversation: conversation - SEAL_BYTES, response: response - SEAL_BYTES };
+    async measure(owner, ids, needed = 0) {
+      const keys = ids.map((id) => keyOf(owner, id));
+      const reply = await measure(keys.length, ...keys, needed);
+      if (!Array.isArray(reply)) throw new TypeError(UNEXPECTED);
+      const lengths = reply.map(Number);
+      return Array.from({ length: lengths.length / 2 }, (_, index) => {
+        const [conversation = 0, response = 0] = lengths.slice(2 * index, 2 * index + 2);
+        if (Math.min(conversation, response) < SEAL_BYTES) return undefined;
+        return { conversation: conversation - SEAL_BYTES, response: response - SEAL_BYTES };
+      });
     },
-    async recall(owner, id) {
-      const [conversation, response] = await texts(owner, id, ['conversation', 'response']);
-      if (conversation === undefined || response === undefined) return undefined;
-      return { conversation, response };
+    async recall(owner, ids) {
+      const found = await texts(owner, ids, ['conversation', 'response']);
+      return found.map(([conversation, response]) =>
+        conversation === undefined || response === undefined
+          ? undefined
+          : { conversation, response },
+      );
     },
-    async recallResponse(owner, id) {
-      const [response] = await texts(owner, id, ['response']);
-      return response;
+    async recallResponses(owner, ids) {
+      return (await texts(owner, ids, ['response'])).map(([response]) => response);
     },
     forget: async (owner, id) => (await forget(tag, keyOf(owner, id))) === 1,
     async forgetAll({ accountId, keyId = '' }) {
@@ -91,9 +100,14 @@ export function createRedisResponses({
   };
 }
 
-/** @returns a call of the script, whose texts in the reply are buffers */
-function scriptOf(redis: Redis | Cluster, name: string, lua: string, numberOfKeys: number): Call {
-  redis.defineCommand(name, { lua, numberOfKeys });
+const UNEXPECTED = 'unexpected reply to a script';
+
+/**
+ * @param numberOfKeys - Absent if it differs from call to call: it is then the first argument.
+ * @returns a call of the script, whose texts in the reply are buffers
+ */
+function scriptOf(redis: Redis | Cluster, name: string, lua: string, numberOfKeys?: number): Call {
+  redis.defineCommand(name, numberOfKeys === undefined ? { lua } : { lua, numberOfKeys });
   const commands = redis as unknown as Readonly<Record<string, Call>>;
   const call = commands[`${name}Buffer`];
   if (call === undefined) throw new Error('ioredis defines no such command');

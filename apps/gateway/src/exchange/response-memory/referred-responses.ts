@@ -5,9 +5,10 @@
  */
 
 import { responseIdOfItem, type StoredResponses } from '@gateway/translator';
+import { badRequest } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
-import { bufferOf, hasLengthOfId, idsIn, lookUp, parseKept } from './look-up.js';
-import type { IdPattern } from './look-up.js';
+import { bufferOf, hasLengthOfId, idsIn, lookUp, membersWithIds, parseKept } from './look-up.js';
+import type { IdPattern, MemberWithId } from './look-up.js';
 import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
 
 /** The ids that a body names. */
@@ -16,6 +17,13 @@ export interface References {
   readonly continued: readonly string[];
   /** Of those to whose items the request may refer, or under which its thinking is kept. */
   readonly referred: readonly string[];
+  /** So many of the first in `referred` are needed: without one of them, the request is refused. */
+  readonly needed: number;
+}
+
+/** How many names are looked up. */
+export function namesIn({ continued, referred }: References): number {
+  return continued.length + referred.length;
 }
 
 /** The kept responses that a request may refer to, by their ids. Can be sent to another thread. */
@@ -33,8 +41,13 @@ export interface KeptConversation {
 
 /** A request continues one response. More ids than this are not of one. */
 const MAX_CONTINUED = 4;
-/** Steps of an agent whose items one request refers to. Further references are refused. */
-const MAX_REFERRED = 2_000;
+/** Steps of an agent whose items one request refers to. */
+const MAX_REFERRED = 500;
+const TOO_MANY: Refusal = badRequest(
+  `input: refers to items of more than ${String(MAX_REFERRED)} responses; send some of the items ` +
+    'themselves (SDKs do so with store: false)',
+  'input',
+);
 /** Of the id of an item, as {@link ITEM_ID} has it. */
 const MAX_ITEM_ID_LENGTH = 220;
 const CLOSE_BRACE = 0x7d;
@@ -52,15 +65,44 @@ export const ITEM_ID: IdPattern = {
   isId: (text) => hasLengthOfId(text.slice(text.indexOf('_') + 1, text.lastIndexOf('_'))),
 };
 
-/** The responses that the body of a request of the Responses API may refer to. */
-export function responsesNamedIn(body: Uint8Array): References {
+/**
+ * The responses that the body of a request of the Responses API may refer to.
+ *
+ * @returns a refusal if it refers to too many
+ */
+export function responsesNamedIn(body: Uint8Array): References | { readonly refusal: Refusal } {
   const text = bufferOf(body);
   const has = (member: string): boolean => text.includes(member);
   const continued = has('"previous_response_id"') ? idsIn(body, CONTINUED, MAX_CONTINUED) : [];
   const refers = has('"item_reference"') || hasBareReference(text);
-  const items = refers ? idsIn(body, ITEM_ID, Infinity) : [];
-  const referred = [...new Set(items.flatMap((id) => responseIdOfItem(id) ?? []))];
-  return { continued, referred: referred.slice(0, MAX_REFERRED) };
+  if (!refers) return { continued, referred: [], needed: 0 };
+  const needed = new Set<string>();
+  const others = new Set<string>();
+  for (const member of membersWithIds(body, ITEM_ID)) {
+    const id = responseIdOfItem(member.id);
+    if (id === undefined) continue;
+    if (isReference(member)) needed.add(id);
+    else others.add(id);
+    if (needed.size > MAX_REFERRED) return { refusal: TOO_MANY };
+  }
+  const referred = [...new Set([...needed, ...others])].slice(0, MAX_REFERRED);
+  return { continued, referred, needed: needed.size };
+}
+
+const BEFORE_ID = /"type"\s*:\s*"item_reference"\s*,\s*$/;
+const AFTER_ID = /\s*,\s*"type"\s*:\s*"item_reference"/y;
+/** Of what stands before an id. More blanks than these hide that an item is a reference, no more. */
+const MAX_BEFORE_ID = 60;
+
+/**
+ * Whether an item is surely a reference, because its type stands beside its id. Others are looked
+ * up as well, but the absence of one does not end the search: they may be of another kind.
+ */
+function isReference({ text, start, end }: MemberWithId): boolean {
+  AFTER_ID.lastIndex = end;
+  return (
+    AFTER_ID.test(text) || BEFORE_ID.test(text.slice(Math.max(0, start - MAX_BEFORE_ID), start))
+  );
 }
 
 export type Recall =
@@ -74,22 +116,21 @@ export type Recall =
  * Returns a refusal if there is no memory for them.
  */
 export async function recallReferred(
-  { continued, referred }: References,
+  { continued, referred, needed }: References,
   owner: ResponseOwner,
   memory: ResponseMemory,
   reserve: (bytes: number) => Refusal | undefined,
 ): Promise<Recall> {
-  const measure = (id: string) => memory.measure(owner, id);
-  const whole = await lookUp(continued, measure);
-  const partly = await lookUp(referred, measure);
+  const whole = await lookUp(continued, (ids) => memory.measure(owner, ids));
+  const partly = await lookUp(referred, (ids) => memory.measure(owner, ids, needed));
   let bytes = 0;
   for (const { conversation, response } of whole.values()) bytes += conversation + response;
   for (const { response } of partly.values()) bytes += response;
   const refusal = bytes === 0 ? undefined : reserve(bytes);
   if (refusal !== undefined) return { outcome: 'refused', refusal };
   const recalled = {
-    continued: await lookUp([...whole.keys()], (id) => memory.recall(owner, id)),
-    referred: await lookUp([...partly.keys()], (id) => memory.recallResponse(owner, id)),
+    continued: await lookUp([...whole.keys()], (ids) => memory.recall(owner, ids)),
+    referred: await lookUp([...partly.keys()], (ids) => memory.recallResponses(owner, ids)),
   };
   return { outcome: 'recalled', recalled };
 }

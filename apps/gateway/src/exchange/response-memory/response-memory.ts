@@ -24,7 +24,10 @@ export interface KeptResponse {
 /** The lengths of the texts of a {@link KeptResponse}. */
 export type KeptBytes = { readonly [Text in keyof KeptResponse]: number };
 
-/** Each function rejects if the memory cannot be reached. */
+/**
+ * Each function rejects if the memory cannot be reached. A client chooses the ids, so a function
+ * takes all of a request together, in one call to where they are kept.
+ */
 export interface ResponseMemory {
   /**
    * Keeps a response. If there is too little memory, the account that would have the most forgets
@@ -38,13 +41,28 @@ export interface ResponseMemory {
   /**
    * For reserving memory before the texts are read.
    *
-   * @returns the bytes of both texts; `undefined` if this key has no such response
+   * @param needed - So many of the first ids are of no use without each other. The first of them
+   * that is missing ends the list that is returned.
+   * @returns for each id the bytes of both texts; `undefined` if this key has no such response
    */
-  measure(owner: ResponseOwner, id: string): Promise<KeptBytes | undefined>;
-  /** @returns `undefined` if this key has no such response; otherwise its time begins again */
-  recall(owner: ResponseOwner, id: string): Promise<KeptResponse | undefined>;
+  measure(
+    owner: ResponseOwner,
+    ids: readonly string[],
+    needed?: number,
+  ): Promise<readonly (KeptBytes | undefined)[]>;
+  /**
+   * @returns for each id the texts, whose time begins again; `undefined` if this key has no such
+   * response
+   */
+  recall(
+    owner: ResponseOwner,
+    ids: readonly string[],
+  ): Promise<readonly (KeptResponse | undefined)[]>;
   /** {@link recall} for callers that only need {@link KeptResponse.response}. */
-  recallResponse(owner: ResponseOwner, id: string): Promise<Uint8Array | undefined>;
+  recallResponses(
+    owner: ResponseOwner,
+    ids: readonly string[],
+  ): Promise<readonly (Uint8Array | undefined)[]>;
   /** @returns whether there was such a response of this key */
   forget(owner: ResponseOwner, id: string): Promise<boolean>;
   /** Forgets all responses of a key, or of an account if `keyId` is absent. */

@@ -18,8 +18,8 @@ export function shareResponses(memory: ResponseMemory | undefined) {
         kept().remember(...args),
       measureResponse: (...args: Parameters<ResponseMemory['measure']>) => kept().measure(...args),
       recallWhole: (...args: Parameters<ResponseMemory['recall']>) => kept().recall(...args),
-      recallResponse: (...args: Parameters<ResponseMemory['recallResponse']>) =>
-        kept().recallResponse(...args),
+      recallResponses: (...args: Parameters<ResponseMemory['recallResponses']>) =>
+        kept().recallResponses(...args),
       forgetResponse: (...args: Parameters<ResponseMemory['forget']>) => kept().forget(...args),
       forgetResponses: (...args: Parameters<ResponseMemory['forgetAll']>) =>
         kept().forgetAll(...args),
@@ -33,7 +33,7 @@ export function remoteResponses(rpc: RpcTo<ResponseCalls>): ResponseMemory {
     remember: (...args) => reach(rpc, () => rpc.rememberResponse(...args)),
     measure: (...args) => reach(rpc, () => rpc.measureResponse(...args)),
     recall: (...args) => reach(rpc, () => rpc.recallWhole(...args)),
-    recallResponse: (...args) => reach(rpc, () => rpc.recallResponse(...args)),
+    recallResponses: (...args) => reach(rpc, () => rpc.recallResponses(...args)),
     forget: (...args) => reach(rpc, () => rpc.forgetResponse(...args)),
     forgetAll: (...args) => reach(rpc, () => rpc.forgetResponses(...args)),
     close: () => undefined,
