@@ -5,12 +5,14 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
 import { ENDPOINTS, POSTS, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
-import { eventually } from './support/until.js';
+import { readMetric } from './support/metrics.js';
+import { eventually, until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** The limit of an event is 32 MiB, and that of a plain response is 64 MiB. */
@@ -20,14 +22,29 @@ const CHARGE = formatUsd(2n * 300_000_000n + 3n * 1_500_000_000n);
 
 /** The events, or the body, of the next response. */
 let pieces: readonly string[] = [];
+/** What happens to the next response once its pieces are written: by default, it ends. */
+let finish = (res: ServerResponse): void => void res.end();
 const upstream = createServer((req, res) => {
   req.resume().on('end', () => {
     const isStream = pieces.length > 1;
     res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
     for (const piece of pieces) res.write(piece);
-    res.end();
+    finish(res);
   });
 });
+
+/** Keeps the next response open until one of these functions is called. */
+function holdEnds() {
+  let held: ServerResponse | undefined;
+  finish = (res) => {
+    held = res;
+    finish = (next) => void next.end();
+  };
+  return {
+    end: (rest: string) => held?.end(rest),
+    destroy: () => held?.destroy(),
+  };
+}
 
 interface Event {
   readonly type: string;
@@ -149,4 +166,143 @@ describe.each([
       await expectCharged(id);
     },
   );
+});
+
+describe('the memory of a plain response', () => {
+  const budget = 16 * MEBIBYTE;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    const { port } = upstream.address() as AddressInfo;
+    gateway = await startTestGateway({
+      env: {
+        UPSTREAM_URL: `http://127.0.0.1:${String(port)}`,
+        MAX_BODY_BYTES: String(4 * MEBIBYTE),
+        BODY_MEMORY_BYTES: String(budget),
+      },
+    });
+  });
+  afterAll(() => gateway.stop());
+
+  const message = JSON.stringify({
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: dataOf(3) }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 2, output_tokens: 3 },
+  });
+  const reservedBytes = async () =>
+    (await readMetric(gateway, 'gateway_memory_reserved_bytes')) ?? NaN;
+
+  /** Takes what other customers may have, but a mebibyte. */
+  function fillMemory(): { release(): void } {
+    const { memory } = gateway.running.appParts;
+    const reservations = [8, 4, 2, 1].map((mebibytes) => {
+      const reservation = memory.open(`acct_${String(mebibytes)}`);
+      reservation.resize(mebibytes * MEBIBYTE);
+      return reservation;
+    });
+    return {
+      release() {
+        for (const each of reservations) each.release();
+      },
+    };
+  }
+
+  async function expectOneCharge(keyId: string): Promise<void> {
+    await eventually(async () => {
+      const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
+      expect(data).toMatchObject([{ amount_usd: `-${CHARGE}`, upstream_id: 'msg_1' }]);
+    });
+  }
+
+  // F462: large plain responses arrive at once: sixteen of 58 MiB took 2.3 GB, because their memory
+  // was not counted. It is reserved as they arrive; without memory the upstream waits.
+  it.each(ENDPOINTS)('%s: is reserved as it arrives, until the client has it', async (dialect) => {
+    const { id, apiKey } = await gateway.createKey();
+    pieces = [message.slice(0, 2 * MEBIBYTE)];
+    const held = holdEnds();
+    const asked = POSTS[dialect](gateway, apiKey, userMessage('Hello'));
+    await until(async () => (await reservedBytes()) >= 2 * MEBIBYTE);
+    held.end(message.slice(2 * MEBIBYTE));
+    const response = await asked;
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('JVBERi0x');
+    await until(async () => (await reservedBytes()) === 0);
+    await expectOneCharge(id);
+  });
+
+  // F462
+  it('is waited for while others have it', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const others = fillMemory();
+    pieces = [message];
+    const opened = jest.spyOn(gateway.running.appParts.memory, 'open');
+    const asked = POSTS.messages(gateway, apiKey, userMessage('Hello'));
+    // For its body, then for its response.
+    await until(() => opened.mock.calls.length === 2);
+    opened.mockRestore();
+    others.release();
+    const response = await asked;
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe(message);
+    await expectOneCharge(id);
+  });
+
+  // F462
+  it.each(ENDPOINTS)(
+    '%s: if there is none for long, only the usage is read, charged, and the client is told',
+    async (dialect) => {
+      const { patience } = gateway.running.appParts;
+      const others = fillMemory();
+      try {
+        Object.assign(gateway.running.appParts, { patience: { ...patience, clientPausesMs: 200 } });
+        const { id, apiKey } = await gateway.createKey();
+        const before = await reservedBytes();
+        pieces = [message];
+        const response = await POSTS[dialect](gateway, apiKey, userMessage('Hello'));
+        expect(response.status).toBe(502);
+        expect(await response.text()).toContain('too large to pass on; it was charged');
+        expect(await reservedBytes()).toBe(before);
+        await expectOneCharge(id);
+        // Small responses need no memory of others.
+        pieces = [message.replace(dataOf(3), 'Hi')];
+        expect((await POSTS[dialect](gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+      } finally {
+        Object.assign(gateway.running.appParts, { patience });
+        others.release();
+      }
+    },
+  );
+
+  // F462
+  it('is given back if the response breaks off, or its client has left', async () => {
+    const { apiKey } = await gateway.createKey();
+    for (const end of ['breaks', 'leaves'] as const) {
+      pieces = [message.slice(0, 2 * MEBIBYTE)];
+      const held = holdEnds();
+      const leaving = new AbortController();
+      const asked = fetch(`${gateway.url}/v1/messages`, {
+        method: 'POST',
+        headers: {
+          'x-api-key': apiKey,
+          'anthropic-version': '2023-06-01',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(userMessage('Hello')),
+        signal: leaving.signal,
+      }).then((response) => response.status);
+      await until(async () => (await reservedBytes()) >= 2 * MEBIBYTE);
+      if (end === 'breaks') {
+        held.destroy();
+        expect(await asked).toBe(502);
+      } else {
+        leaving.abort();
+        await expect(asked).rejects.toThrow();
+        held.end(message.slice(2 * MEBIBYTE));
+      }
+      await until(async () => (await reservedBytes()) === 0);
+    }
+  });
 });

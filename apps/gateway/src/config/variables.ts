@@ -598,7 +598,8 @@ export const VARIABLES = {
       'KiB. Memory is reserved as a body arrives, not when its length is declared. Default: a ' +
       'sixth of the memory of the machine or container, divided among the workers, at most 2 ' +
       'GiB and at least four times MAX_BODY_BYTES. A request that does not fit gets 429 if its ' +
-      'account would use more than half, otherwise 529. While many large bodies arrive, the ' +
+      'account would use more than half, otherwise 529. A plain response that does not fit waits ' +
+      'for up to 30 seconds; then it is only charged, and its client gets 502. While many large bodies arrive, the ' +
       'process needs up to twice this memory, and four times MAX_BODY_BYTES; the gateway warns if ' +
       'there is less.',
     schema: positive.optional(),

@@ -150,8 +150,15 @@ export class ClientResponse {
     {
       status,
       headers,
-    }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+      memory,
+    }: {
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      /** That of the body, unless it is small. Released once it is sent. */
+      readonly memory: ByteReservation | undefined;
+    },
   ): void {
+    this.#unsent = memory;
     if (!this.#hasLeft) {
       const written = encoded(body);
       this.#res.writeHead(status, {

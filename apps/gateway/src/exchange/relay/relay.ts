@@ -98,7 +98,12 @@ class Relay implements UpstreamListener {
     this.#parts = parts;
     this.#completion = completion;
     this.#sentAt = now();
-    this.#upstream = new UpstreamResponse({ upstream, format, now }, this);
+    const openMemory = () => memory.open(call.accountId);
+    const memoryWaitMs = patience.clientPausesMs;
+    this.#upstream = new UpstreamResponse(
+      { upstream, format, openMemory, memoryWaitMs, now },
+      this,
+    );
     this.#client = new ClientResponse(res, {
       accountId: call.accountId,
       patience,
@@ -152,6 +157,7 @@ class Relay implements UpstreamListener {
     this.#client.upstreamIsOver();
     this.#finish(outcome).catch((error: unknown) => {
       clearInterval(this.#keepAlive);
+      this.#upstream.memory?.release();
       this.#completion.reject(error);
     });
   }
@@ -338,6 +344,7 @@ class Relay implements UpstreamListener {
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
     const { requestId, format } = this.#exchange;
+    this.#upstream.memory?.release();
     this.#client.refuse(refusal, { dialect: format.dialect, requestId });
     const { status, type, message } = refusal;
     this.#report({ status, error: { type, message, source: 'gateway' }, ...facts });
@@ -351,6 +358,7 @@ class Relay implements UpstreamListener {
     this.#client.sendBody(body, {
       status: facts.status ?? 200,
       headers: { ...this.#idHeaders(), ...headers },
+      memory: this.#upstream.memory,
     });
     this.#report(facts);
   }

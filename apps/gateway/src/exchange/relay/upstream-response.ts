@@ -1,6 +1,7 @@
 /**
  * Receives one response of the upstream. A stream is passed chunk by chunk through the format's
- * pipe; any other response is collected.
+ * pipe; any other response is collected, in memory that is reserved as it arrives. If there is none,
+ * the upstream is paused for a while. Then only the usage is read.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -8,6 +9,8 @@ import type { Dispatcher } from 'undici';
 import type { StreamEnd, StreamPipe } from '@gateway/translator';
 import { createMessageSkimmer } from '@gateway/translator/native';
 import type { MessageSkimmer, SkimmedMessage } from '@gateway/translator/native';
+import { SMALL_BYTES } from '../../base/byte-budget.js';
+import type { ByteReservation } from '../../base/byte-budget.js';
 import { countBodyBytes } from '../../base/heap-tuning.js';
 import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
 import type { UpstreamClient } from '../../upstream/client.js';
@@ -15,7 +18,10 @@ import type { UpstreamClient } from '../../upstream/client.js';
 export type UpstreamOutcome =
   | { readonly outcome: 'stream'; readonly end: StreamEnd<StreamOutput> }
   | { readonly outcome: 'body'; readonly status: number; readonly body: Buffer }
-  /** A response that is not a stream, too large to keep; without `message` if it is unreadable. */
+  /**
+   * A response that is not a stream, and too large to keep or to find memory for; without `message`
+   * if it is unreadable.
+   */
   | { readonly outcome: 'too_large'; readonly message: SkimmedMessage | undefined }
   /**
    * No response came, or the connection failed before the end of a response that is not a stream.
@@ -34,10 +40,15 @@ export interface UpstreamListener {
 interface ResponseReader {
   readonly upstream: Pick<UpstreamClient, 'openStream'>;
   readonly format: Pick<ResponseFormat, 'createPipe'>;
+  readonly openMemory: () => ByteReservation;
+  /** How long, in total, a response is paused because there is no memory for it. */
+  readonly memoryWaitMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
+/** How often a response that waits for memory asks again. */
+const MEMORY_CHECK_MS = 100;
 /** Of a larger response only the usage is read. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** An upstream that never ends a response must not be read forever. */
@@ -58,6 +69,9 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #unframe: ((chunk: Uint8Array) => Uint8Array) | undefined;
   #pipe: StreamPipe<Uint8Array, StreamOutput> | undefined;
   #chunks: Buffer[] = [];
+  #memory: ByteReservation | undefined;
+  #memoryTimer: NodeJS.Timeout | undefined;
+  #waitedMs = 0;
   #bytes = 0;
   #skimmer: MessageSkimmer | undefined;
   #isOver = false;
@@ -94,6 +108,11 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   /** Milliseconds since the epoch at the first byte of the body. */
   get firstByteAt(): number | undefined {
     return this.#firstByteAt;
+  }
+
+  /** That of a response that is not a stream, unless it is small. Whoever reads it releases it. */
+  get memory(): ByteReservation | undefined {
+    return this.#memory;
   }
 
   /** The failure of the connection, if there was one. */
@@ -167,10 +186,41 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   #collect(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes <= MAX_RESPONSE_BYTES) {
+    if (this.#skimmer === undefined && this.#bytes <= MAX_RESPONSE_BYTES) {
       this.#chunks.push(chunk);
+      if (!this.#hasMemory()) this.#waitForMemory();
       return;
     }
+    this.#passOver(chunk);
+  }
+
+  /** Small responses are not counted: the leases limit how many an account has. */
+  #hasMemory(): boolean {
+    if (this.#bytes < SMALL_BYTES) return true;
+    this.#memory ??= this.#reader.openMemory();
+    return this.#memory.resize(this.#bytes) === 'reserved';
+  }
+
+  /** Others release memory soon, unless large responses fill it. */
+  #waitForMemory(): void {
+    if (this.#memoryTimer !== undefined) return;
+    this.#controller?.pause();
+    this.#memoryTimer = setInterval(() => {
+      this.#waitedMs += MEMORY_CHECK_MS;
+      const hasMemory = this.#hasMemory();
+      if (!hasMemory && this.#waitedMs < this.#reader.memoryWaitMs) return;
+      this.#endWait();
+      if (!hasMemory) this.#passOver();
+      this.#controller?.resume();
+    }, MEMORY_CHECK_MS);
+  }
+
+  #endWait(): void {
+    clearInterval(this.#memoryTimer);
+    this.#memoryTimer = undefined;
+  }
+
+  #passOver(chunk?: Buffer): void {
     if (this.#status === 200 && this.#bytes <= MAX_SKIMMED_BYTES) {
       this.#skim(chunk);
       return;
@@ -180,14 +230,15 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     this.#end({ outcome: 'too_large', message: undefined });
   }
 
-  /** Reads the usage of a response that is too large to keep, because it must be charged. */
-  #skim(chunk: Buffer): void {
+  /** Reads the usage of a response that cannot be kept, because it must be charged. */
+  #skim(chunk: Buffer | undefined): void {
     if (this.#skimmer === undefined) {
       this.#skimmer = createMessageSkimmer();
       for (const each of this.#chunks) this.#skimmer.push(each);
       this.#chunks = [];
+      this.#memory?.release();
     }
-    this.#skimmer.push(chunk);
+    if (chunk !== undefined) this.#skimmer.push(chunk);
   }
 
   #finish(): void {
@@ -209,6 +260,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #end(outcome: UpstreamOutcome): void {
     this.#isOver = true;
     clearTimeout(this.#drainTimer);
+    this.#endWait();
     this.#listener.onEnd(outcome);
   }
 }
