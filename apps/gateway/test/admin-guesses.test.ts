@@ -28,13 +28,15 @@ function ask(authorization: string, localAddress: string, path = '/admin/keys') 
 
 const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).statusCode;
 
-// F149: guesses at an admin token or the metrics token: 10 a minute for each address, then 429
-// before the token is compared; other addresses and scrapes are not affected.
+// F149: guesses at an admin token or the metrics token: 10 a minute for each address, then 429;
+// other addresses and scrapes are not affected.
+// F465: wrong tokens locked out the right ones of their address: a program of the same machine, or
+// behind the same proxy, kept the shop from adding credit. A right token is always accepted.
 it.each([
   ['/admin/keys', ADMIN_TOKEN, '127.0.0.2'],
   ['/metrics', METRICS_TOKEN, '127.0.0.5'],
 ])(
-  'on %s are limited for each address; then a right one is not recognised from there either',
+  'on %s are limited for each address, from which a right one is accepted all the same',
   async (path, token, attacker) => {
     // Neither right tokens nor headers of another form are guesses.
     for (let i = 0; i <= 2 * GUESSES; i += 1) {
@@ -44,10 +46,11 @@ it.each([
     for (let i = 0; i < GUESSES; i += 1) {
       expect(await statusOf(`Bearer guess-${String(i)}`, attacker, path)).toBe(401);
     }
-    for (const guess of ['another-guess', token]) {
-      const refused = await ask(`Bearer ${guess}`, attacker, path);
+    for (let i = 0; i < 3; i += 1) {
+      const refused = await ask('Bearer another-guess', attacker, path);
       expect(refused.statusCode).toBe(429);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(await statusOf(`Bearer ${token}`, attacker, path)).toBe(200);
     }
   },
 );

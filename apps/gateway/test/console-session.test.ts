@@ -249,9 +249,10 @@ describe('the value of a session', () => {
   });
 });
 
-// This is the last test, because it uses up the remaining log-ins.
+// This is the last test, because it uses up the remaining guesses.
 describe('log-ins', () => {
-  it('are limited for each address, even those with the right token', async () => {
+  // F465
+  it('with a wrong token are limited for each address; the right one always logs in', async () => {
     let refused: Response | undefined;
     for (let attempt = 0; attempt < 11 && refused?.status !== 429; attempt += 1) {
       refused = await logIn(`guess-${String(attempt)}-of-the-token`);
@@ -259,7 +260,7 @@ describe('log-ins', () => {
     expect(refused?.status).toBe(429);
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
     const right = await logIn(ADMIN_TOKEN);
-    expect([right.status, right.headers.getSetCookie()]).toEqual([429, []]);
+    expect([right.status, right.headers.getSetCookie().length]).toEqual([200, 1]);
     // Existing sessions stay logged in.
     expect((await ask('/admin/keys', { headers: { cookie: adminCookie } })).status).toBe(200);
   });

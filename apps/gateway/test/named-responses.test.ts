@@ -63,7 +63,7 @@ describe('with Redis', () => {
     await redis.stop();
   });
 
-  /** The commands that Redis carries out meanwhile, those in scripts too, without its statistics. */
+  /** The commands that Redis carries out meanwhile, also those in scripts. */
   async function commandsOf(work: () => Promise<unknown>): Promise<number> {
     await client.config('RESETSTAT');
     await work();

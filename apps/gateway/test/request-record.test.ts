@@ -320,6 +320,73 @@ describe('the recorder', () => {
     expect(kept().at(-1)?.accountId).toBe('acct_2');
   });
 
+  // F463: an account is refused in thousands of ways: with 2,000 kinds a minute it hid the refused
+  // requests of all others. Each account has kinds of its own.
+  it('keeps the refusals of others, whatever one account is refused for', async () => {
+    const { recorder, kept, counted, dropped } = setUp();
+    const kinds = 12_000;
+    for (let kind = 0; kind < kinds; kind += 1) {
+      recorder.record(request({ model: `model-${String(kind)}` }), true);
+      if (kind % 100 === 0) await jest.advanceTimersByTimeAsync(1);
+    }
+    const others = Array.from({ length: 50 }, (_, i) =>
+      request({ accountId: `acct_b${String(i)}` }),
+    );
+    for (const each of others) recorder.record(each, true);
+    const unknown = request({ accountId: undefined, keyId: undefined, status: 401 });
+    recorder.record(unknown, true);
+    await jest.advanceTimersByTimeAsync(1_000);
+    const ids = new Set(kept().map(({ id }) => id));
+    for (const { id } of [...others, unknown]) expect(ids.has(id)).toBe(true);
+    // Nothing is lost of the sums, and the account finds its first kinds.
+    expect(kept().filter(({ accountId }) => accountId === 'acct_1')).toHaveLength(200);
+    expect(counted()).toHaveLength(kinds - 200);
+    expect(await dropped()).toBe(0);
+    // A minute later, it has them again.
+    await jest.advanceTimersByTimeAsync(61_000);
+    const later = request({ model: 'model-later' });
+    recorder.record(later, true);
+    await recorder.stop();
+    expect(kept().map(({ id }) => id)).toContain(later.id);
+  });
+
+  // F463
+  it('keeps refusals of each account, however many accounts are refused in many ways', async () => {
+    const { recorder, kept } = setUp();
+    for (let account = 0; account < 60; account += 1) {
+      for (let kind = 0; kind < 250; kind += 1) {
+        const of = { accountId: `acct_${String(account)}`, model: `model-${String(kind)}` };
+        recorder.record(request(of), true);
+      }
+      await jest.advanceTimersByTimeAsync(1_000);
+    }
+    const other = request({ accountId: 'acct_other' });
+    recorder.record(other, true);
+    await recorder.stop();
+    expect(kept().map(({ id }) => id)).toContain(other.id);
+    expect(kept().filter(({ accountId }) => accountId === 'acct_59')).toHaveLength(10);
+  });
+
+  // F464: while the database hangs, one account fills the queue: the requests of others still wait,
+  // in place of its latest.
+  it('lets no account displace the others while a batch hangs', async () => {
+    let finish: () => void = () => undefined;
+    const store = jest.fn(() => Promise.resolve());
+    store.mockImplementationOnce(() => new Promise((resolve) => (finish = resolve)));
+    const { recorder, kept, dropped } = setUp(store);
+    recorder.record(request(), false);
+    await jest.advanceTimersByTimeAsync(1_000);
+    for (let count = 0; count < MAX_WAITING + 5; count += 1) recorder.record(request(), false);
+    const others = Array.from({ length: 100 }, () => request({ accountId: 'acct_2' }));
+    for (const each of others) recorder.record(each, false);
+    expect(await dropped()).toBe(105);
+    finish();
+    await recorder.stop();
+    const ids = new Set(kept().map(({ id }) => id));
+    for (const { id } of others) expect(ids.has(id)).toBe(true);
+    expect(kept()).toHaveLength(1 + MAX_WAITING);
+  });
+
   it('records what it cannot hold as a gap while a batch hangs, and records again afterwards', async () => {
     let finish: () => void = () => undefined;
     const hanging = new Promise<void>((resolve) => {

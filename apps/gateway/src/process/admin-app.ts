@@ -209,7 +209,7 @@ function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler 
   const name = 'METRICS_TOKEN';
   const findMetricsToken = limitTokenGuesses({
     limiter,
-    name: 'metrics',
+    name: 'metrics token',
     wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
     tokens: () => {
       const token = settings().metricsToken;

@@ -1,7 +1,7 @@
 /**
  * Receives one response of the upstream. A stream is passed chunk by chunk through the format's
- * pipe; any other response is collected, in memory that is reserved as it arrives. If there is none,
- * the upstream is paused for a while. Then only the usage is read.
+ * pipe; any other response is collected, in memory that is reserved as it arrives. If there is
+ * none, the upstream is paused for a while. Then only the usage is read.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';

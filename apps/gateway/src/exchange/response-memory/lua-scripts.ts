@@ -86,9 +86,9 @@ return 1
 `;
 
 /**
- * KEYS: responses of one account. ARGV: how many of the first are needed. Returns the lengths of the
- * sealed conversation and response of each, 0 if it is missing; it ends at the first that is needed
- * and missing.
+ * KEYS: responses of one account. ARGV: how many of the first are needed. Returns the lengths of
+ * the sealed conversation and response of each, 0 if it is missing; it ends at the first that is
+ * needed and missing.
  */
 export const MEASURE = `
 local lengths = {}

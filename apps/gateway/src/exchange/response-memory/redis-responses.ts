@@ -41,7 +41,7 @@ export function createRedisResponses({
   const placeOf = ({ accountId, keyId }: ResponseOwner, id: string, name: TextName) =>
     [accountId, keyId, id, name] as const;
 
-  /** For each id its texts: `undefined` if one is missing, or no gateway sealed it for this place. */
+  /** The texts of each id: `undefined` if one is missing, or no gateway sealed it for its place. */
   async function texts(owner: ResponseOwner, ids: readonly string[], names: readonly TextName[]) {
     const keys = ids.map((id) => keyOf(owner, id));
     const fields = names.map((name) => SEALED[name]);

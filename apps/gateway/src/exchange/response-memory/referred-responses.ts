@@ -91,7 +91,7 @@ export function responsesNamedIn(body: Uint8Array): References | { readonly refu
 
 const BEFORE_ID = /"type"\s*:\s*"item_reference"\s*,\s*$/;
 const AFTER_ID = /\s*,\s*"type"\s*:\s*"item_reference"/y;
-/** Of what stands before an id. More blanks than these hide that an item is a reference, no more. */
+/** Of what stands before an id. Longer blanks only hide that an item is a reference. */
 const MAX_BEFORE_ID = 60;
 
 /**

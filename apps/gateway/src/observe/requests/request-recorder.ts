@@ -12,8 +12,8 @@ import type { Registry } from 'prom-client';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore, RequestBatch, RequestRecord } from '@gateway/balance-store';
 import { reasonOf } from '../../base/error-code.js';
-import { MINUTE_MS } from '../../base/times.js';
-import { Gaps, kindOf } from './gaps.js';
+import { Gaps } from './gaps.js';
+import { RefusalFloods } from './refusal-floods.js';
 import { WaitingRequests } from './waiting-requests.js';
 
 export interface RequestRecorder {
@@ -41,17 +41,15 @@ export const BATCH = 512;
 export const MAX_WAITING = 4_096;
 /** After a failure, nothing is written for this time. */
 const PAUSE_MS = 10_000;
-/** Equal refusals in this time become one request, after the first. */
-const FLOOD_MS = MINUTE_MS;
-/** If more kinds of refusals happen at once, they are only counted. */
-const MAX_FLOODS = 2_000;
+/** Kinds of requests that are counted together while nothing can be written. */
+const MAX_GAPS = 2_000;
 
 export function createRequestRecorder(options: RecorderOptions): RequestRecorder {
   const { store, registry, log, now } = options;
   const dropped = unrecordedCounter(registry);
-  const floods = new Map<string, Flood>();
+  const floods = new RefusalFloods();
   const waiting = new WaitingRequests();
-  const gaps = new Gaps(MAX_FLOODS);
+  const gaps = new Gaps(MAX_GAPS);
   /** A batch whose writing had no answer. */
   let unanswered: RequestBatch | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -59,42 +57,36 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   let pausedUntil = 0;
   let isStopped = false;
 
-  function add(request: RequestRecord): void {
-    hold(request);
+  function add(request: RequestRecord, as: 'kept' | 'counted' = 'kept'): void {
+    hold(request, as);
     if (waiting.count >= BATCH) flush();
     else if (waiting.count > 0) timer ??= setTimeout(flush, PERIOD_MS).unref();
   }
 
-  function hold(request: RequestRecord): void {
-    if (!isStopped && waiting.count < MAX_WAITING) {
-      waiting.add(request);
+  function hold(request: RequestRecord, as: 'kept' | 'counted' = 'kept'): void {
+    if (isStopped) {
+      dropped.inc(request.count);
       return;
     }
-    dropped.inc(request.count);
-    if (!isStopped) gaps.add(request);
+    if (waiting.count >= MAX_WAITING) {
+      const displaced = waiting.displace(request);
+      dropped.inc(displaced.count);
+      gaps.add(displaced);
+      if (displaced === request) return;
+    }
+    if (as === 'kept') waiting.add(request);
+    else waiting.addCounted(request);
   }
 
   function refuse(request: RequestRecord): void {
-    const name = kindOf(request);
-    const flood = floods.get(name);
-    if (flood !== undefined) {
-      flood.more = combined(flood.more, request);
-    } else if (floods.size < MAX_FLOODS) {
-      floods.set(name, { until: request.endedAt + FLOOD_MS, more: undefined });
-      add(request);
-    } else if (waiting.countedOnly < MAX_WAITING) {
-      waiting.addCounted(request);
-    } else {
-      dropped.inc(request.count);
-    }
-  }
-
-  function endFloods(at: number): void {
-    for (const [name, { until, more }] of floods) {
-      // The map is in the order of the ends.
-      if (until > at) break;
-      floods.delete(name);
-      if (more !== undefined) hold(more);
+    switch (floods.take(request)) {
+      case 'first':
+        add(request);
+        return;
+      case 'combined':
+        return;
+      case 'too_many_kinds':
+        add(request, 'counted');
     }
   }
 
@@ -110,7 +102,7 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
   }
 
   async function write(): Promise<void> {
-    endFloods(now());
+    for (const more of floods.end(now())) hold(more);
     do {
       if (now() < pausedUntil || !hasMore()) return;
       await writeBatch();
@@ -145,7 +137,7 @@ export function createRequestRecorder(options: RecorderOptions): RequestRecorder
       else add(request);
     },
     async stop() {
-      endFloods(Infinity);
+      for (const more of floods.end(Infinity)) hold(more);
       await writing;
       pausedUntil = 0;
       while (hasMore() && now() >= pausedUntil) {
@@ -174,18 +166,4 @@ function unrecordedCounter(registry: Registry): Counter {
   });
   counter.inc(0);
   return counter;
-}
-
-interface Flood {
-  readonly until: number;
-  /** The refusals after the first, as one. */
-  more: RequestRecord | undefined;
-}
-
-/** The last of several refusals, with their number and their mean duration. */
-function combined(more: RequestRecord | undefined, request: RequestRecord): RequestRecord {
-  if (more === undefined) return request;
-  const count = more.count + request.count;
-  const total = more.durationMs * more.count + request.durationMs * request.count;
-  return { ...request, count, durationMs: Math.round(total / count) };
 }

@@ -16,8 +16,29 @@ export class WaitingRequests {
     return this.#kept.length + this.#counted.length;
   }
 
-  get countedOnly(): number {
-    return this.#counted.length;
+  /**
+   * Takes out the latest request of the account that would have the most if `request` waited as
+   * well, so that no account displaces others while nothing can be written.
+   *
+   * @returns the request that is not recorded; `request` itself if its account has the most
+   */
+  displace(request: RequestRecord): RequestRecord {
+    const lists = [this.#counted, this.#kept];
+    const counts = new Map([[request.accountId, 1]]);
+    for (const { accountId } of lists.flat()) {
+      counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+    }
+    let largest = request.accountId;
+    for (const [accountId, count] of counts) {
+      if (count > (counts.get(largest) ?? 0)) largest = accountId;
+    }
+    if (largest === request.accountId) return request;
+    for (const list of lists) {
+      const at = list.findLastIndex(({ accountId }) => accountId === largest);
+      const [displaced] = at === -1 ? [] : list.splice(at, 1);
+      if (displaced !== undefined) return displaced;
+    }
+    return request;
   }
 
   add(request: RequestRecord): void {

@@ -12,7 +12,12 @@ import { badRequest, unauthorized } from '../../http/refusal.js';
 import type { PageFiles } from '../../http/pages/page-files.js';
 import { refuse } from '../refuse.js';
 import type { ConsoleLinks } from './console-links.js';
-import { adminTokenOf, refusalOfLogIn, startSession } from './session-routes.js';
+import {
+  adminTokenOf,
+  refusalOfPlace,
+  refusalOfWrongLogIn,
+  startSession,
+} from './session-routes.js';
 import type { SessionParts } from './session-routes.js';
 
 export interface LinkParts extends SessionParts {
@@ -61,7 +66,7 @@ export const linkSessionEndpoints = [
       result: schema.consoleSession,
     },
     (parts: LinkParts) => async (req, res) => {
-      const refusal = await refusalOfLogIn(req, parts);
+      const refusal = refusalOfPlace(req);
       if (refusal !== undefined) {
         refuse(res, refusal);
         return;
@@ -74,7 +79,10 @@ export const linkSessionEndpoints = [
       const code = body.success ? body.data.code : '';
       const redemption = parts.consoleLinks.redeem(code, parts.adminTokens);
       if (redemption.outcome === 'redeemed') startSession(req, res, redemption.token, parts);
-      else refuse(res, redemption.outcome === 'used' ? USED : UNKNOWN);
+      else {
+        const wrong = redemption.outcome === 'used' ? USED : UNKNOWN;
+        refuse(res, await refusalOfWrongLogIn(req, wrong, parts));
+      }
     },
   ),
 ] as const;

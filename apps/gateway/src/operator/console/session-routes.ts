@@ -11,13 +11,12 @@ import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
 import type { AdminToken } from '../../config/admin-tokens.js';
 import { declare } from '../../endpoints/endpoint.js';
 import * as schema from '../../endpoints/schemas.js';
-import { addressGroup } from '../../http/client-address.js';
 import { originOf, transportOf } from '../../http/origin.js';
-import { badRequest, rateLimited, unauthorized } from '../../http/refusal.js';
+import { badRequest, unauthorized } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
 import { createSessionCookie } from '../../http/session-cookie.js';
 import { refuse } from '../refuse.js';
-import { GUESSES, limitTokenGuesses } from '../token-guesses.js';
+import { limitTokenGuesses, refusalOfGuess } from '../token-guesses.js';
 import type { Found } from '../token-guesses.js';
 import { LIFETIME_MS, endOf, readSession, writeSession } from './session.js';
 import type { Session } from './session.js';
@@ -100,7 +99,7 @@ export const sessionEndpoints = [
 export function requireAdmin(parts: SessionParts): RequestHandler {
   const findBearer = limitTokenGuesses({
     limiter: parts.limiter,
-    name: 'admin',
+    name: 'admin token',
     wrong: WRONG_TOKEN,
     // Read for each request, because a reload changes them.
     tokens: () => parts.adminTokens,
@@ -135,25 +134,29 @@ function adminOf(req: Request, res: Response, parts: SessionParts): Found {
 }
 
 async function logInOf(req: Request, parts: SessionParts): Promise<Found> {
-  const refusal = await refusalOfLogIn(req, parts);
+  const refusal = refusalOfPlace(req);
   if (refusal !== undefined) return { refusal };
   const body = sessionInput.safeParse(req.body);
   const presented = bearerOf(req.headers.authorization) ?? (body.success ? body.data.token : '');
   const token = findToken(parts.adminTokens, presented);
-  return token === undefined ? { refusal: WRONG_LOG_IN } : { token };
+  return token === undefined
+    ? { refusal: await refusalOfWrongLogIn(req, WRONG_LOG_IN, parts) }
+    : { token };
 }
 
-/** Counts a log-in. @returns the refusal, if this address may not log in from this page now */
-export async function refusalOfLogIn(
-  req: Request,
-  { limiter }: Pick<SessionParts, 'limiter'>,
-): Promise<Refusal | undefined> {
+/** @returns the refusal, if nobody can log in from this page */
+export function refusalOfPlace(req: Request): Refusal | undefined {
   if (originOf(req) === 'other') return OTHER_ORIGIN;
-  if (transportOf(req) === 'plain') return PLAIN_HTTP;
-  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, GUESSES);
-  if (attempt.outcome !== 'denied') return undefined;
-  const what = `one address may log in ${String(GUESSES.limit)} times a minute`;
-  return rateLimited(what, attempt.retryAfterMs);
+  return transportOf(req) === 'plain' ? PLAIN_HTTP : undefined;
+}
+
+/** Counts a log-in that failed. @returns `wrong`, or that there were too many of this address */
+export function refusalOfWrongLogIn(
+  req: Request,
+  wrong: Refusal,
+  { limiter }: Pick<SessionParts, 'limiter'>,
+): Promise<Refusal> {
+  return refusalOfGuess(req, { limiter, name: 'log-in', wrong });
 }
 
 /** Answers a log-in with the cookie of its session. */
