@@ -1,6 +1,7 @@
 /**
- * Claude Code writes a file, continues and compacts the conversation, searches the web by its own tool, asks
- * each of its aliases for models, and stops when its key has no balance left.
+ * Claude Code writes a file, continues the conversation, searches the web by its own tool, asks
+ * each of its aliases for models, compacts the conversation and goes on with it, and stops when its
+ * key has no balance left.
  */
 
 import { equal, match } from 'node:assert/strict';

@@ -251,7 +251,8 @@ describe('a native response', () => {
     },
   );
 
-  // F390: the upstream says by its other headers whether, and in how many milliseconds, to try again.
+  // F390: the upstream says by its other headers whether, and in how many milliseconds, to try
+  // again: both reach the client.
   it.each(['true', 'false'])('keeps the advice x-should-retry: %s and the wait', async (advice) => {
     answer = (res) => {
       const headers = { 'x-should-retry': advice, 'retry-after-ms': '1500' };

@@ -29,7 +29,7 @@ interface Piece {
   readonly lifetime: '5m' | '1h' | undefined;
 }
 
-/** @param minTokensOfAll - The least tokens of a cached prefix. Default: as in the API, by model. */
+/** @param minTokensOfAll - The least tokens of a cached prefix; by default as in the API. */
 export function createPromptCache(minTokensOfAll?: number): PromptCache {
   const known = new Set<string>();
 

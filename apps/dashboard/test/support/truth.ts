@@ -28,6 +28,7 @@ export interface Recorded {
   readonly errorType?: string;
   readonly sessionId?: string;
   readonly tag?: string;
+  readonly client?: string;
   readonly charge?: string;
 }
 

@@ -88,7 +88,7 @@ function tapOf<Out>(
     if (isPassed(beginning)) return passedEvent(beginning);
     isCut = true;
     gate.dropHeld();
-    return readEvent();
+    return largeEventReader(watch);
   }
 
   /** Passes the bytes of a content event on. */
@@ -96,7 +96,9 @@ function tapOf<Out>(
     watch.hasEvents = true;
     watch.onContent();
     // The name line is enough. Without it, the data may turn out to be another event.
-    const reader = isContentOrPing(beginning, 0, beginning.length) ? undefined : readEvent();
+    const reader = isContentOrPing(beginning, 0, beginning.length)
+      ? undefined
+      : largeEventReader(watch);
     return {
       push(bytes, from, to) {
         if (watch.hasFailed) return;
@@ -109,15 +111,6 @@ function tapOf<Out>(
         reader?.end();
       },
     };
-  }
-
-  /** Reads an event without keeping it. */
-  function readEvent(): LargeEventSink {
-    return new LargeEventReader((event) => {
-      if (event === undefined || watch.hasFailed || watch.isFinished) return;
-      watch.hasEvents = true;
-      watch.onMessageEvent(event.type, event.data);
-    });
   }
 
   /**
@@ -169,6 +162,15 @@ function tapOf<Out>(
   };
 
   return pipe;
+}
+
+/** Reads an event without keeping it. */
+function largeEventReader(watch: MessageWatch): LargeEventSink {
+  return new LargeEventReader((event) => {
+    if (event === undefined || watch.hasFailed || watch.isFinished) return;
+    watch.hasEvents = true;
+    watch.onMessageEvent(event.type, event.data);
+  });
 }
 
 function errorAt(end: MessageEnd, watch: MessageWatch) {
