@@ -62,7 +62,16 @@ async function change({ setup, operations }, random, say) {
   const seen = [];
   /** The credit of each account that has one request only. */
   const credits = new Map();
-  const counts = { requests: 0, changed: 0, refusedChanges: 0, poor: 0, aboveHold: 0 };
+  const counts = {
+    requests: 0,
+    changed: 0,
+    refusedChanges: 0,
+    poor: 0,
+    aboveHold: 0,
+    impossible: 0,
+  };
+  /** Requests whose usage no request like them can have: it is set aside. */
+  const impossible = new Set();
   const sayProgress = createProgress(say);
 
   await Promise.all(
@@ -114,8 +123,12 @@ async function change({ setup, operations }, random, say) {
     const key = { id: created.id, credential: created.api_key };
     const moment = random.pick(MOMENTS);
     const id = `request-${counts.requests}-${account.id}`;
-    const isAbove = random.chance(0.5);
-    if (isAbove) counts.aboveHold += 1;
+    const answer = random.pick(['within', 'above', 'above', 'impossible']);
+    if (answer === 'above') counts.aboveHold += 1;
+    if (answer === 'impossible') {
+      counts.impossible += 1;
+      impossible.add(id);
+    }
     const format = random.pick(FORMATS);
     const model = random.pick(MODELS).id;
     const stream = random.chance(0.7);
@@ -129,7 +142,7 @@ async function change({ setup, operations }, random, say) {
         id,
         input: random.below(50),
         waitMs: LONGEST_WAIT_MS,
-        output: isAbove ? 1_000 + random.below(100_000) : random.below(MAX_TOKENS),
+        output: outputOf(answer),
         waits: moment in WAITS ? [WAITS[moment]] : [],
       }),
     });
@@ -156,6 +169,13 @@ async function change({ setup, operations }, random, say) {
       if (usage !== undefined) seen.push({ requestId, ...usage });
     }
     await system.callAdmin('POST', `keys/${key.id}/revoke`, {});
+  }
+
+  /** An honest upstream may exceed the hold, but not twice the limit and a thousand tokens. */
+  function outputOf(answer) {
+    if (answer === 'within') return random.below(MAX_TOKENS);
+    if (answer === 'above') return MAX_TOKENS + random.below(MAX_TOKENS + 1_000);
+    return 2 * MAX_TOKENS + 1_001 + random.below(100_000);
   }
 
   async function changeAndUndo(account, key) {
@@ -193,6 +213,10 @@ async function change({ setup, operations }, random, say) {
     for (const { messageId, outcome, price, id } of upstream.entries()) {
       known.add(messageId);
       const own = entries.get(messageId) ?? [];
+      if (impossible.has(id)) {
+        if (own.length > 0) wrong.push({ id, outcome, entries: own.length, never: 'possible' });
+        continue;
+      }
       if (outcome === 'left' && own.length === 0) continue;
       const [entry] = own;
       const charged = entry && -toUnits(String(entry.delta));
