@@ -65,6 +65,7 @@ describe('an account, its first credit and its first key', () => {
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Colleague');
     await page.getByLabel('First credit, USD').fill('7.5');
+    await page.getByLabel('Reason').selectOption('promotional');
     await page.getByLabel('Name of its first key').fill('laptop');
     await page.getByLabel('Cap per month, USD').fill('5');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -364,14 +365,17 @@ describe('the search', () => {
 
   // F292: an amount that is typed into the search, or stands in the address of an account: nothing
   // is booked before the question is answered, and a reload does not ask it again.
-  it('leads to the question of an action, which changes nothing by itself', async () => {
+  it('leads to the form of an action, which changes nothing by itself', async () => {
     const { page, context, problems } = await open();
     const balance = async () =>
       (await gateway.call('showAccount', { account_id: accountId })).balance_usd;
     const before = await balance();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('refund 5 blue');
+    await page.keyboard.type('paid out 5 blue');
     await page.keyboard.press('Enter');
+    expect(await page.getByLabel('Amount, USD').inputValue()).toBe('5');
+    await page.getByLabel('Reason').selectOption('refund');
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Take back 5 USD' }).waitFor();
     expect((await valuesOf(page, 'dialog data'))[0]).toBe(before);
     await page.keyboard.press('Escape');
@@ -380,6 +384,31 @@ describe('the search', () => {
     await page.getByRole('button', { name: 'Take back' }).click();
     expect(await page.getByLabel('Amount, USD').inputValue()).toBe('');
     expect(await balance()).toBe(before);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  // F584: "refund 5 blue" took 5 USD away, and "give 2 blue" was booked as paid: a form that an
+  // amount leads to has no reason, and the first answer to "refund" raises the balance.
+  it.each([
+    ['refund 5 blue', 'Give back 5 USD'],
+    ['give back 5 blue', 'Give back 5 USD'],
+    ['give 5 blue', 'Give 5 USD'],
+  ])('never takes back for "%s", and presumes no reason', async (typed, first) => {
+    const { page, context, problems } = await open();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(typed);
+    const found = page.getByRole('option');
+    await eventually(async () => {
+      expect(await found.first().innerText()).toContain(first);
+    });
+    expect(await found.first().innerText()).toContain('the balance rises');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Give credit to' }).waitFor();
+    expect(await page.getByLabel('Amount, USD').inputValue()).toBe('5');
+    expect(await page.getByLabel('Reason').inputValue()).toBe('');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Reason: choose one.').waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

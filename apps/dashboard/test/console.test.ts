@@ -108,6 +108,7 @@ describe('the console', () => {
       expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
     });
     await page.getByLabel('Amount, USD').fill('2.00000000000001');
+    await page.getByLabel('Reason').selectOption('paid');
     // The second click lands on the question, and must not confirm it.
     await page.getByRole('button', { name: 'Continue' }).dblclick();
     await eventually(async () => {
@@ -167,7 +168,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     expect(await balanceOf(accountId)).toBe(formatUsd(before));
     expect(await page.getByRole('dialog').innerText()).toMatch(
-      /Reason\s+Refund\s+Reference\s+invoice 7\s+Note, for operators only\s+asked by phone/,
+      /Reason\s+Paid out to the customer elsewhere \(refund\)\s+Reference\s+invoice 7\s+Note, for operators only\s+asked by phone/,
     );
     await page.getByRole('button', { name: 'Take back 0.5 USD' }).click();
     await page.getByRole('button', { name: 'Close' }).click();

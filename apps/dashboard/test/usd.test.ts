@@ -4,12 +4,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as billing from '@gateway/billing';
 import { assert, bigInt, property } from 'fast-check';
 import {
-  commaProblem,
   exactUsd,
   formatUsd,
   parseUsd,
   readTypedUsd,
   roundedUsd,
+  separatorProblem,
   sumUsd,
 } from '../src/shared/usd.js';
 
@@ -55,11 +55,11 @@ describe('amounts in the browser', () => {
 
   it('are refused with a decimal comma, and the person is asked for a point', () => {
     expect(readTypedUsd('1,234,567.5')).toBe('1234567.5');
-    expect(commaProblem('1,234,567.5')).toBeUndefined();
+    expect(separatorProblem('1,234,567.5')).toBeUndefined();
     for (const text of ['7,50', '0,500', '1,2345', '12,34.5', '1,,234', '1.234,50', ',500', '5,']) {
       expect(readTypedUsd(text)).toBeUndefined();
-      expect(commaProblem(text)).toContain('with a point, such as 7.50');
+      expect(separatorProblem(text)).toContain('decimals as 7.50');
     }
-    expect(commaProblem('seven')).toBeUndefined();
+    expect(separatorProblem('seven')).toBeUndefined();
   });
 });

@@ -274,6 +274,20 @@ describe('a statement', () => {
       amount_usd: '2',
     });
     const month = new Date().toISOString().slice(0, 7);
+    // F586: the other account of a transfer: its id was in the ledger and statement of a customer.
+    for (const path of [
+      'usage',
+      'usage?format=csv',
+      'account',
+      `statement?month=${month}`,
+      `statement?month=${month}&format=csv`,
+      `statement?month=${month}&format=html`,
+    ]) {
+      const seen = await dashboard(apiKey, path);
+      expect({ path, status: seen.status }).toEqual({ path, status: 200 });
+      expect({ path, text: seen.text }).not.toMatchObject({ text: expect.stringContaining(to) });
+      if (!path.startsWith('account')) expect(seen.text).toContain('another account');
+    }
     const { json } = await dashboard(apiKey, `statement?month=${month}`);
     const { balance_usd: balance } = await gateway.call('showAccount', { account_id: accountId });
     expect(json).toMatchObject({ opening_balance_usd: '0', closing_balance_usd: balance });

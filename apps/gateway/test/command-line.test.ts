@@ -254,16 +254,35 @@ describe('entries of the ledger', () => {
   });
 });
 
+describe('a correction', () => {
+  // F585: a refund with the wrong sign: the command added 5 USD, and said "Adjusted.".
+  it.each([
+    ['refund', '5'],
+    ['chargeback', '5'],
+    ['goodwill', '-5'],
+  ])('for a %s of %s is refused, because the reason has the other sign', async (reason, usd) => {
+    const { account } = await gateway.call('createKey', { name: 'signs', balance_usd: '10' });
+    const adjust = ['accounts', 'adjust', account.id, '--reason', reason, '--', usd];
+    expect(await cli(...adjust)).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('must be below 0 for a refund or chargeback'),
+    });
+    const { balance_usd } = await gateway.call('showAccount', { account_id: account.id });
+    expect(balance_usd).toBe('10');
+  });
+});
+
 describe('an entry that leaves no key active', () => {
   it('says how much is missing if the balance is below zero', async () => {
     const { account } = await gateway.call('createKey', { name: 'debtor', balance_usd: '1.5' });
-    const adjust = (usd: string) =>
-      printed('accounts', 'adjust', account.id, '--reason', 'chargeback', '--', usd);
-    expect(await adjust('-5')).toContain(
+    const adjust = (reason: string, usd: string) =>
+      printed('accounts', 'adjust', account.id, '--reason', reason, '--', usd);
+    expect(await adjust('chargeback', '-5')).toContain(
       'The balance is below zero: more than 3.5 USD must be credited before its keys can be used again.',
     );
     expect(await printed('accounts', 'top-up', account.id, '3')).toContain('more than 0.5 USD');
-    const atZero = await adjust('0.5');
+    const atZero = await adjust('correction', '0.5');
     expect(atZero).toContain(
       'No key of this account can make requests now: it has no key, its balance is used up',
     );

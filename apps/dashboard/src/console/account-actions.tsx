@@ -6,40 +6,45 @@ import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
-import { commaProblem, formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { formatUsd, parseUsd, positive, separatorProblem, usdText } from '../shared/usd.js';
 import { ACCOUNT_SETTINGS } from './account-settings.js';
 import type { AccountChange } from './account-settings.js';
 import { call, may } from './session.js';
+import { typedText } from '../shared/numbers.js';
 
 interface Props extends DialogCallbacks {
   readonly account: Sent<'account'>;
-  /** The amount that was typed into the search; the dialog then begins with the question. */
+  /** The amount that was typed into the search. */
   readonly asked?: string | undefined;
 }
 
+/** The first option of a reason: none is presumed, because the books go by it. */
+export const NO_REASON = ['', 'Choose a reason'] as const;
+export const REASON_PROBLEM = 'Reason: choose one. The books of the month go by it.';
+
 /** Why an operator gives credit. The first two are credits, the others corrections. */
-const GIVEN_FOR = [
-  ['paid', 'Paid'],
+export const GIVEN_FOR = [
+  ['paid', 'The customer paid it'],
   ['promotional', 'Promotional'],
   ['goodwill', 'Goodwill'],
   ['correction', 'Correction'],
   ['write_off', 'Write-off of a debt'],
 ] as const;
 /** Only a token that may change accounts may correct a balance. */
-const GIVEN_BY_CREDIT = [GIVEN_FOR[0], GIVEN_FOR[1]] as const;
+const GIVEN_BY_CREDIT = [NO_REASON, GIVEN_FOR[0], GIVEN_FOR[1]] as const;
 
-/** Why an operator takes money from a balance, for example because it was paid back outside. */
+/** Why an operator takes money from a balance. */
 const TAKEN_FOR = [
-  ['refund', 'Refund'],
-  ['chargeback', 'Chargeback'],
+  ['refund', 'Paid out to the customer elsewhere (refund)'],
+  ['chargeback', 'Taken back by the bank (chargeback)'],
   ['correction', 'Correction'],
 ] as const;
 
 type Booked = Pick<Sent<'topUp'>, 'balance_usd' | 'replayed'>;
 
 export function GiveCredit({ account, asked, ...callbacks }: Props) {
-  const [text, setText] = useState(asked ?? '');
-  const [reason, setReason] = useState<(typeof GIVEN_FOR)[number][0]>('paid');
+  const [text, setText] = useState(typedText(asked ?? ''));
+  const [reason, setReason] = useState<(typeof GIVEN_FOR)[number][0] | ''>('');
   const [expiry, setExpiry] = useState('');
   const words = useWords();
   const amount = positive(text);
@@ -54,7 +59,7 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
           <Choice
             label="Reason"
             value={reason}
-            options={may('change') ? GIVEN_FOR : GIVEN_BY_CREDIT}
+            options={may('change') ? [NO_REASON, ...GIVEN_FOR] : GIVEN_BY_CREDIT}
             onValue={setReason}
           />
           {words.fields}
@@ -69,11 +74,10 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
           )}
         </>
       }
-      problem={amountProblem(text)}
+      problem={amountProblem(text) ?? (reason === '' ? REASON_PROBLEM : undefined)}
       changes={() => [balanceChange(account, amount ?? '0')]}
       facts={[['Reason', labelIn(GIVEN_FOR, reason)], ...words.facts, ['Expires', expires ?? null]]}
-      confirm={`Give ${amount ?? ''} USD`}
-      asksAtOnce={asked !== undefined}
+      confirm={`Give ${usdText(amount ?? '0')}`}
       run={(actionId) =>
         isCredit
           ? call('POST /admin/accounts/:account_id/top-ups', {
@@ -95,8 +99,8 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
 }
 
 export function TakeBack({ account, asked, ...callbacks }: Props) {
-  const [text, setText] = useState(asked ?? '');
-  const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0]>('refund');
+  const [text, setText] = useState(typedText(asked ?? ''));
+  const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0] | ''>('');
   const words = useWords();
   const amount = positive(text);
   return (
@@ -107,18 +111,22 @@ export function TakeBack({ account, asked, ...callbacks }: Props) {
           <AmountField
             value={text}
             onValue={setText}
-            hint="The balance falls by it. No payment is made: refund a payment in Payments."
+            hint="The balance falls by it. The customer gets nothing: to pay money back, refund a payment in Payments."
           />
-          <Choice label="Reason" value={reason} options={TAKEN_FOR} onValue={setReason} />
+          <Choice
+            label="Reason"
+            value={reason}
+            options={[NO_REASON, ...TAKEN_FOR]}
+            onValue={setReason}
+          />
           {words.fields}
         </>
       }
-      problem={amountProblem(text)}
+      problem={amountProblem(text) ?? (reason === '' ? REASON_PROBLEM : undefined)}
       changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
       facts={[['Reason', labelIn(TAKEN_FOR, reason)], ...words.facts]}
-      confirm={`Take back ${amount ?? ''} USD`}
+      confirm={`Take back ${usdText(amount ?? '0')}`}
       isDangerous
-      asksAtOnce={asked !== undefined}
       run={(actionId) =>
         adjust(account, { id: actionId, amount: `-${amount ?? ''}`, reason, ...words.given })
       }
@@ -134,15 +142,17 @@ function adjust(
     readonly id: string;
     /** Below zero if it is taken from the account. */
     readonly amount: string;
-    readonly reason: Sent<'adjustment'>['reason'];
+    readonly reason: Sent<'adjustment'>['reason'] | '';
     readonly reference: string | undefined;
     readonly note: string | undefined;
   },
 ) {
-  const { id, amount, ...why } = booked;
+  const { id, amount, reason, ...why } = booked;
+  // The form does not get this far without a reason.
+  if (reason === '') throw new TypeError(REASON_PROBLEM);
   return call('POST /admin/accounts/:account_id/adjustments', {
     path: { account_id: account.id },
-    body: { adjustment_id: id, amount_usd: amount, ...why },
+    body: { adjustment_id: id, amount_usd: amount, reason, ...why },
   });
 }
 
@@ -212,8 +222,8 @@ export function Transfer({ account, ...callbacks }: Props) {
           : 'Account: the id of another account, which begins with acct_.'
       }
       changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
-      warning={`${amount ?? ''} USD go to ${target.trim()}.`}
-      confirm={`Transfer ${amount ?? ''} USD`}
+      warning={`${usdText(amount ?? '0')} go to ${target.trim()}.`}
+      confirm={`Transfer ${usdText(amount ?? '0')}`}
       run={(actionId) =>
         call('POST /admin/accounts/:account_id/transfers', {
           path: { account_id: account.id },
@@ -281,18 +291,20 @@ export function EditAccount({ account: now, ...callbacks }: Props) {
         <>
           <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
           <TextField label="External id" value={externalId} onValue={setExternalId} />
-          {settings.map(({ name: of, unit, hint, inputMode, text }, index) => (
-            <TextField
-              key={of}
-              label={unit === '' ? of : `${of}, ${unit}`}
-              value={text}
-              onValue={(value) => {
+          {settings.map(({ name: of, unit, hint, text }, index) => {
+            const field = {
+              value: text,
+              hint,
+              onValue(value: string) {
                 setTyped(typed.with(index, value));
-              }}
-              hint={hint}
-              {...(inputMode === undefined ? {} : { inputMode })}
-            />
-          ))}
+              },
+            };
+            return unit === 'USD' ? (
+              <AmountField key={of} label={of} required={false} {...field} />
+            ) : (
+              <TextField key={of} label={unit === '' ? of : `${of}, ${unit}`} {...field} />
+            );
+          })}
         </>
       }
       problem={problem}
@@ -347,7 +359,7 @@ export function ChangeAccountState({ account, ...callbacks }: Props) {
 /** @param text - The amount as typed. */
 export function amountProblem(text: string): string | undefined {
   if (positive(text) !== undefined) return undefined;
-  return commaProblem(text) ?? 'Amount: a number above 0, such as 25 or 0.5.';
+  return separatorProblem(text) ?? `Amount: a number above 0, such as 25 or ${typedText('0.5')}.`;
 }
 
 /** @returns `undefined` for a field that was left empty */

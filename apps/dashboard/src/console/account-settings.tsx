@@ -4,7 +4,8 @@ import type { ComponentChildren } from 'preact';
 import type { AdminCalls, Sent } from '../shared/gateway-types.js';
 import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
 import { Money } from '../shared/parts.js';
-import { commaProblem, positive } from '../shared/usd.js';
+import { separatorProblem, positive } from '../shared/usd.js';
+import { decimalText, readDecimal, typedText } from '../shared/numbers.js';
 
 type Account = Sent<'account'>;
 export type AccountChange = NonNullable<
@@ -16,7 +17,6 @@ interface Described {
   /** The unit of the field, or empty. */
   readonly unit: string;
   readonly hint: string;
-  readonly inputMode?: 'decimal';
 }
 
 /** A setting that was typed. */
@@ -64,32 +64,20 @@ function amount(
 ): Setting {
   return setting(
     member,
-    { ...described, unit: 'USD', inputMode: 'decimal' },
+    { ...described, unit: 'USD' },
     {
       read: (text) => (text.trim() === '' ? null : positive(text)),
-      text: (usd) => usd ?? '',
+      text: (usd) => typedText(usd ?? ''),
       shown: (usd) => (usd === null ? 'none' : <Money usd={usd} />),
-      problem: (text) => commaProblem(text) ?? `${described.name}: an amount such as 5, or empty.`,
+      problem: (text) =>
+        separatorProblem(text) ?? `${described.name}: an amount such as 5, or empty.`,
     },
   );
 }
 
-/** @param none - What is shown without a text. */
-function text(
-  member: 'prices' | 'notice_email',
-  none: string,
-  described: Omit<Described, 'unit'>,
-): Setting {
-  return setting(
-    member,
-    { ...described, unit: '' },
-    {
-      read: (typed) => (typed.trim() === '' ? null : typed.trim()),
-      text: (value) => value ?? '',
-      shown: (value) => value ?? none,
-      problem: () => '',
-    },
-  );
+/** The name of a table of prices begins with a letter. */
+function isFactor(prices: string): boolean {
+  return /^\d/.test(prices);
 }
 
 export const ACCOUNT_SETTINGS: readonly Setting[] = [
@@ -111,14 +99,36 @@ export const ACCOUNT_SETTINGS: readonly Setting[] = [
       problem: () => `Notices: ${SHARES_RULE}`,
     },
   ),
-  text('notice_email', 'nobody', {
-    name: 'Notices by mail to',
-    hint: 'One address, which the customer can change. Empty: none. Refused without SMTP_URL.',
-  }),
-  text('prices', 'as for others', {
-    name: 'Prices',
-    hint: 'A factor on your prices, such as 0.9, or the name of a table in CUSTOMER_PRICES. A change applies from the next request on. Empty: as for others.',
-  }),
+  setting(
+    'notice_email',
+    {
+      name: 'Notices by mail to',
+      unit: '',
+      hint: 'One address, which the customer can change. Empty: none. Refused without SMTP_URL.',
+    },
+    {
+      read: (typed) => (typed.trim() === '' ? null : typed.trim()),
+      text: (value) => value ?? '',
+      shown: (value) => value ?? 'nobody',
+      problem: () => '',
+    },
+  ),
+  setting(
+    'prices',
+    {
+      name: 'Prices',
+      unit: '',
+      hint: `A factor on your prices, such as ${typedText('0.9')}, or the name of a table in CUSTOMER_PRICES. A change applies from the next request on. Empty: as for others.`,
+    },
+    {
+      read: (typed) =>
+        isFactor(typed.trim()) ? readDecimal(typed) : typed.trim() === '' ? null : typed.trim(),
+      text: (value) => (isFactor(value ?? '') ? typedText(value ?? '') : (value ?? '')),
+      shown: (value) =>
+        isFactor(value ?? '') ? decimalText(value ?? '') : (value ?? 'as for others'),
+      problem: () => `Prices: a factor such as ${typedText('0.9')}, the name of a table, or empty.`,
+    },
+  ),
   amount('allowance_usd', {
     name: 'Allowance of each month',
     hint: 'Free credit, which expires at the end of the month (UTC). A change applies from the next month on. Empty: none.',

@@ -10,13 +10,15 @@ import { readCaps, useCapFields } from '../shared/key-parts.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
 import { pageLimit, usePages } from '../shared/pages.js';
-import { Badge, Money, TextField } from '../shared/parts.js';
+import { AmountField, Badge, Choice, Money, TextField } from '../shared/parts.js';
 import { route, to } from '../shared/router.js';
-import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { separatorProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { FindKey } from './find-key.js';
 import { NameFilter, changeOrder, orderNow } from './list-filters.js';
 import { learn } from './names.js';
 import { call, may } from './session.js';
+import { typedText } from '../shared/numbers.js';
+import { GIVEN_FOR, NO_REASON, REASON_PROBLEM } from './account-actions.js';
 
 const COLUMNS: readonly Column<Sent<'account'>>[] = [
   {
@@ -123,20 +125,25 @@ function CreateAccount(callbacks: DialogCallbacks) {
   const [externalId, setExternalId] = useState('');
   const [balance, setBalance] = useState('');
   const [keyName, setKeyName] = useState('');
+  const [source, setSource] = useState<'paid' | 'promotional' | ''>('');
   const caps = useCapFields(undefined);
   const amount = readTypedUsd(balance);
   const hasCredit = balance.trim() !== '';
   const isAmount = !hasCredit || (amount !== undefined && parseUsd(amount) > 0n);
   const hasKey = keyName.trim() !== '';
+  const credit = source === '' || !hasCredit ? {} : { balance_usd: amount, credit_source: source };
   const external = externalId.trim() === '' ? undefined : externalId.trim();
   const problem =
     name.trim() === ''
       ? 'Name: say whose account it is.'
-      : isAmount
-        ? hasKey
-          ? caps.problem
-          : undefined
-        : (commaProblem(balance) ?? 'First credit: an amount such as 25 or 0.5.');
+      : !isAmount
+        ? (separatorProblem(balance) ??
+          `First credit: an amount such as 25 or ${typedText('0.5')}.`)
+        : hasCredit && source === ''
+          ? REASON_PROBLEM
+          : hasKey
+            ? caps.problem
+            : undefined;
   return (
     <ActionDialog<Made>
       title="Create an account"
@@ -149,13 +156,21 @@ function CreateAccount(callbacks: DialogCallbacks) {
             onValue={setExternalId}
             hint="The id in your shop or CRM. May be empty."
           />
-          <TextField
-            label="First credit, USD"
-            inputMode="decimal"
+          <AmountField
+            label="First credit"
+            required={false}
             value={balance}
             onValue={setBalance}
             hint="May be empty."
           />
+          {hasCredit && (
+            <Choice
+              label="Reason"
+              value={source}
+              options={[NO_REASON, GIVEN_FOR[0], GIVEN_FOR[1]]}
+              onValue={setSource}
+            />
+          )}
           <TextField
             label="Name of its first key"
             maxLength={200}
@@ -189,13 +204,13 @@ function CreateAccount(callbacks: DialogCallbacks) {
                 name: keyName.trim(),
                 account_name: name.trim(),
                 account_external_id: external,
-                balance_usd: amount,
+                ...credit,
                 ...readCaps(undefined, caps.texts),
               },
             })
           : call('POST /admin/accounts', {
               headers,
-              body: { name: name.trim(), external_id: external, balance_usd: amount },
+              body: { name: name.trim(), external_id: external, ...credit },
             });
       }}
       done={(made) => <MadeAccount of={made} />}

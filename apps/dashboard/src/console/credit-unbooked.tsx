@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { Money, TextField } from '../shared/parts.js';
-import { usdOfCents } from '../shared/usd.js';
+import { usdOfCents, usdText } from '../shared/usd.js';
 import { call } from './session.js';
 
 export function CreditUnbooked(props: {
@@ -48,7 +48,7 @@ export function CreditUnbooked(props: {
         },
       ]}
       warning="Do not pay it back in the provider's dashboard as well."
-      confirm={`Credit ${amount} USD`}
+      confirm={`Credit ${usdText(amount)}`}
       run={() =>
         call('POST /admin/accounts/:account_id/top-ups', {
           path: { account_id: account.trim() },

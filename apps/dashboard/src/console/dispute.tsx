@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import { FilterForm } from '../shared/filter-form.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
+import { Badge, ExactMoney, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { readReceived } from '../shared/received-usage.js';
 import { changeQuery, route, to } from '../shared/router.js';
@@ -22,8 +22,8 @@ export function Dispute() {
       <p class="quiet">
         The id of the request is in the response's <code>x-gateway-request-id</code>, and in the
         customer's ledger. The id of the message (<code>msg_…</code>, <code>chatcmpl-…</code> or{' '}
-        <code>resp_…</code>) finds it as well. The provider's own request id is only in the
-        gateway's log, as <code>upstream_request_id</code>.
+        <code>resp_…</code>) finds it as well. The provider's own request id finds the request in
+        the search and in <a href={to(['requests'])}>Requests</a>, as long as requests are kept.
       </p>
       <FilterForm
         fields={[{ name: 'request_id', label: 'Request or message id' }]}
@@ -69,8 +69,8 @@ export function RequestShown({ id }: { readonly id: string }) {
               <Facts
                 facts={[
                   ['Charged at', entry.created_at],
-                  ['Amount in USD', entry.amount_usd],
-                  ['Balance after, in USD', entry.balance_after_usd],
+                  ['Amount', <ExactMoney key="amount" usd={entry.amount_usd} />],
+                  ['Balance after it', <ExactMoney key="balance" usd={entry.balance_after_usd} />],
                 ]}
               />
             </>

@@ -6,7 +6,7 @@ import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
 import { pageLimit, usePages } from '../shared/pages.js';
-import { Facts, optionOf } from '../shared/parts.js';
+import { ExactMoney, Facts, optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
 import { route } from '../shared/router.js';
@@ -148,15 +148,15 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     const more = [
       ['Upstream account', entry.upstream_account],
       ['Key', `${nameOf(entry.key_id) ?? ''} ${entry.key_id}`.trim()],
-      ['Cost to you', entry.cost_usd === undefined ? null : `${entry.cost_usd} USD`],
-      ['Margin', entry.margin_usd === undefined ? null : `${entry.margin_usd} USD`],
-      ["Account's balance after it", `${entry.balance_after_usd} USD`],
+      ['Cost to you', entry.cost_usd === undefined ? null : <ExactMoney usd={entry.cost_usd} />],
+      ['Margin', entry.margin_usd === undefined ? null : <ExactMoney usd={entry.margin_usd} />],
+      ["Account's balance after it", <ExactMoney usd={entry.balance_after_usd} />],
     ] as const;
     return <OpenedCharge charge={entry} requestId={entry.id} more={more} />;
   }
   const facts = [
     ['Id', entry.id],
-    ["Account's balance after it", `${entry.balance_after_usd} USD`],
+    ["Account's balance after it", <ExactMoney usd={entry.balance_after_usd} />],
     ['Source', entry.source],
     ['Reason', entry.reason],
     ['Reference', entry.reference],

@@ -5,9 +5,10 @@ import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
-import { formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { formatUsd, parseUsd, positive, usdText } from '../shared/usd.js';
 import { amountProblem, balanceChange } from './account-actions.js';
 import { call } from './session.js';
+import { typedText } from '../shared/numbers.js';
 
 export function SendPaymentLink({
   account,
@@ -59,7 +60,7 @@ export function RefundPayment(
   props: DialogCallbacks & { readonly of: Sent<'paymentMoney'>; readonly account: Sent<'account'> },
 ) {
   const { of, account, ...callbacks } = props;
-  const [text, setText] = useState(suggested(of));
+  const [text, setText] = useState(typedText(suggested(of)));
   const amount = positive(text);
   const isTooMuch = parseUsd(amount ?? '0') > parseUsd(of.refundable_usd);
   const isSpent = parseUsd(amount ?? '0') > parseUsd(of.unspent_usd);
@@ -70,11 +71,12 @@ export function RefundPayment(
         <AmountField
           value={text}
           onValue={setText}
-          hint={`At most ${of.refundable_usd}. The account has not spent ${of.unspent_usd} of this payment.`}
+          hint={`At most ${usdText(of.refundable_usd)}. The account has not spent ${usdText(of.unspent_usd)} of this payment.`}
         />
       }
       problem={
-        amountProblem(text) ?? (isTooMuch ? `Amount: at most ${of.refundable_usd}.` : undefined)
+        amountProblem(text) ??
+        (isTooMuch ? `Amount: at most ${usdText(of.refundable_usd)}.` : undefined)
       }
       changes={() => [
         {
@@ -89,7 +91,7 @@ export function RefundPayment(
           ? "Less than this amount is left of the payment. The rest is taken from the account's other credit."
           : undefined
       }
-      confirm={`Refund ${amount ?? ''} USD`}
+      confirm={`Refund ${usdText(amount ?? '0')}`}
       isDangerous
       run={(actionId) =>
         call('POST /admin/payments/:payment_id/refunds', {

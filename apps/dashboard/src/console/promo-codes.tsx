@@ -12,6 +12,7 @@ import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd, positive } from '../shared/usd.js';
 import { amountProblem } from './account-actions.js';
 import { call, may } from './session.js';
+import { OWN_STYLE } from '../shared/numbers.js';
 
 const COLUMNS: readonly Column<Sent<'promoCode'>>[] = [
   { label: 'Code', value: ({ code }) => code, cell: (_, code) => <span class="id">{code}</span> },
@@ -91,7 +92,9 @@ function CreateCode(callbacks: DialogCallbacks) {
   const isCount = /^[1-9]\d{0,8}$/.test(times.trim());
   const problem = CODE.test(name)
     ? (amountProblem(text) ??
-      (isCount ? undefined : 'Number of accounts: a whole number from 1 to 999,999,999.'))
+      (isCount
+        ? undefined
+        : `Number of accounts: a whole number from 1 to ${OWN_STYLE.whole(999_999_999)}.`))
     : 'Code: 8 to 40 letters, digits and hyphens.';
   return (
     <ActionDialog

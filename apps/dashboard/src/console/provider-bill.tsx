@@ -4,13 +4,14 @@ import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
 import { Amount } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
+import { AmountField, Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
-import { commaProblem, readTypedUsd } from '../shared/usd.js';
+import { separatorProblem, readTypedUsd } from '../shared/usd.js';
 import { DifferenceList } from './bill-differences.js';
 import { call } from './session.js';
+import { typedText } from '../shared/numbers.js';
 
 /**
  * The days are in the address, so that a comparison can be shared. The comparison starts as soon as
@@ -54,7 +55,7 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
   const last = lastDays(DAY_COUNT + 1, Date.now()).slice(0, -1);
   const [from, setFrom] = useState(of.from === '' ? (last[0] ?? '') : of.from);
   const [until, setUntil] = useState(of.until === '' ? (last.at(-1) ?? '') : of.until);
-  const [tolerance, setTolerance] = useState(of.tolerance);
+  const [tolerance, setTolerance] = useState(typedText(of.tolerance));
   const [upstream, setUpstream] = useState(of.upstream);
   const isAmount = tolerance.trim() === '' || readTypedUsd(tolerance) !== undefined;
   return (
@@ -69,9 +70,9 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
     >
       <TextField label="First day (UTC)" type="date" required value={from} onValue={setFrom} />
       <TextField label="Last day (UTC)" type="date" required value={until} onValue={setUntil} />
-      <TextField
-        label="Tolerance, USD"
-        inputMode="decimal"
+      <AmountField
+        label="Tolerance"
+        required={false}
         placeholder="0"
         value={tolerance}
         onValue={setTolerance}
@@ -87,7 +88,8 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
       </button>
       {!isAmount && (
         <p class="note bad" role="alert">
-          {commaProblem(tolerance) ?? 'Tolerance: an amount such as 0.05, or empty.'}
+          {separatorProblem(tolerance) ??
+            `Tolerance: an amount such as ${typedText('0.05')}, or empty.`}
         </p>
       )}
     </form>

@@ -4,7 +4,7 @@ import type { Sent } from '../shared/gateway-types.js';
 import { to } from '../shared/router.js';
 import { isSecret, reading, together } from '../shared/search.js';
 import type { Found, SearchAnswer } from '../shared/search.js';
-import { positive } from '../shared/usd.js';
+import { positive, usdText } from '../shared/usd.js';
 import { learn, nameOf } from './names.js';
 import { call, may } from './session.js';
 
@@ -13,27 +13,21 @@ const MOST = 6;
 /** Payments that are searched by the provider's id, the newest. */
 const MOST_PAYMENTS = 500;
 
-/** `refund 5 Example Ltd`: leads to the question of that action, which asks as ever. */
+/** `give 5 Example Ltd`: leads to the form of that action, which asks as ever. */
 const COMMAND =
-  /^(refund|take back|give|credit)\s+\$?(\d[\d.,]*)(?:\s+usd)?\s+(?:(?:to|from)\s+)?(\S.*)$/i;
+  /^(refund|give back|give|credit|take back|paid out)\s+\$?(\d[\d.,'’]*)(?:\s+usd)?\s+(?:(?:to|from)\s+)?(\S.*)$/i;
+
+const TAKES = new Set(['take back', 'paid out']);
 
 export async function find(text: string, signal: AbortSignal): Promise<SearchAnswer> {
   if (isSecret(text)) return findCredential(text, signal);
   const [, word = '', amount = '', name = ''] = COMMAND.exec(text) ?? [];
   const usd = positive(amount);
   if (usd !== undefined) {
-    const isGift = ['give', 'credit'].includes(word.toLowerCase());
-    if (!may(isGift ? 'credit' : 'change')) return [];
+    const verb = word.toLowerCase();
     return reading(
       call('GET /admin/accounts', { query: { limit: MOST, name }, signal }),
-      ofList((account) => ({
-        kind: 'Action',
-        name: isGift
-          ? `Give ${usd} USD to ${account.name}`
-          : `Refund ${usd} USD to ${account.name}`,
-        about: isGift ? undefined : 'from its balance',
-        href: to(['accounts', account.id], { [isGift ? 'give' : 'take']: usd }),
-      })),
+      ({ data }) => data.flatMap((account) => actionsOn(account, verb, usd)),
     );
   }
   const named = { limit: MOST, name: text };
@@ -46,6 +40,37 @@ export async function find(text: string, signal: AbortSignal): Promise<SearchAns
     reading(call('GET /admin/keys', { query: external, signal }), ofList(ofKey)),
     ...(isId ? byId(text, signal) : []),
   ]);
+}
+
+/**
+ * Credit raises the balance, and taking back lowers it. A refund can be meant as either: what the
+ * customer gets comes first, and what is only booked because it was paid out elsewhere, second.
+ */
+function actionsOn(
+  { id, name }: Pick<Sent<'account'>, 'id' | 'name'>,
+  verb: string,
+  usd: string,
+): readonly Found[] {
+  const amount = usdText(usd);
+  const give = {
+    kind: 'Action',
+    about: 'the balance rises',
+    href: to(['accounts', id], { give: usd }),
+  };
+  const take = {
+    kind: 'Action',
+    about: 'the balance falls',
+    href: to(['accounts', id], { take: usd }),
+  };
+  const credit = verb === 'refund' || verb === 'give back' ? 'Give back' : 'Give';
+  return [
+    ...(TAKES.has(verb) || !may('credit')
+      ? []
+      : [{ ...give, name: `${credit} ${amount} to ${name}` }]),
+    ...((TAKES.has(verb) || verb === 'refund') && may('change')
+      ? [{ ...take, name: `Take ${amount} from ${name}: paid out elsewhere` }]
+      : []),
+  ];
 }
 
 function byId(id: string, signal: AbortSignal) {
@@ -131,7 +156,7 @@ function ofPayment(payment: Pick<Sent<'payment'>, 'id' | 'amount_usd' | 'state'>
   return {
     kind: 'Payment',
     name: id,
-    about: `${usd} USD, ${state}`,
+    about: `${usdText(usd)}, ${state}`,
     href: to(['payments', 'list'], { payment_id: id }),
   };
 }

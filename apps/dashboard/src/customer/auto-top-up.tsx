@@ -5,13 +5,14 @@ import { ActionDialog } from '../shared/actions.js';
 import type { Change } from '../shared/actions.js';
 import { Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
+import { AmountField, Badge, Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { separatorProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, returned } from './paying.js';
 import { call } from './session.js';
 import { LEAVING_NOTE, amountProblem, failureText } from './top-up.js';
 import type { Payments } from './use-payments.js';
+import { typedText } from '../shared/numbers.js';
 
 type AutoTopUp = Sent<'autoTopUp'>;
 
@@ -176,7 +177,11 @@ function OrderDialog(props: {
       Object.fromEntries(
         RULES.map(({ name, usual }) => [
           name,
-          String(order[name] ?? (name === 'amount_usd' && order.target_usd !== null ? '' : usual)),
+          typedText(
+            String(
+              order[name] ?? (name === 'amount_usd' && order.target_usd !== null ? '' : usual),
+            ),
+          ),
         ]),
       ) as Texts,
   );
@@ -185,18 +190,21 @@ function OrderDialog(props: {
   return (
     <ActionDialog
       title="Auto top-up"
-      fields={RULES.map(({ name, label }) => (
-        <TextField
-          key={name}
-          label={name === 'max_per_day' ? label : `${label}, USD`}
-          required={name !== 'amount_usd' && name !== 'target_usd'}
-          inputMode={name === 'max_per_day' ? 'numeric' : 'decimal'}
-          value={texts[name]}
-          onValue={(value) => {
+      fields={RULES.map(({ name, label }) => {
+        const field = {
+          label,
+          required: name !== 'amount_usd' && name !== 'target_usd',
+          value: texts[name],
+          onValue(value: string) {
             setTexts({ ...texts, [name]: value });
-          }}
-        />
-      ))}
+          },
+        };
+        return name === 'max_per_day' ? (
+          <TextField key={name} inputMode="numeric" {...field} />
+        ) : (
+          <AmountField key={name} {...field} />
+        );
+      })}
       problem={problemOf(texts, limits)}
       changes={() => changesOf(order, texts)}
       warning={needsMethod ? LEAVING_NOTE : undefined}
@@ -236,7 +244,7 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
   const threshold = readTypedUsd(texts.threshold_usd);
   if (threshold === undefined || parseUsd(threshold) <= 0n) {
     return (
-      commaProblem(texts.threshold_usd) ??
+      separatorProblem(texts.threshold_usd) ??
       'When the balance is below: an amount above 0, such as 5.'
     );
   }
@@ -252,13 +260,13 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
     return `${label ?? ''}: must be above the threshold, so that a top-up lifts the balance above it.`;
   }
   const times = Number(texts.max_per_day);
-  if (!Number.isInteger(times) || times < 1 || times > MOST_PER_DAY) {
+  if (!/^\d+$/.test(texts.max_per_day.trim()) || times < 1 || times > MOST_PER_DAY) {
     return `Times per day: a whole number from 1 to ${String(MOST_PER_DAY)}.`;
   }
   const most = readTypedUsd(texts.max_per_month_usd);
   return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
     parseUsd(most ?? '0') < least
-    ? (commaProblem(texts.max_per_month_usd) ??
+    ? (separatorProblem(texts.max_per_month_usd) ??
         'Per month: in whole cents, and at least what one top-up may pay.')
     : undefined;
 }

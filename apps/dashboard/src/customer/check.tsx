@@ -10,6 +10,7 @@ import { compareUsages } from './comparison.js';
 import type { Comparison } from './comparison.js';
 import { readReceived } from '../shared/received-usage.js';
 import { call } from './session.js';
+import { OWN_STYLE } from '../shared/numbers.js';
 
 const PAGE_CHARGES = 1000;
 const MOST_PAGES = 50;
@@ -102,7 +103,7 @@ async function readCharges(
     });
     if (!answer.ok) return answer;
     charges.push(...answer.value.data.filter((entry) => entry.object === 'usage'));
-    onProgress(`Read ${String(charges.length)} charges…`);
+    onProgress(`Read ${OWN_STYLE.whole(charges.length)} charges…`);
     archivedUntil = answer.value.archived_until;
     cursor = answer.value.next_cursor ?? undefined;
     if (cursor === undefined) break;
@@ -167,8 +168,8 @@ function ComparisonShown({ comparison }: { readonly comparison: Result }) {
     <div class="stack" role="status">
       <div class={`note ${isEqual ? 'good' : 'bad'}`}>
         <p>
-          {String(compared)} compared, {String(compared - differences.length)} equal,{' '}
-          {String(differences.length)} different
+          {OWN_STYLE.whole(compared)} compared, {OWN_STYLE.whole(compared - differences.length)}{' '}
+          equal, {OWN_STYLE.whole(differences.length)} different
           {problems.length > 0 && `, ${String(problems.length)} not readable`}.
         </p>
         <p>
@@ -180,8 +181,8 @@ function ComparisonShown({ comparison }: { readonly comparison: Result }) {
         </p>
         {hasMore && (
           <p>
-            Only the newest {String(MOST_PAGES * PAGE_CHARGES)} charges of these days were read.
-            Choose fewer days.
+            Only the newest {OWN_STYLE.whole(MOST_PAGES * PAGE_CHARGES)} charges of these days were
+            read. Choose fewer days.
           </p>
         )}
         {archivedUntil !== null && (

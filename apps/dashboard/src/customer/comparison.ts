@@ -3,6 +3,7 @@
 import type { Sent } from '../shared/gateway-types.js';
 import { bareId } from '../shared/received-usage.js';
 import type { ReceivedUsage, TokenSums } from '../shared/received-usage.js';
+import { OWN_STYLE } from '../shared/numbers.js';
 
 export type Charge = Pick<Sent<'usage'>, 'request_id' | 'upstream_id' | 'usage'>;
 
@@ -59,5 +60,9 @@ function tokensOf({ usage }: Charge): TokenSums {
 }
 
 function textOf({ input, output, cacheRead, cacheWrite }: TokenSums): string {
-  return `input ${String(input)}, output ${String(output)}, cache read ${String(cacheRead)}, cache write ${String(cacheWrite)}`;
+  const { whole } = OWN_STYLE;
+  return (
+    `input ${whole(input)}, output ${whole(output)}, ` +
+    `cache read ${whole(cacheRead)}, cache write ${whole(cacheWrite)}`
+  );
 }

@@ -7,7 +7,7 @@ import type { Sent } from '../shared/gateway-types.js';
 import { PagedTable } from '../shared/paged-table.js';
 import type { Column } from '../shared/paged-table.js';
 import { pageLimit, usePages } from '../shared/pages.js';
-import { Loaded, Segments, TextField, optionOf } from '../shared/parts.js';
+import { ExactMoney, Loaded, Segments, TextField, optionOf } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { SaveCsv } from '../shared/save-csv.js';
 import { changeQuery, route, to } from '../shared/router.js';
@@ -110,7 +110,9 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
                 <OpenedCharge
                   charge={entry}
                   requestId={entry.request_id}
-                  more={[["Account's balance after it", `${entry.balance_after_usd} USD`]]}
+                  more={[
+                    ["Account's balance after it", <ExactMoney usd={entry.balance_after_usd} />],
+                  ]}
                 />
               )
             : undefined

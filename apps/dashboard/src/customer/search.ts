@@ -6,6 +6,7 @@ import { to } from '../shared/router.js';
 import { isSecret, reading, together } from '../shared/search.js';
 import type { Found, SearchAnswer } from '../shared/search.js';
 import { call, isLink } from './session.js';
+import { usdText } from '../shared/usd.js';
 
 const MOST = 6;
 /** An account has at most 100 keys that are not revoked. */
@@ -87,5 +88,5 @@ function ofCharge({ request_id: id, model }: Sent<'usage'>): Found {
 }
 
 function ofPayment({ id, amount_usd: usd, state }: Sent<'payment'>): Found {
-  return { kind: 'Payment', name: id, about: `${usd} USD, ${state}`, href: to(['payments']) };
+  return { kind: 'Payment', name: id, about: `${usdText(usd)}, ${state}`, href: to(['payments']) };
 }

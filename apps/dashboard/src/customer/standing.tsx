@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/figures.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { PERIOD_TEXTS } from '../shared/key-parts.js';
-import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
+import { Badge, DateOf, Headline, Loaded, Money, Time } from '../shared/parts.js';
 import type { Resource } from '../shared/resource.js';
 import { DAY_MS } from '../shared/times.js';
 import { parseUsd } from '../shared/usd.js';
@@ -106,7 +106,9 @@ function First({ of }: { readonly of: Overview }) {
         <Badge tone={TONES[state]}>{state}</Badge>
       </div>
       <p class="balance" id="balance">
-        <Money usd={cap === undefined ? of.balance_usd : cap.left_usd} />
+        <Headline.Provider value={true}>
+          <Money usd={cap === undefined ? of.balance_usd : cap.left_usd} />
+        </Headline.Provider>
       </p>
       {cap !== undefined && (
         <p id="cap">

@@ -4,10 +4,18 @@ import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Sent } from '../shared/gateway-types.js';
 import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
-import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import {
+  formatUsd,
+  parseUsd,
+  readTypedUsd,
+  roundedUsd,
+  separatorProblem,
+  usdText,
+} from '../shared/usd.js';
 import { endPaying, leaveToPay, payingId, returned } from './paying.js';
 import { call } from './session.js';
 import type { Payments } from './use-payments.js';
+import { decimalText, typedText } from '../shared/numbers.js';
 
 const PRESETS = ['10', '25', '50', '100'] as const;
 
@@ -59,7 +67,7 @@ function TopUpDialog(props: {
             <Segments
               label="Usual amounts"
               value={text}
-              options={presets.map((preset) => [preset, `$${preset}`] as const)}
+              options={presets.map((preset) => [preset, roundedUsd(preset, { least: 0 })] as const)}
               onValue={setText}
             />
           )}
@@ -69,7 +77,7 @@ function TopUpDialog(props: {
             hint={
               limits === undefined
                 ? 'In whole cents.'
-                : `From ${limits.minUsd} to ${limits.maxUsd}, in whole cents.`
+                : `From ${decimalText(limits.minUsd)} to ${decimalText(limits.maxUsd)}, in whole cents.`
             }
           />
         </>
@@ -83,7 +91,7 @@ function TopUpDialog(props: {
         },
       ]}
       warning={LEAVING_NOTE}
-      confirm={`Pay ${amount ?? ''} USD`}
+      confirm={`Pay ${usdText(amount ?? '0')}`}
       run={async (actionId) => {
         const started = await call('POST /v1/dashboard/top-ups', {
           body: { amount_usd: amount ?? '' },
@@ -134,9 +142,9 @@ export function amountProblem(
   if (isValid) return undefined;
   const range =
     limits === undefined
-      ? 'above 0 USD, such as 25 or 12.50'
-      : `from ${limits.minUsd} to ${limits.maxUsd} USD`;
-  return commaProblem(text) ?? `${label}: ${range}, in whole cents.`;
+      ? `above 0 USD, such as 25 or ${typedText('12.50')}`
+      : `from ${decimalText(limits.minUsd)} to ${usdText(limits.maxUsd)}`;
+  return separatorProblem(text) ?? `${label}: ${range}, in whole cents.`;
 }
 
 /** The state of the payment for which this tab left the page. */

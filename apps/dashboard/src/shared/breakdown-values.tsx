@@ -4,9 +4,10 @@ import type { Measure } from './breakdown-choice.js';
 import { Count, Money } from './parts.js';
 import { dateText, durationText } from './times.js';
 import { formatUsd, roundedUsd } from './usd.js';
+import { LOCALE, decimalText } from './numbers.js';
 
-export const counts = new Intl.NumberFormat();
-const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
+export const counts = new Intl.NumberFormat(LOCALE);
+const short = new Intl.NumberFormat(LOCALE, { notation: 'compact' });
 
 export function Value({ of, measure }: { readonly of: bigint; readonly measure: Measure }) {
   if (measure === 'spend') return <Money usd={formatUsd(of)} />;
@@ -24,8 +25,10 @@ export function valueText(of: bigint, measure: Measure): string {
 
 /** A round value, for the axis. */
 export function tickText(of: bigint, measure: Measure): string {
-  if (measure === 'spend') return valueText(of, measure).replace(/\.00$/, '');
-  return measure === 'latency' ? valueText(of, measure).replace(/\.0+(?= )/, '') : short.format(of);
+  if (measure === 'spend') return valueText(of, measure).replace(/[^\d]00$/, '');
+  return measure === 'latency'
+    ? valueText(of, measure).replace(/[^\d]0+(?= )/, '')
+    : short.format(of);
 }
 
 /** For a period that the record of requests does not have: no percentage, and no zero. */
@@ -41,7 +44,7 @@ export function Change({ from, to }: { readonly from: bigint; readonly to: bigin
   return (
     <span class="delta">
       {percent > 0 ? '+' : ''}
-      {text.replace('-', '−')} %
+      {decimalText(text)} %
     </span>
   );
 }

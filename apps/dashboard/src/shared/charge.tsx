@@ -1,9 +1,10 @@
 /** How a charge is calculated: tokens x rate = amount, line by line. */
 
 import type { Sent } from './gateway-types.js';
-import { Count, Facts, Money, TableFrame } from './parts.js';
+import { Count, Decimal, Facts, Money, TableFrame } from './parts.js';
 import type { Fact } from './parts.js';
 import { formatUsd, parseUsd } from './usd.js';
+import { OWN_STYLE } from './numbers.js';
 
 /** The members of a charge that the customer's page and the console receive. */
 type ChargeFacts = Pick<
@@ -78,7 +79,7 @@ const FEE_NAMES: Readonly<Record<string, string>> = { web_search_requests: 'Web 
 export function termText([name, value]: readonly [string, string]): string {
   switch (name) {
     case 'above_prompt_tokens':
-      return `prompts over ${Number(value).toLocaleString('en-US')} tokens`;
+      return `prompts over ${OWN_STYLE.whole(Number(value))} tokens`;
     case 'speed':
       return `${value} mode`;
     case 'inference_geo':
@@ -117,7 +118,8 @@ function deliveryFacts({ delivered, usage }: ChargeFacts): readonly Fact[] {
   const share = delivered.of_bytes === 0 ? 0 : (100 * delivered.bytes) / delivered.of_bytes;
   const text =
     `the client left after ${String(Math.floor(share))} % of the response, about ` +
-    `${String(delivered.output_tokens)} of ${String(usage.output_tokens)} output tokens`;
+    `${OWN_STYLE.whole(delivered.output_tokens)} of ${OWN_STYLE.whole(usage.output_tokens)} ` +
+    'output tokens';
   return [['Delivered', text]];
 }
 
@@ -158,7 +160,9 @@ function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId
               <td class="n">
                 <Count of={tokens} />
               </td>
-              <td class="n">{rate}</td>
+              <td class="n">
+                <Decimal of={rate} />
+              </td>
               <td class="n">
                 <Money usd={formatUsd(amount)} />
               </td>
@@ -170,7 +174,9 @@ function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId
               <td class="n">
                 <Count of={units} />
               </td>
-              <td class="n">{unit} each</td>
+              <td class="n">
+                <Decimal of={unit} /> each
+              </td>
               <td class="n">
                 <Money usd={amount} />
               </td>

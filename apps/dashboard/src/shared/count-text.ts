@@ -1,4 +1,6 @@
+import { OWN_STYLE } from './numbers.js';
+
 /** A number with its noun, such as `1 model` or `3 models`. */
 export function countText(count: number, noun: string): string {
-  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
+  return `${OWN_STYLE.whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,13 +1,15 @@
 /** A figure with its name, for a list of figures. */
 
 import type { ComponentChildren } from 'preact';
-import { Money } from './parts.js';
+import { Headline, Money } from './parts.js';
 
 export function Figure(props: { readonly name: string; readonly children: ComponentChildren }) {
   return (
     <div class="figure">
       <dt>{props.name}</dt>
-      <dd>{props.children}</dd>
+      <dd>
+        <Headline.Provider value={true}>{props.children}</Headline.Provider>
+      </dd>
     </div>
   );
 }

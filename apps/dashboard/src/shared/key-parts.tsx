@@ -4,8 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Change } from './actions.js';
 import type { Sent } from './gateway-types.js';
-import { Badge, Money, TextField } from './parts.js';
-import { commaProblem, readTypedUsd } from './usd.js';
+import { AmountField, Badge, Money } from './parts.js';
+import { readTypedUsd, separatorProblem, usdText } from './usd.js';
+import { typedText } from './numbers.js';
 
 /** The members of a key that the customer's page and the console receive. */
 type HolderKey = Sent<'holderKey'>;
@@ -75,7 +76,7 @@ export function boundText({ operator_bounds: bounds }: KeyFacts): string {
   if (bounds === undefined || bounds === null) return '';
   return PERIODS.flatMap((period) => {
     const most = bounds[`cap_${period}_usd`];
-    return most === null ? [] : [`${most} USD ${PERIOD_TEXTS[period]}`];
+    return most === null ? [] : [`${usdText(most)} ${PERIOD_TEXTS[period]}`];
   }).join(', ');
 }
 
@@ -98,7 +99,9 @@ export function capText(caps: Caps): string {
   const set = PERIODS.filter((period) => caps[period].cap_usd !== null);
   return set.length === 0
     ? 'none'
-    : set.map((period) => `${caps[period].cap_usd ?? ''} USD ${PERIOD_TEXTS[period]}`).join(', ');
+    : set
+        .map((period) => `${usdText(caps[period].cap_usd ?? '0')} ${PERIOD_TEXTS[period]}`)
+        .join(', ');
 }
 
 export function useCapFields(caps: Caps | undefined): {
@@ -106,7 +109,7 @@ export function useCapFields(caps: Caps | undefined): {
   readonly problem: string | undefined;
   readonly fields: ComponentChildren;
 } {
-  const before = (period: Period) => caps?.[period].cap_usd ?? '';
+  const before = (period: Period) => typedText(caps?.[period].cap_usd ?? '');
   const [texts, setTexts] = useState<CapTexts>({
     day: before('day'),
     week: before('week'),
@@ -122,15 +125,15 @@ export function useCapFields(caps: Caps | undefined): {
     problem:
       wrong === undefined
         ? undefined
-        : (commaProblem(texts[wrong]) ??
-          `Cap ${PERIOD_TEXTS[wrong]}: an amount such as 25 or 0.5.`),
+        : (separatorProblem(texts[wrong]) ??
+          `Cap ${PERIOD_TEXTS[wrong]}: an amount such as 25 or ${typedText('0.5')}.`),
     fields: (
       <div class="grid">
         {PERIODS.map((period) => (
-          <TextField
+          <AmountField
             key={period}
-            label={`Cap ${PERIOD_TEXTS[period]}, USD`}
-            inputMode="decimal"
+            label={`Cap ${PERIOD_TEXTS[period]}`}
+            required={false}
             placeholder="none"
             value={texts[period]}
             onValue={(value) => {

@@ -1,16 +1,24 @@
 /** Small components for both pages, such as amounts, loading states, copy buttons and fields. */
 
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from './api.js';
+import { OWN_STYLE, decimalText } from './numbers.js';
 import type { Resource } from './resource.js';
+import { keepSetting, readSetting } from './settings-storage.js';
 import { LAST_DAY, dateText, timeText, waitText } from './times.js';
-import { exactUsd, roundedUsd } from './usd.js';
+import { exactUsd, readTypedUsd, roundedUsd } from './usd.js';
 import type { alignedDecimals } from './usd.js';
 
-/** Whether amounts show every digit, everywhere on the page. */
-export const showsAllDigits = signal(false);
+const DIGITS = 'every-digit';
+
+/** Whether amounts show every digit, everywhere on the page. The browser remembers it. */
+export const showsAllDigits = signal(readSetting(DIGITS) === 'yes');
+
+/** Whether amounts stand alone, as a headline: with two decimals. */
+export const Headline = createContext(false);
 
 /** An amount. Its exact value is always in the element's `value` and in its title. */
 export function Money(props: {
@@ -19,9 +27,22 @@ export function Money(props: {
   readonly aligned?: ReturnType<typeof alignedDecimals> | undefined;
 }) {
   const { usd, aligned } = props;
+  const isHeadline = useContext(Headline);
+  const shown = showsAllDigits.value
+    ? exactUsd(usd, { least: aligned?.exact })
+    : roundedUsd(usd, { least: aligned?.rounded, most: isHeadline ? 2 : undefined });
   return (
-    <data class="money" value={usd} title={`${usd} USD`}>
-      {showsAllDigits.value ? exactUsd(usd, aligned?.exact) : roundedUsd(usd, aligned?.rounded)}
+    <data class={moneyClass(shown)} value={usd} title={`${usd} USD`}>
+      {shown}
+    </data>
+  );
+}
+
+/** An exact decimal that is no amount, such as a rate. */
+export function Decimal({ of }: { readonly of: string }) {
+  return (
+    <data class="number" value={of}>
+      {decimalText(of)}
     </data>
   );
 }
@@ -62,11 +83,19 @@ export function SortedHeader(props: {
 
 /** An amount with every digit, for lists whose lines add up, also on paper. */
 export function ExactMoney({ usd }: { readonly usd: string }) {
+  const shown = exactUsd(usd);
   return (
-    <data class="money" value={usd}>
-      {exactUsd(usd)}
+    <data class={moneyClass(shown)} value={usd}>
+      {shown}
     </data>
   );
+}
+
+/** More signs than these do not fit beside other figures. */
+const MOST_SIGNS = 14;
+
+function moneyClass(shown: string): string {
+  return shown.length > MOST_SIGNS ? 'money long' : 'money';
 }
 
 export function DigitsSwitch() {
@@ -77,6 +106,7 @@ export function DigitsSwitch() {
         checked={showsAllDigits.value}
         onChange={(event) => {
           showsAllDigits.value = event.currentTarget.checked;
+          keepSetting(DIGITS, showsAllDigits.value ? 'yes' : undefined);
         }}
       />{' '}
       Every digit
@@ -84,12 +114,10 @@ export function DigitsSwitch() {
   );
 }
 
-const counts = new Intl.NumberFormat();
-
 export function Count({ of }: { readonly of: number | bigint }) {
   return (
     <data class="number" value={String(of)}>
-      {counts.format(of)}
+      {OWN_STYLE.whole(of)}
     </data>
   );
 }
@@ -294,6 +322,8 @@ export interface TextFieldProps {
   readonly inputMode?: 'decimal' | 'numeric';
   readonly required?: boolean;
   readonly maxLength?: number;
+  /** How the page understands what is typed. */
+  readonly readBack?: string;
   /** Values that the field offers; others may be typed. */
   readonly offers?: readonly string[] | undefined;
 }
@@ -316,12 +346,33 @@ export function TextField(props: TextFieldProps) {
           {props.hint}
         </small>
       )}
+      {props.readBack !== undefined && (
+        <small class="quiet" role="status">
+          Read as <span class="money">{props.readBack}</span>.
+        </small>
+      )}
     </div>
   );
 }
 
-export function AmountField(props: Pick<TextFieldProps, 'value' | 'onValue' | 'hint'>) {
-  return <TextField label="Amount, USD" required inputMode="decimal" {...props} />;
+type AmountFieldProps = Pick<TextFieldProps, 'value' | 'onValue' | 'hint' | 'placeholder'> & {
+  readonly label?: string;
+  readonly required?: boolean;
+};
+
+/** A field for USD. With separators, the amount is read back, because languages differ in them. */
+export function AmountField(props: AmountFieldProps) {
+  const { label = 'Amount', required = true, ...field } = props;
+  const amount = /[^\d\s]/.test(field.value) ? readTypedUsd(field.value) : undefined;
+  return (
+    <TextField
+      label={`${label}, USD`}
+      required={required}
+      inputMode="decimal"
+      {...field}
+      {...(amount === undefined ? {} : { readBack: exactUsd(amount, { least: 2 }) })}
+    />
+  );
 }
 
 /** The browser neither completes nor corrects what is typed: it may be a secret or an id. */
@@ -438,7 +489,7 @@ export function TableFrame({
   );
 }
 
-export type Fact = readonly [name: string, value: string | null];
+export type Fact = readonly [name: string, value: string | VNode | null];
 
 /** Names with their values; those without a value are left out. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {

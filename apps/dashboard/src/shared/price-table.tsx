@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { termText } from './charge.js';
 import type { Sent } from './gateway-types.js';
-import { Badge, Count, TableFrame } from './parts.js';
+import { Badge, Count, Decimal, TableFrame } from './parts.js';
 
 export type Price = Omit<Sent<'price'>, 'object'>;
 
@@ -32,7 +32,7 @@ function SpecialRow({ special }: { readonly special: SpecialRates }) {
       </th>
       {CLASSES.map(([name]) => (
         <td key={name} class="n">
-          {special.rates[name]}
+          <Decimal of={special.rates[name]} />
         </td>
       ))}
       <td colSpan={2} />
@@ -76,7 +76,7 @@ export function PriceTable(props: {
               </th>
               {CLASSES.map(([name]) => (
                 <td key={name} class="n">
-                  {price.rates[name]}
+                  <Decimal of={price.rates[name]} />
                 </td>
               ))}
               <td class="n">
@@ -94,7 +94,9 @@ export function PriceTable(props: {
                 <th scope="row" class="quiet">
                   {what.replaceAll('_', ' ')}
                 </th>
-                <td colSpan={CLASSES.length + 2}>{fee} USD each</td>
+                <td colSpan={CLASSES.length + 2}>
+                  <Decimal of={fee} /> USD each
+                </td>
               </tr>
             )),
           ])}

@@ -6,6 +6,7 @@
 import type { Unit } from './plot.js';
 import type { Route } from './router.js';
 import { DAY_MS, HOUR_MS, utcDay } from './times.js';
+import { LOCALE } from './numbers.js';
 
 export const RANGES = [
   ['24h', '24 hours'],
@@ -98,7 +99,7 @@ function addDays(start: number, days: number, zone: string): number {
 export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>, spans: number): Unit {
   const place = zone === 'UTC' ? 'in UTC' : `in your time zone, ${zone}`;
   const format = (options: Intl.DateTimeFormatOptions) => {
-    const text = new Intl.DateTimeFormat(undefined, { ...options, timeZone: zone });
+    const text = new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: zone });
     return (span: string) => text.format(new Date(span));
   };
   if (every === 'day') {
@@ -126,7 +127,7 @@ export function unitOf({ every, zone }: Pick<Range, 'every' | 'zone'>, spans: nu
 /** Such as `28 Oct to 26 Nov 2026`. */
 export function rangeText({ from, until }: Pick<Range, 'from' | 'until'>, zone: string): string {
   const isShort = until - from <= DAY_MS && (from % DAY_MS !== 0 || until - from < DAY_MS);
-  const text = new Intl.DateTimeFormat(undefined, {
+  const text = new Intl.DateTimeFormat(LOCALE, {
     ...(isShort ? { dateStyle: 'medium', timeStyle: 'short' } : { dateStyle: 'medium' }),
     timeZone: zone,
   });

@@ -15,7 +15,7 @@ const DAY_SECONDS = 86_400;
 /** @param days - The number as typed. */
 function daysProblem(days: string): string | undefined {
   const count = Number(days);
-  const isValid = Number.isInteger(count) && count >= 1 && count <= MOST_DAYS;
+  const isValid = /^\d+$/.test(days.trim()) && count >= 1 && count <= MOST_DAYS;
   return isValid ? undefined : `Days: a whole number from 1 to ${String(MOST_DAYS)}.`;
 }
 

@@ -1,8 +1,9 @@
 /** How one recorded request ended, and all that is recorded of it. */
 
 import type { Sent } from './gateway-types.js';
-import { Badge, Time } from './parts.js';
+import { Badge, ExactMoney, Time } from './parts.js';
 import type { Fact } from './parts.js';
+import { OWN_STYLE } from './numbers.js';
 
 type Recorded = Sent<'recordedRequest'>;
 
@@ -48,14 +49,14 @@ function StatusBadge({ request }: { readonly request: Recorded }) {
 
 function standsFor({ count, not_recorded_since: since, ended_at: until }: Recorded) {
   if (since !== null) {
-    return `${String(count)} requests from ${since} to ${until} that were not recorded one by one: tokens and the charge are their sums`;
+    return `${OWN_STYLE.whole(count)} requests from ${since} to ${until} that were not recorded one by one: tokens and the charge are their sums`;
   }
-  return count > 1 ? `${String(count)} equal refusals` : null;
+  return count > 1 ? `${OWN_STYLE.whole(count)} equal refusals` : null;
 }
 
 /** All members of the record, in plain words. */
 export function factsOf(request: Recorded): readonly Fact[] {
-  const count = (of: number | null) => (of === null ? null : String(of));
+  const count = (of: number | null) => (of === null ? null : OWN_STYLE.whole(of));
   const { first_byte_ms: firstByte, charged_usd: charged, error_message: message } = request;
   return [
     ['Request', request.id],
@@ -70,13 +71,13 @@ export function factsOf(request: Recorded): readonly Fact[] {
     ['Stands for', standsFor(request)],
     ['Client', request.client],
     ['Client left', request.client_left ? 'before the end of the response' : null],
-    ['Took', `${String(request.duration_ms)} ms`],
-    ['First byte after', firstByte === null ? null : `${String(firstByte)} ms`],
+    ['Took', `${OWN_STYLE.whole(request.duration_ms)} ms`],
+    ['First byte after', firstByte === null ? null : `${OWN_STYLE.whole(firstByte)} ms`],
     ['Input tokens', count(request.input_tokens)],
     ['Output tokens', count(request.output_tokens)],
     ['Tokens read from the cache', count(request.cache_read_input_tokens)],
     ['Tokens written to the cache', count(request.cache_creation_input_tokens)],
-    ['Charged', charged === null ? 'nothing' : `${charged} USD`],
+    ['Charged', charged === null ? 'nothing' : <ExactMoney usd={charged} />],
     ["Provider's request id", request.upstream_request_id],
     ['Session', request.session],
     ['Tag', request.tag],

@@ -6,6 +6,7 @@ import { route, to } from './router.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Unit } from './plot.js';
 import { DAY_MS, clockText, minuteText, utcDay } from './times.js';
+import { OWN_STYLE } from './numbers.js';
 
 const LOCAL = { zone: 'Times are in your time zone', label: minuteText, tick: clockText } as const;
 
@@ -45,7 +46,7 @@ export function RequestPlot(props: {
       },
     ],
     show: (value: bigint) => <Count of={value} />,
-    text: (value: bigint) => value.toLocaleString(),
+    text: (value: bigint) => OWN_STYLE.whole(value),
     isLastOpen: Date.parse(of.until) > Date.now(),
     href: (span: number) =>
       to(['requests'], {

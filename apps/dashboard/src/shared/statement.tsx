@@ -8,6 +8,7 @@ import type { Sent } from './gateway-types.js';
 import {
   Choice,
   Count,
+  Decimal,
   ExactMoney,
   Facts,
   FailureNote,
@@ -246,14 +247,14 @@ function LineRow({ line, isBalance }: { readonly line: Line; readonly isBalance:
             {text}
             {tokens !== undefined && (
               <span class="quiet narrow-only">
-                <Count of={tokens} /> × {rate} USD per million
+                <Count of={tokens} /> × <Decimal of={rate ?? '0'} /> USD per million
               </span>
             )}
           </td>
         </>
       )}
       <td class="n wide-only">{tokens !== undefined && <Count of={tokens} />}</td>
-      <td class="n wide-only">{rate}</td>
+      <td class="n wide-only">{rate !== undefined && <Decimal of={rate} />}</td>
       <td class="n">
         <ExactMoney usd={usd} />
       </td>

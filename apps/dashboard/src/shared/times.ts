@@ -1,15 +1,16 @@
 /** Days and times. Usage is summed by days in UTC; a single time is shown in the viewer's zone. */
 
 import { countText } from './count-text.js';
+import { LOCALE, decimalText } from './numbers.js';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-const timeFormat = new Intl.DateTimeFormat(undefined, {
+const timeFormat = new Intl.DateTimeFormat(LOCALE, {
   dateStyle: 'medium',
   timeStyle: 'medium',
 });
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const dateFormat = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' });
 
 /** @param iso - A time as the gateway sends it. */
 export function timeText(iso: string): string {
@@ -20,7 +21,7 @@ export function dateText(iso: string): string {
   return dateFormat.format(new Date(iso));
 }
 
-const minuteFormat = new Intl.DateTimeFormat(undefined, {
+const minuteFormat = new Intl.DateTimeFormat(LOCALE, {
   dateStyle: 'medium',
   timeStyle: 'short',
 });
@@ -30,7 +31,7 @@ export function minuteText(iso: string): string {
   return minuteFormat.format(new Date(iso));
 }
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clockFormat = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' });
 
 /** The time of a day, in the viewer's zone. */
 export function clockText(iso: string): string {
@@ -39,7 +40,8 @@ export function clockText(iso: string): string {
 
 /** How long something took, such as `840 ms` or `2.41 s`. */
 export function durationText(ms: number): string {
-  return ms < 1_000 ? `${String(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  if (ms < 1_000) return `${String(ms)} ms`;
+  return `${decimalText((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`;
 }
 
 /** The day in UTC, such as `2026-11-22`. */
@@ -67,7 +69,7 @@ export function monthStart(nowMs: number, back: number): number {
 }
 
 export function monthText(month: string): string {
-  const format = new Intl.DateTimeFormat(undefined, {
+  const format = new Intl.DateTimeFormat(LOCALE, {
     month: 'long',
     year: 'numeric',
     timeZone: 'UTC',

@@ -4,6 +4,9 @@
  * compares the two.
  */
 
+import { OWN_STYLE, decimalText, readDecimal, typedText } from './numbers.js';
+import type { NumberStyle } from './numbers.js';
+
 const DECIMALS = 14;
 const AMOUNT = /^(-?)(\d+)(?:\.(\d{1,14}))?$/;
 
@@ -17,21 +20,21 @@ export function parseUsd(text: string): bigint {
 
 /** The shortest exact decimal, such as `0.00000000000001`. */
 export function formatUsd(amount: bigint): string {
-  return decimalText(amount, DECIMALS).replace(/\.?0+$/, '');
+  return plainDecimal(amount, DECIMALS).replace(/\.?0+$/, '');
 }
 
 export function sumUsd(amounts: readonly string[]): string {
   return formatUsd(amounts.reduce((sum, text) => sum + parseUsd(text), 0n));
 }
 
-/** A comma may only separate thousands, because many people write 7.5 as `7,50`. */
-const TYPED = /^-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
-
-/** Reads an amount that a person typed. It may begin with `$` and have commas between thousands. */
-export function readTypedUsd(text: string): string | undefined {
-  const typed = text.trim().replace(/^\$/, '');
-  const plain = typed.replaceAll(',', '');
-  return TYPED.test(typed) && AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
+/**
+ * Reads an amount that a person typed, in the language of the browser. It may begin with `$`.
+ *
+ * @returns the exact decimal with a point
+ */
+export function readTypedUsd(text: string, style = OWN_STYLE): string | undefined {
+  const plain = readDecimal(text.trim().replace(/^\$/, ''), style);
+  return plain !== undefined && AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
 }
 
 /** The same, above zero. */
@@ -40,44 +43,50 @@ export function positive(text: string): string | undefined {
   return amount !== undefined && parseUsd(amount) > 0n ? amount : undefined;
 }
 
-/** @returns how to write decimals, if the text has a comma and is not an amount */
-export function commaProblem(text: string): string | undefined {
-  return text.includes(',') && readTypedUsd(text) === undefined
-    ? 'Write decimals with a point, such as 7.50. Commas only separate thousands.'
-    : undefined;
+/** @returns how to write decimals, if the text has separators and is not an amount */
+export function separatorProblem(text: string, style = OWN_STYLE): string | undefined {
+  if (!/[.,'’]/.test(text) || readTypedUsd(text, style) !== undefined) return undefined;
+  const [decimals, thousands] = [typedText('7.50', style), decimalText('12345', style)];
+  return `Write decimals as ${decimals} and thousands as ${thousands} or 12345.`;
 }
 
 const SHOWN_DECIMALS = 4;
 const LEAST_DECIMALS = 2;
 
+interface Shown {
+  /** At least so many decimals are shown, so that a column aligns. */
+  readonly least?: number | undefined;
+  /** At most so many, unless the amount would read as zero. */
+  readonly most?: number | undefined;
+  readonly style?: NumberStyle | undefined;
+}
+
 /**
  * A rounded amount for people, such as `$1,234.5679`. A small amount keeps its first two digits, so
  * that it never reads as zero: `$0.000012`.
- *
- * @param leastDecimals - At least so many decimals are shown, so that a column aligns.
  */
-export function roundedUsd(text: string, leastDecimals = LEAST_DECIMALS): string {
+export function roundedUsd(text: string, shown: Shown = {}): string {
+  const { least = LEAST_DECIMALS, most = SHOWN_DECIMALS, style } = shown;
   const amount = parseUsd(text);
   const magnitude = amount < 0n ? -amount : amount;
   const firstDigit = DECIMALS - magnitude.toString().length + 1;
-  const decimals = Math.min(
-    DECIMALS,
-    Math.max(SHOWN_DECIMALS, leastDecimals, magnitude === 0n ? 0 : firstDigit + 1),
-  );
+  const decimals = Math.min(DECIMALS, Math.max(most, least, magnitude === 0n ? 0 : firstDigit + 1));
   const unit = 10n ** BigInt(DECIMALS - decimals);
-  const scaled = (magnitude + unit / 2n) / unit;
-  const shown = decimalText(scaled * unit, DECIMALS);
-  const [whole = '', fraction = ''] = shown.split('.');
-  const places = fraction.slice(0, decimals).replace(/0+$/, '').padEnd(leastDecimals, '0');
-  return `${amount < 0n ? '−' : ''}$${grouped(whole)}.${places}`;
+  const rounded = ((magnitude + unit / 2n) / unit) * unit;
+  return exactUsd(formatUsd(amount < 0n ? -rounded : rounded), { least, style });
 }
 
 /** All digits, such as `$1,234.56789`. */
-export function exactUsd(text: string, leastDecimals = 0): string {
+export function exactUsd(text: string, { least = 0, style = OWN_STYLE }: Shown = {}): string {
   const [whole = '', fraction = ''] = text.replace('-', '').split('.');
-  const decimals = fraction.padEnd(leastDecimals, '0');
-  const digits = grouped(whole) + (decimals === '' ? '' : `.${decimals}`);
+  const decimals = fraction.padEnd(least, '0');
+  const digits = decimalText(decimals === '' ? whole : `${whole}.${decimals}`, style);
   return `${text.startsWith('-') ? '−' : ''}$${digits}`;
+}
+
+/** All digits in a sentence or a button, such as `1,234.5 USD`. */
+export function usdText(text: string): string {
+  return `${decimalText(text)} USD`;
 }
 
 /** A tiny amount may stand out of its column: with more zeros, all others would be hard to read. */
@@ -88,19 +97,16 @@ export function alignedDecimals(texts: readonly string[]): {
   readonly rounded: number;
   readonly exact: number;
 } {
-  const most = (shown: readonly string[]) =>
-    shown.reduce((count, text) => Math.max(count, (text.split('.')[1] ?? '').length), 0);
+  const most = (shown: readonly string[], decimal: string) =>
+    shown.reduce((count, text) => Math.max(count, (text.split(decimal)[1] ?? '').length), 0);
+  const rounded = texts.map((text) => roundedUsd(text));
   return {
-    rounded: Math.min(MOST_ALIGNED, most(texts.map((text) => roundedUsd(text)))),
-    exact: most(texts),
+    rounded: Math.min(MOST_ALIGNED, most(rounded, OWN_STYLE.decimal)),
+    exact: most(texts, '.'),
   };
 }
 
-function grouped(whole: string): string {
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',');
-}
-
-function decimalText(amount: bigint, decimals: number): string {
+function plainDecimal(amount: bigint, decimals: number): string {
   const magnitude = amount < 0n ? -amount : amount;
   const digits = magnitude.toString().padStart(decimals + 1, '0');
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;

@@ -51,6 +51,8 @@ export const LOOKS: readonly Look[] = [
 
 export interface PageOptions extends Look {
   readonly cookie?: string;
+  /** The language of the browser, such as `de-DE`. */
+  readonly locale?: string;
   /** Another origin that the page may open, such as that of a payment provider's page. */
   readonly leadsTo?: string;
 }
@@ -61,7 +63,7 @@ let pages = 0;
 export async function openPage(
   browser: Browser,
   url: string,
-  { width, theme, cookie, leadsTo }: PageOptions = { width: 1280, theme: 'light' },
+  { width, theme, cookie, leadsTo, locale }: PageOptions = { width: 1280, theme: 'light' },
 ): Promise<WatchedPage> {
   pages += 1;
   const context = await browser.newContext({
@@ -70,6 +72,7 @@ export async function openPage(
     },
     viewport: { width, height: 900 },
     colorScheme: theme,
+    ...(locale === undefined ? {} : { locale }),
     reducedMotion: 'reduce',
     acceptDownloads: true,
   });
@@ -139,7 +142,7 @@ export async function openConsole(
   browser: Browser,
   consoleUrl: string,
   cookie: string,
-  look: Look = { width: 1280, theme: 'light' },
+  look: Look & Pick<PageOptions, 'locale'> = { width: 1280, theme: 'light' },
 ): Promise<WatchedPage> {
   const watched = await openPage(browser, consoleUrl, { ...look, cookie });
   await watched.page.getByRole('navigation').waitFor();

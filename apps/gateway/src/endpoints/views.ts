@@ -197,7 +197,13 @@ export function holderBookingView(entry: Booking) {
     amount_usd: formatUsd(entry.delta),
     balance_after_usd: formatUsd(entry.balanceAfter),
     ...bookingDetails(entry),
+    // The reference of a transfer is the id of the other account, which may be another customer's.
+    ...(isTransfer(entry) ? { reference: 'another account' } : {}),
   };
+}
+
+function isTransfer(entry: Booking): boolean {
+  return entry.kind === 'adjustment' && entry.reason === 'transfer';
 }
 
 function chargeDetails(entry: ChargeEntry) {

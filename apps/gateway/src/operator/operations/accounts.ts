@@ -157,14 +157,21 @@ export const accountOperations = {
     path: '/admin/accounts/:account_id/adjustments',
     summary: 'Corrects a balance by an entry, once per adjustment_id',
     right: 'change',
-    input: z.strictObject({
-      account_id: accountId,
-      adjustment_id: idempotencyId,
-      amount_usd: signedAmountUsd,
-      reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
-      note: note.optional(),
-      reference: reference.optional(),
-    }),
+    input: z
+      .strictObject({
+        account_id: accountId,
+        adjustment_id: idempotencyId,
+        amount_usd: signedAmountUsd,
+        reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
+        note: note.optional(),
+        reference: reference.optional(),
+      })
+      .refine(hasSignOfReason, {
+        path: ['amount_usd'],
+        error:
+          'must be below 0 for a refund or chargeback, which was paid out elsewhere, and above 0 ' +
+          'for goodwill',
+      }),
     output: schema.adjustment,
     async run(input, { store, by }) {
       const { reason } = input;
@@ -333,4 +340,17 @@ function assertMailable(
 
 function unknownAccount() {
   return notFound('account_id', 'account');
+}
+
+/** A refund with the wrong sign would give the customer twice what was paid out. */
+function hasSignOfReason(input: { readonly amount_usd: bigint; readonly reason: string }): boolean {
+  switch (input.reason) {
+    case 'refund':
+    case 'chargeback':
+      return input.amount_usd < 0n;
+    case 'goodwill':
+      return input.amount_usd > 0n;
+    default:
+      return true;
+  }
 }
