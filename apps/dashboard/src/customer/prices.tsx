@@ -11,7 +11,10 @@ export function Prices({ allowance }: Pick<Sent<'accountOverview'>, 'allowance'>
   return (
     <section class="card" aria-label="Prices">
       <h2>Prices</h2>
-      <p class="quiet">Each charge in the ledger shows the rates that applied to it.</p>
+      <p class="quiet">
+        Each charge in the ledger shows the rates that applied to it. Costs that programs such as
+        Claude Code show are estimates at the provider's list prices.
+      </p>
       <Loaded of={prices} what="the prices">
         {({ data, are_agreed: areAgreed }) => (
           <>

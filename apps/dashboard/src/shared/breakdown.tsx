@@ -124,19 +124,13 @@ function SaveSums(
   const by = LEDGER.has(choice.by) ? choice.by : 'model';
   const hasDays = range.from % DAY_MS === 0 && range.until % DAY_MS === 0;
   const isAsShown = by === choice.by && !FROM_RECORD.has(measure) && (hasDays || !savesDays);
+  const days = savesDays === true ? ' and whole days in UTC' : '';
   return (
-    <>
-      <SaveCsv
-        fileName={`usage-${utcDay(range.from)}-${utcDay(range.until - 1)}`}
-        read={() => csv({ ...asked, by: `day,${by}` })}
-      />
-      {!isAsShown && (
-        <span class="quiet">
-          The file has charges by {labelOf(by)}
-          {savesDays && ', of whole days in UTC'}.
-        </span>
-      )}
-    </>
+    <SaveCsv
+      fileName={`usage-${utcDay(range.from)}-${utcDay(range.until - 1)}`}
+      what={isAsShown ? undefined : `charges by ${labelOf(by)}${days}`}
+      read={() => csv({ ...asked, by: `day,${by}` })}
+    />
   );
 }
 

@@ -7,13 +7,15 @@ import { FailureNote, download } from './parts.js';
 
 /**
  * @param props.fileName - Without `.csv`.
+ * @param props.what - What the file has, if it is not what the screen shows.
  * @param props.read - Asks for the page of a cursor, as CSV; the first page has none.
  */
 export function SaveCsv(props: {
   readonly fileName: string;
+  readonly what?: string | undefined;
   readonly read: (cursor: string | undefined) => Promise<Answer<unknown>>;
 }) {
-  const { fileName, read } = props;
+  const { fileName, what, read } = props;
   const [isSaving, setIsSaving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
 
@@ -29,7 +31,7 @@ export function SaveCsv(props: {
   return (
     <div class="no-print">
       <button type="button" class="small" disabled={isSaving} onClick={() => void save()}>
-        {isSaving ? 'Saving…' : 'Save as CSV'}
+        {isSaving ? 'Saving…' : what === undefined ? 'Save as CSV' : `Save ${what} as CSV`}
       </button>
       {failure !== undefined && (
         <FailureNote failure={failure} what="the file" retry={() => void save()} />

@@ -21,6 +21,14 @@ const COMMAND = existsSync(join(dirname(process.argv[1] ?? ''), '../../../pnpm-w
   : 'gateway';
 const DEMO_NAME = 'demo';
 const DEMO_BALANCE = parseUsd('5');
+/** Also asked by the README. */
+const ASKED_MODEL = 'claude-opus-5';
+
+interface DemoKey {
+  readonly credential: string;
+  /** Of its account, in units of 10^-14 USD. */
+  readonly balance: bigint;
+}
 
 export async function serve(): Promise<void> {
   disableMemoryReducer();
@@ -73,14 +81,15 @@ export async function serve(): Promise<void> {
 async function ensureDemoKey(
   { dataDir, store, isSimulated }: RunningGateway,
   config: Config,
-): Promise<string | undefined> {
+): Promise<DemoKey | undefined> {
   if (dataDir === undefined || !(isSimulated || process.stdout.isTTY)) return undefined;
   const known = dataDir.readDemoKey();
   if (known !== undefined) {
     const key = await store.findKeyByCredential(known);
     if (key?.state !== 'active') return undefined;
-    if (key.credited === 0n) await creditDemoKey(store, key);
-    return known;
+    if (key.credited > 0n) return { credential: known, balance: key.balance };
+    await creditDemoKey(store, key);
+    return { credential: known, balance: DEMO_BALANCE };
   }
   const keys = await store.listKeys({ limit: 10 });
   if (keys.some(({ name, credited }) => name !== DEMO_NAME || credited > 0n)) return undefined;
@@ -91,7 +100,7 @@ async function ensureDemoKey(
   });
   dataDir.writeDemoKey(credential);
   await creditDemoKey(store, record);
-  return credential;
+  return { credential, balance: DEMO_BALANCE };
 }
 
 async function creditDemoKey(store: BalanceStore, { id }: KeyRecord): Promise<void> {
@@ -105,7 +114,7 @@ async function creditDemoKey(store: BalanceStore, { id }: KeyRecord): Promise<vo
 }
 
 /** What a newcomer needs next, in about 20 lines. The pages and the documents have the rest. */
-function banner(gateway: RunningGateway, config: Config, demoKey: string | undefined): string {
+function banner(gateway: RunningGateway, config: Config, demoKey: DemoKey | undefined): string {
   const { url, isSimulated } = gateway;
   const blocks = [
     [`The gateway is ready:  ${url}/v1`],
@@ -115,7 +124,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
           'UPSTREAM_API_KEY=<your key> into .env, and start again.',
         ]
       : [`Upstream:  ${config.upstream?.url ?? `the accounts in ${config.upstreamsPath ?? ''}`}`],
-    demoKey === undefined ? [] : demoLines(gateway, demoKey),
+    demoKey === undefined ? [] : demoLines(gateway, config, demoKey),
     operatorLines(gateway, config),
     [
       `Ledger:    ${ledgerOf(config)}`,
@@ -130,18 +139,26 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
   return `\n${text}\n`;
 }
 
-function demoLines({ url, prices }: RunningGateway, demoKey: string): readonly string[] {
+function demoLines(
+  { url, prices }: RunningGateway,
+  config: Config,
+  { credential: demoKey, balance }: DemoKey,
+): readonly string[] {
+  const models = prices.list().map(({ id }) => id);
   const body = JSON.stringify({
-    model: prices.list()[0]?.id ?? '',
+    model: models.includes(ASKED_MODEL) ? ASKED_MODEL : (models[0] ?? ''),
     max_tokens: 100,
     messages: [{ role: 'user', content: 'Hello' }],
   });
   return [
-    `Demo key:  ${demoKey}  (started with ${formatUsd(DEMO_BALANCE)} USD)`,
+    `Demo key:  ${demoKey}  (has ${formatUsd(balance)} USD)`,
     `Ask:       curl -s ${url}/v1/messages -H "x-api-key: ${demoKey}" \\`,
     `             -H "anthropic-version: 2023-06-01" -H "content-type: application/json" \\`,
     `             -d '${body}'`,
     `Claude:    ANTHROPIC_BASE_URL=${url} ANTHROPIC_AUTH_TOKEN=${demoKey} claude`,
+    ...(config.prices === 'list'
+      ? []
+      : ['           The costs that it shows agree with the charges only with PRICES=list.']),
   ];
 }
 
