@@ -14,6 +14,7 @@ import {
   openConsole,
   openPage,
   openPart,
+  overflow,
   signIn,
 } from './support/browser.js';
 import { ADMIN_TOKEN, createFolder, sendTraffic, startPages } from './support/traffic.js';
@@ -94,10 +95,13 @@ async function numbersOf(page: Page): Promise<readonly string[]> {
       .map((element) => ({
         text: element.textContent,
         lines: element.getClientRects().length,
-        isIn: element.scrollWidth <= innerWidth,
+        isIn:
+          element.closest('.table-frame') !== null ||
+          element.getBoundingClientRect().right <= innerWidth,
       })),
   );
   expect(numbers.filter(({ lines, isIn }) => lines !== 1 || !isIn)).toEqual([]);
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
   return numbers.map(({ text }) => text);
 }
 

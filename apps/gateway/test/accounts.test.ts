@@ -276,8 +276,8 @@ describe('a statement', () => {
     const month = new Date().toISOString().slice(0, 7);
     // F586: the other account of a transfer: its id was in the ledger and statement of a customer.
     for (const path of [
-      'usage',
-      'usage?format=csv',
+      'usage?kind=all',
+      'usage?kind=all&format=csv',
       'account',
       `statement?month=${month}`,
       `statement?month=${month}&format=csv`,

@@ -196,14 +196,15 @@ export function holderBookingView(entry: Booking) {
     created_at: entry.createdAt.toISOString(),
     amount_usd: formatUsd(entry.delta),
     balance_after_usd: formatUsd(entry.balanceAfter),
-    ...bookingDetails(entry),
-    // The reference of a transfer is the id of the other account, which may be another customer's.
-    ...(isTransfer(entry) ? { reference: 'another account' } : {}),
+    ...holderBookingDetails(entry),
   };
 }
 
-function isTransfer(entry: Booking): boolean {
-  return entry.kind === 'adjustment' && entry.reason === 'transfer';
+/** The reference of a transfer is the id of the other account, which may be another customer's. */
+function holderBookingDetails(entry: Booking) {
+  const isTransfer = entry.kind === 'adjustment' && entry.reason === 'transfer';
+  const details = bookingDetails(entry);
+  return isTransfer ? { ...details, reference: 'another account' } : details;
 }
 
 function chargeDetails(entry: ChargeEntry) {
@@ -452,7 +453,7 @@ function entryRowOf(entry: LedgerEntry): z.output<typeof entryRow> {
     amount_usd: formatUsd(entry.delta),
     balance_after_usd: formatUsd(entry.balanceAfter),
   };
-  if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
+  if (entry.kind !== 'charge') return { ...common, ...holderBookingDetails(entry) };
   const { usage, rates, pricing, delivered, upstream_id: _, ...details } = chargeDetails(entry);
   return {
     ...common,
