@@ -105,8 +105,6 @@ export const OPERATOR = [
     text: 'Refund 5 USD.',
     async ask(person) {
       await person.finds(`paid out 5 ${REFUNDED}`);
-      await person.page.getByLabel('Reason').selectOption('refund');
-      await person.click(person.page.getByRole('button', { name: 'Continue' }));
       await person.click(person.page.getByRole('button', { name: 'Take back 5 USD' }));
       const done = person.page.getByRole('dialog').getByRole('status');
       await person.reads(done);

@@ -365,7 +365,7 @@ describe('the search', () => {
 
   // F292: an amount that is typed into the search, or stands in the address of an account: nothing
   // is booked before the question is answered, and a reload does not ask it again.
-  it('leads to the form of an action, which changes nothing by itself', async () => {
+  it('leads to the question of an action, which changes nothing by itself', async () => {
     const { page, context, problems } = await open();
     const balance = async () =>
       (await gateway.call('showAccount', { account_id: accountId })).balance_usd;
@@ -373,9 +373,6 @@ describe('the search', () => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('paid out 5 blue');
     await page.keyboard.press('Enter');
-    expect(await page.getByLabel('Amount, USD').inputValue()).toBe('5');
-    await page.getByLabel('Reason').selectOption('refund');
-    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Take back 5 USD' }).waitFor();
     expect((await valuesOf(page, 'dialog data'))[0]).toBe(before);
     await page.keyboard.press('Escape');

@@ -98,9 +98,19 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
   );
 }
 
-export function TakeBack({ account, asked, ...callbacks }: Props) {
+export function TakeBack({
+  account,
+  asked,
+  isPaidOut = false,
+  ...callbacks
+}: Props & {
+  /** Whether the search was told so: the reason is then given, and the dialog begins by asking. */
+  readonly isPaidOut?: boolean;
+}) {
   const [text, setText] = useState(typedText(asked ?? ''));
-  const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0] | ''>('');
+  const [reason, setReason] = useState<(typeof TAKEN_FOR)[number][0] | ''>(
+    isPaidOut ? 'refund' : '',
+  );
   const words = useWords();
   const amount = positive(text);
   return (
@@ -126,6 +136,7 @@ export function TakeBack({ account, asked, ...callbacks }: Props) {
       changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
       facts={[['Reason', labelIn(TAKEN_FOR, reason)], ...words.facts]}
       confirm={`Take back ${usdText(amount ?? '0')}`}
+      asksAtOnce={isPaidOut}
       isDangerous
       run={(actionId) =>
         adjust(account, { id: actionId, amount: `-${amount ?? ''}`, reason, ...words.given })

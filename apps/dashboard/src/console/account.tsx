@@ -110,14 +110,16 @@ function Head(props: {
   readonly changed: () => void;
 }) {
   const { account, changed } = props;
-  const { give, take } = route.value.query;
-  const asked = give ?? take;
+  const { give, take, paid_out: paidOut } = route.value.query;
+  const asked = give ?? take ?? paidOut;
   const [acting, setActing] = useState<Acting>();
   const [typed, setTyped] = useState<string>();
+  const [isPaidOut, setIsPaidOut] = useState(false);
   // An action that was typed into the search. A reload must not ask again.
   useEffect(() => {
     if (asked === undefined) return;
     setTyped(asked);
+    setIsPaidOut(paidOut !== undefined);
     setActing(give === undefined ? 'take' : 'give');
     forgetQuery();
   }, [asked]);
@@ -127,6 +129,7 @@ function Head(props: {
     onClose: () => {
       setActing(undefined);
       setTyped(undefined);
+      setIsPaidOut(false);
     },
   };
   const button = (action: Acting, label: string) => (
@@ -188,7 +191,7 @@ function Head(props: {
       {account.unspent.lots.length > 0 && <Lots of={account} />}
       {acting === 'give' && <GiveCredit asked={typed} {...callbacks} />}
       {acting === 'link' && <SendPaymentLink {...callbacks} />}
-      {acting === 'take' && <TakeBack asked={typed} {...callbacks} />}
+      {acting === 'take' && <TakeBack asked={typed} isPaidOut={isPaidOut} {...callbacks} />}
       {acting === 'transfer' && <Transfer {...callbacks} />}
       {acting === 'edit' && <EditAccount {...callbacks} />}
       {acting === 'state' && <ChangeAccountState {...callbacks} />}

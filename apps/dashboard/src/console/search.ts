@@ -60,7 +60,7 @@ function actionsOn(
   const take = {
     kind: 'Action',
     about: 'the balance falls',
-    href: to(['accounts', id], { take: usd }),
+    href: to(['accounts', id], { [verb === 'take back' ? 'take' : 'paid_out']: usd }),
   };
   const credit = verb === 'refund' || verb === 'give back' ? 'Give back' : 'Give';
   return [

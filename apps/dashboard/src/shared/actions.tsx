@@ -37,6 +37,8 @@ export interface ActionProps<Value> extends DialogCallbacks {
   readonly changes?: (() => readonly Change[]) | undefined;
   /** What else was chosen, repeated with the question. Facts without a value are left out. */
   readonly facts?: readonly Fact[];
+  /** Whether the fields are filled in already, so that the dialog begins with the question. */
+  readonly asksAtOnce?: boolean;
   /** A warning that is shown with the question. */
   readonly warning?: ComponentChildren;
   /** The text of the button that makes the change, such as `Credit the account`. */
@@ -152,10 +154,13 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
 }
 
 /** The stage of the dialog, and the change, which is sent under one id. */
-function useAction<Value>({ fields, run, onDone }: ActionProps<Value>) {
+function useAction<Value>({ fields, problem, asksAtOnce, run, onDone }: ActionProps<Value>) {
   const [actionId] = useState(newActionId);
   const [stage, setStage] = useState<Stage<Value>>({
-    name: fields === undefined ? 'question' : 'fields',
+    name:
+      fields === undefined || (asksAtOnce === true && problem === undefined)
+        ? 'question'
+        : 'fields',
   });
   const isSending = useRef(false);
 
