@@ -466,7 +466,7 @@ describe('a key that was used at one replica a moment ago', () => {
     for (let n = 0; n < 3; n += 1) expect(await statusOf(old)).toBe(401);
     expect(await statusOf(key)).toBe(200);
     await call('updateKey', { key_id: id, models: ['another-model'] });
-    await until(async () => (await statusOf(key)) === 403);
+    await until(async () => (await statusOf(key)) === 404);
     await call('updateKey', { key_id: id, models: null });
     await until(async () => (await statusOf(key)) === 200);
   });
