@@ -74,8 +74,9 @@ export class PepperMismatchError extends Error {
 }
 
 /**
- * The migrations do not fit the database: one was changed after it was applied, one failed earlier,
- * or the package lacks them. The message says which.
+ * The migrations do not fit the database: one was changed after it was applied, one sorts before an
+ * applied one, another program left one unfinished, or the package lacks them. The message says
+ * which.
  */
 export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';

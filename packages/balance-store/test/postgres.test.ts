@@ -522,7 +522,8 @@ describe('PostgreSQL: functions', () => {
     const rows = await querySql(
       connectionString,
       'SELECT p.proname, f.name FROM (SELECT proname FROM pg_proc ' +
-        "WHERE pronamespace = 'public'::regnamespace) p " +
+        "WHERE pronamespace = 'public'::regnamespace UNION ALL " +
+        "SELECT viewname FROM pg_views WHERE schemaname = 'public') p " +
         'FULL JOIN schema_function f ON f.name = p.proname ' +
         'WHERE f.name IS NULL OR p.proname IS NULL',
     );

@@ -24,7 +24,10 @@ it('sums the hours of each day, to the last digit', () => {
   const file = join(dir, 'requests.db');
   const earlier = openRequests(file, { checkpoints: true });
   earlier.exec(
-    "DELETE FROM schema_migration WHERE name LIKE '20261130030000%'; DROP TABLE request_label; " +
+    "DELETE FROM schema_migration WHERE name >= '20261128130000'; DROP TABLE request_label; " +
+      'DROP TABLE request_write; DROP INDEX request_block_times_idx; ' +
+      'ALTER TABLE request_block DROP COLUMN first_at; ' +
+      'CREATE INDEX request_block_ended_idx ON request_block (ended_at); ' +
       'INSERT INTO request_sum VALUES ' +
       "(60, 240, 1, 3, 2, 30, 5, 2, 10, 20, 1, 2, '123456789012.99999999999999'), " +
       "(60, 263, 1, 1, 1, 10, 5, 1, 1, 2, 0, 0, '0.00000000000002'), " +

@@ -8,6 +8,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SchemaMismatchError, SchemaTooNewError, SchemaTooOldError } from '../errors.js';
+import { presentName } from './renamed-migrations.js';
 
 export interface Migration {
   readonly name: string;
@@ -51,14 +52,15 @@ export function checksumOf(sql: string): string {
 
 /**
  * @throws {SchemaTooNewError} when the database has a migration that this version does not know.
- * @throws {SchemaMismatchError} when a migration differs from the one that was applied.
+ * @throws {SchemaMismatchError} when a migration differs from the one that was applied, or sorts
+ *   before an applied one without being applied itself.
  */
 export function missingMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): readonly Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
-  const later = applied.find(({ name }) => !known.has(name));
+  const later = applied.find(({ name }) => !known.has(presentName(name)));
   if (later !== undefined) {
     throw new SchemaTooNewError(
       `the database has migration ${later.name}, which this version does not know: a newer ` +
@@ -66,14 +68,29 @@ export function missingMigrations(
     );
   }
   for (const { name, checksum } of applied) {
-    if (known.get(name)?.checksum !== checksum) {
+    if (known.get(presentName(name))?.checksum !== checksum) {
       throw new SchemaMismatchError(
         `migration ${name} differs from the one that was applied to this database`,
       );
     }
   }
-  const names = new Set(applied.map(({ name }) => name));
-  return migrations.filter(({ name }) => !names.has(name));
+  const names = new Set(applied.map(({ name }) => presentName(name)));
+  const missing = migrations.filter(({ name }) => !names.has(name));
+  assertInOrder(missing, [...names].sort().at(-1));
+  return missing;
+}
+
+/**
+ * A migration that sorts before an applied one would run after it here, but before it on a new
+ * database, so that the two could differ.
+ */
+function assertInOrder([first]: readonly Migration[], last: string | undefined): void {
+  if (first === undefined || last === undefined || first.name > last) return;
+  throw new SchemaMismatchError(
+    `migration ${first.name} is not applied to this database, but ${last}, which comes after it, ` +
+      'is: whoever wrote the first must name it by the present time. To open this database, start ' +
+      'the version that migrated it',
+  );
 }
 
 /** @throws {SchemaTooOldError} if any is missing. */

@@ -1,7 +1,7 @@
 /**
  * The SQL functions of the ledger: the files in `prisma/functions`, and the digests of sealed rows,
- * which follow from the tables. A function is applied again when its text changes. The table
- * `schema_function` records the hash of each text.
+ * which follow from the tables. A function is applied again when its text changes, and so is the
+ * view of keys. The table `schema_function` records the hash of each text.
  */
 
 import type { PoolClient } from 'pg';
@@ -9,14 +9,16 @@ import { TABLES } from '../generated/tables.js';
 import { checksumOf, readSqlFiles } from '../ledger/migrations.js';
 import type { Migration } from '../ledger/migrations.js';
 import { columnsOf } from '../ledger/tables.js';
+import { KEY_VIEW, readKeyView, replaceKeyView } from './key-view.js';
 
-/** Functions whose text differs from the one that was applied. */
+/** What differs from what was applied: functions, and then the view, which calls some of them. */
 export async function readChangedFunctions(client: PoolClient): Promise<readonly Migration[]> {
   const applied = await readApplied(client);
   return [
     ...readSqlFiles('prisma/functions', (name) => name),
     digestFunction('entry_digest', 'Ledger', 'l'),
     digestFunction('trail_digest', 'Trail', 't'),
+    readKeyView(),
   ].filter(({ name, checksum }) => applied.get(name) !== checksum);
 }
 
@@ -25,8 +27,10 @@ async function readApplied(client: PoolClient): Promise<ReadonlyMap<string, stri
     "SELECT to_regclass('schema_function') IS NOT NULL AS exists",
   );
   if (found[0]?.exists !== true) return new Map();
+  // A migration may have dropped the view, because it removes one of its columns.
   const { rows } = await client.query<{ name: string; checksum: string }>(
-    'SELECT name, checksum FROM schema_function',
+    'SELECT name, checksum FROM schema_function WHERE name <> $1 OR to_regclass($1) IS NOT NULL',
+    [KEY_VIEW],
   );
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
@@ -41,7 +45,8 @@ export async function applyFunctions(
   // A function may call another one that is applied after it.
   await client.query('SET LOCAL check_function_bodies = off');
   for (const { name, sql, checksum } of functions) {
-    await client.query(sql);
+    if (name === KEY_VIEW) await replaceKeyView(client, sql);
+    else await client.query(sql);
     await client.query(
       'INSERT INTO schema_function (name, checksum) VALUES ($1, $2) ' +
         'ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum',

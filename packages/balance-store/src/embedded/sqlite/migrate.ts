@@ -2,6 +2,7 @@
 
 import { assertNoneMissing, missingMigrations, readSqlFiles } from '../../ledger/migrations.js';
 import type { AppliedMigration, Migration } from '../../ledger/migrations.js';
+import { renamedMigrations } from '../../ledger/renamed-migrations.js';
 import { APPLICATION_ID } from './connection.js';
 import type { Connection } from './connection.js';
 
@@ -9,18 +10,25 @@ import type { Connection } from './connection.js';
 const LEDGER = 'sqlite/migrations';
 
 /**
- * Applies the missing migrations, all or none. Several processes may call it at once.
+ * Applies the missing migrations, all or none, and replaces earlier names of applied ones. Several
+ * processes may call it at once.
  *
  * @param folder - Where the migrations of the file are; those of the ledger when absent.
  * @throws {SchemaTooNewError} when the file has a migration that this version does not know.
- * @throws {SchemaMismatchError} when a migration differs from this version's.
+ * @throws {SchemaMismatchError} when a migration differs from this version's, or is missing before
+ *   an applied one.
  */
 export function migrate(connection: Connection, folder = LEDGER): void {
   // Usually nothing is missing, and the file need not be written.
-  if (readMissing(connection, folder).length === 0) return;
+  const isMissing = readMissing(connection, folder).length > 0;
+  if (!isMissing && renamedMigrations(readApplied(connection)).length === 0) return;
   connection.write(() => {
     connection.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}; ${CREATE_HISTORY}`);
-    for (const { name, sql, checksum } of readMissing(connection, folder)) {
+    const missing = readMissing(connection, folder);
+    for (const { from, to } of renamedMigrations(readApplied(connection))) {
+      connection.run('UPDATE schema_migration SET name = ? WHERE name = ?', to, from);
+    }
+    for (const { name, sql, checksum } of missing) {
       connection.exec(sql);
       connection.run(
         'INSERT INTO schema_migration (name, checksum, applied_at) VALUES (?, ?, ?)',
