@@ -168,7 +168,7 @@ describe.each([
   );
 });
 
-describe('the memory of a plain response', () => {
+describe('the memory of a response', () => {
   const budget = 16 * MEBIBYTE;
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -304,5 +304,101 @@ describe('the memory of a plain response', () => {
       }
       await until(async () => (await reservedBytes()) === 0);
     }
+  });
+
+  describe('that is a stream', () => {
+    const text = { index: 0, content_block: { type: 'text', text: dataOf(3) } };
+    // Its type comes last, so nothing shows that it is not the event with the usage.
+    const opaque = event({ ...text, type: 'content_block_start' }, '');
+    const halves = [opaque.slice(0, 2 * MEBIBYTE), opaque.slice(2 * MEBIBYTE)] as const;
+    const streamed = userMessage('Hello', { stream: true });
+
+    // F630: events of many streams are incomplete: up to 32 MiB of each are held, uncounted. They
+    // are reserved as they arrive; without memory the upstream waits.
+    it.each(ENDPOINTS)(
+      '%s: is reserved for an incomplete event, until its end',
+      async (dialect) => {
+        const { id, apiKey } = await gateway.createKey();
+        pieces = [START, halves[0]];
+        const held = holdEnds();
+        const asked = POSTS[dialect](gateway, apiKey, streamed);
+        await until(async () => (await reservedBytes()) >= MEBIBYTE);
+        held.end(halves[1] + END.join(''));
+        const received = await (await asked).text();
+        expect(received).toContain('JVBERi0x');
+        expect(received).toMatch(/message_stop|\[DONE\]|response\.completed/);
+        await until(async () => (await reservedBytes()) === 0);
+        await expectOneCharge(id);
+      },
+    );
+
+    // F630
+    it.each(ENDPOINTS)('%s: is waited for while others have it', async (dialect) => {
+      const { id, apiKey } = await gateway.createKey();
+      const others = fillMemory();
+      pieces = [START, opaque, ...END];
+      const opened = jest.spyOn(gateway.running.appParts.memory, 'open');
+      const asked = POSTS[dialect](gateway, apiKey, streamed);
+      // For its body, then for its event.
+      await until(() => opened.mock.calls.length === 2);
+      opened.mockRestore();
+      others.release();
+      const received = await (await asked).text();
+      expect(received).toMatch(/message_stop|\[DONE\]|response\.completed/);
+      expect(received).not.toContain('oversized');
+      await expectOneCharge(id);
+    });
+
+    // F630
+    it.each(ENDPOINTS)(
+      '%s: if there is none for long, the stream ends with an error, and is charged',
+      async (dialect) => {
+        const { patience } = gateway.running.appParts;
+        const others = fillMemory();
+        try {
+          const brief = { patience: { ...patience, clientPausesMs: 200 } };
+          Object.assign(gateway.running.appParts, brief);
+          const { id, apiKey } = await gateway.createKey();
+          const before = await reservedBytes();
+          pieces = [START, opaque, opaque, ...END];
+          const received = await (await POSTS[dialect](gateway, apiKey, streamed)).text();
+          expect(received).toMatch(/"error":\{.*oversized event/);
+          expect(received).not.toMatch(/message_stop|\[DONE\]|response\.completed/);
+          expect(await reservedBytes()).toBe(before);
+          await expectOneCharge(id);
+        } finally {
+          Object.assign(gateway.running.appParts, { patience });
+          others.release();
+        }
+      },
+    );
+
+    // F630
+    it('is not needed for content of a native stream, which passes as it arrives', async () => {
+      const { id, apiKey } = await gateway.createKey();
+      const others = fillMemory();
+      try {
+        const before = await reservedBytes();
+        pieces = [START, event({ type: 'content_block_start', ...text }), ...END];
+        const received = await (await POSTS.messages(gateway, apiKey, streamed)).text();
+        expect(received === pieces.join('')).toBe(true);
+        await until(async () => (await reservedBytes()) === before);
+        await expectOneCharge(id);
+      } finally {
+        others.release();
+      }
+    });
+
+    // F630
+    it('is given back if the stream breaks off within an event', async () => {
+      const { apiKey } = await gateway.createKey();
+      pieces = [START, halves[0]];
+      const held = holdEnds();
+      const asked = POSTS.messages(gateway, apiKey, streamed);
+      await until(async () => (await reservedBytes()) >= MEBIBYTE);
+      held.destroy();
+      expect(await (await asked).text()).toContain('event: error');
+      await until(async () => (await reservedBytes()) === 0);
+    });
   });
 });

@@ -114,6 +114,7 @@ export function eventPipe({
 
   const pipe = {
     isFinished: false,
+    heldBytes: 0,
     push(chunk: Uint8Array) {
       if (!ArrayBuffer.isView(chunk)) {
         throw new TypeError('this pipe takes bytes: for objects of events see `/objects`');
@@ -123,8 +124,13 @@ export function eventPipe({
         const passKnown = (from: number) => passDeltas(chunk, from);
         if (!splitter.push(chunk, readBytes, passKnown)) reader.fail('too_large');
         pipe.isFinished = reader.isFinished;
+        pipe.heldBytes = splitter.pendingBytes;
       }
       return output.bytes.take();
+    },
+    cut() {
+      splitter.cutEvent();
+      pipe.heldBytes = splitter.pendingBytes;
     },
     end() {
       if (!pipe.isFinished) judgeRest(splitter.takeRest());

@@ -85,32 +85,10 @@ function tapOf<Out>(
   }
 
   function openLarge(beginning: Uint8Array): LargeEventSink {
-    if (isPassed(beginning)) return passedEvent(beginning);
+    if (isPassed(beginning)) return passedEvent(beginning, { watch, gate, pipe });
     isCut = true;
     gate.dropHeld();
     return largeEventReader(watch);
-  }
-
-  /** Passes the bytes of a content event on. */
-  function passedEvent(beginning: Uint8Array): LargeEventSink {
-    watch.hasEvents = true;
-    watch.onContent();
-    // The name line is enough. Without it, the data may turn out to be another event.
-    const reader = isContentOrPing(beginning, 0, beginning.length)
-      ? undefined
-      : largeEventReader(watch);
-    return {
-      push(bytes, from, to) {
-        if (watch.hasFailed) return;
-        pipe.isWithinEvent = true;
-        gate.pass(bytes, from, to);
-        reader?.push(bytes, from, to);
-      },
-      end() {
-        pipe.isWithinEvent = false;
-        reader?.end();
-      },
-    };
   }
 
   /**
@@ -134,9 +112,14 @@ function tapOf<Out>(
     return to;
   }
 
+  function countHeld(): void {
+    pipe.heldBytes = splitter.pendingBytes + gate.heldLength;
+  }
+
   const pipe = {
     isFinished: false,
     isWithinEvent: false,
+    heldBytes: 0,
     push(chunk: Uint8Array) {
       if (watch.hasFailed) return written([]);
       gate.begin(chunk);
@@ -145,7 +128,22 @@ function tapOf<Out>(
       if (!isWithinBounds) watch.fail('too_large');
       // After a CR, the LF of the same line break may still arrive, and must not be lost.
       pipe.isFinished = watch.hasFailed || (watch.isFinished && !splitter.awaitsLineFeed);
-      return written(gate.takeReady());
+      const ready = gate.takeReady();
+      countHeld();
+      return written(ready);
+    },
+    passEarly() {
+      splitter.passEarly();
+      countHeld();
+    },
+    cut() {
+      // What is kept back cannot be sent without what follows, which there is no memory for.
+      if (watch.isHolding) {
+        isCut = true;
+        gate.dropHeld();
+      }
+      splitter.cutEvent();
+      countHeld();
     },
     end(): StreamEnd<Out> {
       const rest = splitter.takeRest();
@@ -162,6 +160,34 @@ function tapOf<Out>(
   };
 
   return pipe;
+}
+
+interface PassingParts {
+  readonly watch: MessageWatch;
+  readonly gate: ByteGate;
+  readonly pipe: { isWithinEvent: boolean };
+}
+
+/** Passes the bytes of a content event on. */
+function passedEvent(beginning: Uint8Array, { watch, gate, pipe }: PassingParts): LargeEventSink {
+  watch.hasEvents = true;
+  watch.onContent();
+  // The name line is enough. Without it, the data may turn out to be another event.
+  const reader = isContentOrPing(beginning, 0, beginning.length)
+    ? undefined
+    : largeEventReader(watch);
+  return {
+    push(bytes, from, to) {
+      if (watch.hasFailed) return;
+      pipe.isWithinEvent = true;
+      gate.pass(bytes, from, to);
+      reader?.push(bytes, from, to);
+    },
+    end() {
+      pipe.isWithinEvent = false;
+      reader?.end();
+    },
+  };
 }
 
 /** Reads an event without keeping it. */

@@ -73,6 +73,11 @@ export class EventSplitter {
     return this.#afterCr;
   }
 
+  /** The bytes of the incomplete event that are kept until its end. */
+  get pendingBytes(): number {
+    return this.#pending.length;
+  }
+
   /**
    * Calls `onEvent` for each event that the chunk completes: with its position in the chunk, or
    * with bytes of its own if it began in an earlier chunk. No byte of the stream is left out. If
@@ -138,12 +143,22 @@ export class EventSplitter {
 
   /** An event that its sink passes on anyway is not kept until it reaches the limit. */
   #askForLarge(): void {
+    if (this.#pending.length > ASK_AT_BYTES) this.passEarly();
+  }
+
+  /** Keeps the incomplete event no longer, if {@link LargeEvents.isPassed}. */
+  passEarly(): void {
     const isPassed = this.#largeEvents?.isPassed;
-    if (!isPassed || this.#isAsked || this.#pending.length <= ASK_AT_BYTES) return;
+    if (!isPassed || this.#isAsked || this.#pending.length === 0) return;
     this.#isAsked = true;
     const beginning = this.#pending.take();
     this.#pending.append(beginning);
     if (isPassed(beginning)) this.#openLarge(NO_BYTES, 0);
+  }
+
+  /** Treats the incomplete event as one that exceeds the limit. */
+  cutEvent(): void {
+    if (this.#pending.length > 0) this.#openLarge(NO_BYTES, 0);
   }
 
   #pushLarge(chunk: Uint8Array, from: number, to: number): boolean {

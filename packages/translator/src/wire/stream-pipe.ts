@@ -29,6 +29,22 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
    */
   readonly isWithinEvent?: boolean;
   /**
+   * The bytes in memory that {@link StreamPipe.push} has neither returned nor read: those of an
+   * incomplete event, and those that are kept back for the end. Only pipes that take bytes have
+   * this and the methods that reduce it.
+   */
+  readonly heldBytes?: number;
+  /**
+   * Lets an incomplete content event of a native stream pass as it arrives, from the next `push`
+   * on. Other events are kept on.
+   */
+  passEarly?(): void;
+  /**
+   * Keeps none of {@link StreamPipe.heldBytes}. What can pass early passes; otherwise the rest of
+   * the stream is read for its usage only, as after an event that exceeds the limit.
+   */
+  cut?(): void;
+  /**
    * The source threw this error instead of ending. An error of the upstream that an SDK throws
    * keeps its type and message. Only pipes that take the events of SDKs have this.
    */

@@ -365,6 +365,7 @@ class Relay implements UpstreamListener {
 
   #closeStream(tail: StreamOutput, facts: Partial<ExchangeReport>): void {
     clearInterval(this.#keepAlive);
+    this.#upstream.memory?.release();
     this.#client.endStream(tail);
     this.#report(facts);
   }

@@ -1,7 +1,8 @@
 /**
  * Receives one response of the upstream. A stream is passed chunk by chunk through the format's
- * pipe; any other response is collected, in memory that is reserved as it arrives. If there is
- * none, the upstream is paused for a while. Then only the usage is read.
+ * pipe; any other response is collected. The memory of what is collected, and of what the pipe
+ * holds, is reserved as it arrives. If there is none, the upstream is paused for a while. Then only
+ * the usage is read.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -72,6 +73,8 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #memory: ByteReservation | undefined;
   #memoryTimer: NodeJS.Timeout | undefined;
   #waitedMs = 0;
+  #isPausedByClient = false;
+  /** Of a stream: those that its pipe holds. Of another response: all. */
   #bytes = 0;
   #skimmer: MessageSkimmer | undefined;
   #isOver = false;
@@ -110,7 +113,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     return this.#firstByteAt;
   }
 
-  /** That of a response that is not a stream, unless it is small. Whoever reads it releases it. */
+  /** Undefined if little was held. The one who reads the response releases it. */
   get memory(): ByteReservation | undefined {
     return this.#memory;
   }
@@ -120,11 +123,19 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     return this.#lastError;
   }
 
+  /** Called for a client that reads slowly. */
   pause(): void {
+    this.#isPausedByClient = true;
     this.#controller?.pause();
   }
 
   resume(): void {
+    this.#isPausedByClient = false;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#isPausedByClient || this.#memoryTimer !== undefined) return;
     this.#controller?.resume();
   }
 
@@ -171,6 +182,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     const output = this.#pipe.push(this.#unframe(chunk));
     if (output.length > 0) this.#listener.onOutput(output);
     if (this.#pipe.isFinished) this.#finish();
+    else this.#reserveHeld(this.#pipe);
   }
 
   onResponseEnd(): void {
@@ -194,9 +206,23 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     this.#passOver(chunk);
   }
 
+  /** Most events are complete in their chunk, so that nothing is held. */
+  #reserveHeld(pipe: StreamPipe<Uint8Array, StreamOutput>): void {
+    const { heldBytes = 0 } = pipe;
+    if (heldBytes < SMALL_BYTES && this.#bytes < SMALL_BYTES) return;
+    this.#bytes = heldBytes;
+    if (this.#hasMemory()) return;
+    pipe.passEarly?.();
+    this.#bytes = pipe.heldBytes ?? 0;
+    if (!this.#hasMemory()) this.#waitForMemory();
+  }
+
   /** Small responses are not counted: the leases limit how many an account has. */
   #hasMemory(): boolean {
-    if (this.#bytes < SMALL_BYTES) return true;
+    if (this.#bytes < SMALL_BYTES) {
+      this.#memory?.release();
+      return true;
+    }
     this.#memory ??= this.#reader.openMemory();
     return this.#memory.resize(this.#bytes) === 'reserved';
   }
@@ -204,15 +230,29 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   /** Others release memory soon, unless large responses fill it. */
   #waitForMemory(): void {
     if (this.#memoryTimer !== undefined) return;
+    if (this.#waitedMs >= this.#reader.memoryWaitMs) {
+      this.#dropHeld();
+      return;
+    }
     this.#controller?.pause();
     this.#memoryTimer = setInterval(() => {
       this.#waitedMs += MEMORY_CHECK_MS;
       const hasMemory = this.#hasMemory();
       if (!hasMemory && this.#waitedMs < this.#reader.memoryWaitMs) return;
       this.#endWait();
-      if (!hasMemory) this.#passOver();
-      this.#controller?.resume();
+      if (!hasMemory) this.#dropHeld();
+      this.#goOn();
     }, MEMORY_CHECK_MS);
+  }
+
+  #dropHeld(): void {
+    if (this.#pipe === undefined) {
+      this.#passOver();
+      return;
+    }
+    this.#pipe.cut?.();
+    this.#bytes = this.#pipe.heldBytes ?? 0;
+    this.#memory?.release();
   }
 
   #endWait(): void {

@@ -54,6 +54,11 @@ function observedPipe(
     get isWithinEvent() {
       return pipe.isWithinEvent === true;
     },
+    get heldBytes() {
+      return pipe.heldBytes ?? 0;
+    },
+    passEarly: () => pipe.passEarly?.(),
+    cut: () => pipe.cut?.(),
     end() {
       facts.endedAt = now();
       const end = pipe.end();
