@@ -131,6 +131,25 @@ describe.each([
     },
   );
 
+  // F632: one output of a stream is larger than what is kept for a client that reads slowly: it was
+  // not counted.
+  it('counts a large event until its client has read it', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const block = { type: 'text', text: dataOf(20) };
+    pieces = [
+      START,
+      event({ type: 'content_block_start', index: 0, content_block: block }),
+      ...END,
+    ];
+    const streamed = userMessage('Hello', { stream: true });
+    const response = await POSTS['chat.completions'](gateway, apiKey, streamed);
+    // Its charge is made once the whole stream was read.
+    await expectCharged(id);
+    expect(gateway.running.appParts.memory.reservedBytes).toBeGreaterThan(MEBIBYTE);
+    expect(await response.text()).toContain('[DONE]');
+    await until(() => gateway.running.appParts.memory.reservedBytes === 0);
+  });
+
   // F141
   it.each(dialects)(
     '%s: a stream with an event that is too large to pass on ends with an error, and is charged',
@@ -230,6 +249,32 @@ describe('the memory of a response', () => {
     expect(response.status).toBe(200);
     expect(await response.text()).toContain('JVBERi0x');
     await until(async () => (await reservedBytes()) === 0);
+    await expectOneCharge(id);
+  });
+
+  // F631: a translation is larger than the upstream's answer: only the smaller one was counted.
+  it('is that of the translation once there is one', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const content = Array.from({ length: 20_000 }, () => ({ type: 'text', text: 'Hi' }));
+    const untranslated = JSON.stringify({ ...(JSON.parse(message) as object), content });
+    pieces = [untranslated];
+    const { memory } = gateway.running.appParts;
+    const open = memory.open.bind(memory);
+    const reserved: number[] = [];
+    const opened = jest.spyOn(memory, 'open').mockImplementation((accountId) => {
+      const reservation = open(accountId);
+      return {
+        ...reservation,
+        resize(bytes) {
+          reserved.push(bytes);
+          return reservation.resize(bytes);
+        },
+      };
+    });
+    const response = await POSTS.responses(gateway, apiKey, userMessage('Hello'));
+    opened.mockRestore();
+    expect(Math.max(...reserved)).toBeGreaterThan(untranslated.length);
+    expect((await response.text()).length).toBeGreaterThanOrEqual(Math.max(...reserved));
     await expectOneCharge(id);
   });
 

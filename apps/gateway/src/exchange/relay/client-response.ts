@@ -13,6 +13,7 @@
  */
 
 import type { Response } from 'express';
+import { SMALL_BYTES } from '../../base/byte-budget.js';
 import type { ByteBudget, ByteReservation } from '../../base/byte-budget.js';
 import { waitForClientOf } from '../../http/departures.js';
 import { sendRefusal } from '../../http/refusal.js';
@@ -218,12 +219,16 @@ export class ClientResponse {
     this.#res.req.socket.destroy();
   }
 
-  /** @returns whether there is memory for the unsent bytes */
+  /**
+   * Reserves memory for the unsent bytes, if there is any: also for more than may be kept, because
+   * a single output can be that large.
+   *
+   * @returns whether the unsent bytes may be kept
+   */
   #keepsUnsent(): boolean {
     const bytes = this.#res.writableLength;
-    if (bytes > MAX_UNSENT_BYTES) return false;
     this.#unsent ??= this.#options.memory.open(this.#options.accountId);
-    return this.#unsent.resize(bytes) === 'reserved';
+    return this.#unsent.resize(bytes) === 'reserved' && bytes <= MAX_UNSENT_BYTES;
   }
 
   #endPause(): void {
@@ -236,11 +241,13 @@ export class ClientResponse {
   }
 
   #releaseWhenSent(): void {
-    const unsent = this.#unsent;
-    if (this.#hasLeft || this.#res.writableLength === 0) {
-      unsent?.release();
+    const unsentBytes = this.#hasLeft ? 0 : this.#res.writableLength;
+    if (unsentBytes === 0) {
+      this.#unsent?.release();
       return;
     }
+    if (unsentBytes >= SMALL_BYTES) this.#keepsUnsent();
+    const unsent = this.#unsent;
     waitForClientOf(this.#res);
     this.#res.once('close', () => {
       unsent?.release();

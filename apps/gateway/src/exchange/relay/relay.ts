@@ -17,7 +17,7 @@ import { errorCode } from '../../base/error-code.js';
 import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { Refusal } from '../../http/refusal.js';
-import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
+import type { ResponseFormat, ResponseReading, StreamOutput } from '../../http/response-format.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
@@ -250,8 +250,19 @@ class Relay implements UpstreamListener {
     else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
   }
 
-  async #finishBody(body: Buffer): Promise<void> {
+  /**
+   * Not `async`: an async function keeps its arguments until it ends, so the upstream's body would
+   * be in memory beside its translation until the charge is durable.
+   */
+  #finishBody(body: Buffer): Promise<void> {
     const reading = this.#exchange.format.readResponse(body);
+    if (reading.outcome !== 'malformed') {
+      this.#upstream.memory?.resize(Buffer.byteLength(reading.body));
+    }
+    return this.#finishReading(reading);
+  }
+
+  async #finishReading(reading: ResponseReading): Promise<void> {
     if (reading.outcome === 'malformed') {
       this.#fault = reading.reason;
       if (!this.#isPaid) {

@@ -290,11 +290,12 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     } else this.#end({ outcome: 'body', status: this.#status ?? 502, body: this.#collected() });
   }
 
+  /** The chunks are dropped, because the response may wait long for its charge. */
   #collected(): Buffer {
-    const [only] = this.#chunks;
-    return this.#chunks.length === 1 && only !== undefined
-      ? only
-      : Buffer.concat(this.#chunks, this.#bytes);
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    const [only] = chunks;
+    return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, this.#bytes);
   }
 
   #end(outcome: UpstreamOutcome): void {
