@@ -198,7 +198,7 @@ describe('gateway serve', () => {
       body: JSON.stringify({ code: linkCode }),
     });
     expect(await signIn.json()).toMatchObject({ name: 'admin', right: 'all' });
-    expect(second.output().split('\n').length).toBeLessThanOrEqual(22);
+    expect(second.output().split('\n').length).toBeLessThanOrEqual(23);
     const entries = await (
       await fetch(`${second.url}/v1/dashboard/usage`, {
         headers: { authorization: `Bearer ${second.key}` },
