@@ -314,3 +314,17 @@ describe('thinking of responses, around a search', () => {
     }
   });
 });
+
+// F620: a client writes places of thinking that are no whole numbers: the thinking is left out, and
+// the translation ends.
+it.each([1.5, '1.5', 1e-9, Infinity])('thinking at the place %p is left out', (text) => {
+  const answer_has = { thinking: 1, text: 3, calls: 0 };
+  const placed = { ...think(1), preceded_by: { thinking: 0, text, calls: 0 }, answer_has };
+  const { content, notes } = replayed({
+    role: 'assistant',
+    content: 'abc',
+    thinking_blocks: [placed],
+  });
+  expect(content).toEqual([say('abc')]);
+  expect(notes).toEqual(['not the whole thinking of its answer, or not in its place']);
+});

@@ -69,16 +69,21 @@ function asThought(block: ThinkingBlock | undefined, before?: Extent): Thought |
   return block && { block, before };
 }
 
-/** A value of a wrong type fits no answer. */
+/** A value that is no whole number fits no answer. */
 function readExtent(block: JsonObject, name: keyof Placement): Extent | undefined {
   if (block[name] == null) return undefined;
   const { thinking, text, calls, searches } = objectOf(block[name]);
   return {
-    thinking: Number(thinking),
-    text: Number(text),
-    calls: Number(calls),
-    searches: searches == null ? undefined : Number(searches),
+    thinking: countOf(thinking),
+    text: countOf(text),
+    calls: countOf(calls),
+    searches: searches == null ? undefined : countOf(searches),
   };
+}
+
+function countOf(value: unknown): number {
+  const count = Number(value);
+  return Number.isInteger(count) ? count : NaN;
 }
 
 /** Thinking of past answers that the caller keeps: its blocks, by the id of the first call. */
