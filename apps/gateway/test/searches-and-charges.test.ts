@@ -57,8 +57,8 @@ async function spent(): Promise<bigint> {
 }
 
 /** The assistant's content in the latest request, without cache points. */
-function sentAnswer(): unknown {
-  const { body } = gateway.simulator.journal.requests().at(-1)!;
+function sentAnswer({ simulator }: TestGateway = gateway): unknown {
+  const { body } = simulator.journal.requests().at(-1)!;
   const { messages } = JSON.parse(String(body)) as {
     readonly messages: readonly { readonly role: string; readonly content: unknown }[];
   };
@@ -106,6 +106,31 @@ describe.each([
     expect(sentAnswer()).toEqual(ANSWER);
     expect(response.headers.get('x-gateway-translation-notes')).toBe(null);
   });
+});
+
+// F621
+it.each([
+  ['plain', false],
+  ['streamed', true],
+] as const)('a chat goes on with the search of a %s answer', async (_, stream) => {
+  const env = { ALLOW_FEATURES: 'web_search', CHAT_REASONING: 'thinking_blocks' };
+  const shown = await startTestGateway({ env });
+  try {
+    const { apiKey } = await shown.createKey();
+    const sdk = new OpenAI({ baseURL: `${shown.url}/v1`, apiKey, maxRetries: 0 });
+    const asked = { role: 'user' as const, content: 'fjords?' };
+    const chat = { model: MODEL, messages: [asked], web_search_options: {} };
+    shown.simulator.script({ content: ANSWER, usage: SEARCHED });
+    const { choices } = stream
+      ? await sdk.chat.completions.stream(chat).finalChatCompletion()
+      : await sdk.chat.completions.create(chat);
+    const messages = [asked, choices[0]!.message, asked];
+    const { response } = await sdk.chat.completions.create({ ...chat, messages }).withResponse();
+    expect(sentAnswer(shown)).toEqual(ANSWER);
+    expect(response.headers.get('x-gateway-translation-notes')).toBe(null);
+  } finally {
+    await shown.stop();
+  }
 });
 
 const SEARCHED = { server_tool_use: { web_search_requests: 1 } };

@@ -6,6 +6,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks
  */
 
+import type { LaidBlock } from './answer-layout.js';
+
 /** How much of an answer there is: before one of its thinking blocks, or as a whole. */
 export interface Extent {
   /** Signed thinking blocks. */
@@ -23,4 +25,6 @@ export interface Placement {
   readonly preceded_by?: Extent | undefined;
   /** In the first block, if another one has a place: what the whole answer has. */
   readonly answer_has?: Extent | undefined;
+  /** In a block without content: the blocks of an answer that searched. */
+  readonly answer_blocks?: readonly LaidBlock[] | undefined;
 }

@@ -98,7 +98,9 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
         members({
           content: LIST,
           tool_calls: LIST,
-          thinking_blocks: LIST,
+          thinking_blocks: listOf(
+            members({ answer_blocks: listOf(members({ content: LIST, citations: LIST })) }),
+          ),
           reasoning_details: LIST,
         }),
       ),

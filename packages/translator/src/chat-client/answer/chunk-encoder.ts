@@ -5,10 +5,12 @@ import type { MessageEvent } from '../../message/message-events.js';
 import type { MessageEncoder, MessageFacts } from '../../message/message-reader.js';
 import { isSigned, type ThinkingBlock, withAdditions } from '../../message/thinking-block.js';
 import type { CalledAs } from '../../wire/called-as.js';
+import { hasWholeSearches, type LaidBlock } from '../../wire/answer-layout.js';
 import type { Extent } from '../../wire/extent.js';
-import { append } from '../../wire/lists.js';
+import { append, listOf } from '../../wire/lists.js';
 import { requireContext } from '../../wire/require-option.js';
 import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
+import { readCitation } from '../../wire/server-block.js';
 import { chatUsage } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
 import { annotationsOf, type ChatAnnotation } from './annotations.js';
@@ -37,6 +39,13 @@ interface OpenCall {
   json: string;
 }
 
+interface OpenText {
+  readonly citations: JsonObject[];
+  /** Where the block begins in the text. */
+  start: number;
+  readonly laid: LaidBlock & { type: 'text' };
+}
+
 export class ChunkEncoder implements MessageEncoder {
   readonly hasThinking: boolean;
   readonly #context: TranslateResponseContext;
@@ -47,8 +56,9 @@ export class ChunkEncoder implements MessageEncoder {
   #callCount = 0;
   readonly #thoughts: ThinkingBlock[] = [];
   readonly #annotations: ChatAnnotation[] = [];
-  /** The citations of the open text blocks, and where each block begins in the text. */
-  readonly #texts = new Map<number, { start: number; readonly citations: JsonObject[] }>();
+  readonly #texts = new Map<number, OpenText>();
+  /** The blocks so far, for the next turn; undefined if it can have no searches of this one. */
+  readonly #layout: LaidBlock[] | undefined;
   /** The length of the text so far. */
   #length = 0;
   #signedCount = 0;
@@ -61,6 +71,7 @@ export class ChunkEncoder implements MessageEncoder {
   constructor(context: TranslateResponseContext, write: (chunk: WrittenChunk) => void) {
     requireContext(context);
     this.hasThinking = context.reasoning !== undefined;
+    this.#layout = this.hasThinking && context.annotations ? [] : undefined;
     this.#context = context;
     this.#write = write;
   }
@@ -80,7 +91,7 @@ export class ChunkEncoder implements MessageEncoder {
         this.#addInput(event.at, event.json);
         return;
       case 'text_start':
-        this.#texts.set(event.at, { start: this.#length, citations: [] });
+        this.#startText(event.at);
         return;
       case 'citation':
         this.#texts.get(event.at)?.citations.push(event.citation);
@@ -102,7 +113,7 @@ export class ChunkEncoder implements MessageEncoder {
       case 'thinking_end':
         this.#endThinking(event.at, event.block);
         return;
-      // The chat format has no place for searches.
+      // The chat format shows no searches.
       case 'search':
         if (this.#signedCount > 0) this.#searchCount += 1;
         return;
@@ -110,6 +121,8 @@ export class ChunkEncoder implements MessageEncoder {
         this.#isParted = this.#length > 0;
         return;
       case 'server_block':
+        this.#layout?.push(event.block);
+        return;
       case 'thinking_start':
       case 'message_stop':
         return;
@@ -149,10 +162,21 @@ export class ChunkEncoder implements MessageEncoder {
     if (text) text.start = this.#length;
   }
 
+  #startText(at: number): void {
+    const start = this.#length;
+    const laid = { type: 'text', from: start, to: start } as const;
+    this.#texts.set(at, { start, citations: [], laid });
+    this.#layout?.push(laid);
+  }
+
   #endText(at: number): void {
     const text = this.#texts.get(at);
     this.#texts.delete(at);
     if (!text || !this.#context.annotations) return;
+    const { laid, start } = text;
+    [laid.from, laid.to] = [start, this.#length];
+    const cited = text.citations.flatMap((citation) => listOf(readCitation(citation)));
+    if (cited[0]) laid.citations = cited;
     append(this.#annotations, annotationsOf(text.citations, text.start, this.#length));
   }
 
@@ -160,6 +184,7 @@ export class ChunkEncoder implements MessageEncoder {
     const index = this.#callCount;
     this.#callCount += 1;
     this.#firstCallId ??= called.id;
+    this.#layout?.push({ type: 'tool_use' });
     const as = calledAs(called, this.#context.tools);
     const isCustom = as.type === 'custom';
     const whole = isCustom || as.members ? { ...as, id: called.id } : undefined;
@@ -203,6 +228,7 @@ export class ChunkEncoder implements MessageEncoder {
   }
 
   #endThinking(at: number, block: ThinkingBlock): void {
+    if (isSigned(block)) this.#layout?.push(block);
     const before = this.#extent();
     let thought = withAdditions(block, at, this.#context.additions);
     if (isSigned(block)) {
@@ -244,10 +270,25 @@ export class ChunkEncoder implements MessageEncoder {
     this.#delta({ thinking_blocks: [{ index: 0, ...empty, answer_has }] });
   }
 
+  /**
+   * If the answer searched, one more block has all blocks of the answer. The list repeats the
+   * thinking, because OpenAI's JavaScript SDK keeps only the last list of a stream.
+   */
+  #endSearches(): void {
+    const layout = this.#layout;
+    if (!layout || !hasWholeSearches(layout)) return;
+    const { added_user, added_system } = this.#thoughts[0] ?? {};
+    const empty = { type: 'thinking', thinking: '', signature: '' } as const;
+    const carrier = { ...empty, added_user, added_system, answer_blocks: layout };
+    this.#delta({ thinking_blocks: [{ index: this.#thoughts.length, ...carrier }] });
+    this.#thoughts.push(carrier);
+  }
+
   /** Writes the last chunks: the usage is in a chunk of its own if the client asked for that. */
   complete({ stopReason, stopDetails, serviceTier, usage }: MessageFacts): void {
     const { legacyFunctions, includeUsage, onThinking } = this.#context;
     this.#endPlaces();
+    this.#endSearches();
     if (this.#thoughts[0] && this.#firstCallId) onThinking?.(this.#firstCallId, this.#thoughts);
     if (stopReason === 'refusal') this.#delta({ refusal: refusalOf(stopDetails) });
     // All annotations are in one delta. They have no index, and SDKs that assemble streams may

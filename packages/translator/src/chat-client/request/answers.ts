@@ -9,7 +9,7 @@ import { finishReading } from './cache-points.js';
 import { type Call, readCalls, readNativeCall } from './calls-and-results.js';
 import { ASSISTANT_PARTS, contentBlocks, textBlock } from './content.js';
 import { type Block, blocksOf, isThinking, type TextBlock } from './native-request.js';
-import { arranged } from './thinking-places.js';
+import { arranged, laidOut } from './thinking-places.js';
 import {
   isThinkingPart,
   type KeptThinking,
@@ -42,6 +42,8 @@ export function readAnswer(
   { index, allocateId, keptThinking }: AnswerOptions,
 ): Answer {
   const own = readThinking(message);
+  // The annotations show the citations that the layout has.
+  if (own?.layout) message.at('annotations');
   let thinking = own;
   let inParts = false;
   let unsigned = message.given('reasoning_content') ?? message.given('reasoning');
@@ -76,13 +78,21 @@ export function readAnswer(
   const text = [...said, ...refused];
   const others = readCalls(message, index, allocateId);
   const calls = [...native, ...others];
-  if (unsigned?.value && !thinking?.thoughts[0] && !thinking?.whole) {
+  if (unsigned?.value && !thinking?.thoughts[0] && !thinking?.whole && !thinking?.layout) {
     const callId = stringOf(calls[0]?.place.at('id').value);
     thinking = restoreThinking(unsigned, callId, keptThinking);
   }
   finishReading(message, calls.at(-1)?.block ?? text.at(-1));
   const read = { additions: thinking?.additions, thoughts: thinking?.thoughts ?? [], text, calls };
   if (!thinking) return { ...read, ordered: undefined };
+  if (thinking.layout) {
+    const blocks =
+      native.length === 0
+        ? searched(thinking, { texts: withSpace(said, content), calls: blocksOf(calls), refused })
+        : undefined;
+    if (blocks) return { ...read, ordered: blocks };
+    thinking.place.note('dropped', 'the search of this answer is not as it was sent');
+  }
   const ordered = inParts
     ? inOrderOfParts(parts, [...refused, ...blocksOf(others)])
     : inPlaces(thinking, { texts: withSpace(said, content), calls: blocksOf(calls), refused });
@@ -109,6 +119,15 @@ interface AnswerBlocks {
   readonly texts: readonly TextBlock[];
   readonly calls: readonly Block[];
   readonly refused: readonly Block[];
+}
+
+/** An answer that searched. */
+function searched(
+  { layout }: Thinking,
+  { texts, calls, refused }: AnswerBlocks,
+): readonly Block[] | undefined {
+  const blocks = layout && layout !== 'torn' ? laidOut(layout, { texts, calls }) : undefined;
+  return blocks && [...blocks, ...refused];
 }
 
 /** Several blocks without places come from elsewhere. Answers of most models begin with them. */

@@ -25,12 +25,14 @@ import { refuseExcessCachePoints } from './cache-points.js';
 import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
 import {
+  isServerBlock,
   type NativeRequest,
   writeNativeRequest,
   type Encoding,
   type Stringify,
   type Writing,
 } from './native-request.js';
+import { leaveOutSearches } from './past-searches.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
 import { renamePastArguments } from './renamed-arguments.js';
 import { translateFormat } from './response-format.js';
@@ -182,6 +184,9 @@ function translate(
   const { tools, toolChoice, isLegacy, calledAs } = toolUse;
   renamePastArguments(messages, calledAs);
   const search = searchTool(searchField, options.webSearch, toolUse);
+  if (!search && messages.some(({ content }) => content.some(isServerBlock))) {
+    leaveOutSearches(messages, list);
+  }
   const instructions = [...toolUse.instructions, ...listOf(format.instruction)];
   // The instructions come after the client's own blocks, so that a prefix that the client caches
   // stays the same.

@@ -6,8 +6,9 @@
  */
 
 import { hasText } from './content.js';
-import type { Block, TextBlock } from './native-request.js';
+import { type Block, isThinking, type TextBlock } from './native-request.js';
 import type { Thought } from './thinking.js';
+import type { LaidBlock } from '../../wire/answer-layout.js';
 import type { Extent } from '../../wire/extent.js';
 import { append } from '../../wire/lists.js';
 
@@ -52,6 +53,31 @@ export function arranged({ thoughts, whole, texts, calls }: Arrangement): Block[
   // The upstream refuses an answer that ends with thinking.
   const count = blocks.length;
   return goTo(end) && blocks.length > count ? blocks : undefined;
+}
+
+/** The blocks of an answer that searched; undefined if its text or its calls have changed. */
+export function laidOut(
+  layout: readonly LaidBlock[],
+  { texts, calls }: Pick<Arrangement, 'texts' | 'calls'>,
+): Block[] | undefined {
+  const length = texts.reduce((sum, { text }) => sum + text.length, 0);
+  const blocks: Block[] = [];
+  const takeText = textTaker(texts);
+  let [said, called] = [0, 0];
+  for (const block of layout) {
+    if (block.type === 'tool_use') append(blocks, calls.slice(called, (called += 1)));
+    else if (block.type === 'text') {
+      const { from, to, citations } = block;
+      if (!(said <= from && from <= to && to <= length)) return undefined;
+      // What the translation wrote to part the texts.
+      takeText(from - said);
+      for (const text of takeText(to - from))
+        blocks.push({ ...text, ...(citations && { citations }) });
+      said = to;
+    } else blocks.push(block);
+  }
+  const end = blocks.at(-1);
+  return said === length && called === calls.length && end && !isThinking(end) ? blocks : undefined;
 }
 
 /** Takes the next code units of a text. A cache point stays at the end of its block. */

@@ -7,6 +7,7 @@
 
 import { Place } from '../../reading/place.js';
 import type { Additions } from '../../wire/additions.js';
+import { type LaidBlock, readLayout } from '../../wire/answer-layout.js';
 import type { Extent, Placement } from '../../wire/extent.js';
 import { type JsonObject, objectOf } from '../../wire/raw-json.js';
 import type { ThinkingBlock } from './native-request.js';
@@ -28,6 +29,8 @@ export interface Thinking {
   readonly additions: Additions;
   /** What the whole answer had, if a block says so. */
   readonly whole?: Extent | undefined;
+  /** All blocks of an answer that searched; `torn` if they are not as they were sent. */
+  readonly layout?: readonly LaidBlock[] | 'torn' | undefined;
   /** Whether the first block of the answer is missing. */
   readonly startsLate?: boolean;
 }
@@ -49,6 +52,7 @@ function readBlocks(place: Place): Thinking {
   let additions: Additions = {};
   let whole: Extent | undefined;
   let startsLate = false;
+  let layout: Thinking['layout'];
   const thoughts = place.items((item, at) => {
     const members = objectOf(item.value);
     if (at === 0) {
@@ -56,13 +60,18 @@ function readBlocks(place: Place): Thinking {
       // In a stream, blocks have an index. OpenAI's helper for JavaScript keeps the last one.
       startsLate = Number(members['index']) > 0;
     }
+    const { answer_blocks: blocks } = members;
+    if (Array.isArray(blocks)) {
+      layout = readLayout(blocks) ?? 'torn';
+      return undefined;
+    }
     const has = readExtent(members, 'answer_has');
     whole ??= has;
     // The end of a stream has this member in a block without content.
     if (has && !members['thinking'] && !members['signature'] && !members['data']) return undefined;
     return asThought(readBlock(item), readExtent(members, 'preceded_by'));
   });
-  return { place, thoughts, additions, whole, startsLate };
+  return { place, thoughts, additions, whole, layout, startsLate };
 }
 
 function asThought(block: ThinkingBlock | undefined, before?: Extent): Thought | undefined {
@@ -70,7 +79,10 @@ function asThought(block: ThinkingBlock | undefined, before?: Extent): Thought |
 }
 
 /** A value that is no whole number fits no answer. */
-function readExtent(block: JsonObject, name: keyof Placement): Extent | undefined {
+function readExtent(
+  block: JsonObject,
+  name: Exclude<keyof Placement, 'answer_blocks'>,
+): Extent | undefined {
   if (block[name] == null) return undefined;
   const { thinking, text, calls, searches } = objectOf(block[name]);
   return {

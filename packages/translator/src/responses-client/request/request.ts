@@ -43,7 +43,7 @@ import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep } from '../../wire/raw-json.js';
 import type { ResponsesContext } from '../response-context.js';
 import { translateInput } from './items.js';
-import { leaveOutSearches } from './past-searches.js';
+import { leaveOutSearches } from '../../chat-client/request/past-searches.js';
 import { readStoredState, type StoredResponses } from './stored-state.js';
 import { translateTextFormat } from './text-format.js';
 import { finishEfforts, setLastEffort } from './turn-effort.js';

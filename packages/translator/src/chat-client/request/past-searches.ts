@@ -1,18 +1,13 @@
 /** Leaves searches of past answers out of a request that offers no search. */
 
 import type { Place } from '../../reading/place.js';
-import {
-  type Block,
-  isServerBlock,
-  isThinking,
-  type NativeMessage,
-} from '../../chat-client/request/native-request.js';
+import { type Block, isServerBlock, isThinking, type NativeMessage } from './native-request.js';
 
 /**
  * The upstream takes the blocks of its own tools only beside the tool. Without them, citations name
  * nothing, and the upstream accepts the thinking of an answer only with the search between it.
  *
- * @param conversation - The items, for the note.
+ * @param conversation - The messages or items, for the note.
  */
 export function leaveOutSearches(messages: readonly NativeMessage[], conversation: Place): void {
   for (const message of messages) {
