@@ -37,11 +37,6 @@ const TRANSLATOR_LAYERS = {
     'wire',
   ],
   'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
-  // The other direction, which nothing else imports (docs/decisions/0073).
-  'reverse/context': [],
-  'reverse/request': ['reverse/context', 'reading', 'wire'],
-  'reverse/answer': ['reverse/context', 'reading', 'wire'],
-  reverse: ['reverse/context', 'reverse/request', 'reverse/answer', 'reading', 'wire'],
   models: ['chat-client/request'],
   errors: ['wire'],
   mapping: ['reading'],

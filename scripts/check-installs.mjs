@@ -21,7 +21,6 @@ const COMPILERS = {
 const PORTABLE = [
   '@gateway/translator',
   '@gateway/translator/native',
-  '@gateway/translator/reverse',
 
   '@gateway/rate-limiter',
   '@gateway/rate-limiter/redis',

@@ -22,7 +22,6 @@ const {
   RESPONSES_FIELDS,
   STOP_REASONS,
 } = await import(join(dist, 'index.js'));
-const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
 
 const TABLES = {
   'request fields': list(fieldRows(REQUEST_FIELDS)),
@@ -33,10 +32,6 @@ const TABLES = {
     grouped(STOP_REASONS.map((reason) => [code(reason), ...finishReasons(reason)])),
   ),
   'usage counts': list(usageRows()),
-  'message fields': list(fieldRows(MESSAGE_FIELDS)),
-  'error types': list(
-    Object.entries(ERROR_STATUS).map(([type, status]) => [code(type), String(status)]),
-  ),
 };
 
 let after = readFileSync(join(root, PAGE), 'utf8');

@@ -19,13 +19,6 @@ const RUNS = {
   'packages/billing/test/decimal-model.test.ts': { usages: [4_000, 1_000_000] },
   'packages/translator/test/request-properties.test.ts': { inputs: [400, 4_000] },
   'packages/translator/test/responses-properties.test.ts': { inputs: [400, 4_000] },
-  'packages/translator/test/reverse/properties.test.ts': {
-    inputs: [400, 4_000],
-    // Each run reads a whole stream twice.
-    streams: [100, 1_000],
-  },
-  'packages/translator/test/reverse/schemas.test.ts': { schemas: [400, 20_000] },
-  'packages/translator/test/reverse/tool-names.test.ts': { names: [100, 5_000] },
   'packages/translator/test/interleaved-thinking.test.ts': { answers: [100, 2_000] },
   'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
   'packages/translator/test/well-formed.test.ts': { texts: [1_000, 20_000] },

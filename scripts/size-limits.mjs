@@ -12,9 +12,7 @@ export const BUNDLES = [
     // plain code: a feature must not be written shorter than it reads well.
     limit: 25_600,
   },
-  ...['', '/fetch', '/objects', '/native', '/reverse'].map((entry) =>
-    whole(`@gateway/translator${entry}`),
-  ),
+  ...['', '/fetch', '/objects', '/native'].map((entry) => whole(`@gateway/translator${entry}`)),
   { ...whole('@gateway/rate-limiter'), limit: 1_750 },
   // Most of it is zod. The namespace import bundles only the used part; all of zod would make it 96
   // kB.

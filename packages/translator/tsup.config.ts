@@ -6,7 +6,6 @@ export default defineConfig({
     'fetch/index': 'src/fetch/index.ts',
     'objects/index': 'src/objects/index.ts',
     'native/index': 'src/native/index.ts',
-    'reverse/index': 'src/reverse/index.ts',
   },
   format: ['esm', 'cjs'],
   // Code that entries share is loaded once, even if several entries are imported.

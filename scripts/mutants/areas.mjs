@@ -98,7 +98,7 @@ export const AREAS = {
   },
   translation: {
     sources: ['packages/translator/src'],
-    except: /\/(mapping|reverse)\/|\/known-models\./u,
+    except: /\/mapping\/|\/known-models\./u,
     stages: [
       ['packages/translator/test/[^/]*(vectors|replay|request|response|stream|usage|errors)'],
       ['packages/translator/test/[^/]*$'],

@@ -6,8 +6,8 @@
 
 /** https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools */
 export const MAX_TOOL_NAME = 128;
-/** The most characters of a call's id, and of a tool's name in the chat format. */
-export const MAX_CALL_ID = 64;
+/** The most characters of a call's id. */
+const MAX_CALL_ID = 64;
 /**
  * The most characters of an argument's name. The upstream checks only the names at the root of a
  * schema.

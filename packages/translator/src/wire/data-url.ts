@@ -3,7 +3,7 @@
  * accepts.
  */
 
-import { decodeStrictly, encodeUtf8 } from './bytes.js';
+import { decodeStrictly } from './bytes.js';
 import { PIECE_LENGTH } from './raw-json.js';
 
 /** The parts of a `data:` URL; `payload` is still encoded. */
@@ -106,14 +106,4 @@ function decodePercent(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Writes text as a data URL, in UTF-8. */
-export function textDataUrl(text: string): string {
-  const bytes = encodeUtf8(text);
-  let binary = '';
-  for (let at = 0; at < bytes.length; at += PIECE_LENGTH) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + PIECE_LENGTH));
-  }
-  return `data:text/plain;base64,${btoa(binary)}`;
 }

@@ -73,23 +73,17 @@ const REPLACEMENT = '\ufffd';
 
 /**
  * The arguments of a call, as the JSON object that the upstream takes: the same text without the
- * white space around it. Blank text and `null` become `{}`. Models sometimes write arguments that
- * are not a JSON object, or one of more than 200 levels; such text is kept under the key `_raw`.
- * Unpaired surrogates become U+FFFD, because UTF-8 cannot carry them; under `_raw` they become
- * escapes.
+ * white space around it. Blank text and `null` become `{}`. Unpaired surrogates become U+FFFD,
+ * because UTF-8 cannot carry them. Undefined if the arguments are not a JSON object, or one of more
+ * than 200 levels, as models sometimes write them: such text is {@link wrapped}.
  */
-export function inputText(text: string): string {
-  return objectText(text) ?? JSON.stringify(wrapped(text));
-}
-
-/** The same, if the text needs no `_raw`; otherwise undefined. */
 export function objectText(text: string): string | undefined {
   const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
   const value = written.length > QUICK_LENGTH ? isObjectText(written) && {} : parseJson(written);
   return isJsonObject(value) && !isTooDeep(value) ? written.toWellFormed() : undefined;
 }
 
-/** What the upstream takes in place of arguments that are not a JSON object. */
+/** What the upstream takes in place of arguments that are not an object: `_raw` keeps the text. */
 export function wrapped(text: string): JsonObject {
   return { _raw: text };
 }

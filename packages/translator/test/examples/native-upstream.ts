@@ -14,5 +14,10 @@ export function chatCompletions(request: Request): Promise<Response> {
         body,
         signal,
       }),
+    onEnd(end) {
+      if (end.outcome === 'failed') console.error(end.cause, end.error.message);
+      else if (end.usage.outcome === 'invalid') console.error(end.usage.reason);
+      else console.log(end.messageId, end.usage.usage.inputTokens, end.usage.usage.outputTokens);
+    },
   });
 }
