@@ -38,6 +38,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
       env: {
         PATH: process.env.PATH,
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        TUNING: process.env.TUNING,
         HOST: '127.0.0.1',
         PORT: String(port),
         ADMIN_PORT: String(adminPort),

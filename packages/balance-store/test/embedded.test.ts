@@ -61,7 +61,12 @@ afterAll(() => {
 
 const fileOf = (dataDir: string): string => join(dataDir, 'ledger.db');
 const open = (dataDir: string, options: { access?: 'guest'; migrate?: false } = {}) =>
-  openEmbeddedStore({ dataDir, pepper: PEPPER, ...options });
+  openEmbeddedStore({
+    dataDir,
+    pepper: PEPPER,
+    readsIndex: process.env['TUNING'] !== 'none',
+    ...options,
+  });
 
 /** Runs SQL as another program would. */
 function runSql(dataDir: string, sql: string): void {

@@ -31,8 +31,8 @@ interface DemoKey {
 }
 
 export async function serve(): Promise<void> {
-  disableMemoryReducer();
   const config = readConfig(process.env);
+  if (config.tuning !== 'none') disableMemoryReducer();
   if (cluster.isWorker) {
     runWorker(config);
     return;

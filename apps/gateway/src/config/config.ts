@@ -266,6 +266,8 @@ function configOf(v: Values, env: Environment) {
      * zero, or not at all.
      */
     overdraft: v.OVERDRAFT,
+    /** Whether the gateway may use what the insides of V8 and SQLite offer, or only their APIs. */
+    tuning: v.TUNING,
     chat: { jsonSchema: v.CHAT_JSON_SCHEMA, reasoning: v.CHAT_REASONING, cache: v.CHAT_CACHE },
     /** `undefined`: no traces are made. */
     tracing: tracingConfigOf(v),

@@ -522,6 +522,16 @@ export const VARIABLES = {
     schema: z.enum(['bounded', 'none']),
     default: 'bounded',
   },
+  TUNING: {
+    group: true,
+    about:
+      'Whether the gateway uses the insides of other programs: flags of V8 that are set at run ' +
+      "time (garbage collection), and the header of SQLite's index of its log (admissions from " +
+      'memory). full: both, as tried with Node 22 and 24. none: neither; requests then take more ' +
+      'CPU time. Choose it when a new version of Node is suspected of a fault.',
+    schema: z.enum(['full', 'none']),
+    default: 'full',
+  },
   STRIPE_SECRET_KEY: {
     group: true,
     about:

@@ -128,8 +128,12 @@ export async function openStore(
 export function embeddedLedger(
   config: Config,
   dataDir: DataDir,
-): { readonly dataDir: string } & Peppers {
-  return { dataDir: dataDir.path, ...peppersOf(config) };
+): { readonly dataDir: string; readonly readsIndex: boolean } & Peppers {
+  return {
+    dataDir: dataDir.path,
+    readsIndex: config.tuning !== 'none',
+    ...peppersOf(config),
+  };
 }
 
 export interface Peppers {

@@ -79,10 +79,13 @@ export async function startClientServer(
   config: Config,
   parts: ClientServerParts,
 ): Promise<ClientServer> {
-  enableMinorCollections();
+  const isTuned = config.tuning !== 'none';
+  if (isTuned) enableMinorCollections();
   const { store, registry, log } = parts;
   const activity = createActivity();
-  const stopShrinking = freeMemoryWhenIdle(activity, { ownsProcess: parts.ownsProcess === true });
+  const stopShrinking = isTuned
+    ? freeMemoryWhenIdle(activity, { ownsProcess: parts.ownsProcess === true })
+    : () => undefined;
   const memory = createByteBudget(config.bodyMemoryBytes);
   const metrics = createMetrics(registry, {
     models: offeredIds(parts.settings),

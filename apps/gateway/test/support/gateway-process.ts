@@ -13,11 +13,11 @@ import { runCommandLine } from '../../src/cli/run.js';
 export const MAIN = join(__dirname, '../../dist/main.js');
 
 /**
- * What gateways inherit of the environment: where programs are, and the code that Node compiled for
- * an earlier one.
+ * What gateways inherit of the environment: where programs are, the code that Node compiled for an
+ * earlier one, and whether they are tuned, which the nightly run turns off.
  */
-const { PATH, NODE_COMPILE_CACHE } = process.env;
-export const INHERITED = { PATH, NODE_COMPILE_CACHE };
+const { PATH, NODE_COMPILE_CACHE, TUNING } = process.env;
+export const INHERITED = { PATH, NODE_COMPILE_CACHE, TUNING };
 
 export interface GatewayProcess {
   readonly pid: number;

@@ -66,6 +66,7 @@ export async function startTestGateway(
         KEY_CONCURRENCY: '1000',
         KEY_BURST: '100000',
         KEY_REQUESTS_PER_MINUTE: '1000000',
+        TUNING: process.env['TUNING'],
         ...options.env,
       }),
     );

@@ -24,6 +24,8 @@ export interface LedgerMove {
   readonly pepper: string;
   /** The pepper that `pepper` replaces. Keys issued under it are still found. */
   readonly previousPepper?: string | undefined;
+  /** See `EmbeddedStoreOptions`. */
+  readonly readsIndex?: boolean;
   /**
    * The database to move to. It must be empty, or hold this same ledger from an interrupted move.
    */
@@ -47,8 +49,8 @@ export interface LedgerMoveReport {
  * @throws {EmbeddedStoreLockedError} @throws {StoreUnavailableError}
  */
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {
-  const { dataDir, pepper, previousPepper, connectionString } = move;
-  const source = await openEmbedded({ dataDir, pepper, previousPepper });
+  const { dataDir, pepper, previousPepper, readsIndex = true, connectionString } = move;
+  const source = await openEmbedded({ dataDir, pepper, previousPepper, readsIndex });
   let writeLock: Connection | undefined;
   try {
     writeLock = await readHere(() => keepFromWriting(dataDir));

@@ -57,6 +57,12 @@ export interface EmbeddedStoreOptions {
   readonly migrate?: boolean;
   /** For a process that serves requests: checks twice a second that charges can be recorded. */
   readonly serving?: boolean;
+  /**
+   * Whether to read the header of the index that SQLite keeps of its log (`ledger.db-shm`), which
+   * shows whether what is remembered is current; true when absent. If false, each admission and
+   * each charge reads its rows from the file.
+   */
+  readonly readsIndex?: boolean;
 }
 
 /**
@@ -104,7 +110,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   let writing: LedgerThread<WriteOperations> | undefined;
   try {
     reader = prepareFile(file, peppers, { lock, migrates: options.migrate !== false });
-    index = openCommitIndex(file);
+    if (options.readsIndex !== false) index = openCommitIndex(file);
     const started = startWriting({ ...thread, role: 'write' }, reader, index);
     ({ writing } = started);
     await writing.call('ping', [], START_TIMEOUT_MS);
@@ -143,10 +149,10 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
 function startWriting(
   data: ThreadData,
   reader: Connection,
-  { descriptor }: CommitIndex,
+  index: CommitIndex | undefined,
 ): { readonly writing: LedgerThread<WriteOperations>; readonly memory: StandingMemory } {
   const writing = createLedgerThread<WriteOperations>(
-    { ...data, indexDescriptor: descriptor },
+    { ...data, indexDescriptor: index?.descriptor },
     {
       onCommit(commit) {
         memory.committed(commit);
@@ -155,7 +161,8 @@ function startWriting(
   );
   const memory = createStandingMemory({
     reader,
-    readMark: markReader(descriptor),
+    // Without a mark nothing is remembered, as with a header of an unknown form.
+    readMark: index === undefined ? () => undefined : markReader(index.descriptor),
     receiveCommits() {
       writing.receive();
     },

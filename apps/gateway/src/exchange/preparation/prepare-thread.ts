@@ -16,7 +16,8 @@ const UNLIMITED: ThreadLimits = {
   chatBytes: Infinity,
 };
 
-// The main thread has set `--expose-gc`, which applies to the whole process (see `heap-tuning.ts`).
+// The main thread has set `--expose-gc`, which applies to the whole process (see `heap-tuning.ts`),
+// unless TUNING=none.
 const gc = runInNewContext('globalThis.gc') as (() => void) | undefined;
 /** Usually the next job has the same rules. */
 let last:

@@ -13,7 +13,7 @@ export interface ThreadData {
   /** See `WriterOptions`. */
   readonly checkpoints: boolean;
   /** See `CommitIndex`. When absent, the writing thread reports no commits. */
-  readonly indexDescriptor?: number;
+  readonly indexDescriptor?: number | undefined;
 }
 
 /** What an operation committed, if the thread knows all that it changed of the standing of keys. */
