@@ -137,6 +137,11 @@ export default tseslint.config(
     },
   },
   {
+    // The READMEs show these examples, which print what a program would keep.
+    files: ['packages/*/test/examples/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+  {
     // Every API that the code uses must exist in each Node version that `engines` of the nearest
     // package.json admits. The scripts listed here run on the user's Node, before the project's own
     // is installed.

@@ -385,7 +385,7 @@ describe('the search', () => {
     await context.close();
   });
 
-  // F584: "refund 5 blue" took 5 USD away, and "give 2 blue" was booked as paid: a form that an
+  // F437: "refund 5 blue" took 5 USD away, and "give 2 blue" was booked as paid: a form that an
   // amount leads to has no reason, and the first answer to "refund" raises the balance.
   it.each([
     ['refund 5 blue', 'Give back 5 USD'],

@@ -623,7 +623,7 @@ describe('the customer’s page', () => {
     }
   });
 
-  // F525
+  // F421
   it('shows first what is left of the cap of a key, and then the balance of the account', async () => {
     await untilSteady('day');
     const capped = await gateway.createKey({ cap_month_usd: '20', cap_total_usd: '30' });

@@ -76,7 +76,7 @@ async function rowsOf(page: Page): Promise<readonly Row[]> {
   );
 }
 
-// F524: a figure by which people decide is compared with deleted data, with another time or with a
+// F420: a figure by which people decide is compared with deleted data, with another time or with a
 // part of the rows: a percentage, a sum or a count on the page is not that of the ledger.
 describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (seed) => {
   const folder = createFolder();
@@ -231,7 +231,7 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
     await context.close();
   });
 
-  // F527: the first screen says "in order" while accounts cost more than they pay.
+  // F423: the first screen says "in order" while accounts cost more than they pay.
   it("on the operator's console, and that losses are marked", async () => {
     const cookie = await consoleCookie(`${gateway.adminUrl}/console/`, READ_TOKEN);
     const url = `${gateway.adminUrl}/console/`;
@@ -295,7 +295,7 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
     await context.close();
   });
 
-  // F523: a bar of a plot leads to a list that does not have the requests which the bar counts.
+  // F419: a bar of a plot leads to a list that does not have the requests which the bar counts.
   it('and each bar of requests leads to a list of as many', async () => {
     const cookie = await consoleCookie(`${gateway.adminUrl}/console/`, READ_TOKEN);
     const operator = await openConsole(browser, `${gateway.adminUrl}/console/`, cookie);

@@ -24,7 +24,7 @@ const LANGUAGES = ['en-US', 'de-DE', 'de-CH', 'fr-FR', 'en-IN', 'es-ES', 'ar-EG'
 const german = numberStyle('de-DE');
 
 describe('numbers', () => {
-  // F580: thousands and decimals with the same sign: 79.755 tokens at 0.78125 in German.
+  // F433: thousands and decimals with the same sign: 79.755 tokens at 0.78125 in German.
   it.each(LANGUAGES)('have different signs for thousands and decimals in %s', (language) => {
     const { group, decimal } = numberStyle(language);
     expect(group).not.toBe(decimal);
@@ -52,7 +52,7 @@ describe('numbers', () => {
     expect(roundedUsd('0.00123', { most: 2 })).toBe('$0.0012');
   });
 
-  // F581: a cap of "1.000" became 1 USD in German, and "5,50" was refused.
+  // F434: a cap of "1.000" became 1 USD in German, and "5,50" was refused.
   it('are read in the language of the browser, or refused', () => {
     expect(readTypedUsd('1.000', german)).toBe('1000');
     expect(readTypedUsd('$1.234,50', german)).toBe('1234.5');
@@ -113,7 +113,7 @@ const SHAPES = {
 describe.each(['en-US', 'de-DE'] as const)('the pages in %s', (locale) => {
   const inLocale = (text: string) => exactUsd(text, { style: numberStyle(locale) });
 
-  // F582: amounts broke in mid-number, as $12,001,441.09|08, on the screen and on paper.
+  // F435: amounts broke in mid-number, as $12,001,441.09|08, on the screen and on paper.
   it.each([390, 1280] as const)('have every number on one line, %i pixels wide', async (width) => {
     const { page, context } = await openPage(browser, `${gateway.url}/dashboard/`, {
       width,
@@ -135,7 +135,7 @@ describe.each(['en-US', 'de-DE'] as const)('the pages in %s', (locale) => {
     await context.close();
   });
 
-  // F583: the headline had four decimals, and "Every digit" was forgotten after F5.
+  // F436: the headline had four decimals, and "Every digit" was forgotten after F5.
   it('have two decimals in the headline, and remember who wants every digit', async () => {
     const { page, context, problems } = await openPage(browser, `${gateway.url}/dashboard/`, {
       width: 1280,

@@ -97,7 +97,7 @@ describe('the requests of a customer', () => {
     await context.close();
   });
 
-  // F528: rows that are sorted by their charge begin with the dearest of those that are loaded, and
+  // F424: rows that are sorted by their charge begin with the dearest of those that are loaded, and
   // it is read as the dearest of all.
   it('say at the header that only the loaded rows are sorted, until all are loaded', async () => {
     const { page, context, problems } = await openDashboard(lead);

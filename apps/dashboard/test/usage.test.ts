@@ -140,11 +140,11 @@ describe('usage', () => {
 
   // F340: usage with filters, or of hours, is saved as CSV: the file has the sums on the screen, or
   // a sentence says what else it has.
+  // F440: a button that saves something else than the screen shows: its name says what it saves.
   it('is saved as CSV with the filters in force', async () => {
     const { page, context, problems } = await openUsage(
       `by=endpoint&range=7&model=${MODELS[0]}&key_id=${member.id}`,
     );
-    // F587: "Save as CSV" saved charges by model, whatever the screen showed.
     const other = page.getByRole('button', { name: /^Save charges by/ });
     const saved = async (of: Page) => {
       const waiting = of.waitForEvent('download');

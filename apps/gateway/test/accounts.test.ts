@@ -176,7 +176,7 @@ describe('a cap', () => {
 });
 
 describe('a key with a list of allowed models', () => {
-  // F386: a key asks for a model that it may not use: the API's refusal of a model without access,
+  // F361: a key asks for a model that it may not use: the API's refusal of a model without access,
   // which no client takes for a refused credential.
   it('gets 404 for any other model, and GET /v1/models lists only the allowed ones', async () => {
     const key = await newKey(await newAccount('100'), { models: ['claude-haiku-4-5'] });
@@ -253,6 +253,7 @@ describe('a rotated key', () => {
 
 describe('a statement', () => {
   // F181
+  // F439: a customer reads a transfer: nothing names the other account, in no format.
   it('adds up to the last digit, has no private notes, and escapes texts in CSV and HTML', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
     const { account_id: accountId } = await gateway.call('showKey', { key_id: id });
@@ -274,7 +275,6 @@ describe('a statement', () => {
       amount_usd: '2',
     });
     const month = new Date().toISOString().slice(0, 7);
-    // F586: the other account of a transfer: its id was in the ledger and statement of a customer.
     for (const path of [
       'usage?kind=all',
       'usage?kind=all&format=csv',

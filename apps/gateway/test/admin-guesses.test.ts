@@ -30,7 +30,7 @@ const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked
 
 // F149: guesses at an admin token or the metrics token: 10 a minute for each address, then 429;
 // other addresses and scrapes are not affected.
-// F465: wrong tokens locked out the right ones of their address: a program of the same machine, or
+// F397: wrong tokens locked out the right ones of their address: a program of the same machine, or
 // behind the same proxy, kept the shop from adding credit. A right token is always accepted.
 it.each([
   ['/admin/keys', ADMIN_TOKEN, '127.0.0.2'],

@@ -503,7 +503,7 @@ describe('the native endpoint', () => {
     await expectNothingHappened();
   });
 
-  // F448: a documented version of the API is refused.
+  // F389: a documented version of the API is refused.
   it('serves a request with four cache points, under each version and each name of the version header', async () => {
     const body = userMessage('Hello', { system: cachePoints(4) });
     for (const headers of [
@@ -600,7 +600,7 @@ describe('the gateway', () => {
     expect(sent).toBe(path.includes('?') ? '/v1/messages?beta=true' : '/v1/messages');
   });
 
-  // F389: a client that believes the gateway to be its proxy names the target by its whole address.
+  // F364: a client that believes the gateway to be its proxy names the target by its whole address.
   it.each(['http://gateway.example', 'HTTP://gateway.example:8080', 'https://gateway.example'])(
     'answers a target that begins with %s like its path',
     async (origin) => {

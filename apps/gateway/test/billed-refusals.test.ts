@@ -49,7 +49,7 @@ describe.each(['specification', 'list'])('with PRICES=%s', (prices) => {
   }
   const bill = (usd: string) => ({ charge: usd === '0' ? '0' : `-${usd}`, cost: usd });
 
-  // F380: the upstream refuses before any output, with a category that it does not bill, or without
+  // F327: the upstream refuses before any output, with a category that it does not bill, or without
   // one: nothing is charged and no cost is recorded, in each format, streamed and whole.
   describe.each(ENDPOINTS)('a refusal of %s', (endpoint) => {
     it.each(CASES)(
@@ -75,7 +75,7 @@ describe.each(['specification', 'list'])('with PRICES=%s', (prices) => {
     });
   });
 
-  // F381: a model declines before any output, and a fallback answers: the attempt is billed for its
+  // F328: a model declines before any output, and a fallback answers: the attempt is billed for its
   // category, as if it had been refused alone.
   it.each(CASES)(
     'an attempt that declined is billed for its category: $category, streamed: $stream',
@@ -122,7 +122,7 @@ describe.each(['specification', 'list'])('with PRICES=%s', (prices) => {
   );
 });
 
-// F382: a message of several runs on a model with bands: the same price in each format.
+// F329: a message of several runs on a model with bands: the same price in each format.
 it('usage of several runs has one price in all formats', async () => {
   const env = { PRICES: 'list' };
   const gateway = await startTestGateway({ env });

@@ -255,7 +255,7 @@ describe('entries of the ledger', () => {
 });
 
 describe('a correction', () => {
-  // F585: a refund with the wrong sign: the command added 5 USD, and said "Adjusted.".
+  // F438: a refund with the wrong sign: the command added 5 USD, and said "Adjusted.".
   it.each([
     ['refund', '5'],
     ['chargeback', '5'],

@@ -149,7 +149,7 @@ describe('the admin port', () => {
     expect([failed.code, failed.err]).toEqual([3, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  // F465
+  // F397
   // This is the last test, because it uses up the remaining guesses.
   it('limits guesses as it limits log-ins, and never a right code', async () => {
     const statuses = [];

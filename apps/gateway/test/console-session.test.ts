@@ -251,7 +251,7 @@ describe('the value of a session', () => {
 
 // This is the last test, because it uses up the remaining guesses.
 describe('log-ins', () => {
-  // F465
+  // F397
   it('with a wrong token are limited for each address; the right one always logs in', async () => {
     let refused: Response | undefined;
     for (let attempt = 0; attempt < 11 && refused?.status !== 429; attempt += 1) {

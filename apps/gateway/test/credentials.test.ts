@@ -39,7 +39,7 @@ it.each([
   }
 });
 
-// F385: a header template with an unset variable sends an empty header beside the credential: it is
+// F360: a header template with an unset variable sends an empty header beside the credential: it is
 // no credential, so the other one decides.
 it.each([
   { authorization: `Bearer ${KEY}`, 'x-api-key': '' },

@@ -116,7 +116,7 @@ describe('the files that start a gateway', () => {
     expect(dependencies).toEqual({ pnpm });
   });
 
-  // F491: another pnpm than the one that was tried gets into the build of the image: npm compares
+  // F407: another pnpm than the one that was tried gets into the build of the image: npm compares
   // each of its files with a digest.
   it('build the image with a package manager whose bytes a lockfile pins', () => {
     const [, build = ''] = read('deploy/Dockerfile').split(/^FROM .*$/m);
@@ -133,7 +133,7 @@ describe('the files that start a gateway', () => {
     }
   });
 
-  // F492: the process crashes where core files are written: none is, because it would have
+  // F408: the process crashes where core files are written: none is, because it would have
   // credentials and prompts.
   it('let the gateway write no core file', () => {
     expect(read('deploy/systemd/gateway.service')).toMatch(/^LimitCORE=0$/m);

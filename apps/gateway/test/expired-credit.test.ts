@@ -70,7 +70,7 @@ describe.each([
       .map(({ kind, amount_usd }) => `${kind} ${amount_usd}`)
       .reverse();
 
-  // F422
+  // F376
   it('is neither spent nor shown, and the refusal says why', async () => {
     const { account_id, id, apiKey } = await customer();
     expect((await gateway.call('showKey', { key_id: id })).balance_usd).toBe('0');
@@ -95,7 +95,7 @@ describe.each([
     expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
   });
 
-  // F422
+  // F376
   it('leaves the paid money, which pays instead', async () => {
     const { account_id, apiKey } = await customer('1');
     expect(await read(apiKey, 'balance')).toMatchObject({ balance_usd: 1, is_active: true });

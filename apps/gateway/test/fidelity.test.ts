@@ -251,7 +251,7 @@ describe('a native response', () => {
     },
   );
 
-  // F390: the upstream says by its other headers whether, and in how many milliseconds, to try
+  // F365: the upstream says by its other headers whether, and in how many milliseconds, to try
   // again: both reach the client.
   it.each(['true', 'false'])('keeps the advice x-should-retry: %s and the wait', async (advice) => {
     answer = (res) => {

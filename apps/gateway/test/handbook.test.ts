@@ -68,7 +68,7 @@ async function follow(site: Site, heading: string, words: Words = {}): Promise<r
 const all = (site: Site, status: number) => site.urls().map(() => status);
 
 describe.each(Object.entries(SITES))('with %s', (_name, start) => {
-  // F542: a rotation of the admin token by the handbook: `gateway reload` shows the new token to
+  // F427: a rotation of the admin token by the handbook: `gateway reload` shows the new token to
   // gateways that know only the old one, and they answer 401.
   it('the admin token is replaced', async () => {
     const site = await start();

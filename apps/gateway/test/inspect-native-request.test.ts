@@ -71,7 +71,7 @@ describe('createNativeInspector', () => {
     expect(inspect(body)).toMatchObject({ outcome: 'accepted' });
   });
 
-  // F447: an optional member is null, which decides nothing: 400 in the gateway's words instead of
+  // F388: an optional member is null, which decides nothing: 400 in the gateway's words instead of
   // the answer of the upstream.
   it.each(['message', 'count_tokens'] as const)('leaves null to the upstream (%s)', (kind) => {
     const optional = ['stream', 'tool_choice', 'tools', 'system', 'temperature', 'top_p', 'top_k'];

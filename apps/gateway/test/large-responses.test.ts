@@ -131,7 +131,7 @@ describe.each([
     },
   );
 
-  // F632: one output of a stream is larger than what is kept for a client that reads slowly: it was
+  // F454: one output of a stream is larger than what is kept for a client that reads slowly: it was
   // not counted.
   it('counts a large event until its client has read it', async () => {
     const { id, apiKey } = await gateway.createKey();
@@ -236,7 +236,7 @@ describe('the memory of a response', () => {
     });
   }
 
-  // F462: large plain responses arrive at once: sixteen of 58 MiB took 2.3 GB, because their memory
+  // F394: large plain responses arrive at once: sixteen of 58 MiB took 2.3 GB, because their memory
   // was not counted. It is reserved as they arrive; without memory the upstream waits.
   it.each(ENDPOINTS)('%s: is reserved as it arrives, until the client has it', async (dialect) => {
     const { id, apiKey } = await gateway.createKey();
@@ -252,7 +252,7 @@ describe('the memory of a response', () => {
     await expectOneCharge(id);
   });
 
-  // F631: a translation is larger than the upstream's answer: only the smaller one was counted.
+  // F453: a translation is larger than the upstream's answer: only the smaller one was counted.
   it('is that of the translation once there is one', async () => {
     const { id, apiKey } = await gateway.createKey();
     const content = Array.from({ length: 20_000 }, () => ({ type: 'text', text: 'Hi' }));
@@ -278,7 +278,7 @@ describe('the memory of a response', () => {
     await expectOneCharge(id);
   });
 
-  // F462
+  // F394
   it('is waited for while others have it', async () => {
     const { id, apiKey } = await gateway.createKey();
     const others = fillMemory();
@@ -295,7 +295,7 @@ describe('the memory of a response', () => {
     await expectOneCharge(id);
   });
 
-  // F462
+  // F394
   it.each(ENDPOINTS)(
     '%s: if there is none for long, only the usage is read, charged, and the client is told',
     async (dialect) => {
@@ -321,7 +321,7 @@ describe('the memory of a response', () => {
     },
   );
 
-  // F462
+  // F394
   it('is given back if the response breaks off, or its client has left', async () => {
     const { apiKey } = await gateway.createKey();
     for (const end of ['breaks', 'leaves'] as const) {
@@ -358,7 +358,7 @@ describe('the memory of a response', () => {
     const halves = [opaque.slice(0, 2 * MEBIBYTE), opaque.slice(2 * MEBIBYTE)] as const;
     const streamed = userMessage('Hello', { stream: true });
 
-    // F630: events of many streams are incomplete: up to 32 MiB of each are held, uncounted. They
+    // F452: events of many streams are incomplete: up to 32 MiB of each are held, uncounted. They
     // are reserved as they arrive; without memory the upstream waits.
     it.each(ENDPOINTS)(
       '%s: is reserved for an incomplete event, until its end',
@@ -377,7 +377,7 @@ describe('the memory of a response', () => {
       },
     );
 
-    // F630
+    // F452
     it.each(ENDPOINTS)('%s: is waited for while others have it', async (dialect) => {
       const { id, apiKey } = await gateway.createKey();
       const others = fillMemory();
@@ -394,7 +394,7 @@ describe('the memory of a response', () => {
       await expectOneCharge(id);
     });
 
-    // F630
+    // F452
     it.each(ENDPOINTS)(
       '%s: if there is none for long, the stream ends with an error, and is charged',
       async (dialect) => {
@@ -418,7 +418,7 @@ describe('the memory of a response', () => {
       },
     );
 
-    // F630
+    // F452
     it('is not needed for content of a native stream, which passes as it arrives', async () => {
       const { id, apiKey } = await gateway.createKey();
       const others = fillMemory();
@@ -434,7 +434,7 @@ describe('the memory of a response', () => {
       }
     });
 
-    // F630
+    // F452
     it('is given back if the stream breaks off within an event', async () => {
       const { apiKey } = await gateway.createKey();
       pieces = [START, halves[0]];

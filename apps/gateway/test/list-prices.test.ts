@@ -193,7 +193,7 @@ describe('work beside the counts of the response', () => {
     output_tokens: output,
   });
 
-  // F446: compaction and advisors are refused although the table prices all that they use, and the
+  // F387: compaction and advisors are refused although the table prices all that they use, and the
   // refusal says that they cost more than tokens, which is not so.
   it.each([
     [
@@ -298,7 +298,7 @@ describe('the charge bound of a request at the prices of the list', () => {
     expect(long.usd).toBe(bound(long.promptTokens!, ['1.1', '2.75']));
   });
 
-  // F446
+  // F387
   it.each([
     ['context_management.edits.0.type', { context_management: { edits: [{ type: 'compact_2' }] } }],
     ['tools.0.type', { tools: [{ type: 'advisor_20260301', name: 'a', model: OPUS }] }],

@@ -365,7 +365,7 @@ describe('an address for notices', () => {
     expect((await put(null))[1]).toContain('"email":null');
   });
 
-  // F421: an address for notices is set, and the gateway has no mail server: whoever sets it is
+  // F375: an address for notices is set, and the gateway has no mail server: whoever sets it is
   // told so, and an address of earlier times stays readable and can be removed.
   it('cannot be set by operators of a gateway that sends no mail', async () => {
     const gateway = await startTestGateway();
@@ -456,7 +456,7 @@ const EVENT: StoredEvent = {
   mailError: null,
 };
 
-// F426: a balance falls by a dispute, a refund or an expiry: no mail calls that use.
+// F380: a balance falls by a dispute, a refund or an expiry: no mail calls that use.
 it.each([
   ['balance.exhausted', 'chargeback', 'Your balance is empty', /^A payment was disputed, /],
   [

@@ -72,7 +72,7 @@ describe('with Redis', () => {
     return counts.reduce((sum, [, calls]) => sum + Number(calls), 0);
   }
 
-  // F460: a free request has thousands of references to responses that do not exist. Each was two
+  // F392: a free request has thousands of references to responses that do not exist. Each was two
   // commands of Redis, and all other customers waited for seconds: it is refused after one.
   it('references to what is not kept cost no more than a request without any', async () => {
     const { apiKey } = await gateway.createKey();
@@ -93,7 +93,7 @@ describe('with Redis', () => {
     }
   });
 
-  // F460
+  // F392
   it('calls of a chat are looked up in one script, however many there are', async () => {
     const { apiKey } = await gateway.createKey();
     const ask = (number: number) => postChat(gateway, apiKey, conversation(number));
@@ -105,7 +105,7 @@ describe('with Redis', () => {
   });
 });
 
-// F460: the same between a worker and the primary: two messages for all names of a body.
+// F392: the same between a worker and the primary: two messages for all names of a body.
 it('all names of a body are two messages to the primary, whatever their number', async () => {
   const kept = new LocalResponses({ ttlMs: 60_000, maxBytes: 10_000_000, now: Date.now });
   const { calls } = shareResponses(kept);
@@ -139,7 +139,7 @@ describe('in one process', () => {
   });
   afterAll(() => gateway.stop());
 
-  // F461: names were free beside the one permit of their request: each further hundred takes one.
+  // F393: names were free beside the one permit of their request: each further hundred takes one.
   it('each hundred names takes a permit, of which counting has four times as many', async () => {
     const { apiKey } = await gateway.createKey({ burst: 2, requests_per_minute: 1 });
     // 8 permits: 5, then 3 for the rest.
@@ -155,7 +155,7 @@ describe('in one process', () => {
     expect(await count(gateway, apiKey, references(1))).toMatchObject({ status: 429 });
   });
 
-  // F461
+  // F393
   it('chat and responses pay by the permits of messages, and every key can send any number', async () => {
     const { apiKey } = await gateway.createKey({ burst: 3, requests_per_minute: 1 });
     expect((await postChat(gateway, apiKey, conversation(1_000))).status).toBe(404);

@@ -242,7 +242,7 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
 
-  // F420: what a request needs under a cap of its key is only held by other requests: it is told to
+  // F374: what a request needs under a cap of its key is only held by other requests: it is told to
   // try again, as at a balance, and all that fit are served in the end.
   it.each([
     ['messages', postMessages],
@@ -268,7 +268,7 @@ describe('a request that the balance might not cover', () => {
     expect((await post(gateway, apiKey, body)).status).toBe(200);
   });
 
-  // F420
+  // F374
   it('serves as many requests at once as fit into a cap, to an SDK that retries', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
     await gateway.call('updateKey', { key_id: id, cap_total_usd: '0.10' });

@@ -97,7 +97,7 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
-    // F408: the operator lowers the most that one payment may be, after an order: no charge exceeds
+    // F373: the operator lowers the most that one payment may be, after an order: no charge exceeds
     // it.
     it('pays at most the maximum of one payment, which may be lower than when it was ordered', async () => {
       const saver = await newSaver('1');

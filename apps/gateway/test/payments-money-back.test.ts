@@ -118,7 +118,7 @@ describePayments((bench) => {
       (await bench.gateway.call('showPayment', { payment_id: payer.paymentId })).refundable_usd;
     const refundsMade = () => bench.stripe.requests.get('POST /v1/refunds') ?? 0;
 
-    // F402: an operator refunds more than the gateway shows as refundable, as after a dispute:
+    // F367: an operator refunds more than the gateway shows as refundable, as after a dispute:
     // refused with the figure, before the payment provider is asked.
     it('of which nothing, or less, is refundable is not refunded, and the provider is not asked', async () => {
       const payer = await newPayer('10');
@@ -142,7 +142,7 @@ describePayments((bench) => {
       expect(refundsMade()).toBe(before + 1);
     });
 
-    // F403: refunds of one payment are made at the same time: together they pay back no more than
+    // F368: refunds of one payment are made at the same time: together they pay back no more than
     // is refundable; one that is repeated pays back once, also after a fault.
     it('of which parts are refunded at once is never refunded beyond what is refundable', async () => {
       const payer = await newPayer('20');
@@ -169,7 +169,7 @@ describePayments((bench) => {
       ]);
     });
 
-    // F403
+    // F368
     it.each(['before', 'after'] as const)(
       'can be refunded again with the same id if the provider fails %s it refunds',
       async (moment) => {

@@ -145,13 +145,13 @@ describe('gateway serve', () => {
   it('prints a demo key on the first start, keeps the key and its balance on the second, prints a link to the console in a terminal only, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
-    // F588: the banner named another model than the README, and 5 USD whatever the key had.
+    // F441: the banner named another model than the README, and 5 USD whatever the key had.
     expect(first.output()).toContain(`Demo key:  ${first.key}  (has 5 USD)`);
     const [, asked = 'no model'] = /"model":"([^"]+)"/.exec(first.output()) ?? [];
     expect(readFileSync(join(__dirname, '../../../README.md'), 'utf8')).toContain(
       `"model":"${asked}"`,
     );
-    // F589: Claude Code shows costs at list prices, and nothing said that charges differ.
+    // F442: Claude Code shows costs at list prices, and nothing said that charges differ.
     expect(first.output()).toContain('agree with the charges only with PRICES=list');
     expect(first.output()).toContain('NO MODEL ANSWERS');
     expect(await (await fetch(first.url)).json()).toMatchObject({ simulated: true });

@@ -46,7 +46,7 @@ const read = async (path: string) =>
     await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key.apiKey}` } })
   ).json()) as Record<string, unknown>;
 
-// F525: a key with a cap sees the money of its whole account, and not what is left of its cap until
+// F421: a key with a cap sees the money of its whole account, and not what is left of its cap until
 // its requests are refused.
 it('a key reads what is used and left of each of its caps, and when they renew', async () => {
   const { spent_usd: spent } = await gateway.call('showKey', { key_id: key.id });
@@ -96,7 +96,7 @@ it('the answer says where the record begins, and has the sums of the ledger wher
   expect(part.out).toMatch(/│ *4 │ *0 of 1 recorded/);
 });
 
-// F526: lists of the terminal and their CSV have ids, and nobody knows whose they are.
+// F422: lists of the terminal and their CSV have ids, and nobody knows whose they are.
 it('lists have names beside ids, as text and as CSV', async () => {
   const env = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN };
   const commands: readonly (readonly [name: string, ...args: string[]])[] = [

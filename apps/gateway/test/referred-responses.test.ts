@@ -135,7 +135,7 @@ describe('recallReferred', () => {
     expect(found.calls).toBe(4);
   });
 
-  // F460
+  // F392
   it('knows which items are surely references, in whichever order their members are', () => {
     const written = [
       '{"type":"item_reference","id":"msg_a_0"}',
@@ -155,7 +155,7 @@ describe('recallReferred', () => {
     });
   });
 
-  // F460
+  // F392
   it('refuses references to more than 500 responses before it looks', () => {
     const input = (count: number) =>
       JSON.stringify(

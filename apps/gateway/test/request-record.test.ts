@@ -320,7 +320,7 @@ describe('the recorder', () => {
     expect(kept().at(-1)?.accountId).toBe('acct_2');
   });
 
-  // F463: an account is refused in thousands of ways: with 2,000 kinds a minute it hid the refused
+  // F395: an account is refused in thousands of ways: with 2,000 kinds a minute it hid the refused
   // requests of all others. Each account has kinds of its own.
   it('keeps the refusals of others, whatever one account is refused for', async () => {
     const { recorder, kept, counted, dropped } = setUp();
@@ -350,7 +350,7 @@ describe('the recorder', () => {
     expect(kept().map(({ id }) => id)).toContain(later.id);
   });
 
-  // F463
+  // F395
   it('keeps refusals of each account, however many accounts are refused in many ways', async () => {
     const { recorder, kept } = setUp();
     for (let account = 0; account < 60; account += 1) {
@@ -367,7 +367,7 @@ describe('the recorder', () => {
     expect(kept().filter(({ accountId }) => accountId === 'acct_59')).toHaveLength(10);
   });
 
-  // F464: while the database hangs, one account fills the queue: the requests of others still wait,
+  // F396: while the database hangs, one account fills the queue: the requests of others still wait,
   // in place of its latest.
   it('lets no account displace the others while a batch hangs', async () => {
     let finish: () => void = () => undefined;
@@ -434,7 +434,7 @@ describe('the recorder', () => {
     expect(await dropped()).toBe(3 * BATCH);
   });
 
-  // F522: the record is away for minutes: requests that were charged are missing from it, and what
+  // F418: the record is away for minutes: requests that were charged are missing from it, and what
   // is left is shown as all. They wait and are written once; what finds no room is named as a gap.
   it('repeats a batch without an answer under its id, and records the sums of what found no room', async () => {
     let isAway = true;

@@ -94,7 +94,7 @@ describe.each([
 
   describeResponseMemory('in Redis', (limits) => opened(limits));
 
-  // F483: the clock of one replica is hours ahead: the next response that it keeps removes nothing
+  // F399: the clock of one replica is hours ahead: the next response that it keeps removes nothing
   // that others keep.
   it('forgets nothing early, whatever clock a replica has', async () => {
     const { memory, prefix } = opened(HOUR);
@@ -114,7 +114,7 @@ describe.each([
   describe('a response in Redis', () => {
     const oneOf = (prefix: string, id: string) => `${prefix}:{responses}:one:${OWNER.keyId}:${id}`;
 
-    // F484: somebody who can read Redis reads conversations: they are in cipher.
+    // F400: somebody who can read Redis reads conversations: they are in cipher.
     it('cannot be read without the pepper', async () => {
       const { memory, redis, prefix } = opened(HOUR);
       await memory.remember(OWNER, 'resp_1', KEPT);
@@ -127,7 +127,7 @@ describe.each([
       }
     });
 
-    // F485: somebody who can write to Redis writes, moves or changes a conversation: it is not
+    // F401: somebody who can write to Redis writes, moves or changes a conversation: it is not
     // believed, as if it had expired.
     it('is not believed if another program wrote, moved or changed it', async () => {
       const { memory, redis, prefix } = opened(HOUR);
@@ -153,7 +153,7 @@ describe.each([
       expect((await memory.recall(other, ['resp_1']))[0]).toBe(undefined);
     });
 
-    // F486: the pepper is replaced, one replica after the other: no kept response is lost, and in
+    // F402: the pepper is replaced, one replica after the other: no kept response is lost, and in
     // the end the old pepper opens none that is new.
     it('is read by every replica while the pepper is replaced', async () => {
       const prefix = newPrefix();

@@ -100,7 +100,7 @@ async function failuresOf({ adminUrl }: GatewayProcess): Promise<readonly string
   return series.filter(([, , count]) => count !== '0').map(([, name]) => name!);
 }
 
-// F541: hardening that the program was never run under: an audit, the books and the console's home
+// F426: hardening that the program was never run under: an audit, the books and the console's home
 // page fail as if the ledger were gone, while readiness is green.
 describe.each(RESTRICTIONS)('the gateway, restricted as by %s', (restriction) => {
   const reason = missingFor(restriction);

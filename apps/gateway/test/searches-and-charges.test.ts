@@ -70,7 +70,7 @@ function sentAnswer({ simulator }: TestGateway = gateway): unknown {
   );
 }
 
-// F500
+// F409
 describe.each([
   ['plain', false],
   ['streamed', true],
@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-// F621
+// F450
 it.each([
   ['plain', false],
   ['streamed', true],
@@ -135,7 +135,7 @@ it.each([
 
 const SEARCHED = { server_tool_use: { web_search_requests: 1 } };
 
-// F502
+// F411
 it('a paused answer is not reported as finished', async () => {
   const paused = { content: ANSWER.slice(0, 2), stopReason: 'pause_turn', usage: SEARCHED };
   const pause = () => {
@@ -165,7 +165,7 @@ it('a paused answer is not reported as finished', async () => {
   });
 });
 
-// F505: a client streams, or its SDK returns parsed bodies only, so it sees no header with the
+// F414: a client streams, or its SDK returns parsed bodies only, so it sees no header with the
 // charge: the usage has it, exactly as it is booked.
 describe('the usage of a translated answer has the charge', () => {
   const messages = [{ role: 'user' as const, content: 'Hi' }];

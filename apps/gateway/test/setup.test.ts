@@ -24,7 +24,7 @@ describe('the workspace', () => {
     expect(nodeVersion).toBe(devDependencies['node']);
   });
 
-  // F540: npm start on Node 20.12: pnpm leaves out the native parts of tools that do not admit the
+  // F425: npm start on Node 20.12: pnpm leaves out the native parts of tools that do not admit the
   // Node that starts it, without a word, and each later build fails.
   it('has only native parts of tools that admit this Node', () => {
     const { packages } = parse(read('pnpm-lock.yaml')) as {
@@ -48,7 +48,7 @@ describe('native-tools.mjs', () => {
     expect(check(join(ROOT, 'node_modules'))).toEqual({ status: 0, stdout: '' });
   });
 
-  // F540
+  // F425
   it('names a tool without its native part, and one that does not start', () => {
     const part = `part-${process.platform}-${process.arch}`;
     const install = (folder: string, name: string, manifest: object, code: string) => {
@@ -69,7 +69,7 @@ describe('native-tools.mjs', () => {
   });
 });
 
-// F540
+// F425
 it('a build that fails ends with the package and the reason', () => {
   const module = pathToFileURL(join(ROOT, 'scripts/reason-of-build.mjs')).href;
   const reasonOf = (text: string) =>

@@ -117,7 +117,7 @@ const CODINGS = {
   br: brotliCompressSync,
 } as const;
 
-// F440
+// F381
 it('no hidden member reaches the upstream, and nothing is written off', async () => {
   const statuses = new Map<number, number>();
   const attack = async (tried: Attempt): Promise<void> => {
@@ -145,7 +145,7 @@ it('no hidden member reaches the upstream, and nothing is written off', async ()
   expect([...statuses.keys()].filter((status) => status >= 500)).toEqual([]);
 });
 
-// F449: a beta that widens the context window is named in capitals, or in the second of two
+// F390: a beta that widens the context window is named in capitals, or in the second of two
 // headers: the hold covers the usual window only.
 it.each([
   [['context-1m-2025-08-07']],

@@ -69,7 +69,7 @@ async function traceOf(response: Response): Promise<ReceivedTrace> {
   return collector.traceOf(await idOf(response));
 }
 
-// F547: traces for another team: each span has eight characters of the client's credential.
+// F432: traces for another team: each span has eight characters of the client's credential.
 describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route) => {
   it.each([false, true])(
     'has the conventional attributes and the exact charge, with stream %s',

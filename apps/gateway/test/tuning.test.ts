@@ -64,7 +64,7 @@ async function leversWith(tuning: string): Promise<readonly string[]> {
   return [...text.matchAll(/LEVER (\S+)/g)].map(([, lever]) => lever!).sort();
 }
 
-// F600: a version of Node or SQLite has other insides than those that were tried: the gateway
+// F443: a version of Node or SQLite has other insides than those that were tried: the gateway
 // serves, charges and is audited without using them.
 it('uses nothing of the insides of V8 and SQLite with TUNING=none', async () => {
   expect(await leversWith('none')).toEqual([]);

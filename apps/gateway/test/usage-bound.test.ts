@@ -79,7 +79,7 @@ async function answered(
 describe.each(['bounded', 'none'] as const)('with OVERDRAFT=%s, a usage', (overdraft) => {
   const gateway = () => gateways.get(overdraft)!;
 
-  // F404: an answer reports more tokens or searches than its request can cause: it is set aside as
+  // F369: an answer reports more tokens or searches than its request can cause: it is set aside as
   // a whole with the alarm, the client gets an error, and nothing is charged.
   it.each([
     ['output beyond max_tokens', { input_tokens: 10, output_tokens: 1_000_000 }],
@@ -130,7 +130,7 @@ describe.each(['bounded', 'none'] as const)('with OVERDRAFT=%s, a usage', (overd
   const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 };
 
-  // F405: an honest answer has more tokens than its request has bytes, or than its max_tokens:
+  // F370: an honest answer has more tokens than its request has bytes, or than its max_tokens:
   // charged.
   it.each<[string, object, Readonly<Record<string, number>>]>([
     // As many tokens as bytes, besides the provider's instructions for tools.
@@ -264,7 +264,7 @@ describe('the bound of a usage', () => {
     });
   const [withHolds, without] = [preparerWith('none'), preparerWith('bounded')];
 
-  // F406: what is held and what is set aside are computed by different rules: a charge within its
+  // F371: what is held and what is set aside are computed by different rules: a charge within its
   // hold is never set aside.
   it('is never lower than what is held for the same request', () => {
     const block = fc.oneof(
@@ -301,7 +301,7 @@ describe('the bound of a usage', () => {
     );
   });
 
-  // F407: a translated body has a block that its marks do not find: its bound would be too low.
+  // F372: a translated body has a block that its marks do not find: its bound would be too low.
   // Every vector of the translator is found to be as a scan of its body says.
   it('of a translated request is that of the body that goes upstream', () => {
     const scan = createChargeScan();
@@ -329,7 +329,7 @@ describe('the bound of a usage', () => {
     expect(marked).toBeGreaterThan(10);
   });
 
-  // F407
+  // F372
   it('finds the type of a block wherever it lies in a long body', () => {
     const scanned = { outcome: 'refused', refusal: {} as never } as const;
     const find = createUsageFinder(() => scanned);
@@ -362,7 +362,7 @@ describe('the SDKs', () => {
   };
   const spent = async (id: string) => (await gateway().call('showKey', { key_id: id })).spent_usd;
 
-  // F405
+  // F370
   it('get honest answers to a tool loop, a PDF and images by URL, and each costs what it says', async () => {
     const { id, apiKey } = await gateway().createKey({ balance_usd: '1000' });
     const anthropic = new Anthropic({ apiKey, baseURL: gateway().url });
@@ -440,7 +440,7 @@ describe('the SDKs', () => {
     expect(await spent(id)).toBe(formatUsd(BigInt(asked.length) * priceOf(usage)));
   });
 
-  // F404
+  // F369
   it('get an error for usage that their request cannot have, and pay nothing', async () => {
     const { id, apiKey } = await gateway().createKey({ balance_usd: '1000' });
     const anthropic = new Anthropic({ apiKey, baseURL: gateway().url, maxRetries: 0 });

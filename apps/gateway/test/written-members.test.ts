@@ -165,7 +165,7 @@ function ofTool(...members: readonly Pair[]): Members {
 const FORMATS = ['messages', 'count_tokens'] as const;
 
 describe.each(PLACES)('in %s', (_place, leave, values, wrap) => {
-  // F440: a value that decides about money or rights is written with escapes, other numbers,
+  // F381: a value that decides about money or rights is written with escapes, other numbers,
   // spaces, or longer than a limit of the reader, and counts as neutral: the answer and the hold
   // are those of the plain writing.
   it.each(Object.entries(values))('%s is judged alike in every writing', (name, samples) => {
@@ -188,7 +188,7 @@ describe.each(PLACES)('in %s', (_place, leave, values, wrap) => {
     }
   });
 
-  // F441: a member that decides is given twice: the request is refused by its name, or each of the
+  // F382: a member that decides is given twice: the request is refused by its name, or each of the
   // two values is judged and held for.
   it.each(Object.entries(values))('%s hides nothing if it is repeated', (name, samples) => {
     for (const [first, last] of samples.flatMap((one) => samples.map((other) => [one, other]))) {
@@ -223,7 +223,7 @@ describe.each(PLACES)('in %s', (_place, leave, values, wrap) => {
 });
 
 describe('a member that decides and may be given once', () => {
-  // F441
+  // F382
   it.each(DECIDING_MEMBERS.root)(
     'such as %s is refused by its name, even if both are equal',
     (name) => {
@@ -237,7 +237,7 @@ describe('a member that decides and may be given once', () => {
     },
   );
 
-  // F441
+  // F382
   it.each(DECIDING_MEMBERS.fallback)('such as %s in an entry of fallbacks', (name) => {
     const entry = new Members([
       [name, null],
@@ -250,7 +250,7 @@ describe('a member that decides and may be given once', () => {
   });
 });
 
-// F450: a file or a tool inside the value of a member that decides is not looked at.
+// F391: a file or a tool inside the value of a member that decides is not looked at.
 it.each(DECIDING_MEMBERS.object)('an object inside %s is judged, too', (name) => {
   for (const hidden of [{ file_id: 'f' }, { tools: [TOOL] }, { cache_control: { type: 'x' } }]) {
     const body = root(['system', [{ [name]: { inner: hidden } }]]);
@@ -269,7 +269,7 @@ describe('a hold', () => {
     { role: 'user', content: [{ type: 'document', source }] },
   ];
 
-  // F442: a plain source elsewhere in the body hides that a document's pages cannot be counted.
+  // F383: a plain source elsewhere in the body hides that a document's pages cannot be counted.
   it('counts a document whose pages cannot be counted, whatever else has a source', () => {
     const plain = documentWith({ type: 'text', data: 'x' });
     const remote = documentWith({ type: 'url', url: 'https://a.test/' });
@@ -278,7 +278,7 @@ describe('a hold', () => {
     expect(holdOf(['messages', remote])).toBeGreaterThan(holdOf(['messages', plain], decoy));
   });
 
-  // F443: betas in the body, which a server before the API may read, widen the context window.
+  // F384: betas in the body, which a server before the API may read, widen the context window.
   it.each(['betas', 'anthropic_beta'])(
     'covers the window that %s in the body may ask for',
     (name) => {
@@ -291,7 +291,7 @@ describe('a hold', () => {
     },
   );
 
-  // F444: a fallback whose model cannot be read is not held for: the choice is the provider's.
+  // F385: a fallback whose model cannot be read is not held for: the choice is the provider's.
   it.each([[[{}]], [[5]], [[['claude-opus-5']]], [{ model: DEAR }], [[{ model: [DEAR] }]]])(
     'does not exist if the model of a fallback cannot be read: %j',
     (fallbacks) => {
@@ -303,7 +303,7 @@ describe('a hold', () => {
   );
 });
 
-// F445: harmless JSON of any writing is refused or changed.
+// F386: harmless JSON of any writing is refused or changed.
 describe('a body that asks for nothing forbidden', () => {
   const deciding = new Set<string>(Object.values(DECIDING_MEMBERS).flat());
   const name = fc.oneof(
@@ -381,7 +381,7 @@ describe.each(['chat.completions', 'responses', 'input_tokens'] as const)(
       return { chargeBound, body: Buffer.from(preparation.body).toString() };
     };
 
-    // F440
+    // F381
     it('is translated alike in every writing, and never asks the upstream for what is judged', () => {
       for (const [name, samples] of Object.entries(JUDGED)) {
         for (const value of samples) {

@@ -57,7 +57,7 @@ function complaintAbout(schema: string): string {
 }
 
 describe('the schema', () => {
-  // F488: a new column or a new kind of documents has no statement: nothing is generated.
+  // F404: a new column or a new kind of documents has no statement: nothing is generated.
   it('says of each column and each kind of documents whether an audit compares it', () => {
     expect(complaintAbout(SCHEMA)).toBe('');
     for (const model of ['Account', 'ApiKey', 'Document']) {
@@ -129,7 +129,7 @@ describe.each([
     }
   }
 
-  // F489: a value that decides about money or rights is changed with plain SQL: the audit names it,
+  // F405: a value that decides about money or rights is changed with plain SQL: the audit names it,
   // whichever column it is in.
   it('names a changed value of each column that the schema says it compares', async () => {
     const { accountId, keyId, code } = filled;
@@ -166,7 +166,7 @@ describe.each([
     expect((await ledger.store.audit()).differences).toEqual([]);
   });
 
-  // F490: a setting is changed, added or removed in the database while the gateway serves, such as
+  // F406: a setting is changed, added or removed in the database while the gateway serves, such as
   // prices at a tenth: the audit names it.
   it('names a setting that was changed, added or removed in the database', async () => {
     const { store } = ledger;

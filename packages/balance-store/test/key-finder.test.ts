@@ -215,7 +215,7 @@ it('uses a record for longer than a second only while the database knows of no o
   expect(await findLater()).toBe(6);
 });
 
-// F425: a credential that was replaced reaches the end of its grace while its record is in memory:
+// F379: a credential that was replaced reaches the end of its grace while its record is in memory:
 // it is looked up again at that moment, not up to a second later.
 it('uses the record of a replaced credential only until the end of its grace', async () => {
   const wallClock = jest.spyOn(Date, 'now');

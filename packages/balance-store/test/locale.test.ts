@@ -62,7 +62,7 @@ async function searchIn(store: BalanceStore) {
   };
 }
 
-// F543: a database of locale C: a search tells Ä from ä, and finds nothing.
+// F428: a database of locale C: a search tells Ä from ä, and finds nothing.
 describe.each(['C', 'C.UTF-8'])('names in a database of locale %s', (locale) => {
   it('are found in upper and lower case, as in the embedded ledger', async () => {
     const connectionString = await createDatabase(locale);

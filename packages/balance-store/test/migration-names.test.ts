@@ -67,7 +67,7 @@ async function chargeAndAudit(store: BalanceStore, before: number): Promise<void
   expect((await store.listRequests({ limit: 9 })).requests.length).toBe(3);
 }
 
-// F610: migrations are renamed, and a ledger has the earlier names: they are replaced when it is
+// F444: migrations are renamed, and a ledger has the earlier names: they are replaced when it is
 // opened, and it stays sound.
 describe('a ledger that has earlier names of migrations', () => {
   it('on SQLite is opened, charged and opened again', async () => {
@@ -136,7 +136,7 @@ async function appliedIn(connectionString: string): Promise<readonly unknown[]> 
   return rows.map(({ migration_name: name }) => name);
 }
 
-// F611: a migration is named after a day to come: a test fails, because migrations that are written
+// F445: a migration is named after a day to come: a test fails, because migrations that are written
 // until then would sort before it.
 it.each(['prisma/migrations', 'sqlite/migrations', 'sqlite/requests'])(
   'the names in %s begin with a time that has come',
@@ -149,7 +149,7 @@ it.each(['prisma/migrations', 'sqlite/migrations', 'sqlite/requests'])(
   },
 );
 
-// F612: a migration sorts before one that is applied, and is not applied itself: it is refused with
+// F446: a migration sorts before one that is applied, and is not applied itself: it is refused with
 // what to do, because a new database would apply both in another order.
 it('refuses a migration that sorts before an applied one', async () => {
   const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
@@ -166,7 +166,7 @@ it('refuses a migration that sorts before an applied one', async () => {
   );
 });
 
-// F613: another program, such as Prisma's migrator, leaves a migration unfinished: it is applied at
+// F447: another program, such as Prisma's migrator, leaves a migration unfinished: it is applied at
 // the next opening, or refused without a trace if the database cannot take it.
 describe('a migration that another program began and did not finish', () => {
   const begin = (connectionString: string, name: string) =>
@@ -211,7 +211,7 @@ describe('a migration that another program began and did not finish', () => {
   });
 });
 
-// F614: a column is added to the table of keys: the view of keys gets it at the next opening, while
+// F448: a column is added to the table of keys: the view of keys gets it at the next opening, while
 // the version before goes on reading.
 describe('the view of keys', () => {
   const OTHER_TEXT = "UPDATE schema_function SET checksum = 'another' WHERE name = 'key_standing'";

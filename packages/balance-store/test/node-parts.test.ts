@@ -11,7 +11,7 @@ const WITHOUT =
   "import zlib from 'node:zlib'; import { syncBuiltinESMExports } from 'node:module';" +
   'delete zlib.crc32; delete process.getBuiltinModule; syncBuiltinESMExports();';
 
-// F546: an import of the embedded store on Node 20: it fails with a name that zlib does not export.
+// F431: an import of the embedded store on Node 20: it fails with a name that zlib does not export.
 it.each(['index.js', 'embedded/index.js', 'embedded/index.cjs', 'postgres/index.js'])(
   'names the versions that it needs: %s',
   (entry) => {

@@ -55,7 +55,7 @@ describe('the sums of requests', () => {
     expect(parts.flatMap(({ labels: some }) => some)).toHaveLength(KEYS);
   });
 
-  // F521
+  // F417
   it('have what the list has: nothing of a batch that was not written, all of one that was', async () => {
     let isFull = true;
     const { tables, written } = createTables(() => isFull);

@@ -69,7 +69,7 @@ function openRecord(file: string) {
   return { connection, state, record: createRequestRecord(tables as RequestTables) };
 }
 
-// F520
+// F416
 it('lists blocks of earlier versions, which do not say when their first request ended', async () => {
   const { connection, record } = openRecord(join(dir, 'requests.db'));
   await record.recordRequests({ kept: [0, 20, 40, 59].map(at), counted: [] });
@@ -86,7 +86,7 @@ it('lists blocks of earlier versions, which do not say when their first request 
   connection.close();
 });
 
-// F521
+// F417
 it('keeps the sums of requests whose write had no answer, once', async () => {
   const { connection, state, record } = openRecord(join(dir, 'requests.db'));
   const batch = { id: 'one', kept: [at(1), at(2)], counted: [] };

@@ -581,7 +581,7 @@ losingRedis({
 });
 
 describe('Redis limiter: with Redis again', () => {
-  // F544: a first admission before Redis is connected: each later one promises a permit that Redis
+  // F429: a first admission before Redis is connected: each later one promises a permit that Redis
   // has and this process will not ask for, and a client is denied with some left.
   it.each([1, 2, 5])(
     'promises no permit that its next admission denies, as one of %d',

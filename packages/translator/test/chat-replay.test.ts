@@ -72,7 +72,7 @@ describe('chat stream, by vectors', () => {
   }
 });
 
-// F503: an answer has text before and after a search: in the one text of a chat they are parted,
+// F412: an answer has text before and after a search: in the one text of a chat they are parted,
 // and a plain answer has the same text as a stream.
 it('the text around a search is parted in a stream and in a plain answer', () => {
   const vector = vectorNamed('search-text-around');

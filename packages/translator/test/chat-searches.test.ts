@@ -137,7 +137,7 @@ function contentOf(kinds: readonly string[]): object[] {
   return [use(1), result(1), ...blocks, say('End.')];
 }
 
-// F621: a chat client sends back what it received of an answer that searched: the next turn has the
+// F450: a chat client sends back what it received of an answer that searched: the next turn has the
 // answer as the upstream wrote it, with the searches, their results and the citations.
 describe('an answer that searched', () => {
   it('comes back as the upstream wrote it', () => {
@@ -175,7 +175,7 @@ describe('an answer that searched', () => {
   });
 });
 
-// F622: a client writes the blocks of such an answer itself: only blocks of the forms that the
+// F451: a client writes the blocks of such an answer itself: only blocks of the forms that the
 // upstream writes are sent, in pairs and in their order, otherwise none of them.
 describe('blocks of an answer that a client wrote', () => {
   const TEXT = { type: 'text', from: 0, to: 1 };

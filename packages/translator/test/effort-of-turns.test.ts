@@ -46,7 +46,7 @@ function outputOf({ response }: ReturnType<typeof sent>, text: string): readonly
 
 const update = (effort: string | null) => ({ type: 'configuration_update', reasoning: { effort } });
 
-// F507: the effort changes within a conversation: the beginning that the provider has cached stays
+// F415: the effort changes within a conversation: the beginning that the provider has cached stays
 // as it was, and the request is not refused.
 describe('an effort that changes from one request to the next', () => {
   it('is in a message of its turn, in each later request, too', () => {
@@ -89,7 +89,7 @@ describe('an effort that changes from one request to the next', () => {
   });
 });
 
-// F507
+// F415
 describe('an item that sets the effort', () => {
   const said = { role: 'assistant', content: 'a' };
 

@@ -41,7 +41,7 @@ function responseOf(reason: string, content: readonly object[]) {
   return JSON.parse(answer.body) as Record<string, unknown>;
 }
 
-// F502: a message ends unfinished, by a pause or a reason that a later version adds: it is not
+// F411: a message ends unfinished, by a pause or a reason that a later version adds: it is not
 // reported as finished, and the answer names the reason.
 describe.each(REASONS)('a message that ends with %s', (reason) => {
   const isFinished = FINISHED.includes(reason);
@@ -68,7 +68,7 @@ it('a reason in another form than the upstream uses is not repeated', () => {
   }
 });
 
-// F505
+// F414
 describe('members that are added to the usage of a written answer', () => {
   const members = { charge_usd: '0.000123' };
   const vector = vectorNamed('usage-cache');

@@ -219,7 +219,7 @@ function calls(
   return [HI, { role: 'assistant', content: null, tool_calls }, ...results(ids)];
 }
 
-// F504: a body of some megabytes consists of one long list, such as the tools that may be called:
+// F413: a body of some megabytes consists of one long list, such as the tools that may be called:
 // the work of its translation is in proportion to the length of the list.
 describe.each(Object.entries({ bound: BOUND, classic: CLASSIC }))('on a %s model', (_, traits) => {
   it.each(Object.entries(CHAT))('a chat costs in proportion to its list %s', (_, build) => {

@@ -32,7 +32,7 @@ describe.each(PIPES)('what a %s pipe holds', (name, open) => {
     expect(pipe.heldBytes).toBe(0);
   });
 
-  // F630
+  // F452
   it('can be given up at any place, and the usage stays the same', () => {
     const vector = fc.constantFrom(...COMPLETE.map(([, each]) => each));
     fc.assert(
@@ -59,7 +59,7 @@ describe.each(PIPES)('what a %s pipe holds', (name, open) => {
   });
 });
 
-// F630
+// F452
 it('content of a native stream passes as it arrives, if asked, and nothing is lost', () => {
   const vector = fc.constantFrom(...COMPLETE.map(([, each]) => each));
   fc.assert(

@@ -303,7 +303,7 @@ describe('thinking of responses, around a search', () => {
     expect(next([...search, think(1), say('A')]).content).toEqual([think(1), say('A')]);
   });
 
-  // F500
+  // F409
   it('stays if the client sends the result back', () => {
     for (const content of [
       [think(1), ...search, think(2), say('A')],
@@ -315,7 +315,7 @@ describe('thinking of responses, around a search', () => {
   });
 });
 
-// F620: a client writes places of thinking that are no whole numbers: the thinking is left out, and
+// F449: a client writes places of thinking that are no whole numbers: the thinking is left out, and
 // the translation ends.
 it.each([1.5, '1.5', 1e-9, Infinity])('thinking at the place %p is left out', (text) => {
   const answer_has = { thinking: 1, text: 3, calls: 0 };

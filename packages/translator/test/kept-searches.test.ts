@@ -119,7 +119,7 @@ function contentOf(parts: readonly (object | string)[]): object[] {
   return [use(1), result(1), ...blocks, say('End.')];
 }
 
-// F500: an answer searches the web, and its conversation goes on: the next turn has the answer as
+// F409: an answer searches the web, and its conversation goes on: the next turn has the answer as
 // the upstream wrote it, with the searches, their results and the citations.
 describe.each(MODELS)('an answer of %s that searched', (model) => {
   it('comes back as the upstream wrote it, sent back by the client', () => {
@@ -185,7 +185,7 @@ describe.each(MODELS)('an answer of %s that searched', (model) => {
 
 const USAGE = { input_tokens: 1, output_tokens: 2 };
 
-// F501: a client writes the results of searches itself: only blocks of the forms that the upstream
+// F410: a client writes the results of searches itself: only blocks of the forms that the upstream
 // writes are sent, in pairs, without members that could name something of the operator's account.
 describe('results of searches that a client wrote', () => {
   const sentFor = (blocks: unknown) => {

@@ -150,7 +150,7 @@ describe('native tap', () => {
     );
   });
 
-  // F384: bytes follow `message_stop`, in the same packet or in a later one: none is passed on.
+  // F359: bytes follow `message_stop`, in the same packet or in a later one: none is passed on.
   it('ends with message_stop, wherever the bytes that follow it are split', () => {
     const bytes = bytesOf(vectorNamed('framing-after-stop'));
     const whole = upToStop(bytes).toString();

@@ -92,7 +92,7 @@ describe('overlayUsage', () => {
     );
   });
 
-  // F400: zeros in `message_delta` after the real counts of `message_start`: the prompt is charged
+  // F366: zeros in `message_delta` after the real counts of `message_start`: the prompt is charged
   // by the real counts, with a remark.
   it('never makes a prompt shorter than an earlier event said', () => {
     fc.assert(

@@ -19,7 +19,7 @@ it.each(['--help', '-h'])('prints its options on %s', (option) => {
   expect(stdout).toMatch(/^Usage: upstream-simulator \[options\]\n/);
 });
 
-// F545: a wrong option of `npx upstream-simulator`: a stack trace that names no option.
+// F430: a wrong option of `npx upstream-simulator`: a stack trace that names no option.
 it.each([
   [['--prot', '8090'], "Unknown option '--prot'"],
   [['serve'], "Unexpected argument 'serve'"],

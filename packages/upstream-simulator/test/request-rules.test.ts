@@ -321,14 +321,14 @@ describe('a message of role system without content', () => {
     messages: [user, { role: 'system', content: [], output_config }],
   });
 
-  // F387: Claude Code changes the effort of a conversation after `/compact`.
+  // F362: Claude Code changes the effort of a conversation after `/compact`.
   it('is accepted if it changes the effort, and refused if it says nothing', async () => {
     expect((await post(change({ effort: 'medium' }))).error).toBeUndefined();
     expect((await post(change({}))).error).toContain('must have non-empty content');
   });
 });
 
-// F388: what the API verifies on every model: signatures of thinking, and the format of an image.
+// F363: what the API verifies on every model: signatures of thinking, and the format of an image.
 describe('content that the API has verified', () => {
   const after = (block: object) => ({
     model: 'claude-opus-4-6',

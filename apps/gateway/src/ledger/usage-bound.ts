@@ -1,4 +1,4 @@
-/** Sets aside usage that the request cannot have caused. See docs/decisions/0100. */
+/** Sets aside usage that the request cannot have caused. See docs/decisions/0093. */
 
 import type { Fees, ModelPrice } from '@gateway/billing';
 import type { Usage, UsageReading } from '@gateway/translator';

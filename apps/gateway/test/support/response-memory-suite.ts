@@ -183,7 +183,7 @@ export function describeResponseMemory(name: string, open: OpenMemory): void {
       expect(await memory.remember(BOB, 'resp_large', ofSize(50_000))).toBe('no_room');
     });
 
-    // F487: no request comes until every kept response has expired: their bytes are not counted.
+    // F403: no request comes until every kept response has expired: their bytes are not counted.
     it('keeps no response that is more than half of the memory, or more than any other account has', async () => {
       opened(100_000);
       expect(await memory.remember(ALICE, 'resp_1', ofSize(50_001))).toBe('no_room');

@@ -45,7 +45,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
     }));
 
   describe('credit that has expired', () => {
-    // F422: credit has expired, and the regular work has not booked it: it is neither shown nor
+    // F376: credit has expired, and the regular work has not booked it: it is neither shown nor
     // spent, and the standing names the reason.
     it('is neither shown, held nor charged before its expiry is booked', async () => {
       const { accountId, keyId } = await withExpired(0n, 3n);
@@ -84,7 +84,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
       assert.ok((await store.audit()).isSound);
     });
 
-    // F422
+    // F376
     it('leaves the money beside it, which alone is held and charged', async () => {
       const { accountId, keyId } = await withExpired(10n, 30n);
       const { store } = subject();
@@ -120,7 +120,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
       assert.ok((await store.audit()).isSound);
     });
 
-    // F423: requests, the regular work and two gateways come to an expired credit at once: its
+    // F377: requests, the regular work and two gateways come to an expired credit at once: its
     // expiry is booked once, with the same amount.
     it('is booked once, whoever comes first', async () => {
       const { accountId, keyId } = await withExpired(100n, 50n);
@@ -146,7 +146,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    // F423
+    // F377
     it('is booked before any other entry, which finds no money that has expired', async () => {
       const { accountId } = await withExpired(5n, 7n);
       const to = (await newAccount(0n)).accountId;
@@ -171,7 +171,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
       assert.equal((await subject().store.getAccount(accountId))?.noticeBase, 6n);
     });
 
-    // F422
+    // F376
     it('is left to the request that it was held for before, and to no other', async () => {
       const { accountId, keyIds } = await newAccount(0n, {});
       const [keyId = ''] = keyIds;
@@ -198,7 +198,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
   });
 
   describe('an empty balance', () => {
-    // F424: a balance is empty because of an expiry, a dispute or a refund: neither the standing
+    // F378: a balance is empty because of an expiry, a dispute or a refund: neither the standing
     // nor an event calls it used, and one booking is announced once.
     it('has the reason that emptied it, also in its events', async () => {
       const { accountId, keyIds } = await newAccount(0n, {});
@@ -239,7 +239,7 @@ export function expiryContract({ runner, subject, newAccount, settle }: Contract
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    // F424
+    // F378
     it('of which a part was taken is less: shares of the rest count as used', async () => {
       const { accountId, keyIds } = await newAccount(0n, {});
       const [keyId = ''] = keyIds;

@@ -122,7 +122,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       }
     });
 
-    // F520: requests wait while the database is away, or are written late by one process: their
+    // F416: requests wait while the database is away, or are written late by one process: their
     // block lasts for hours, and a list of a time misses what the sums of this time count.
     it('lists what ended in a time, however long blocks last and in whichever order they come', async () => {
       const { store } = subject();
@@ -149,7 +149,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       }
     });
 
-    // F521: a write whose outcome is unknown is repeated: its requests are listed once.
+    // F417: a write whose outcome is unknown is repeated: its requests are listed once.
     it('records a batch that is repeated under its id once', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;
@@ -419,7 +419,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       );
     });
 
-    // F480: an account is erased while its requests wait to be recorded, in this process or in
+    // F398: an account is erased while its requests wait to be recorded, in this process or in
     // another one: no tag, session or program of them is recorded afterwards.
     it('records nothing of an erased account that ended before the erasure', async () => {
       const { store, pepper } = subject();

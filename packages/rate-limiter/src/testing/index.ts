@@ -321,7 +321,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.equal(taken, 30);
     });
 
-    // F460
+    // F392
     fact(
       'an admission can take several permits: all of them or none',
       async ({ limiter, advance }) => {

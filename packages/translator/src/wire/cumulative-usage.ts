@@ -1,7 +1,7 @@
 /**
  * Joins the usage objects of one stream. The first event has the counts of the prompt and a
  * provisional count of the output. Counts of later events replace them and are never added, because
- * each one is already cumulative. See docs/decisions/0101.
+ * each one is already cumulative. See docs/decisions/0094.
  * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`,
  * `MessageDeltaUsage`)
  */

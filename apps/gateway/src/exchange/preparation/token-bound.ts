@@ -1,7 +1,7 @@
 /**
  * The most tokens that a request can use. `charge-bound.ts` holds the price of these tokens before
  * the request is sent. {@link usageBoundOf} gives the same rules more room and judges the answer by
- * them: usage beyond it is a fault of the upstream, and is set aside. See docs/decisions/0100.
+ * them: usage beyond it is a fault of the upstream, and is set aside. See docs/decisions/0093.
  */
 
 import type { ModelPrice } from '@gateway/billing';
