@@ -319,7 +319,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.getByText('2 compared, 1 equal, 1 different').waitFor();
     await eventually(async () => {
       expect(await page.getByRole('region', { name: 'Differences' }).innerText()).toContain(
-        '999999',
+        '999,999',
       );
     });
     expect(problems).toEqual([]);

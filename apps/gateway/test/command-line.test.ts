@@ -72,7 +72,7 @@ describe('an overview of the command line', () => {
       until,
     });
     const text = await printed('breakdown', '--by', 'key', ...range);
-    for (const row of ['key_\\w+', 'in all']) {
+    for (const row of ['second \\(key_\\w+\\)', 'in all']) {
       expect(text).toMatch(new RegExp(`│ ${row} +│ .*│ +${total.charged_usd} │ +0 │`));
     }
     expect(await printed('breakdown', '--by', 'error', ...range)).toMatch(/in all +│ +0 │/);

@@ -145,7 +145,7 @@ describe.each([
     const response = await POSTS['chat.completions'](gateway, apiKey, streamed);
     // Its charge is made once the whole stream was read.
     await expectCharged(id);
-    expect(gateway.running.appParts.memory.reservedBytes).toBeGreaterThan(MEBIBYTE);
+    await until(() => gateway.running.appParts.memory.reservedBytes > MEBIBYTE);
     expect(await response.text()).toContain('[DONE]');
     await until(() => gateway.running.appParts.memory.reservedBytes === 0);
   });

@@ -346,7 +346,7 @@ describe('without the costs of all requests', () => {
       ['usage', '--from', RANGE.from, '--until', RANGE.until, '--by', 'day'],
       { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: gateway.running.dataDir!.secret('admin-token') },
     );
-    expect(csv.out).toContain('2 without a cost');
+    expect(csv.out).toContain('unknown: 2 have no cost');
   });
 });
 

@@ -384,7 +384,10 @@ describe('the recorder', () => {
     await recorder.stop();
     const ids = new Set(kept().map(({ id }) => id));
     for (const { id } of others) expect(ids.has(id)).toBe(true);
-    expect(kept()).toHaveLength(1 + MAX_WAITING);
+    // Those that found no place are one gap, with their number.
+    const gaps = kept().filter(({ since }) => since !== undefined);
+    expect(gaps).toMatchObject([{ accountId: 'acct_1', count: 105 }]);
+    expect(kept()).toHaveLength(1 + MAX_WAITING + 1);
   });
 
   it('records what it cannot hold as a gap while a batch hangs, and records again afterwards', async () => {
