@@ -149,8 +149,8 @@ describe('the admin port', () => {
     expect([failed.code, failed.err]).toEqual([3, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  // F397
   // This is the last test, because it uses up the remaining guesses.
+  // F397
   it('limits guesses as it limits log-ins, and never a right code', async () => {
     const statuses = [];
     for (let i = 0; i < 11; i += 1) statuses.push((await use(`guess-${String(i)}`)).status);

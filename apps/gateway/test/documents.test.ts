@@ -87,8 +87,8 @@ describe('the README', () => {
   });
 });
 
-it('the handbook has at most 5,900 words', () => {
-  expect(readText('docs/operating.md').split(/\s+/).length).toBeLessThanOrEqual(5_900);
+it('the handbook has at most 5,950 words', () => {
+  expect(readText('docs/operating.md').split(/\s+/).length).toBeLessThanOrEqual(5_950);
 });
 
 describe('the commands in the documents', () => {
