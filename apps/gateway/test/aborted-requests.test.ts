@@ -93,7 +93,7 @@ describe.each(Object.entries(PATHS))('a request of %s', (_dialect, path) => {
     const [entry] = (await gateway.call('listLedger', { key_id: id, kind: 'charge' })).data;
     expect(entry).toMatchObject({
       delivered,
-      remarks: `client_left: ${String(delivered!.bytes)} of ${String(text.length)} bytes of the response were sent`,
+      remarks: `client_left: ${String(delivered!.bytes)} of ${String(delivered!.of_bytes)} bytes of the response were sent`,
     });
   });
 

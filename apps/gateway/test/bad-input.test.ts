@@ -343,7 +343,7 @@ describe('a body', () => {
   );
 
   it.each([postMessages, postChat])('with 100,000 messages is served', async (post) => {
-    const messages = list({ role: 'user', content: 'word '.repeat(10) }, 100_000);
+    const messages = list({ role: 'user', content: 'word '.repeat(15) }, 100_000);
     const served = roomy.simulator.journal.requests().length;
     const response = await post(roomy, key, bodyWith({ messages: 'LIST' }, messages));
     expect(response.status).toBe(200);

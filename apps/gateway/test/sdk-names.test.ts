@@ -48,6 +48,7 @@ it('a name without a reason is printed, and a reason without a name or need', ()
     reasons['chat completions: tool'] = { 'Not served.': ['function'] };
   });
   const lines = [
+    'messages: delta: signature_delta is neither served nor in unserved-names.json',
     'messages: delta: compaction_delta is neither served nor in unserved-names.json',
     'messages: delta: hologram_delta is in unserved-names.json, but in no SDK',
     'chat completions: tool: function is in unserved-names.json, but served',
