@@ -76,8 +76,9 @@ describe.each([
   let upstream: GatedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {
-    // Each answer costs some 0.075 USD, more than the hold of 10 tokens.
-    upstream = await startGatedUpstream({ moreOutput: 5_000 });
+    // Each answer costs more than its hold of 600 tokens and than 0.02 USD, the smaller balance, but
+    // less than what would be set aside.
+    upstream = await startGatedUpstream({ moreOutput: 1_400 });
     gateway = await startTestGateway({
       env: {
         UPSTREAM_URL: upstream.url,
@@ -193,7 +194,7 @@ describe.each([
 
   /** Sends the head of a request. `finish` sends its body. */
   function begin({ apiKey, stream }: Case) {
-    const body = JSON.stringify(userMessage('Hello', { stream, max_tokens: 10 }));
+    const body = JSON.stringify(userMessage('Hello', { stream, max_tokens: 600 }));
     const req = request(`${gateway.url}/v1/messages`, {
       method: 'POST',
       agent: false,
