@@ -76,8 +76,9 @@ describe.each([
   let upstream: GatedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {
-    // Each answer costs more than its hold of 600 tokens and than 0.02 USD, the smaller balance, but
-    // less than what would be set aside.
+    // Each answer costs more than its hold of 600 tokens and more than 0.02 USD, the
+    // smaller balance, and
+    // less than an answer that would be set aside.
     upstream = await startGatedUpstream({ moreOutput: 1_400 });
     gateway = await startTestGateway({
       env: {
