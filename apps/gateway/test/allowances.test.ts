@@ -5,6 +5,7 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 import { untilSteady } from './support/steady-time.js';
 
 /** 1,000 × 3.00 + 1,000 × 15.00, in 10^-6 USD: 0.018. */
@@ -20,19 +21,13 @@ afterAll(() => postgres.stop());
 describe.each([
   ['embedded', 'bounded'],
   ['PostgreSQL', 'none'],
-])('on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
+] as const)('on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startTestGateway({
       env: {
         OVERDRAFT: overdraft,
-        ...(ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            }),
+        ...(await ledgerEnv(ledger, postgres)),
       },
     });
   });

@@ -16,6 +16,7 @@ import { startGatedUpstream } from './support/gated-upstream.js';
 import type { GatedUpstream } from './support/gated-upstream.js';
 import { MODEL, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 import { until } from './support/until.js';
 
 const { rates } = defaultPriceTable().find(MODEL)!;
@@ -76,22 +77,15 @@ describe.each([
   let upstream: GatedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {
-    // Each answer costs more than its hold of 600 tokens and more than 0.02 USD, the
-    // smaller balance, and
-    // less than an answer that would be set aside.
+    // Each answer costs more than its hold of 600 tokens and more than 0.02 USD, the smaller
+    // balance, and has less output than an answer that would be set aside.
     upstream = await startGatedUpstream({ moreOutput: 1_400 });
     gateway = await startTestGateway({
       env: {
         UPSTREAM_URL: upstream.url,
         OVERDRAFT: overdraft,
         TRUST_PROXY: '1',
-        ...(ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            }),
+        ...(await ledgerEnv(ledger, postgres)),
       },
     });
   });

@@ -12,6 +12,7 @@ import { startMarginWatch } from '../src/observe/notifications/margin-watch.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 import { soldModel } from './support/sold-model.js';
 import { until } from './support/until.js';
 
@@ -47,20 +48,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
+describe.each(['embedded', 'PostgreSQL'] as const)('on the %s ledger', (ledger) => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startTestGateway({
       env: {
         CUSTOMER_PRICES: join(folder, 'customers.json'),
         COSTS: 'specification',
-        ...(ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            }),
+        ...(await ledgerEnv(ledger, postgres)),
       },
     });
   });

@@ -12,6 +12,7 @@ import {
   userMessage,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 
 /** 1,000 × 3.00 + 1,000 × 15.00, in 10^-6 USD: 0.018. */
 const USAGE = { input_tokens: 1_000, output_tokens: 1_000 };
@@ -27,19 +28,13 @@ describe.each([
   ['embedded', 'none'],
   ['PostgreSQL', 'bounded'],
   ['PostgreSQL', 'none'],
-])('on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
+] as const)('on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startTestGateway({
       env: {
         OVERDRAFT: overdraft,
-        ...(ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            }),
+        ...(await ledgerEnv(ledger, postgres)),
       },
     });
   });

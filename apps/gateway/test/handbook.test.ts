@@ -180,7 +180,7 @@ describe('with an embedded ledger', () => {
     const [restore, , compare] = handbook.take('Back up and restore');
     await machine.follow(restore!);
     writeFileSync(join(machine.folder, 'log/gateway-1.log'), machine.log());
-    // Whoever has a log twice books each charge once all the same.
+    // Each charge is booked once, also from a log that is given twice.
     writeFileSync(join(machine.folder, 'log/gateway-2.log'), machine.log());
     await site.restart();
     const [anchors, audit, recharge] = compare!.code.split('\n');

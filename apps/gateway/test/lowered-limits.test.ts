@@ -13,6 +13,7 @@ import { createPreparer } from '../src/exchange/preparation/prepare-request.js';
 import { chargeWith, lowerLimit, writeLimit } from '../src/exchange/preparation/lowerable-limit.js';
 import { MODEL, PATHS, bodyFor, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
 const LOWER = 'x-gateway-lower-max-tokens';
@@ -35,13 +36,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('on the %s ledger', (ledger) 
       env: {
         OVERDRAFT: 'none',
         ALLOW_FEATURES: 'fallbacks',
-        ...(ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            }),
+        ...(await ledgerEnv(ledger, postgres)),
       },
     });
   });

@@ -5,6 +5,7 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { ledgerEnv } from './support/ledger-env.js';
 
 let postgres: PostgresServer;
 beforeAll(async () => {
@@ -16,14 +17,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('notices on the %s ledger', (
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startTestGateway({
-      env:
-        ledger === 'embedded'
-          ? {}
-          : {
-              DATABASE_URL: await postgres.createDatabase(),
-              ADMIN_TOKEN: 'admin-token-of-the-tests',
-              KEY_PEPPER: 'pepper-of-the-tests',
-            },
+      env: await ledgerEnv(ledger, postgres),
     });
   });
   afterAll(() => gateway.stop());

@@ -5,7 +5,7 @@
  */
 
 import { signal } from '@preact/signals';
-import { keep, readKept } from './tab-storage.js';
+import { keep, readKept } from '../shared/browser-storage.js';
 
 const STORED = 'gateway-payment';
 
@@ -23,7 +23,7 @@ export const returned = signal<ReturnedFrom | undefined>(undefined);
 
 /** Reads how the person came back, and removes it from the address. Call it before rendering. */
 export function restorePaying(): void {
-  payingId.value = readKept(STORED);
+  payingId.value = readKept('sessionStorage', STORED);
   const search = new URLSearchParams(location.search);
   const [payment, method] = [search.get('top_up'), search.get('auto_top_up')];
   if (payment === null && method === null) return;
@@ -46,14 +46,14 @@ export function restorePaying(): void {
  */
 export function leaveToPay(url: string, paymentId: string | undefined): void {
   payingId.value = paymentId;
-  keep(STORED, paymentId);
+  keep('sessionStorage', STORED, paymentId);
   returned.value = undefined;
   location.assign(url);
 }
 
 /** Forgets the payment at the next load of the page. Until then it stays on the screen. */
 export function endPaying(): void {
-  keep(STORED, undefined);
+  keep('sessionStorage', STORED, undefined);
 }
 
 export function forgetPaying(): void {

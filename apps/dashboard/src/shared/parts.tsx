@@ -7,7 +7,7 @@ import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from './api.js';
 import { OWN_STYLE, decimalText } from './numbers.js';
 import type { Resource } from './resource.js';
-import { keepSetting, readSetting } from './settings-storage.js';
+import { keep, readKept } from './browser-storage.js';
 import { LAST_DAY, dateText, timeText, waitText } from './times.js';
 import { exactUsd, readTypedUsd, roundedUsd } from './usd.js';
 import type { alignedDecimals } from './usd.js';
@@ -15,7 +15,7 @@ import type { alignedDecimals } from './usd.js';
 const DIGITS = 'every-digit';
 
 /** Whether amounts show every digit, everywhere on the page. The browser remembers it. */
-export const showsAllDigits = signal(readSetting(DIGITS) === 'yes');
+export const showsAllDigits = signal(readKept('localStorage', DIGITS) === 'yes');
 
 /** Whether amounts stand alone, as a headline: with two decimals. */
 export const Headline = createContext(false);
@@ -106,7 +106,7 @@ export function DigitsSwitch() {
         checked={showsAllDigits.value}
         onChange={(event) => {
           showsAllDigits.value = event.currentTarget.checked;
-          keepSetting(DIGITS, showsAllDigits.value ? 'yes' : undefined);
+          keep('localStorage', DIGITS, showsAllDigits.value ? 'yes' : undefined);
         }}
       />{' '}
       Every digit

@@ -288,7 +288,7 @@ const ANSWERED: AttemptEnd = { kind: 'answered' };
 
 /** @param otherwise - How the attempt ended if no other model went on after it. */
 function endOfAttempt(
-  { declined }: Pick<UncountedUsage, 'declined'> | { readonly declined: Decline | undefined },
+  { declined }: { readonly declined?: Decline | undefined },
   otherwise: AttemptEnd,
 ): AttemptEnd {
   return declined === undefined ? otherwise : { kind: 'refused', category: declined.category };

@@ -1,7 +1,8 @@
 /** Sets aside usage that the request cannot have caused. See docs/decisions/0093. */
 
+import { promptTokensOf } from '@gateway/billing';
 import type { Fees, ModelPrice } from '@gateway/billing';
-import type { Usage, UsageReading } from '@gateway/translator';
+import type { UsageReading } from '@gateway/translator';
 
 /** The most that the answer to a request can report. */
 export interface UsageBound {
@@ -39,10 +40,10 @@ export function boundOfModel({ contextWindow }: ModelPrice): UsageBound {
  */
 export function withinBound(reading: UsageReading, bound: UsageBound, fees: Fees): UsageReading {
   if (reading.outcome === 'invalid') return reading;
-  let [prompt, output] = [promptOf(reading.usage), reading.usage.outputTokens];
+  let [prompt, output] = [promptTokensOf(reading.usage), reading.usage.outputTokens];
   for (const { usage } of reading.uncounted ?? []) {
     if (usage === undefined) continue;
-    prompt += promptOf(usage);
+    prompt += promptTokensOf(usage);
     output += usage.outputTokens;
   }
   const reason =
@@ -50,10 +51,6 @@ export function withinBound(reading: UsageReading, bound: UsageBound, fees: Fees
     excess('output tokens', output, bound.outputTokens) ??
     excessOfUses(reading.serverToolUse, bound, fees);
   return reason === undefined ? reading : { outcome: 'invalid', reason };
-}
-
-function promptOf(usage: Usage): number {
-  return usage.inputTokens + usage.cacheReadInputTokens + usage.cacheCreationInputTokens;
 }
 
 function excessOfUses(

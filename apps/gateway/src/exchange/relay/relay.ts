@@ -340,16 +340,16 @@ class Relay implements UpstreamListener {
       delivery: rest === undefined ? undefined : this.#client.deliveryWith(rest),
     };
     const settled = await settleCharge(response, this.#exchange, this.#parts);
-    if (settled.outcome === 'charged') await this.#keep(formatUsd(settled.charge));
+    if (settled.outcome === 'charged') await this.#keep(settled.charge);
     return settled;
   }
 
   /** The client may refer to the response as soon as it has its end. */
-  async #keep(chargeUsd: string): Promise<void> {
+  async #keep(charge: bigint): Promise<void> {
     const { keep, format } = this.#exchange;
     const finished = keep && format.finished?.();
     if (finished === undefined) return;
-    const body = format.addCharge?.(finished.body, chargeUsd) ?? finished.body;
+    const body = format.addCharge?.(finished.body, formatUsd(charge)) ?? finished.body;
     await keep?.({ ...finished, body });
   }
 
