@@ -2,8 +2,8 @@
  * Migrations are applied in order of name, so a name says when its migration was written. Eight
  * were named after days to come and were renamed; ledgers that have the earlier names keep working.
  * The fixtures are a ledger, with a record of requests, as commit b479d8ca wrote it on each
- * database: two accounts, 12 charges, credits of which one expires, a correction and a transfer,
- * all sealed.
+ * database: two accounts, 12 charges, credits of which one has expired since, a correction and a
+ * transfer, all sealed. The first charge of that account writes the expiry's entry.
  */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,8 @@ import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
-const OLD_ENTRIES = 18;
+/** 18 entries, and the expiry's. */
+const OLD_ENTRIES = 18 + 1;
 const EARLIER_NAME = '20261130021000_allowances';
 const PRESENT_NAME = '20261128121000_allowances';
 
