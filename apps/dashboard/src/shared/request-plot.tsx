@@ -51,7 +51,8 @@ export function RequestPlot(props: {
     href: (span: number) =>
       to(['requests'], {
         ...route.value.query,
-        from: spans[span] ?? of.from,
+        // The first span may begin before the time that is counted.
+        from: (span === 0 ? undefined : spans[span]) ?? of.from,
         until: spans[span + 1] ?? of.until,
       }),
   };

@@ -59,6 +59,9 @@ const times = Array.from({ length: random.between(60, 160) }, () =>
     ? now - random.between(60_000, HOUR_MS)
     : now - random.between(60_000, (DAYS - 1) * DAY_MS),
 );
+// At both ends of the first day that is kept, which "30 days until now" cuts.
+const oldest = Math.floor(now / DAY_MS - RECORD_DAYS) * DAY_MS;
+times.push(oldest + HOUR_MS / 2, oldest + DAY_MS - HOUR_MS / 2);
 // Not within a minute of a day's end, because a charge is dated before its request is over.
 const apart = (at) => at % HOUR_MS > 60_000 && at % HOUR_MS < HOUR_MS - 60_000;
 const recorded = [];
@@ -71,7 +74,6 @@ for (const at of times.filter(apart).sort((a, b) => a - b)) {
 await record();
 setClock(now);
 await store.rollUpUsage();
-const oldest = Math.floor(now / DAY_MS - RECORD_DAYS) * DAY_MS;
 await store.pruneRequests({ before: new Date(oldest), maxKept: 1_000_000 });
 await store.close();
 writeFileSync(
