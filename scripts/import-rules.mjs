@@ -66,7 +66,8 @@ function layerRule(root, layers) {
 
 /**
  * Reports an import that leads back to its own file, with the whole cycle. Type imports count,
- * because a reader has to follow them too. `import/no-cycle` and knip ignore type imports.
+ * because a reader has to follow them too, and so does `import()`. `import/no-cycle` and knip
+ * ignore type imports.
  */
 export const noImportCycle = {
   meta: { type: 'problem', schema: [], messages: { cycle: 'Import cycle: {{files}}.' } },
@@ -78,7 +79,12 @@ export const noImportCycle = {
       const files = [filename, ...cycle].map((file) => relative(dirname(filename), file));
       report({ node: source, messageId: 'cycle', data: { files: files.join(' → ') } });
     };
-    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+    return {
+      ImportDeclaration: check,
+      ImportExpression: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+    };
   },
 };
 
@@ -104,9 +110,11 @@ function importsOf(file) {
   let imports = known.get(file);
   if (imports === undefined) {
     const specifiers = readFileSync(file, 'utf8').matchAll(
-      /^(?:import|export|\}) [^;']*'(\.[^']+)'/gm,
+      /^(?:import|export|\}) [^;']*'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm,
     );
-    imports = [...specifiers].flatMap(([, specifier]) => resolveImport(file, specifier) ?? []);
+    imports = [...specifiers].flatMap(
+      ([, whole, atRun]) => resolveImport(file, whole ?? atRun) ?? [],
+    );
     known.set(file, imports);
   }
   return imports;

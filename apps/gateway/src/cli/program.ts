@@ -12,7 +12,7 @@ import type { DataDir } from '../config/data-dir.js';
 import { exampleFile } from '../config/describe-variables.js';
 import { readWholeTable } from '../config/settings.js';
 import { embeddedLedger, openStore } from '../ledger/open-store.js';
-import type { Port } from '../openapi/openapi-route.js';
+import type { Port } from '../openapi/document.js';
 import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
@@ -116,7 +116,9 @@ export function createProgram(): Command {
     .addArgument(new Argument('[port]').choices(['client', 'admin']).default('client'))
     .action(async (port: Port) => {
       const { openApiDocument } = await import('../openapi/document.js');
-      process.stdout.write(`${JSON.stringify(openApiDocument(port), undefined, 2)}\n`);
+      const { ENDPOINTS } = await import('../openapi/endpoints.js');
+      const document = openApiDocument(port, ENDPOINTS[port]);
+      process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
     });
   addAccounts(
     program.command('accounts').description('balances, and the entries that change them'),

@@ -1,7 +1,4 @@
-/**
- * The shapes of responses, for the OpenAPI document. `outputs.ts` and the tests compare them with
- * what the gateway sends.
- */
+/** The shapes of responses, for the OpenAPI document. Tests compare them with what is sent. */
 
 export { listOf, time } from './schemas/basics.js';
 export * from './schemas/accounts.js';

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Credential, Endpoint } from '../endpoints/endpoint.js';
 import { error } from '../endpoints/schemas.js';
-import { ENDPOINTS } from './endpoints.js';
-import type { Port } from './openapi-route.js';
+
+export type Port = 'client' | 'admin';
 
 interface JsonSchema {
   readonly [member: string]: unknown;
@@ -24,8 +24,11 @@ const COOKIES: Readonly<Record<Port, string>> = {
   admin: '__Host-console',
 };
 
-/** @returns the document as plain data */
-export function openApiDocument(port: Port) {
+/**
+ * @param endpoints - Those of the port, in the order of the document.
+ * @returns the document as plain data
+ */
+export function openApiDocument(port: Port, endpoints: readonly Endpoint[]) {
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
 
@@ -55,7 +58,7 @@ export function openApiDocument(port: Port) {
     Failed: failure('The gateway, its ledger or the upstream failed'),
   };
 
-  for (const endpoint of ENDPOINTS[port]) {
+  for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [endpoint.method]: operationOf(endpoint, convert, content) };
   }

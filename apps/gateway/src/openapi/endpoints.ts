@@ -22,7 +22,7 @@ import type { Operation } from '../operator/operations/operation.js';
 import { OPERATION_NAMES, isRepeatable, operations } from '../operator/operations/operations.js';
 import type { OperationName } from '../operator/operations/operations.js';
 import { openApiEndpoint } from './openapi-route.js';
-import type { Port } from './openapi-route.js';
+import type { Port } from './document.js';
 
 /** The endpoints for clients, without those that need a payment provider. */
 export const clientEndpoints = [
@@ -38,13 +38,13 @@ export const clientEndpoints = [
   getModel,
   ...dashboardEndpoints,
   describeGateway,
-  openApiEndpoint('client'),
+  openApiEndpoint('client', () => ENDPOINTS.client),
   ...healthEndpoints,
 ] as const satisfies readonly Served<ExchangeParts & CustomerParts & HealthParts>[];
 
 /** The endpoints of the admin port that need no operation: anybody may read them. */
 export const openAdminEndpoints = [
-  openApiEndpoint('admin'),
+  openApiEndpoint('admin', () => ENDPOINTS.admin),
   ...healthEndpoints,
 ] as const satisfies readonly Served<HealthParts>[];
 

@@ -2,10 +2,11 @@
 
 import { z } from 'zod';
 import { declare } from '../endpoints/endpoint.js';
+import type { Endpoint } from '../endpoints/endpoint.js';
+import type { Port } from './document.js';
 
-export type Port = 'client' | 'admin';
-
-export function openApiEndpoint(port: Port) {
+/** @param endpoints - Those of the port, this one included, which is why it is a function. */
+export function openApiEndpoint(port: Port, endpoints: () => readonly Endpoint[]) {
   /** The same bytes for all clients, so that those who do not read them hold no copies. */
   let document: Promise<Buffer> | undefined;
   return declare(
@@ -20,7 +21,7 @@ export function openApiEndpoint(port: Port) {
     () => async (_req, res) => {
       // Created at the first request for it.
       document ??= import('./document.js').then((made) =>
-        Buffer.from(JSON.stringify(made.openApiDocument(port))),
+        Buffer.from(JSON.stringify(made.openApiDocument(port, endpoints()))),
       );
       res.type('json').send(await document);
     },
