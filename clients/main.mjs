@@ -55,8 +55,6 @@ const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
     ALLOW_FEATURES: 'web_search',
     UPSTREAM_URL: upstream.url,
     UPSTREAM_API_KEY: 'clients-upstream-key',
-    // Less than the idle limit of Codex in its check of a silent stream.
-    STREAM_SILENCE_S: '1',
     LOG_LEVEL: 'silent',
   },
 });

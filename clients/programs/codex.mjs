@@ -50,13 +50,12 @@ report('resume', since(edited, resumed));
 
 // With one retry, a stream that Codex gave up would be asked for, and charged, a second time.
 const impatient =
-  'stream_idle_timeout_ms = 3000\nstream_max_retries = 1\nrequest_max_retries = 1\n';
+  'stream_idle_timeout_ms = 13000\nstream_max_retries = 1\nrequest_max_retries = 1\n';
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models + impatient);
 // F212: real Codex, with an upstream that is silent for longer than its limit: one answer, one
-// charge. Run by `npm run clients -- codex`: Codex 0.169 gives up a stream after 3 s, and the
-// upstream is silent for 8 s. With `STREAM_SILENCE_S=1` Codex got one answer and one charge; with
-// 15 it asked twice and failed.
-report('silent stream', codex('Wait. silent:8000'));
+// charge. Run by `npm run clients -- codex`: Codex 0.171 gives up a stream after 13 s, and the
+// upstream is silent for 30 s. If the gateway was silent for as long, Codex asked twice and failed.
+report('silent stream', codex('Wait. silent:30000'));
 
 writeFileSync(join(env.CODEX_HOME, 'config.toml'), CONFIG + models);
 const binding = ['-m', 'claude-opus-5-5', '-c', `model_auto_compact_token_limit=${COMPACT_AT}`];

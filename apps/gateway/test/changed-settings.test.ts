@@ -175,7 +175,7 @@ describe.each(Object.values(LEDGERS))('on the %s ledger', (ledger) => {
   const INHERITED = ['constructor', 'toString', '__proto__', 'hasOwnProperty'];
   // F321: an operator names a table by what all objects have, such as `constructor`: 400, not 500.
   it.each([
-    ['METRICS_TOKEN', 'another-token-of-metrics', 'name: must be one of LOW_BALANCE_USD, PRICES'],
+    ['METRICS_TOKEN', 'another-token-of-metrics', 'name: must be one of PRICES, LOW_BALANCE_USD'],
     ['UPSTREAM_URL', 'https://elsewhere.example.com', 'name: must be one of'],
     ['NOTHING', '1', 'name: must be one of'],
     ['PRICES', '/etc/passwd', 'PRICES: must be JSON, or the name of a table; not that of a file'],

@@ -13,7 +13,7 @@ const both = (bearer: string, xApiKey: string) => ({
 // F204: one key in both headers: refused with a 400, unless the operator accepts it; two different
 // ones are always refused.
 it('one key in both headers is accepted only if the operator says so', () => {
-  const { sameKeyInBothHeaders: byDefault } = readConfig({});
+  const { sameKeyInBothHeaders: byDefault } = readConfig({}).exchange;
   expect(readCredential(both(KEY, KEY), 'x-api-key', byDefault)).toMatchObject({
     refusal: { status: 400, message: expect.stringMatching(/^the same credential/) as unknown },
   });

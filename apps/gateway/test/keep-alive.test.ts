@@ -14,7 +14,6 @@ import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import type { Dispatcher } from 'undici';
 import { defaultPriceTableJson, parsePriceTable } from '@gateway/billing';
-import { readConfig } from '../src/config/config.js';
 import { chatFormat } from '../src/exchange/relay/chat-format.js';
 import { nativeFormat } from '../src/exchange/relay/native-format.js';
 import { RELAY_PATIENCE, relay } from '../src/exchange/relay/relay.js';
@@ -31,8 +30,6 @@ afterEach(() => {
 });
 
 const MOST_SILENT_MS = 15_000;
-const { streamSilenceMs } = readConfig({});
-const patience = { ...RELAY_PATIENCE, streamSilenceMs };
 const PING = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 const usage = { input_tokens: 1, output_tokens: 1 };
@@ -151,7 +148,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
       overdraft: 'bounded',
       now: Date.now,
-      patience,
+      patience: RELAY_PATIENCE,
     } as unknown as RelayParts,
   );
   let isOver = false;

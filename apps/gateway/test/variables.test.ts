@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { readConfig, readEnvironment } from '../src/config/config.js';
-import { exampleFile, givenValues, misspeltVariables } from '../src/config/describe-variables.js';
-import { BY_NAME } from '../src/config/variables.js';
+import { exampleFile, givenValues, unknownVariables } from '../src/config/describe-variables.js';
+import { BY_NAME, RETIRED } from '../src/config/variables.js';
 
 const NAMES = [...BY_NAME.keys()];
 
@@ -26,6 +26,12 @@ describe('the example file', () => {
     const described = exampleFile().split('\n\n').slice(1);
     expect(described.filter((group) => !group.startsWith('# '))).toEqual([]);
   });
+
+  it('begins with the twelve that most gateways set, and ends with those for tests and proxies', () => {
+    const sections = exampleFile().split(/^# --- .* ---$/m);
+    const inEach = sections.map((text) => Object.keys(parseEnv(text)).length);
+    expect(inEach).toEqual([0, 12, NAMES.length - 15, 3]);
+  });
 });
 
 describe('the values that are given', () => {
@@ -34,9 +40,9 @@ describe('the values that are given', () => {
     writeFileSync(file, 'PORT=9000\nMETRICS_TOKEN=a-secret-of-the-file\n');
     const env = { ENV_FILE: file, PORT: '9001', ADMIN_TOKEN: 'a-secret-of-the-process' };
     expect(givenValues(env, readEnvironment(env))).toEqual([
-      `ENV_FILE=${file}  (environment)`,
       'PORT=9001  (environment)',
       'ADMIN_TOKEN=(secret)  (environment)',
+      `ENV_FILE=${file}  (environment)`,
       'METRICS_TOKEN=(secret)  (ENV_FILE)',
     ]);
   });
@@ -48,9 +54,19 @@ describe('the values that are given', () => {
       /TOKEN|SECRET|_KEY=|PEPPER|HEADERS=|DATABASE_URL|REDIS_URL|PROXY=|OTLP.*ENDPOINT/;
     expect(shown.length).toBeGreaterThan(40);
     expect(shown.filter((line) => secrets.test(line))).toEqual([
+      'TRUST_PROXY=shown  (environment)',
       'NO_PROXY=shown  (environment)',
       'SAME_KEY_IN_BOTH_HEADERS=shown  (environment)',
-      'TRUST_PROXY=shown  (environment)',
+    ]);
+  });
+});
+
+// F467
+describe('a retired variable', () => {
+  it.each([...RETIRED])('is named, with what applies in its place: %s', (name, inItsPlace) => {
+    expect(BY_NAME.has(name)).toBe(false);
+    expect(unknownVariables({ [name]: '7' })).toEqual([
+      `${name}: is no longer a variable of the gateway; ${inItsPlace}`,
     ]);
   });
 });
@@ -66,7 +82,7 @@ describe('a misspelt variable', () => {
           `${name.slice(0, at)}Q${name.slice(at + 1)}`,
         ].filter((form) => !BY_NAME.has(form));
         for (const form of forms) {
-          const [found = ''] = misspeltVariables({ [form]: 'a-value' });
+          const [found = ''] = unknownVariables({ [form]: 'a-value' });
           const named = found.replace(`${form}: is not a variable of the gateway; `, '');
           // HTTPP_PROXY is as close to HTTPS_PROXY as to HTTP_PROXY.
           const alike = [name, name.replace('HTTP_', 'HTTPS_'), name.replace('HTTPS_', 'HTTP_')];
@@ -77,7 +93,7 @@ describe('a misspelt variable', () => {
   );
 
   it('is found if a word is missing', () => {
-    expect(misspeltVariables({ UPSTREAM_KEY: 'k' })).toEqual([
+    expect(unknownVariables({ UPSTREAM_KEY: 'k' })).toEqual([
       'UPSTREAM_KEY: is not a variable of the gateway; UPSTREAM_API_KEY is',
     ]);
   });
@@ -88,7 +104,7 @@ describe('a misspelt variable', () => {
       'REDIS_PORT REDIS_SERVICE_HOST REDIS_PORT_6379_TCP DATABASE_SERVICE_HOST POSTGRES_PASSWORD ' +
       'KUBERNETES_PORT KUBERNETES_SERVICE_HOST LOG_DIR HTTP_HOST DATA_SOURCE KEY_ID PUBLIC_IP ' +
       'ACCOUNT_ID STRIPE_ACCOUNT WEBHOOK_PATH OTEL_LOG_LEVEL OTEL_PROPAGATORS npm_config_cache';
-    expect(misspeltVariables(Object.fromEntries(others.split(' ').map((n) => [n, 'x'])))).toEqual(
+    expect(unknownVariables(Object.fromEntries(others.split(' ').map((n) => [n, 'x'])))).toEqual(
       [],
     );
   });

@@ -11,7 +11,7 @@ import { memoryLimit, memoryProblem } from '../config/body-memory.js';
 import { ConfigError, readConfig, readEnvironment, readPart } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
-import { givenValues, misspeltVariables } from '../config/describe-variables.js';
+import { givenValues, unknownVariables } from '../config/describe-variables.js';
 import { readFiles } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
@@ -46,7 +46,7 @@ export function checkConfig(): string {
     `  Traces:    ${tracesOf(config)}`,
     'Variables that are set:',
     ...givenValues(process.env, environment).map((line) => `  ${line}`),
-    ...misspeltVariables(environment).map((line) => `Look at ${line}`),
+    ...unknownVariables(environment).map((line) => `Look at ${line}`),
   ].join('\n');
 }
 

@@ -203,11 +203,6 @@ function configOf(v: Values, env: Environment) {
     keyPepper: v.KEY_PEPPER,
     /** The previous pepper, which is also accepted while a new pepper replaces it. */
     previousKeyPepper: v.KEY_PEPPER_PREVIOUS,
-    /**
-     * The number of reverse proxies in front of the gateway whose `X-Forwarded-For` entries are
-     * trusted.
-     */
-    trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
     /** Memory that request bodies and unread responses may take in one process. */
     bodyMemoryBytes:
@@ -218,25 +213,15 @@ function configOf(v: Values, env: Environment) {
     tagMember: v.TAG_METADATA_MEMBER,
     /** How long responses of the Responses API are kept; `undefined`: none is. */
     responseMemory: responseMemoryOf(v),
-    /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
-    corsOrigins: new Set(v.CORS_ORIGINS),
     /** How long `/readyz` answers 503 before the gateway stops. */
     drainDelayMs: v.DRAIN_DELAY_S * 1000,
-    /** How long clients may take to send requests, and may keep a connection without one. */
+    /** How long clients may take to upload, and may keep a connection without a request. */
     clientTimes: {
-      headersTimeoutMs: v.REQUEST_HEAD_S * 1000,
-      uploadStallMs: v.UPLOAD_STALL_S * 1000,
       uploadMaxMs: v.UPLOAD_MAX_S * 1000,
       idleTimeoutMs: v.KEEP_ALIVE_S * 1000,
     },
-    /** How long a stream may be silent before the client gets an event that it ignores. */
-    streamSilenceMs: v.STREAM_SILENCE_S * 1000,
     /** The folder of the built pages, or `none`. Default: that of package `@gateway/dashboard`. */
     pagesDir: v.PAGES_DIR,
-    /** The address at which customers buy credit. Their page links to it. */
-    topUpUrl: v.TOP_UP_URL,
-    /** Who runs the gateway, and issues statements. Customers see it on their page, too. */
-    operator: operatorOf(v),
     logLevel: v.LOG_LEVEL,
     /** The limits of a key that is created without limits of its own. */
     keyLimits: {
@@ -253,24 +238,50 @@ function configOf(v: Values, env: Environment) {
     },
     /** Threshold of the event `balance.low` for new accounts, in units of 10^-14 USD. */
     lowBalance: v.LOW_BALANCE_USD,
-    /** Whether a request may have its key in `Authorization` and in `x-api-key`. */
-    sameKeyInBothHeaders: v.SAME_KEY_IN_BOTH_HEADERS,
     /** The models for verified organizations that are offered: ids of the price table. */
     verifiedModels: v.VERIFIED_MODELS,
     allowedFeatures: new Set(PRICED_FEATURES.filter((name) => v.ALLOW_FEATURES.includes(name))),
     refusedFeatures: new Set(
       PRICED_FEATURES.filter((name) => v.ALLOW_FEATURES.includes(`-${name}`)),
     ),
-    /**
-     * How far below zero a balance may fall: by the cost of the requests in flight when it crosses
-     * zero, or not at all.
-     */
-    overdraft: v.OVERDRAFT,
     /** Whether the gateway may use what the insides of V8 and SQLite offer, or only their APIs. */
     tuning: v.TUNING,
     chat: { jsonSchema: v.CHAT_JSON_SCHEMA, reasoning: v.CHAT_REASONING, cache: v.CHAT_CACHE },
     /** `undefined`: no traces are made. */
     tracing: tracingConfigOf(v),
+    ...partsOf(v),
+  };
+}
+
+/** What rooms have in their parts as it is: a setting that is added here needs nothing more. */
+function partsOf(v: Values) {
+  return {
+    /** In `AppParts`. */
+    app: {
+      /** The number of reverse proxies in front whose `X-Forwarded-For` entries are trusted. */
+      trustedProxies: v.TRUST_PROXY,
+      /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
+      corsOrigins: new Set(v.CORS_ORIGINS),
+    },
+    /** In `ExchangeParts`. */
+    exchange: {
+      /** Whether a request may have its key in `Authorization` and in `x-api-key`. */
+      sameKeyInBothHeaders: v.SAME_KEY_IN_BOTH_HEADERS,
+      /**
+       * How far below zero a balance may fall: by the cost of the requests in flight when it
+       * crosses zero, or not at all.
+       */
+      overdraft: v.OVERDRAFT,
+    },
+    /** In `CustomerParts`. */
+    customer: {
+      /** The address at which customers buy credit. Their page links to it. */
+      topUpUrl: v.TOP_UP_URL,
+      /** Who runs the gateway, and issues statements. Customers see it on their page, too. */
+      operator: operatorOf(v),
+      /** Whether notices can be sent by mail. */
+      sendsMail: v.SMTP_URL !== undefined,
+    },
   };
 }
 

@@ -1,19 +1,21 @@
 /** What people see of the variables: the example file, the values in force, names that are none. */
 
-import { BY_NAME } from './variables.js';
+import { BY_NAME, RETIRED } from './variables.js';
 import type { Environment } from './variables.js';
 
 const INTRODUCTION =
-  "Every variable of the gateway's configuration, with its default. All are optional. An empty " +
-  'value counts as absent. Copy this file to .env: `npm start` and `npm run gateway` read it ' +
-  'there. A variable of the environment takes precedence over the file.';
+  "Every variable of the gateway's configuration, with its default. All are optional, and most " +
+  'gateways set only some of the first twelve. An empty value counts as absent. Copy this file to ' +
+  '.env: `npm start` and `npm run gateway` read it there. A variable of the environment takes ' +
+  'precedence over the file.';
 const COLUMNS = 100;
 
 /** @returns a file with all variables, which sets each to its default */
 export function exampleFile(): string {
-  const lines = [...commentOf(INTRODUCTION), ''];
-  for (const [name, { about, default: text = '', group }] of BY_NAME) {
-    if (group === true) lines.push('');
+  const lines = [...commentOf(INTRODUCTION)];
+  for (const [name, { section, about, default: text = '', group }] of BY_NAME) {
+    if (section !== undefined) lines.push('', `# --- ${section} ---`, '');
+    else if (group === true) lines.push('');
     if (about !== undefined) lines.push(...commentOf(about));
     lines.push(`${name}=${text}`);
   }
@@ -116,14 +118,19 @@ function withoutPassword(text: string): string {
 }
 
 /**
- * Names that begin like one of the variables and are none, such as `KEY_CONCURENCY`. Other programs
- * have variables that begin alike, so a name is reported only if it is close to one of ours.
+ * Names that were meant for the gateway and are none of its variables: retired ones, and those that
+ * begin like one, such as `KEY_CONCURENCY`. Other programs have variables that begin alike, so such
+ * a name is reported only if it is close to one of ours.
  *
  * @returns a sentence for each, which does not contain its value
  */
-export function misspeltVariables(env: Environment): readonly string[] {
+export function unknownVariables(env: Environment): readonly string[] {
   return Object.keys(env).flatMap((name) => {
     if (BY_NAME.has(name)) return [];
+    const inItsPlace = RETIRED.get(name);
+    if (inItsPlace !== undefined) {
+      return [`${name}: is no longer a variable of the gateway; ${inItsPlace}`];
+    }
     const nearest = nearestTo(name);
     return nearest === undefined
       ? []

@@ -22,4 +22,6 @@ export interface Variable {
   readonly isFile?: true;
   /** Whether another subject begins with it. */
   readonly group?: true;
+  /** The title of the part of `.env.example` that begins with it. */
+  readonly section?: string;
 }

@@ -113,13 +113,24 @@ export const ADMIN_KEY_FORM = /^sk-ant-admin[\x21-\x7e]+$/;
 export const ADMIN_KEY_PROBLEM = 'must be sk-ant-admin…';
 
 export const VARIABLES = {
-  ENV_FILE: {
-    about:
-      'Another file of NAME=value lines. A variable of the environment takes precedence over ' +
-      'it, too. On SIGHUP and on `gateway reload`, the gateway reads prices, models, the ' +
-      "upstream's key, the limits of new keys, the admin tokens and METRICS_TOKEN from it " +
-      'again.',
+  UPSTREAM_API_KEY: {
+    section: 'What most gateways set',
+    about: "The key of Anthropic's API. Without it the bundled simulator answers.",
     schema: text.optional(),
+    isSecret: true,
+    isReloadable: true,
+  },
+  PRICES: {
+    about:
+      'The models offered and their prices. specification: one input and one output rate per ' +
+      'model, cache reads at 10 % and writes at 125 %. list: the prices of the provider. Or a ' +
+      'JSON file, or its contents, which may extend either: {"extends":"list","factor":"1.25"}. ' +
+      'packages/billing/README.md describes its form. A model may have price_changes, each with an effective_from.',
+    schema: text,
+    default: 'specification',
+    isReloadable: true,
+    isChangeable: true,
+    isFile: true,
   },
   HOST: {
     group: true,
@@ -132,6 +143,79 @@ export const VARIABLES = {
   PORT: {
     schema: port,
     default: '8080',
+  },
+  TRUST_PROXY: {
+    about:
+      'The number of reverse proxies in front of the gateway whose X-Forwarded-For entries are ' +
+      'trusted.',
+    schema: z.coerce.number().int().min(0).max(32),
+    default: '0',
+  },
+  PUBLIC_URL: {
+    about:
+      'The address at which browsers reach the gateway. Payment links that operators create ' +
+      'need it.',
+    schema: z
+      .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
+  },
+  OPERATOR: {
+    group: true,
+    about:
+      'Your name, and an address of mail or of the web for questions: Example Ltd ' +
+      '<help@example.com>. Customers see both on their page and on statements. Empty: they see ' +
+      'neither.',
+    schema: operator.optional(),
+  },
+  TOP_UP_URL: {
+    about:
+      'The address where your customers buy credit. The customer page links to it. Empty: the ' +
+      'page asks customers to contact you.',
+    schema: z
+      .url({ protocol: /^https?$/, error: 'must be an address such as https://shop.example.com' })
+      .optional(),
+  },
+  DATA_DIR: {
+    group: true,
+    about:
+      'Embedded default: the ledger (ledger.db) and secrets, readable by their owner only. Must ' +
+      'be on a local disk.',
+    schema: text,
+    default: './.data',
+  },
+  DATABASE_URL: {
+    about:
+      'PostgreSQL as the ledger, which several machines can share. Example: ' +
+      'postgres://gateway:secret@db.internal:5432/gateway',
+    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+    isSecret: true,
+  },
+  KEY_PEPPER: {
+    about:
+      'Secret that API keys are hashed with. Required if DATABASE_URL is set. It must be the ' +
+      'same on every replica: with another pepper no existing key is recognised. The embedded ' +
+      'default makes one on its first start.',
+    schema: pepper.optional(),
+    isSecret: true,
+  },
+  ADMIN_TOKEN: {
+    about:
+      'The credential of operators, for the console and the admin API. The embedded default makes ' +
+      'one on its first start and keeps it in DATA_DIR. With DATABASE_URL, neither is served ' +
+      'without this or ADMIN_TOKENS.',
+    schema: headerToken.optional(),
+    isSecret: true,
+    isReloadable: true,
+  },
+  ENV_FILE: {
+    section: 'More settings',
+    about:
+      'Another file of NAME=value lines. A variable of the environment takes precedence over ' +
+      'it, too. On SIGHUP and on `gateway reload`, the gateway reads prices, models, the ' +
+      "upstream's key, the limits of new keys, the admin tokens and METRICS_TOKEN from it " +
+      'again.',
+    schema: text.optional(),
   },
   CORS_ORIGINS: {
     group: true,
@@ -151,29 +235,8 @@ export const VARIABLES = {
     ),
     default: '',
   },
-  PAGES_DIR: {
-    group: true,
-    about:
-      'The folder of the web pages, with customer/ and console/ in it. Empty: the pages that ' +
-      'apps/dashboard builds. none: no pages.',
-    schema: text.optional(),
-  },
-  TOP_UP_URL: {
-    about:
-      'The address where your customers buy credit. The customer page links to it. Empty: the ' +
-      'page asks customers to contact you.',
-    schema: z
-      .url({ protocol: /^https?$/, error: 'must be an address such as https://shop.example.com' })
-      .optional(),
-  },
-  OPERATOR: {
-    about:
-      'Your name, and an address of mail or of the web for questions: Example Ltd ' +
-      '<help@example.com>. Customers see both on their page and on statements. Empty: they see ' +
-      'neither.',
-    schema: operator.optional(),
-  },
   OPERATOR_ADDRESS: {
+    group: true,
     about:
       'Your address, and a tax number where statements need one. Semicolons separate the lines: ' +
       '1 Example Street; 12345 Town; VAT DE123456789.',
@@ -193,20 +256,14 @@ export const VARIABLES = {
   ADMIN_HOST: {
     group: true,
     about:
-      "The operator's API, metrics and health. They listen on this machine only, even if HOST " +
-      'is set. With DATABASE_URL this port is served only when ADMIN_TOKEN or ADMIN_TOKENS is ' +
-      'set; the embedded default makes a token on first start and keeps it in DATA_DIR.',
+      "The operator's API, metrics and health. They listen on this machine only, even if HOST is " +
+      'set.',
     schema: text,
     default: '127.0.0.1',
   },
   ADMIN_PORT: {
     schema: port,
     default: '8081',
-  },
-  ADMIN_TOKEN: {
-    schema: headerToken.optional(),
-    isSecret: true,
-    isReloadable: true,
   },
   ADMIN_TOKEN_PREVIOUS: {
     about: 'Accepted as well, while ADMIN_TOKEN is being replaced.',
@@ -282,32 +339,8 @@ export const VARIABLES = {
     isSecret: true,
     isReloadable: true,
   },
-  DATA_DIR: {
-    group: true,
-    about:
-      'Embedded default: the ledger (ledger.db) and secrets, readable by their owner only. Must ' +
-      'be on a local disk.',
-    schema: text,
-    default: './.data',
-  },
-  DATABASE_URL: {
-    group: true,
-    about:
-      'PostgreSQL as the ledger, which several machines can share. Example: ' +
-      'postgres://gateway:secret@db.internal:5432/gateway',
-    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-    isSecret: true,
-  },
-  KEY_PEPPER: {
-    group: true,
-    about:
-      'Secret that API keys are hashed with. Required if DATABASE_URL is set. It must be the ' +
-      'same on every replica: with another pepper no existing key is recognised. The embedded ' +
-      'default makes one on its first start.',
-    schema: pepper.optional(),
-    isSecret: true,
-  },
   KEY_PEPPER_PREVIOUS: {
+    group: true,
     about:
       'Accepted as well, while KEY_PEPPER replaces it: see "Replace the pepper" in ' +
       'docs/operating.md.',
@@ -334,6 +367,8 @@ export const VARIABLES = {
     schema: positive.max(5_000),
     default: '100',
   },
+  // Not counted in Redis: the number is needed exactly while Redis cannot be reached, also by a
+  // process that starts then. Too small a count would multiply what customers may send.
   REPLICAS: {
     about:
       'The number of replicas that share the limits. While Redis cannot be reached, each ' +
@@ -357,15 +392,8 @@ export const VARIABLES = {
   },
   UPSTREAM_URL: {
     group: true,
-    about:
-      'The model API and its key. Without UPSTREAM_API_KEY the bundled simulator answers. ' +
-      "UPSTREAM_URL defaults to Anthropic's API.",
+    about: "The address of the model API, if it is not Anthropic's.",
     schema: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
-    isReloadable: true,
-  },
-  UPSTREAM_API_KEY: {
-    schema: text.optional(),
-    isSecret: true,
     isReloadable: true,
   },
   UPSTREAMS: {
@@ -381,20 +409,16 @@ export const VARIABLES = {
   },
   ANTHROPIC_ADMIN_KEY: {
     about:
-      "For `gateway reconcile`: a key of Anthropic's Admin API (sk-ant-admin…) and the address " +
-      'of that API. The gateway reads the usage that the provider counted and the costs that it ' +
-      'bills. The key is a secret. Without it, this comparison is not available. An account in ' +
-      'UPSTREAMS may have a key of its own: admin_key or admin_key_file.',
+      "For `gateway reconcile`: a key of Anthropic's Admin API (sk-ant-admin…). The gateway reads " +
+      'the usage that the provider counted and the costs that it bills. The key is a secret. ' +
+      'Without it, this comparison is not available. An account in UPSTREAMS may have a key of ' +
+      'its own: admin_key or admin_key_file.',
     schema: text.regex(ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM).optional(),
     isSecret: true,
   },
-  ANTHROPIC_ADMIN_URL: {
-    schema: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }),
-    default: PROVIDER_URL,
-  },
   HTTPS_PROXY: {
     about:
-      'Proxies between the gateway and the upstream or ANTHROPIC_ADMIN_URL, and hosts that are ' +
+      "Proxies between the gateway and the upstream or Anthropic's Admin API, and hosts that are " +
       'reached without one. For a CA of your own, set NODE_EXTRA_CA_CERTS to its file.',
     schema: proxyUrl.optional(),
     isSecret: true,
@@ -415,20 +439,8 @@ export const VARIABLES = {
     schema: z.enum(['refused', 'accepted']),
     default: 'refused',
   },
-  PRICES: {
-    group: true,
-    about:
-      'The models offered and their prices. specification: one input and one output rate per ' +
-      'model, cache reads at 10 % and writes at 125 %. list: the prices of the provider. Or a ' +
-      'JSON file, or its contents, which may extend either: {"extends":"list","factor":"1.25"}. ' +
-      'packages/billing/README.md describes its form. A model may have price_changes, each with an effective_from.',
-    schema: text,
-    default: 'specification',
-    isReloadable: true,
-    isChangeable: true,
-    isFile: true,
-  },
   CUSTOMER_PRICES: {
+    group: true,
     about:
       'A JSON file, or its contents, of price tables for single customers, by name. Each is like ' +
       'that of PRICES and may also extend "prices", which is the table of PRICES: {"partners": {"extends": ' +
@@ -556,13 +568,6 @@ export const VARIABLES = {
       .optional(),
     isSecret: true,
   },
-  STRIPE_API_URL: {
-    about: "The address of Stripe's API, for tests and proxies.",
-    schema: z
-      .string()
-      .regex(/^https?:\/\/[^/?#\s]+\/?$/, 'must be an http(s):// URL without a path')
-      .optional(),
-  },
   STRIPE_AUTOMATIC_TAX: {
     about: 'on: Stripe computes the tax. The amounts include it.',
     schema: z.enum(['on', 'off'], { error: 'must be on or off' }),
@@ -576,23 +581,6 @@ export const VARIABLES = {
   TOP_UP_MAX_USD: {
     schema: wholeCents,
     default: '1000',
-  },
-  PUBLIC_URL: {
-    about:
-      'The address at which browsers reach the gateway. Payment links that operators create ' +
-      'need it.',
-    schema: z
-      .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
-      .transform((url) => url.replace(/\/+$/, ''))
-      .optional(),
-  },
-  TRUST_PROXY: {
-    group: true,
-    about:
-      'The number of reverse proxies in front of the gateway whose X-Forwarded-For entries are ' +
-      'trusted.',
-    schema: z.coerce.number().int().min(0).max(32),
-    default: '0',
   },
   MAX_BODY_BYTES: {
     group: true,
@@ -623,6 +611,8 @@ export const VARIABLES = {
     schema: z.coerce.number().int().min(0).max(400),
     default: '30',
   },
+  // Not derived from the days: four requests a second fill it in a month, and only the operator
+  // knows how much of the disk may be used.
   REQUEST_RECORD_ROWS: {
     about:
       'If more requests than this are in the record, the oldest are deleted earlier. A million ' +
@@ -668,38 +658,20 @@ export const VARIABLES = {
     schema: z.coerce.number().int().min(0).max(600),
     default: '0',
   },
-  UPLOAD_STALL_S: {
+  UPLOAD_MAX_S: {
     group: true,
     about:
-      'How long clients may take, in seconds. An upload may be silent, or slower than 1 KiB per ' +
-      'second, for UPLOAD_STALL_S, and may take UPLOAD_MAX_S in all. Then it is refused with ' +
-      '408, and nothing is charged. UPLOAD_MAX_S is also the longest time for which a client ' +
-      'that uploads slowly holds memory. A client that reads less than 1 KiB per second of its ' +
-      'complete answer is disconnected after 120 s. REQUEST_HEAD_S: until the head of a request ' +
-      'is complete. KEEP_ALIVE_S: until a connection without a request is closed. Set it to more ' +
-      'than the idle timeout of a proxy in front.',
-    schema: positive.max(3_600),
-    default: '60',
-  },
-  UPLOAD_MAX_S: {
+      'How long clients may take, in seconds. UPLOAD_MAX_S: until an upload is complete, so also ' +
+      'the longest time for which a client that uploads slowly holds memory. An upload that is ' +
+      'silent, or slower than 1 KiB per second, for a minute is refused earlier. The answer is ' +
+      '408, and nothing is charged. KEEP_ALIVE_S: until a connection without a request is closed. ' +
+      'Set it to more than the idle timeout of a proxy in front.',
     schema: positive.max(86_400),
     default: '600',
-  },
-  REQUEST_HEAD_S: {
-    schema: positive.max(600),
-    default: '10',
   },
   KEEP_ALIVE_S: {
     schema: positive.max(3_600),
     default: '75',
-  },
-  STREAM_SILENCE_S: {
-    group: true,
-    about:
-      'When a stream has had no output for this many seconds, the client gets an event or a ' +
-      'comment that it ignores, so that neither the client nor a proxy gives it up. 1 to 15.',
-    schema: positive.max(15),
-    default: '10',
   },
   LOG_LEVEL: {
     group: true,
@@ -750,7 +722,33 @@ export const VARIABLES = {
     isReloadable: true,
     isChangeable: true,
   },
+  PAGES_DIR: {
+    section: 'For tests and proxies',
+    about:
+      'The folder of the web pages, with customer/ and console/ in it. Empty: the pages that ' +
+      'apps/dashboard builds. none: no pages.',
+    schema: text.optional(),
+  },
+  STRIPE_API_URL: {
+    about: "The address of Stripe's API, if it is not Stripe's own.",
+    schema: z
+      .string()
+      .regex(/^https?:\/\/[^/?#\s]+\/?$/, 'must be an http(s):// URL without a path')
+      .optional(),
+  },
+  ANTHROPIC_ADMIN_URL: {
+    about: "The address of Anthropic's Admin API, which ANTHROPIC_ADMIN_KEY is for.",
+    schema: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }),
+    default: PROVIDER_URL,
+  },
 } as const satisfies Readonly<Record<string, Variable>>;
+
+/** Variables that earlier versions had, each with what applies in its place. */
+export const RETIRED: ReadonlyMap<string, string> = new Map([
+  ['UPLOAD_STALL_S', 'an upload may be silent for 60 s'],
+  ['REQUEST_HEAD_S', 'the head of a request may take 10 s'],
+  ['STREAM_SILENCE_S', 'a stream is never silent for more than 10 s'],
+]);
 
 /** Variables by name, as a process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

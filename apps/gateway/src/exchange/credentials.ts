@@ -31,7 +31,7 @@ const MAX_CREDENTIAL_CHARS = 256;
 export function readCredential(
   headers: IncomingHttpHeaders,
   accepted: AcceptedCredential,
-  sameInBoth: Config['sameKeyInBothHeaders'],
+  sameInBoth: Config['exchange']['sameKeyInBothHeaders'],
 ): PresentedCredential {
   const authorization = filled(headers.authorization);
   const xApiKey = filled(headers['x-api-key']);

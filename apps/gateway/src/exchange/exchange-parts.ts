@@ -17,7 +17,7 @@ import type { PriceBookReading } from './price-book.js';
 import type { ClientPatience } from './relay/client-response.js';
 import type { ResponseKeeping } from './response-memory/keep-response.js';
 
-export interface ExchangeParts {
+export interface ExchangeParts extends Readonly<Config['exchange']> {
   readonly store: RequestLedger;
   readonly limiter: Limiter;
   /** The limits that the keys of an account share. */
@@ -46,8 +46,6 @@ export interface ExchangeParts {
   readonly responses: ResponseKeeping | undefined;
   /** Counts a charge for the upstream account that answered; only with several accounts. */
   readonly chargedTo: (account: string, charge: Charge) => void;
-  readonly sameKeyInBothHeaders: Config['sameKeyInBothHeaders'];
-  readonly overdraft: Config['overdraft'];
   readonly readLinks: KeyTokens;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

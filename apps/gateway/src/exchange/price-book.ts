@@ -11,7 +11,7 @@ export interface PriceBook {
   readonly prices: PriceTable;
   /** Features that the operator allows, or has prices for. */
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
-  readonly overdraft: Config['overdraft'];
+  readonly overdraft: Config['exchange']['overdraft'];
   readonly preparer: RequestPreparer;
 }
 

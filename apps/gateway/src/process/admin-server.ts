@@ -206,10 +206,10 @@ export class AdminServer {
       },
       payments,
       reports: (account) => openProviderReports(config, settings().upstream)(account),
-      overdraft: config.overdraft,
-      operator: config.operator,
+      overdraft: config.exchange.overdraft,
+      operator: config.customer.operator,
       sendsEvents: config.webhook !== undefined,
-      sendsMail: config.mail !== undefined,
+      sendsMail: config.customer.sendsMail,
       settings,
       readLinks: createReadLinks(peppersOf(config)),
       get adminTokens() {

@@ -10,6 +10,7 @@ import type {
   RequestHandler,
   Response,
 } from 'express';
+import type { Config } from '../config/config.js';
 import type { CustomerParts } from '../customer/customer-parts.js';
 import { getResponse } from '../customer/kept-response.js';
 import type { Method } from '../endpoints/endpoint.js';
@@ -27,9 +28,7 @@ import { clientEndpoints } from '../openapi/endpoints.js';
 import { providerEndpoints } from '../customer/customer-endpoints.js';
 
 /** What the client-facing application is composed of. */
-export interface AppParts extends ExchangeParts, CustomerParts {
-  readonly trustedProxies: number;
-  readonly corsOrigins: ReadonlySet<string>;
+export interface AppParts extends ExchangeParts, CustomerParts, Readonly<Config['app']> {
   /** The page for holders of keys; `undefined` if there is none. */
   readonly customerPage: PageFiles | undefined;
 }

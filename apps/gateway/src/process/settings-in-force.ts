@@ -117,7 +117,8 @@ export class SettingsInForce {
   }
 
   #bookFor(table: PriceTable): PriceBook {
-    const { overdraft, chat, tagMember } = this.#config;
+    const { chat, tagMember } = this.#config;
+    const { overdraft } = this.#config.exchange;
     const allow = admittedFeatures(this.#config, table);
     const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat, tagMember };
     const preparer = createRequestPreparer(rules, this.#thread);

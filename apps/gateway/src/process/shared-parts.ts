@@ -14,7 +14,7 @@ import { ConfigError, readConfig, readEnvironment } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import type { DataDir } from '../config/data-dir.js';
-import { misspeltVariables } from '../config/describe-variables.js';
+import { unknownVariables } from '../config/describe-variables.js';
 import { createLivePrices } from '../config/live-prices.js';
 import type { LivePrices } from '../config/live-prices.js';
 import { readFiles, readSettings } from '../config/settings.js';
@@ -64,7 +64,7 @@ export async function openSharedParts(
 ): Promise<SharedParts> {
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) log.warn(memory);
-  for (const problem of misspeltVariables(readEnvironment(process.env))) log.warn(problem);
+  for (const problem of unknownVariables(readEnvironment(process.env))) log.warn(problem);
   // Checks the files before the ledger is opened. All settings are read below, once the simulator's
   // address is known.
   readFiles(config);

@@ -34,7 +34,7 @@ export interface PreparationRules {
   readonly models: readonly ModelPrice[];
   readonly fees: Fees;
   readonly allow: ReadonlySet<PricedFeature>;
-  readonly overdraft: Config['overdraft'];
+  readonly overdraft: Config['exchange']['overdraft'];
   readonly chat: ChatConfig;
   /** The member of a request's `metadata` that is its tag. */
   readonly tagMember?: string | undefined;
@@ -122,7 +122,7 @@ export function createPreparer(
 }
 
 class Preparer {
-  readonly #overdraft: Config['overdraft'];
+  readonly #overdraft: Config['exchange']['overdraft'];
   readonly #features: ReturnType<typeof translatorFeatures>;
   readonly #inspectMessage: InspectNative;
   readonly #inspectCount: InspectNative;

@@ -41,9 +41,11 @@ export interface RelayJob extends SettledExchange {
 export type RelayParts = SettleParts &
   Pick<ExchangeParts, 'memory' | 'refusals' | 'now' | 'patience'>;
 
-export const RELAY_PATIENCE: Omit<RelayPatience, 'streamSilenceMs'> = {
+export const RELAY_PATIENCE: RelayPatience = {
   drainMs: 2 * HOUR_MS,
   clientPausesMs: 30_000,
+  // Proxies give up a silent response after 20 s or more.
+  streamSilenceMs: 10_000,
 };
 
 /** The fault of a response that was charged, but not passed on as a whole. */

@@ -25,7 +25,7 @@ export interface Notifications {
 }
 
 export async function startNotifications(
-  config: Pick<Config, 'webhook' | 'mail' | 'publicUrl' | 'operator'>,
+  config: Pick<Config, 'webhook' | 'mail' | 'publicUrl' | 'customer'>,
   parts: NotificationParts,
 ): Promise<Notifications> {
   const targets = [await webhooksOf(config, parts), await mailOf(config, parts)].filter(
@@ -70,7 +70,7 @@ async function webhooksOf(
 }
 
 async function mailOf(
-  { mail, publicUrl, operator }: Pick<Config, 'mail' | 'publicUrl' | 'operator'>,
+  { mail, publicUrl, customer }: Pick<Config, 'mail' | 'publicUrl' | 'customer'>,
   { store }: NotificationParts,
 ): Promise<DeliveryTarget | undefined> {
   if (mail === undefined) return undefined;
@@ -78,6 +78,6 @@ async function mailOf(
     import('./mail-target.js'),
     import('./mail-client.js'),
   ]);
-  const origin = { from: mail.from, publicUrl, operator: operator?.name };
+  const origin = { from: mail.from, publicUrl, operator: customer.operator?.name };
   return mailTarget(store, createMailClient(mail), origin);
 }
