@@ -3,6 +3,11 @@
  * release describes under `/v1` must still be true. A change that clients cannot notice, although
  * the comparison reports it, needs a reason in `openapi-exceptions.json`, until the next release.
  *
+ * The last release is built anew, which takes as long as any build. Its documents are not
+ * committed: 14,500 lines that a program writes showed each change in a diff, and let incompatible
+ * ones pass. Two other programs were tried: oasdiff does the same, but is one in Go to be
+ * downloaded, and openapi-diff compares neither parameters nor credentials.
+ *
  *   node scripts/check-openapi.mjs          compares with the last release
  *   node scripts/check-openapi.mjs REF      compares with a commit
  */

@@ -224,7 +224,7 @@ type Made = Sent<'newAccount'> | Sent<'newKey'>;
 
 function MadeAccount({ of }: { readonly of: Made }) {
   if (of.object === 'api_key') {
-    // Without a link: whoever followed it would lose the credential.
+    // The name is not a link, because leaving this page would lose the credential that it shows.
     return (
       <>
         <p>

@@ -35,7 +35,7 @@ function Spending({ of }: { readonly of: Whose }) {
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const [thisMonth, lastMonth] = [monthStart(today, 0), monthStart(today, 1)];
   const tomorrow = today + DAY_MS;
-  // On the first of a month, yesterday is a day of the last one.
+  // Both months, because on the first of a month yesterday belongs to the month before.
   const query = { by: 'day', from: utcDay(lastMonth), until: utcDay(tomorrow), of };
   const sums = useResource(`spend ${JSON.stringify(query)}`, (signal) =>
     call('GET /v1/dashboard/usage/summary', { query, signal }),

@@ -1,6 +1,11 @@
 /**
  * What customers pay: the prices of `PRICES`, those of a table of `CUSTOMER_PRICES`, or the former
- * times a factor. An account names one of the last two.
+ * times a factor. An account names one of the last two in one word, which is read with its key.
+ *
+ * A request takes all that follows from it once, at its admission. Its entry has the rates, so that
+ * audits and statements need no table. If a reload removed the table of an account, its requests
+ * get 503, because nobody has agreed to the usual price, and a reload cannot ask the ledger which
+ * tables are in use.
  */
 
 import { PriceTableError, parsePriceSchedule } from '@gateway/billing';

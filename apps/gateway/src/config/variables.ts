@@ -489,6 +489,7 @@ export const VARIABLES = {
     schema: list.pipe(z.array(z.enum([...PRICED_FEATURES, ...REFUSED_FEATURES]))),
     default: '',
   },
+  // Not `native` by default: docs/decisions/0026.
   CHAT_JSON_SCHEMA: {
     group: true,
     about:

@@ -54,8 +54,8 @@ type AdmissionParts = Pick<ExchangeParts, 'store' | 'limiter' | 'accountLimits'>
 /**
  * Takes a lease and a permit of a key and of its account, and checks its standing and its caps.
  *
- * A key that was stopped takes none, so that who goes on using a suspended key, such as a thief,
- * leaves the account's other keys their limits.
+ * A stopped key takes neither, so that somebody who goes on using a suspended key, such as a thief,
+ * does not use up the limits of the account's other keys.
  */
 export async function admitKey(
   key: KeyRecord,

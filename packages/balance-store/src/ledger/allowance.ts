@@ -1,4 +1,13 @@
-/** Allowances: promotional credits that an account gets in each calendar month (UTC). */
+/**
+ * Allowances: promotional credits that an account gets in each calendar month (UTC). The id of one
+ * is made of account and month, so that a month cannot have two, and it expires with the month.
+ * Lots, seals, audits and books therefore need no rule of their own; a second balance would have to
+ * be divided by every charge. An unused allowance costs two entries a month.
+ *
+ * Regular work books it within a minute, the first request or look at once: no request of an
+ * exhausted key is refused in a new month. A change applies from the next month on, and a suspended
+ * account gets none.
+ */
 
 import { renewalOf, windowStartsAt } from './cap-windows.js';
 import { DAY_MS } from './hours.js';

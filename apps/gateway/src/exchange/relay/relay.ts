@@ -131,8 +131,8 @@ class Relay implements UpstreamListener {
    * stream. Clients and proxies give up a silent stream, some within 20 seconds. See
    * docs/decisions/0053.
    *
-   * Looking twice in the time, instead of a timer that is set again with each chunk, costs nothing
-   * per chunk. Node keeps all intervals of one length in one list with one timer.
+   * An interval of half the time checks whether anything was sent, because a timer would have to be
+   * reset for every chunk. Node keeps all intervals of one length in one list with one timer.
    */
   #startKeepAlive(): void {
     this.#keepAlive = setInterval(() => {
@@ -218,7 +218,7 @@ class Relay implements UpstreamListener {
     }
   }
 
-  /** An error event that would be replaced as a response is replaced as well. */
+  /** Replaces an error event if the same error would be replaced as a response (decision 0006). */
   #closeFailedStream({ error, cause, tail }: FailedStream): void {
     if (cause !== 'error_event') {
       this.#closeStream(tail, { loss: cause });

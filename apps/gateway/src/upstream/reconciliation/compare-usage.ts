@@ -1,4 +1,7 @@
-/** Compares what the provider reports with sums of the ledger, by UTC day, model and item. */
+/**
+ * Compares what the provider reports with sums of the ledger, by UTC day, model and item. See
+ * docs/decisions/0033.
+ */
 
 import type { SettledRates, UsageSum } from '@gateway/balance-store';
 import { TOKEN_CLASSES } from '../provider-reports/reports.js';

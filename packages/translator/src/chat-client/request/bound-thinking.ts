@@ -5,7 +5,7 @@
  * The translation therefore only adds to the end of a conversation of such a model, and the answer
  * carries what it added (see `wire/additions.ts`). What a client changes itself, such as its
  * instructions or its tools, is not an error in the OpenAI formats: the upstream is asked to leave
- * out the blocks that no longer fit.
+ * out the blocks that no longer fit. See docs/decisions/0059.
  *
  * https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
  */
