@@ -14,9 +14,15 @@ export const BUNDLES = [
   },
   ...['', '/fetch', '/objects', '/native'].map((entry) => whole(`@gateway/translator${entry}`)),
   { ...whole('@gateway/rate-limiter'), limit: 1_750 },
+  {
+    name: 'one charge',
+    source:
+      "export { chargeOf, formatUsd, parseUsd, readRates, SPECIFIED_FACTORS } from '@gateway/billing'",
+    limit: 3_570,
+  },
   // Most of it is zod. The namespace import bundles only the used part; all of zod would make it 96
   // kB.
-  { ...whole('@gateway/billing'), limit: 36_500 },
+  { ...whole('@gateway/billing'), limit: 37_570 },
 ];
 
 function whole(name) {

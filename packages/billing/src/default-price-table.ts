@@ -9,7 +9,8 @@
  * Other packages and the simulator get their facts about models from this file: `npm run models`.
  */
 
-import type { PriceTable, PriceTableJson } from './price-table.js';
+import type { PriceTable } from './price-table.js';
+import type { PriceTableJson } from './price-schemas.js';
 import { parsePriceTable } from './price-table.js';
 
 type ModelEntry = PriceTableJson['models'][number];

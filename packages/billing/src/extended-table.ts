@@ -1,6 +1,5 @@
 /** Tables that extend another one, by a factor or by other rates for a model. */
 
-import * as z from 'zod';
 import { defaultPriceTableJson } from './default-price-table.js';
 import { listPriceTableJson } from './list-price-table.js';
 import {
@@ -9,10 +8,12 @@ import {
   productOf,
   withMultipliedRates,
 } from './multiplied-prices.js';
-import { PriceTableError, decimal, describeIssue } from './price-table.js';
-import type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
+import { PriceTableError, describeIssue } from './price-table.js';
+import { priceSchemas } from './price-schemas.js';
+import type { PriceScheduleJson } from './price-schemas.js';
+import type { PriceSchedule } from './price-schedule.js';
 import { parseWholeSchedule } from './price-schedule.js';
-import { FACTOR_DECIMALS, RATE_DECIMALS } from './rates.js';
+import { RATE_DECIMALS } from './rates.js';
 
 /** The tables that come with the product. */
 export const NAMED_TABLES = { specification: defaultPriceTableJson, list: listPriceTableJson };
@@ -20,13 +21,6 @@ export type NamedTable = keyof typeof NAMED_TABLES;
 
 /** The tables that others may extend, by name. */
 export type BaseTables = Readonly<Record<string, PriceScheduleJson>>;
-
-const extension = z.looseObject({
-  extends: z.string('must be the name of a table'),
-  factor: decimal(FACTOR_DECIMALS).default('1'),
-  models: z.array(z.looseObject({ id: z.string() })).default([]),
-  server_tool_use: z.record(z.string(), z.unknown()).default({}),
-});
 
 /** An extended table as written in a file. */
 export interface ExtendedTableJson {
@@ -90,7 +84,7 @@ function resolveExtends(json: unknown, bases: BaseTables): WholeTable {
   if (typeof json !== 'object' || json === null || !('extends' in json)) {
     return { json, labels: [] };
   }
-  const parsed = extension.safeParse(json);
+  const parsed = priceSchemas().extension.safeParse(json);
   if (!parsed.success)
     throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue)));
   const { extends: name, factor, models, server_tool_use: fees, ...members } = parsed.data;

@@ -11,13 +11,8 @@ export type {
 export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './charge.js';
 export type { ChargeableUsage, TokenCeiling } from './charge.js';
 export { isDeprecated, parsePriceTable, PriceTableError } from './price-table.js';
-export type {
-  EffortLevel,
-  ModelPrice,
-  ModelTraits,
-  PriceTable,
-  PriceTableJson,
-} from './price-table.js';
+export type { EffortLevel, ModelPrice, ModelTraits, PriceTable } from './price-table.js';
+export type { PriceScheduleJson, PriceTableJson } from './price-schemas.js';
 export { chargeOfAttempt, itemizeCharge, promptTokensOf } from './itemized-charge.js';
 export type {
   AttemptCharge,
@@ -32,6 +27,6 @@ export { isUnbilled } from './unbilled.js';
 export type { AttemptEnd, RefusalRule } from './unbilled.js';
 export { NAMED_TABLES, parsePriceSchedule, wholePriceTable } from './extended-table.js';
 export type { BaseTables, ExtendedTableJson, NamedTable } from './extended-table.js';
-export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
+export type { PriceSchedule } from './price-schedule.js';
 export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';
 export { listPriceTable, listPriceTableJson } from './list-price-table.js';

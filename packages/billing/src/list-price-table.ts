@@ -11,7 +11,7 @@ import { defaultPriceTableJson } from './default-price-table.js';
 import { rowOf, sourceOf } from './list-rules.js';
 import type { ListRule } from './list-rules.js';
 import type { PriceTable } from './price-table.js';
-import type { PriceScheduleJson } from './price-schedule.js';
+import type { PriceScheduleJson } from './price-schemas.js';
 import { parseWholeSchedule } from './price-schedule.js';
 import { BILLED_REFUSALS } from './unbilled.js';
 

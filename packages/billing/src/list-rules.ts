@@ -4,7 +4,7 @@
  * price of that table without a rule, so a rule cannot be copied without its page.
  */
 
-import type { PriceScheduleJson } from './price-schedule.js';
+import type { PriceScheduleJson } from './price-schemas.js';
 import { BILLED_REFUSALS } from './unbilled.js';
 
 type Model = PriceScheduleJson['models'][number];

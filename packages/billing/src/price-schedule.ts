@@ -3,18 +3,10 @@
  * same table change their rates at the same moment, even if they read the table at different times.
  */
 
-import * as z from 'zod';
-import type { ModelJson, PriceTable, TableMembers } from './price-table.js';
-import {
-  PriceTableError,
-  buildPriceTable,
-  describeIssue,
-  modelJson,
-  pricesOf,
-  ratesJson,
-  specialPrices,
-  tableMembers,
-} from './price-table.js';
+import { priceSchemas } from './price-schemas.js';
+import type { ModelJson, ScheduledModel, SpecialPrice, TableMembers } from './price-schemas.js';
+import type { PriceTable } from './price-table.js';
+import { PriceTableError, buildPriceTable, describeIssue, pricesOf } from './price-table.js';
 
 export interface PriceSchedule {
   /**
@@ -29,26 +21,6 @@ export interface PriceSchedule {
    */
   nextChange(afterMs: number): number;
 }
-
-const priceChange = z.strictObject({
-  effective_from: z.iso.datetime('must be an ISO 8601 UTC time, such as 2026-12-01T00:00:00Z'),
-  ...ratesJson,
-  bands: specialPrices.bands.optional(),
-  speed: specialPrices.speed.optional(),
-  service_tier: specialPrices.service_tier.optional(),
-  inference_geo: specialPrices.inference_geo.optional(),
-});
-
-const scheduledModel = modelJson.extend({ price_changes: z.array(priceChange).default([]) });
-const priceScheduleJson = z.strictObject({
-  models: z.array(scheduledModel).min(1),
-  ...tableMembers,
-});
-
-type ScheduledModel = z.output<typeof scheduledModel>;
-
-/** A price table with scheduled changes, as in a file. */
-export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
 
 /**
  * Checks a price table whose models may have `price_changes`: rates that apply from a time on.
@@ -65,7 +37,7 @@ export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
  * changes, such as two of one model that are not in the order of their times.
  */
 export function parseWholeSchedule(json: unknown, labels: readonly string[] = []): PriceSchedule {
-  const parsed = priceScheduleJson.safeParse(json);
+  const parsed = priceSchemas().priceSchedule.safeParse(json);
   if (!parsed.success) {
     throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue, labels)));
   }
@@ -109,7 +81,7 @@ function problemsOf(model: ScheduledModel, path: string): string[] {
 }
 
 /** The members of a model that have rates of their own. */
-function withRatesOf(model: ScheduledModel): readonly (keyof typeof specialPrices)[] {
+function withRatesOf(model: ScheduledModel): readonly SpecialPrice[] {
   const circumstances = (['speed', 'service_tier', 'inference_geo'] as const).filter((member) =>
     Object.values(model[member]).some(({ rate_in }) => rate_in !== undefined),
   );

@@ -5,19 +5,17 @@
  * called.
  */
 
-// A namespace import, so that bundlers can drop the unused parts of zod. They cannot do so with
-// `import { z }`.
-import * as z from 'zod';
-import { readDecimal } from './decimal.js';
+import type * as z from 'zod';
 import type { PublishedRates, Rates } from './rates.js';
-import { FACTOR_DECIMALS, RATE_DECIMALS, SPECIFIED_FACTORS, UNBILLED_RATES } from './rates.js';
+import { UNBILLED_RATES } from './rates.js';
 import type { Fees } from './fees.js';
-import { MAX_PER_UNIT, readFees } from './fees.js';
-import { BILLED_REFUSALS } from './unbilled.js';
+import { readFees } from './fees.js';
+import { priceSchemas } from './price-schemas.js';
+import type { ModelJson, ModifierJson, RatesJson, TableMembers } from './price-schemas.js';
 import type { RefusalRule } from './unbilled.js';
 import type { PriceProblem, PriceVariant } from './variants.js';
 import { variantsOf } from './variants.js';
-import { USD_DECIMALS, formatUsd } from './usd.js';
+import { formatUsd } from './usd.js';
 
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
@@ -120,129 +118,6 @@ export function isDeprecated({ deprecatedAt }: ModelPrice, atMs: number): boolea
   return deprecatedAt !== undefined && Date.parse(deprecatedAt) <= atMs;
 }
 
-/** Printable ASCII, because ids appear in URLs, headers and log lines. */
-const modelId = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
-
-/** A decimal string with at most this many decimals. */
-export const decimal = (decimals: number) =>
-  z.string('must be a decimal string, such as "3.00"').superRefine((text, context) => {
-    const reading = readDecimal(text, { decimals, sign: 'unsigned' });
-    if (reading.outcome === 'invalid') {
-      context.addIssue({ code: 'custom', message: reading.problem });
-    }
-  });
-
-const utcTime = z.iso.datetime('must be an ISO 8601 UTC time');
-const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
-const factor = decimal(FACTOR_DECIMALS);
-
-/** Rates, and factors of cached tokens that replace those of the model. */
-export const ratesJson = {
-  rate_in: decimal(RATE_DECIMALS),
-  rate_out: decimal(RATE_DECIMALS),
-  cache_read: factor.optional(),
-  cache_write: factor.optional(),
-  cache_write_1h: factor.optional(),
-};
-
-const MAX_BANDS = 4;
-const MAX_MODIFIERS = 6;
-
-/** The name of a value, or of a member, of a usage object. */
-const usageName = z
-  .string()
-  .regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a name as the provider writes it, such as "fast"');
-
-const modifierJson = z
-  .strictObject({
-    factor: factor.optional(),
-    rate_in: ratesJson.rate_in.optional(),
-    rate_out: ratesJson.rate_out.optional(),
-    cache_read: ratesJson.cache_read,
-    cache_write: ratesJson.cache_write,
-    cache_write_1h: ratesJson.cache_write_1h,
-  })
-  .refine(
-    ({ factor: own, rate_in, rate_out, ...others }) =>
-      own === undefined
-        ? rate_in !== undefined && rate_out !== undefined
-        : [rate_in, rate_out, ...Object.values(others)].every((each) => each === undefined),
-    'must have either a factor, or rate_in and rate_out',
-  );
-const modifiersJson = z
-  .record(usageName, modifierJson)
-  .refine(
-    (record) => Object.keys(record).length <= MAX_MODIFIERS,
-    `must have at most ${MAX_MODIFIERS} values`,
-  );
-
-/** Prices that apply in place of, or in addition to, the usual rates. */
-export const specialPrices = {
-  bands: z.array(z.strictObject({ above_prompt_tokens: tokenCount, ...ratesJson })).max(MAX_BANDS),
-  speed: modifiersJson,
-  service_tier: modifiersJson,
-  inference_geo: modifiersJson,
-};
-
-export const modelJson = z.strictObject({
-  id: modelId,
-  aliases: z.array(modelId).default([]),
-  display_name: z.string().min(1).max(200),
-  line: z.string().min(1).max(50).optional(),
-  created_at: utcTime.default('1970-01-01T00:00:00Z'),
-  deprecated_at: utcTime.optional(),
-  retires_at: utcTime.optional(),
-  verified_only: z.boolean().default(false),
-  source: z.string().min(1).max(500).optional(),
-  rate_in: decimal(RATE_DECIMALS),
-  rate_out: decimal(RATE_DECIMALS),
-  cache_read: factor.default(SPECIFIED_FACTORS.cacheRead),
-  cache_write: factor.default(SPECIFIED_FACTORS.cacheWrite),
-  cache_write_1h: factor.default(SPECIFIED_FACTORS.cacheWrite1h),
-  bands: specialPrices.bands.default([]),
-  speed: specialPrices.speed.default({}),
-  service_tier: specialPrices.service_tier.default({}),
-  inference_geo: specialPrices.inference_geo.default({}),
-  factor: factor.default('1'),
-  max_output_tokens: tokenCount,
-  context_window: tokenCount,
-  traits: z.strictObject({
-    sampling: z.enum(['accepted', 'refused']),
-    forced_tool_choice: z.enum(['accepted', 'refused']),
-    effort: z.array(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-    thinking_off: z.enum(['omit', 'disabled', 'between_tools', 'never']),
-    thinking_on: z.enum(['default', 'adaptive']).optional(),
-    system_messages: z.enum(['anywhere', 'first']).default('first'),
-    structured_outputs: z.enum(['accepted', 'refused']).default('refused'),
-    binds_thinking: z.boolean().default(false),
-  }),
-});
-
-const fee = decimal(USD_DECIMALS).refine((text) => {
-  const reading = readDecimal(text, { decimals: USD_DECIMALS, sign: 'unsigned' });
-  return reading.outcome === 'invalid' || reading.scaled <= MAX_PER_UNIT;
-}, 'is a fee that the ledger cannot hold');
-
-/** The members of the table beside its models. */
-export const tableMembers = {
-  /** Categories as in `stop_details.category`. */
-  billed_refusals: z.array(z.string().min(1).max(100)).default([...BILLED_REFUSALS]),
-  fallbacks: z.enum(['admitted', 'refused']).default('refused'),
-  /** USD per unit, by member of `usage.server_tool_use`. */
-  server_tool_use: z.record(usageName, fee).default({}),
-};
-export type TableMembers = z.output<z.ZodObject<typeof tableMembers>>;
-const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1), ...tableMembers });
-
-export type ModelJson = z.output<typeof modelJson>;
-type RatesJson = z.output<z.ZodObject<typeof ratesJson>>;
-type ModifierJson = z.output<typeof modifierJson>;
-
-/** A price table as written in a file: the input of {@link parsePriceTable}. */
-export type PriceTableJson = z.input<typeof priceTableJson>;
-
 /**
  * Checks a price table and prepares it for use.
  *
@@ -254,7 +129,7 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
  * `context_window`, an id or alias that is used twice.
  */
 export function parsePriceTable(json: unknown): PriceTable {
-  const parsed = priceTableJson.safeParse(json);
+  const parsed = priceSchemas().priceTable.safeParse(json);
   if (!parsed.success)
     throw new PriceTableError(parsed.error.issues.flatMap((issue) => describeIssue(issue)));
   return buildPriceTable(parsed.data);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { defaultPriceTableJson } from '../src/default-price-table.js';
 import { parsePriceSchedule, wholePriceTable } from '../src/extended-table.js';
 import { PriceTableError } from '../src/price-table.js';
-import type { PriceScheduleJson } from '../src/price-schedule.js';
+import type { PriceScheduleJson } from '../src/price-schemas.js';
 import { formatUsd } from '../src/usd.js';
 import { variantFor } from '../src/variants.js';
 
