@@ -99,7 +99,14 @@ const LITERAL_SPREAD = {
 
 export default tseslint.config(
   {
-    ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '**/coverage/**', '.data/**'],
+    ignores: [
+      '**/dist/**',
+      '**/node_modules/**',
+      '**/generated/**',
+      '**/coverage/**',
+      '.data/**',
+      '.pinned/**',
+    ],
   },
   js.configs.recommended,
   {

@@ -6,6 +6,8 @@ const toCommonJs = { module: { type: 'commonjs' } };
 
 export default {
   testMatch: ['<rootDir>/{packages,apps}/*/test/**/*.test.ts'],
+  // A second checkout, with packages of the same names.
+  modulePathIgnorePatterns: ['<rootDir>/\\.pinned/'],
   testEnvironment: '<rootDir>/scripts/jest-environment.cjs',
   runtime: '<rootDir>/scripts/jest-runtime.cjs',
   setupFilesAfterEnv: ['<rootDir>/scripts/jest-setup.cjs'],

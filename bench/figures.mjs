@@ -23,7 +23,7 @@ export function figuresOf(work, samples) {
       answers: main.reduce((sum, { answered }) => sum + answered, 0),
       cpuUs: summaryOf(main, 'cpuUs'),
       wholeCpuUs: summary(main.map(wholeCpuUs)),
-      ratio: ratioTo(first.bare, main),
+      ratio: first.bare && summary(ratiosOf(first.bare, main)),
       serversCpuUs: {
         postgres: summary(main.map(({ serversCpuUs }) => serversCpuUs.postgres)),
         redis: summary(main.map(({ serversCpuUs }) => serversCpuUs.redis)),
@@ -50,11 +50,8 @@ function wholeCpuUs({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {
 }
 
 /** Ratios within a round, because the machine may be slower in the next round. */
-export function ratioTo(bare, samples) {
-  if (bare === undefined) return undefined;
-  return summary(
-    samples.map((sample, round) => wholeCpuUs(sample) / wholeCpuUs(bare[round] ?? sample)),
-  );
+export function ratiosOf(bare, samples) {
+  return samples.map((sample, round) => wholeCpuUs(sample) / wholeCpuUs(bare[round] ?? sample));
 }
 
 /**

@@ -1,17 +1,29 @@
 /**
- * A check for continuous integration that takes two minutes: exits with 1 if the gateway's CPU
- * time, as a multiple of the bare proxy's, is more than 1.3 times the recorded ratio. The check
- * itself is in `ratio-guard.mjs`.
+ * Compares the cost of a request with that of a pinned commit. The comparison is in
+ * `cost-guard.mjs`, the commit in `pinned.json`.
  *
- *   node bench/guard.mjs
- *   node bench/guard.mjs --record      records this machine's ratios, on an idle machine
+ *   npm run bench:guard                  judges, in at most ten minutes
+ *   npm run bench:guard -- --short       three minutes; notices only a request that costs 1.3 times
+ *   npm run bench:guard -- --plant 5     makes this checkout 5 % slower, which must not pass
+ *
+ * Exits with 0 if every row passed; 1 if one became more expensive, or an answer was wrong; 2 if
+ * the pinned commit is missing; 3 if it cannot judge, because the machine is too busy.
  */
 
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { installRedis } from '../scripts/servers.mjs';
-import { ensureBuilt, ensureInstalled, node, root, run } from '../scripts/setup.mjs';
+import { ensureBuilt, ensureInstalled, node, root } from '../scripts/setup.mjs';
+import { pinnedCheckout } from './pinned.mjs';
 
 ensureInstalled();
 ensureBuilt();
 installRedis();
-run(node, [join(root, 'bench/main.mjs'), '--guard', ...process.argv.slice(2)]);
+const pinned = pinnedCheckout();
+if ('missing' in pinned) {
+  process.stderr.write(`${pinned.missing}\n`);
+  process.exitCode = 2;
+} else {
+  const args = [join(root, 'bench/main.mjs'), '--guard', pinned.folder, ...process.argv.slice(2)];
+  process.exitCode = spawnSync(node, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+}

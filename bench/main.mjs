@@ -16,7 +16,7 @@
  */
 
 import { compareWith } from './against.mjs';
-import { guardRatios } from './ratio-guard.mjs';
+import { guardCost } from './cost-guard.mjs';
 import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
 import { measureReplicas } from './replicas.mjs';
@@ -42,7 +42,7 @@ function run() {
   if (options.requests) return measureRequests(session, options.requests);
   if (options.against !== undefined) return compareWith(session, options.against, options.works);
   if (options.isUnits) return measureUnitCosts(session, contestants);
-  if (options.isGuard) return guardRatios(session, contestants, { records: options.isRecord });
+  if (options.guard !== undefined) return guardCost(session, options.guard);
   if (options.profile !== undefined) return profile(session, options.profile);
   return runWorks(session, options);
 }

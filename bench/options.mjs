@@ -20,8 +20,9 @@ export function readOptions(contestants) {
       quick: { type: 'boolean', default: false },
       profile: { type: 'string' },
       work: { type: 'string' },
-      guard: { type: 'boolean', default: false },
-      record: { type: 'boolean', default: false },
+      guard: { type: 'string' },
+      short: { type: 'boolean', default: false },
+      plant: { type: 'string' },
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
       usage: { type: 'boolean', default: false },
@@ -35,8 +36,15 @@ export function readOptions(contestants) {
   return {
     ...size,
     ...(rounds && { rounds, longRounds: rounds }),
-    isGuard: values.guard,
-    isRecord: values.record,
+    guard:
+      values.guard === undefined
+        ? undefined
+        : {
+            folder: values.guard,
+            isShort: values.short,
+            plantedPercent:
+              values.plant === undefined ? undefined : positive('plant', values.plant),
+          },
     isUnits: values.units,
     isReplicas: values.replicas,
     isUsage: values.usage,

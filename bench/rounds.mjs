@@ -22,7 +22,8 @@ const PACED_OPENING_MS = 500;
 
 /**
  * @param {any} run - `contestants` are running, but `open` workloads start new processes;
- * `durationMs` is the duration of one busy measurement
+ * `durationMs` is the duration of one busy measurement; `warmUp`, if the contestants are warm
+ * already, limits the warm-up before a busy workload
  * @returns `samples` by contestant under the phase of the workload, such as `{ busy: { bare: [...],
  * ... } }`, and `leftOut`, the contestants that failed in the warm-up, with the reason
  */
@@ -32,7 +33,7 @@ export async function runRounds(run) {
   const leftOut = [];
   for (const contestant of run.contestants) {
     if (!takesPart(contestant, work)) continue;
-    const limits = work.phase === 'busy' ? WARM_UP : SHORT_WARM_UP;
+    const limits = work.phase === 'busy' ? (run.warmUp ?? WARM_UP) : SHORT_WARM_UP;
     const { failures } = await warmUp(session, contestant, work, limits);
     if (failures.length === 0) contestants.push(contestant);
     else leftOut.push({ contestant: contestant.name, reason: failures.join('; ') });

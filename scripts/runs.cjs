@@ -50,6 +50,7 @@ const RUNS = {
   'apps/gateway/test/long-strings.test.ts': { values: [100, 2_000] },
   'apps/gateway/test/written-members.test.ts': { bodies: [300, 20_000] },
   'apps/gateway/test/smuggling.test.ts': { attempts: [150, 4_000] },
+  'apps/gateway/test/cost-guard.test.ts': { trials: [60, 1_000] },
   'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
   // A key may make 120 such calls a minute.
   'apps/gateway/test/ranges.test.ts': { ranges: [3, 10] },
