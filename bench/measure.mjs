@@ -33,13 +33,14 @@ export function takesPart(contestant, work) {
 export async function measure({ session, contestant, work, pace, act }) {
   const { upstream, load } = session;
   const { requests, eventsPerSecond } = contestant.translates ? work : untranslated(work);
-  const { port, headers, fidelity } = contestant;
+  const { port, headers, fidelity, pathOf = ({ path }) => path } = contestant;
   await upstream.ask('serve', {
     requests,
     fidelity,
     eventsPerSecond: pace === 'paced' ? eventsPerSecond : undefined,
   });
-  await load.ask('aim', { port, headers, fidelity, requests });
+  const sent = requests.map((request) => ({ ...request, path: pathOf(request) }));
+  await load.ask('aim', { port, headers, fidelity, requests: sent });
   await upstream.ask('report');
   const settledBefore = await contestant.settlements?.();
   const before = readClocks(session, contestant);
