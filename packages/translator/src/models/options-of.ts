@@ -14,7 +14,7 @@ import { KNOWN_MODELS, KNOWN_TRAITS } from './known-models.js';
 const TEN_MINUTES_OF_TOKENS = 21_333;
 
 const OPTIONS: ReadonlyMap<string, Omit<ModelOptions, 'model'>> = /* @__PURE__ */ new Map(
-  KNOWN_MODELS.map(([id, index, thousands]) => [
+  /* @__PURE__ */ KNOWN_MODELS.map(([id, index, thousands]) => [
     id,
     {
       traits: KNOWN_TRAITS[index]!,

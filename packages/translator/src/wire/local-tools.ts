@@ -45,7 +45,8 @@ export const LOCAL_TOOLS: Readonly<Record<LocalToolType, LocalTool>> = {
     description: "Runs a program on the user's machine.",
     properties: {
       command: {
-        ...STRINGS,
+        type: 'array',
+        items: STRING,
         description: 'The program and its arguments, such as ["bash", "-lc", "ls"].',
       },
       env: { type: 'object', additionalProperties: STRING },
@@ -59,10 +60,10 @@ export const LOCAL_TOOLS: Readonly<Record<LocalToolType, LocalTool>> = {
     member: 'operation',
     description: "Creates, updates or deletes a file on the user's machine.",
     properties: {
-      type: { ...STRING, enum: ['create_file', 'delete_file', 'update_file'] },
+      type: { type: 'string', enum: ['create_file', 'delete_file', 'update_file'] },
       path: STRING,
       diff: {
-        ...STRING,
+        type: 'string',
         description:
           'Has no file names and no line numbers. To create a file: each line of it after "+". ' +
           'To update a file: for each change a line "@@", and then the lines of the place: ' +
