@@ -32,9 +32,12 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
-  it('have at most 36,000 words together, without what the code or the benchmark writes, and without one line for each superseded decision', () => {
+  // The limit is about prose that people maintain, and that others must read through.
+  it('have at most 36,000 words together, without what the code or the benchmark writes', () => {
     const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
-    const isMade = /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^AGENTS\.md$/;
+    const isMade =
+      /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^docs\/errors\.md$|^AGENTS\.md$/;
+    // What remains of a decision that is superseded.
     const isOneLine = /^# \d{4}: .*\n\n_.*_\n$/;
     const words = files
       .filter((file) => !isMade.test(file))
@@ -95,7 +98,13 @@ it('the handbook has at most 5,950 words', () => {
 });
 
 describe('the commands in the documents', () => {
-  const files = ['README.md', 'docs/operating.md', 'docs/cli.md', 'docs/payments.md'];
+  const files = [
+    'README.md',
+    'docs/operating.md',
+    'docs/cli.md',
+    'docs/errors.md',
+    'docs/payments.md',
+  ];
   const typed = files.flatMap((file) =>
     commandsIn(readText(file)).map(({ text, isWhole }) => ({ file, text, isWhole })),
   );

@@ -1,6 +1,8 @@
 /** Which kept responses a request refers to, found in its bytes. */
 
 import { describe, expect, it } from '@jest/globals';
+import { newRefusal } from '../src/base/errors/refusal.js';
+import type { Refusal } from '../src/base/errors/refusal.js';
 import {
   recallReferred,
   responsesNamedIn,
@@ -10,7 +12,6 @@ import type {
   KeptResponse,
   ResponseMemory,
 } from '../src/exchange/response-memory/response-memory.js';
-import type { Refusal } from '../src/http/refusal.js';
 
 const OWNER = { accountId: 'acct_1', keyId: 'key_1' };
 const kept = (id: string): KeptResponse => ({
@@ -117,7 +118,7 @@ describe('recallReferred', () => {
   });
 
   it('reads nothing if there is no memory for it', async () => {
-    const refusal: Refusal = { status: 429, type: 'rate_limit_error', message: 'full' };
+    const refusal = newRefusal('memory_full');
     const found = await recallFor('{"previous_response_id":"resp_a"}', refusal);
     expect(found).toMatchObject({ recall: { outcome: 'refused', refusal }, recalled: [] });
   });

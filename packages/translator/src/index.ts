@@ -1,5 +1,5 @@
 // Requests of both formats.
-export type { Note, RequestProblem } from './reading/note.js';
+export type { Note, ProblemCode, RequestProblem } from './reading/note.js';
 export type { EffortLevel, ModelTraits } from './chat-client/request/traits.js';
 export {
   translateRequest,

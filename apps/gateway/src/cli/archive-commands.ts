@@ -17,7 +17,7 @@ import { formatUsd } from '@gateway/billing';
 import { ConfigError, readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { day } from '../endpoints/fields.js';
-import { OperationError } from '../endpoints/operation-error.js';
+import { invalidInput } from '../endpoints/operation-error.js';
 import { openStore } from '../ledger/open-store.js';
 import { EXIT } from '../process/exit-codes.js';
 import { show, withJson } from './output.js';
@@ -84,7 +84,7 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   } catch (error) {
     // The store has refused an argument. The command line reports it without a stack trace.
     if (!(error instanceof RangeError)) throw error;
-    throw new OperationError(400, 'invalid_request_error', error.message);
+    throw invalidInput(error.message);
   } finally {
     await store.close();
   }

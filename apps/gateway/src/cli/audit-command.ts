@@ -1,6 +1,7 @@
 /** Audits, with their progress on a terminal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newRefusal } from '../base/errors/refusal.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import type { CallOperation, OperationOutput } from '../operator/operations/operations.js';
 import { showProgress } from './progress.js';
@@ -45,5 +46,5 @@ async function reportOf(
     job = await call('showAudit', { audit_id: job.id });
   }
   if (job.report !== null) return job.report;
-  throw new OperationError(503, 'api_error', `audit: ${job.reason ?? 'failed'}`);
+  throw new OperationError(newRefusal('audit_failed', { reason: job.reason ?? 'failed' }));
 }

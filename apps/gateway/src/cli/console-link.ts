@@ -1,6 +1,7 @@
 /** `gateway console-link`: asks the running gateway for a link to its console that works once. */
 
 import { z } from 'zod';
+import { relayed } from '../base/errors/refusal.js';
 import { ConfigError, readConfig } from '../config/config.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { adminAddressOf, adminTokenOf, postToAdmin } from './admin-port.js';
@@ -25,7 +26,8 @@ export async function makeConsoleLink(): Promise<ConsoleLinkReport> {
   });
   if (made.outcome === 'failed') {
     const { status = 503, problem } = made;
-    throw new OperationError(status, 'api_error', `the gateway at ${admin.host}: ${problem}`);
+    const message = `the gateway at ${admin.host}: ${problem}`;
+    throw new OperationError(relayed({ status, type: 'api_error', message }));
   }
   const { path, expires_at } = made.result;
   return { url: `http://127.0.0.1:${admin.port || '80'}${path}`, expires_at };

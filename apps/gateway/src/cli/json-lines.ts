@@ -6,7 +6,7 @@
 import { createReadStream } from 'node:fs';
 import { reasonOf } from '../base/error-code.js';
 import { parseJson } from '../base/parse-json.js';
-import { OperationError } from '../endpoints/operation-error.js';
+import { invalidInput } from '../endpoints/operation-error.js';
 
 export interface JsonLine {
   /** The file and the number of the line, for error texts. */
@@ -40,7 +40,7 @@ async function* readLines(path: string): AsyncGenerator<string, undefined> {
   for (;;) {
     const chunk = await chunks.next().catch((error: unknown) => {
       const reason = reasonOf(error);
-      throw new OperationError(400, 'invalid_request_error', `${path}: ${reason}`);
+      throw invalidInput(`${path}: ${reason}`);
     });
     if (chunk.done === true) break;
     const lines = (rest + chunk.value).split('\n');

@@ -1,7 +1,7 @@
 /** `gateway keys …` */
 
 import type { Command } from 'commander';
-import { OperationError } from '../endpoints/operation-error.js';
+import { invalidInput } from '../endpoints/operation-error.js';
 import { addOperation } from './operation-command.js';
 import { integer, run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
@@ -52,7 +52,7 @@ function credentialToFind(): string {
   const { GATEWAY_KEY: credential = '' } = process.env;
   if (credential === '') {
     const message = 'GATEWAY_KEY: set this environment variable to the credential to find';
-    throw new OperationError(400, 'invalid_request_error', message);
+    throw invalidInput(message);
   }
   return credential;
 }

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
+import { newRefusal } from '../base/errors/refusal.js';
 import { readChangedVariables, writeChange } from '../config/changed-variables.js';
 import { readConfig, readEnvironment } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
@@ -119,7 +120,7 @@ function settingsBesideGateway(store: BalanceStore): OperationContext['settingsD
   return {
     report,
     reload: () => {
-      throw new OperationError(409, 'conflict_error', 'ADMIN_URL: only a running gateway reloads');
+      throw new OperationError(newRefusal('reload_needs_gateway'));
     },
     async change(change, by) {
       await changeVariable(change, by, {

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { OperationError } from '../endpoints/operation-error.js';
+import { invalidInput } from '../endpoints/operation-error.js';
 import { WITNESS_BATCH } from '../operator/operations/ledger.js';
 import type { CallOperation } from '../operator/operations/operations.js';
 import { NO_CHARGE } from '../operator/operations/witness.js';
@@ -90,7 +90,7 @@ export async function findUncharged(
   }
   if (!hasLogLine) {
     const message = `${file}: has no line of the gateway's log`;
-    throw new OperationError(400, 'invalid_request_error', message);
+    throw invalidInput(message);
   }
   await compare();
   return found;

@@ -1,7 +1,8 @@
 /** Sends witness files to the operations that read them, in batches. */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { OperationError } from '../endpoints/operation-error.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import { OperationError, invalidInput } from '../endpoints/operation-error.js';
 import { WITNESS_BATCH } from '../operator/operations/ledger.js';
 import type {
   CallOperation,
@@ -76,12 +77,8 @@ async function assertOwnLog(files: readonly string[]): Promise<void> {
     .slice(0, MAX_SHOWN_KEYS)
     .map(([keyId, count]) => `${keyId} (${String(count)} ${count === 1 ? 'line' : 'lines'})`);
   if (lines.size > shown.length) shown.push(`${String(lines.size - shown.length)} more`);
-  throw new OperationError(
-    400,
-    'invalid_request_error',
-    `${files.join(', ')}: has usage objects, which anybody can write, and would charge ${shown.join(', ')}: ` +
-      'confirm each key that may be charged with --key <key_id>; nothing was booked',
-  );
+  const details = { files: files.join(', '), keys: shown.join(', ') };
+  throw new OperationError(newRefusal('charges_need_confirmation', details));
 }
 
 const MAX_SHOWN_KEYS = 20;
@@ -98,7 +95,7 @@ function lostChargeOf({ place, usage, more }: WitnessLine): LostChargeInput {
   const { whole: _compared, ...counts } = usage;
   if (key_id === undefined || model === undefined) {
     const missing = key_id === undefined ? 'key_id' : 'model';
-    throw new OperationError(400, 'invalid_request_error', `${place}: ${missing}: is missing`);
+    throw invalidInput(`${place}: ${missing}: is missing`);
   }
   return { ...counts, key_id, model, ...rest };
 }

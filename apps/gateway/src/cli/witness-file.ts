@@ -9,7 +9,7 @@ import { formatUsd } from '@gateway/billing';
 import type { Usage } from '@gateway/translator';
 import { readUsage } from '@gateway/translator';
 import { unsignedAmountUsd } from '../endpoints/fields.js';
-import { OperationError } from '../endpoints/operation-error.js';
+import { invalidInput } from '../endpoints/operation-error.js';
 import { lostCharge } from '../operator/operations/recharge.js';
 import type { LostChargeInput } from '../operator/operations/recharge.js';
 import type { WitnessedUsage } from '../operator/operations/witness.js';
@@ -163,7 +163,7 @@ export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine
   }
   if (!hasObject) {
     const message = `${path}: has no line with a usage object or of the gateway's log`;
-    throw new OperationError(400, 'invalid_request_error', message);
+    throw invalidInput(message);
   }
   return undefined;
 }
@@ -175,7 +175,7 @@ function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') ?? '';
     const where = field === '' ? place : `${place}: ${field}`;
-    throw new OperationError(400, 'invalid_request_error', `${where}: ${issue?.message ?? ''}`);
+    throw invalidInput(`${where}: ${issue?.message ?? ''}`);
   }
   const { request_id, usage, content, charge_usd, key_id, model } = parsed.data;
   const { of1h = 0, native, ...counts } = usage;

@@ -4,12 +4,13 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { reasonOf } from '../base/error-code.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { MINUTE_MS } from '../base/times.js';
 import { responsesResponse } from '../exchange/exchange-schemas.js';
 import type { ResponseMemory, ResponseOwner } from '../exchange/response-memory/response-memory.js';
 import { memoryUnavailable } from '../exchange/response-memory/unavailable.js';
 import { badRequest } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -82,13 +83,5 @@ function ofKept(
 }
 
 function notKept(id: string): Refusal {
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message:
-      `response_id: there is no response ${JSON.stringify(id.slice(0, 100))} of this key, or it is ` +
-      'no longer kept',
-    param: 'response_id',
-    code: 'response_not_found',
-  };
+  return newRefusal('response_not_found', { id: JSON.stringify(id.slice(0, 100)) });
 }

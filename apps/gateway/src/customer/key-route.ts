@@ -8,6 +8,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Actor, KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { declare } from '../endpoints/endpoint.js';
 import type { Declared, Endpoint as AnyEndpoint } from '../endpoints/endpoint.js';
 import { isRead } from '../exchange/authentication.js';
@@ -16,8 +18,7 @@ import type { AcceptedCredential } from '../exchange/credentials.js';
 import { encoded, endWithBody } from '../exchange/relay/write-text.js';
 import { brokenStatusOn } from '../http/broken-request.js';
 import { addressGroup } from '../http/client-address.js';
-import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { requestIdHeaders, sendRefusal, storeUnavailable, waitOf } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import { reserveAnswer } from '../http/reserve-answer.js';
 import type { Endpoint, FinishedRequest } from '../observe/finished-request.js';
@@ -176,8 +177,7 @@ function keyRoute(
     const subject = `${name}:${String(policy.limit)}:${id}`;
     const decision = await parts.limiter.record(subject, { limit, windowMs });
     if (decision.outcome === 'allowed') return undefined;
-    const what = `this endpoint takes ${String(limit)} requests per minute from one ${whose}`;
-    return rateLimited(what, decision.retryAfterMs);
+    return newRefusal('endpoint_limit', { limit, whose, ...waitOf(decision.retryAfterMs) });
   }
 }
 
@@ -203,12 +203,5 @@ function written(answer: ReadAnswer): WrittenAnswer {
  * one. `keyRoute` decides this, so that no route can forget it.
  */
 export function onlyReads(): Refusal {
-  return {
-    status: 403,
-    type: 'permission_error',
-    message:
-      'this credential was replaced by a rotation: until its grace period ends it can make ' +
-      'requests to models and read, but change nothing; use the current credential of the key',
-    code: 'replaced_credential',
-  };
+  return newRefusal('replaced_credential');
 }

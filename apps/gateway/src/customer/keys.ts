@@ -7,6 +7,8 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/balance-store';
 import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { holdersId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
 import type { Declared } from '../endpoints/endpoint.js';
@@ -21,14 +23,13 @@ import {
   time,
   wholeNumber,
 } from '../endpoints/fields.js';
-import { REVOKED, createdOf, rotated } from '../endpoints/key-outcomes.js';
-import { OperationError, conflict } from '../endpoints/operation-error.js';
+import { createdOf, rotated } from '../endpoints/key-outcomes.js';
+import { OperationError, invalidInput } from '../endpoints/operation-error.js';
 import * as schema from '../endpoints/schemas.js';
 import { keyView, operatorBoundsView } from '../endpoints/views.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
 import { holderOf, keyEndpoint } from './key-route.js';
 import type { KeyEndpoint, ReadAnswer } from './key-route.js';
@@ -248,7 +249,9 @@ const stateChanges = (
       if ('refusal' in target) return target;
       if (target.id === key.id) return { refusal: ownKey() };
       const changed = await parts.store[`${act}Key`](target.id, by);
-      if (act === 'resume' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
+      if (act === 'resume' && changed?.state === 'revoked') {
+        throw new OperationError(newRefusal('key_revoked'));
+      }
       return shown(parts, changed);
     },
   ),
@@ -280,8 +283,8 @@ function managed<const Declaration extends KeyEndpoint>(
     } catch (error) {
       if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };
       if (!(error instanceof OperationError)) throw error;
-      const { status, type, message } = error;
-      return { refusal: { status, type, message, param: message.split(':')[0] ?? null } };
+      const { refusal } = error;
+      return { refusal: { ...refusal, param: refusal.message.split(':')[0] ?? null } };
     }
   });
 }
@@ -312,21 +315,15 @@ function repetitionOf(
 }
 
 function ownKey(): Refusal {
-  return badRequest('key_id: a key cannot change itself: use another one', 'key_id');
+  return newRefusal('own_key');
 }
 
 function needsMoreRights(field: ExceededRight): Refusal {
-  return {
-    status: 403,
-    type: 'permission_error',
-    message: `key_id: that key has more rights (${field}) than yours, which may not rotate it`,
-    param: 'key_id',
-  };
+  return newRefusal('exceeds_own_rights', { field });
 }
 
 /** The field of a request that a bound refuses. */
 const BOUND_FIELDS = {
-  state: 'key_id',
   models: 'models',
   expiresAt: 'expires_at',
   concurrency: 'concurrency',
@@ -336,21 +333,12 @@ const BOUND_FIELDS = {
   cap_week: 'cap_week_usd',
   cap_month: 'cap_month_usd',
   cap_total: 'cap_total_usd',
-} as const satisfies Record<BoundField, string>;
+} as const satisfies Record<Exclude<BoundField, 'state'>, string>;
 
 function setByOperator(field: BoundField): Refusal {
-  const param = BOUND_FIELDS[field];
-  const problem =
-    field === 'state'
-      ? 'your operator suspended this key, and only your operator can resume it'
-      : 'your operator set this for the key; you may make it stricter, but not looser';
-  return {
-    status: 403,
-    type: 'permission_error',
-    message: `${param}: ${problem}`,
-    param,
-    code: 'set_by_operator',
-  };
+  return field === 'state'
+    ? newRefusal('suspended_by_operator')
+    : newRefusal('set_by_operator', { param: BOUND_FIELDS[field] });
 }
 
 async function shown(parts: CustomerParts, key: KeyRecord | undefined): Promise<ReadAnswer> {
@@ -426,7 +414,7 @@ function modelsWithin(
   const other = wanted?.find((model) => !own.includes(model));
   if (other !== undefined) {
     const problem = `models: this key may not use ${other} itself`;
-    throw new OperationError(400, 'invalid_request_error', problem);
+    throw invalidInput(problem);
   }
   return wanted ?? own;
 }

@@ -4,13 +4,13 @@
  */
 
 import type { Request } from 'express';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { authenticate, authenticateToken, isRead } from '../exchange/authentication.js';
 import type { Authentication } from '../exchange/authentication.js';
 import { LINK_ONLY_READS } from '../exchange/credentials.js';
 import type { AcceptedCredential } from '../exchange/credentials.js';
 import { originOf } from '../http/origin.js';
-import { unauthorized } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 import { createSessionCookie } from '../http/session-cookie.js';
 import { isReadLink } from '../ledger/read-links.js';
 import type { CustomerParts } from './customer-parts.js';
@@ -64,17 +64,6 @@ function refused(refusal: Refusal): Authentication {
   return { outcome: 'refused', refusal };
 }
 
-export const OTHER_ORIGIN: Refusal = {
-  status: 403,
-  type: 'permission_error',
-  message: 'origin: only pages of this gateway may use its session',
-};
-const NO_HEADER: Refusal = {
-  status: 403,
-  type: 'permission_error',
-  message: `${HEADER}: a request with a session needs this header: the id of its key, or ${ANY}`,
-};
-const OTHER_SESSION = unauthorized(
-  `${HEADER}: this browser is signed in with another key now`,
-  'session_ended',
-);
+export const OTHER_ORIGIN = newRefusal('other_origin');
+const NO_HEADER = newRefusal('session_header_missing');
+const OTHER_SESSION = newRefusal('other_session');

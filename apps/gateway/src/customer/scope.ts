@@ -3,18 +3,13 @@
  */
 
 import type { KeyRecord } from '@gateway/balance-store';
-import type { Refusal } from '../http/refusal.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
 
 /** @param param - The field or endpoint that is refused. The message begins with it. */
 export function needsManage(param: string): Refusal {
-  return {
-    status: 403,
-    type: 'permission_error',
-    message: `${param}: needs a key with the scope "manage", which your operator can give`,
-    param,
-    code: 'needs_manage',
-  };
+  return newRefusal('needs_manage', { param });
 }
 
 /**
@@ -30,14 +25,9 @@ export async function refusalOfStopped(
 ): Promise<Refusal | undefined> {
   const { standing } = await store.readStanding(id);
   if (standing !== 'suspended' && standing !== 'expired') return undefined;
-  return { ...needsManage(param), message: `${param}: this key is ${standing}` };
+  return newRefusal('key_stopped', { param, standing });
 }
 
 export function unknownKeyOfAccount(): Refusal {
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message: 'key_id: no key of this account has this id',
-    param: 'key_id',
-  };
+  return newRefusal('unknown_key_of_account');
 }

@@ -1,9 +1,9 @@
 /** `/v1/dashboard/session`: who is signed in to the customer's page, signing in, signing out. */
 
+import { newRefusal } from '../base/errors/refusal.js';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import { originOf } from '../http/origin.js';
-import { unauthorized } from '../http/refusal.js';
 import { keyEndpoint, onlyReads } from './key-route.js';
 import type { Presented } from './key-route.js';
 import { OTHER_ORIGIN, pageCookie } from './page-session.js';
@@ -73,4 +73,4 @@ function viewOf(keyId: string, presented: Presented) {
   return { object: 'page_session' as const, key_id: keyId, reads_only: presented === 'link' };
 }
 
-const NEEDS_KEY = unauthorized('authorization: a session begins with a key or a read-only link');
+const NEEDS_KEY = newRefusal('session_needs_key');

@@ -9,6 +9,8 @@ import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Actor, KeyRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { holdersPaymentId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
 import { centsFromUnits, unitsFromCents } from '../config/cents.js';
@@ -19,7 +21,6 @@ import * as schema from '../endpoints/schemas.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 import type { Payments } from '../payments/payments.js';
 import { redeemPromoCode } from '../payments/promo-codes.js';
 import type { CustomerParts } from './customer-parts.js';
@@ -149,7 +150,7 @@ const startTopUp = paying(
       startedBy: id,
       returnUrl: pageOf(payments, req),
     });
-    if (started.outcome === 'conflict') return { refusal: reusedKey() };
+    if (started.outcome === 'conflict') return { refusal: newRefusal('idempotency_key_used') };
     return { json: paymentView(started.payment) };
   },
 );
@@ -189,7 +190,7 @@ const getReceipt = paying(
     if ('refusal' in found) return found;
     const { provider_payment_id: id } = found.data;
     const url = id === null ? undefined : await payments.provider.findReceipt(id);
-    if (url === undefined) return { refusal: notFound('there is no receipt of this payment') };
+    if (url === undefined) return { refusal: newRefusal('no_receipt') };
     return { json: { object: 'receipt', payment_id: found.id, url } };
   },
 );
@@ -238,8 +239,7 @@ const orderAutoTopUp = paying(
     }
     const { standing } = await parts.store.readStanding(key.id);
     if (standing === 'suspended' || standing === 'expired') {
-      const message = `auto_top_up: this key is ${standing}`;
-      return { refusal: { ...needsManage('auto_top_up'), message } };
+      return { refusal: newRefusal('key_stopped', { param: 'auto_top_up', standing }) };
     }
     const placed = await payments.autoTopUp.order(
       key.accountId,
@@ -306,7 +306,7 @@ export const redeemPromoCodeEndpoint = keyEndpoint(
       });
       if (redeemed.outcome === 'refused') {
         return {
-          refusal: notFound('code: cannot be redeemed, or can no longer be redeemed', 'code'),
+          refusal: newRefusal('promo_code_refused'),
         };
       }
       return {
@@ -325,7 +325,7 @@ async function ownPayment(payments: Payments, { accountId }: KeyRecord, req: Req
   const id = paymentId.safeParse(req.params['payment_id']);
   const found = id.success ? await payments.find(id.data) : undefined;
   if (found?.accountId === accountId) return found;
-  return { refusal: notFound('payment_id: no payment of this account has this id', 'payment_id') };
+  return { refusal: newRefusal('unknown_payment') };
 }
 
 /** A top-up must lift an empty balance above the threshold. Otherwise another one would follow. */
@@ -372,19 +372,6 @@ function pageOf({ publicUrl }: Payments, req: Request): string {
   return `${base}/dashboard/`;
 }
 
-function reusedKey(): Refusal {
-  return {
-    status: 409,
-    type: 'conflict_error',
-    message: 'idempotency-key: was used before for another amount or return address',
-    param: 'idempotency-key',
-  };
-}
-
-function notFound(message: string, param: string | null = null): Refusal {
-  return { status: 404, type: 'not_found_error', message, param };
-}
-
 async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAnswer> {
   try {
     return await work();
@@ -392,17 +379,8 @@ async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAn
     if (error instanceof StoreUnavailableError || !(error instanceof PaymentProviderError)) {
       throw error;
     }
-    return {
-      refusal: {
-        status: 503,
-        type: 'api_error',
-        message:
-          error.reason === 'unavailable'
-            ? 'the payment provider cannot be reached at the moment; this request charged nothing'
-            : 'the payment provider did not accept the request; this request charged nothing',
-        retryAfterSeconds: 5,
-        fault: error.message,
-      },
-    };
+    const name =
+      error.reason === 'unavailable' ? 'payment_provider_unavailable' : 'payment_provider_refused';
+    return { refusal: newRefusal(name, { fault: error.message }) };
   }
 }

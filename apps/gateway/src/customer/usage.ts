@@ -7,6 +7,7 @@
 
 import { z } from 'zod';
 import type { EntryFilter } from '@gateway/balance-store';
+import { newRefusal } from '../base/errors/refusal.js';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import {
   MUST_BE_AFTER_FROM,
@@ -26,7 +27,7 @@ import {
   usageView,
 } from '../endpoints/views.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
-import { chargesOf, findCharge, severalText } from '../ledger/find-charge.js';
+import { chargesOf, findCharge } from '../ledger/find-charge.js';
 import { inTurns } from './in-turns.js';
 import { keyEndpoint, rangeHeaders } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -223,24 +224,16 @@ export const getUsage = keyEndpoint(
       );
       if (found.outcome === 'found') return { json: usageView(found.charge) };
       if (found.outcome === 'several') {
-        const message = `request_id: ${severalText(found.requestIds)}`;
-        return {
-          refusal: { status: 409, type: 'conflict_error', message, param: 'request_id' },
-        };
+        const field = 'request_id';
+        const request_ids = found.requestIds.join(', ');
+        return { refusal: newRefusal('several_charges', { field, param: field, request_ids }) };
       }
       const { archivedUntil } = await parts.store.listEntries({ ...scope, limit: 1 });
       const archived =
         archivedUntil === undefined
           ? ''
           : `; charges before ${archivedUntil.toISOString()} are archived`;
-      return {
-        refusal: {
-          status: 404,
-          type: 'not_found_error',
-          message: `request_id: no charge of this ${of} has this id${archived}`,
-          param: 'request_id',
-        },
-      };
+      return { refusal: newRefusal('unknown_charge_of_holder', { of, archived }) };
     },
 );
 

@@ -1,11 +1,9 @@
 /** What operators and holders get when a key was created or rotated, or could not be. */
 
 import type { Actor, BalanceStore, CreatedAccount, CreationOutcome } from '@gateway/balance-store';
-import { OperationError, conflict, externalIdTaken, notFound } from './operation-error.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import { OperationError, externalIdTaken, notFound } from './operation-error.js';
 import { accountView, keyView } from './views.js';
-
-export const REVOKED =
-  'this key is revoked, which cannot be undone: create another key for its account';
 
 /** @throws {OperationError} */
 export async function rotated(
@@ -18,9 +16,9 @@ export async function rotated(
     case 'unknown_key':
       throw unknownKey();
     case 'revoked':
-      throw conflict('key_id', REVOKED);
+      throw new OperationError(newRefusal('key_revoked'));
     case 'conflict':
-      throw conflict('idempotency_key', 'was used before for something else');
+      throw new OperationError(newRefusal('id_used', { field: 'idempotency_key' }));
     case 'rotated':
       return { ...keyView(result.record), replayed: false, api_key: result.credential };
     case 'replayed':
@@ -42,15 +40,11 @@ export function createdOf(
     case 'replayed':
       return created;
     case 'conflict':
-      throw conflict('idempotency_key', 'was used before for something else');
+      throw new OperationError(newRefusal('id_used', { field: 'idempotency_key' }));
     case 'unknown_account':
       throw notFound('account_id', 'account');
     case 'too_many_keys':
-      throw new OperationError(
-        400,
-        'invalid_request_error',
-        'keys: this account already has the maximum number of keys',
-      );
+      throw new OperationError(newRefusal('too_many_keys'));
     case 'external_id_taken':
       throw created.of === 'account'
         ? externalIdTaken(accountField, 'account')

@@ -1,26 +1,29 @@
-/** The errors of operations, with the status and the type that a client gets. */
+/** The errors of operations: refusals that the command line prints too. */
+
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 
 /** An operation was refused, or failed for a known reason. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
+  readonly refusal: Refusal;
   readonly status: number;
-  readonly type: string;
-  constructor(status: number, type: string, message: string) {
-    super(message);
-    this.status = status;
-    this.type = type;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+    this.status = refusal.status;
   }
 }
 
-/** @param field - Names the field or variable that is in conflict. */
-export function conflict(field: string, message: string): OperationError {
-  return new OperationError(409, 'conflict_error', `${field}: ${message}`);
+/** @param problem - Begins with the field or variable that cannot be used. */
+export function invalidInput(problem: string): OperationError {
+  return new OperationError(newRefusal('invalid_request', { problem }));
 }
 
 export function notFound(field: string, what: string): OperationError {
-  return new OperationError(404, 'not_found_error', `${field}: there is no such ${what}`);
+  return new OperationError(newRefusal('not_found', { field, what }));
 }
 
 export function externalIdTaken(field: string, owner: 'account' | 'key'): OperationError {
-  return conflict(field, `already belongs to another ${owner}`);
+  return new OperationError(newRefusal('external_id_taken', { field, owner }));
 }

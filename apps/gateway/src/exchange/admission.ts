@@ -14,8 +14,9 @@ import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
 import type { CapUse, EmptiedBy, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Admission, Group, Lease, Policy } from '@gateway/rate-limiter';
-import { rateLimited, storeUnavailable, unauthorized } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
+import { storeUnavailable, waitOf } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
 import { isBookingDue } from './authentication.js';
 import { UNKNOWN_KEY } from './credentials.js';
@@ -88,11 +89,15 @@ export function denied(
     of === 'subject'
       ? (['this key', '', asked.limits] as const)
       : (['this account', 'account_', asked.account.policy] as const);
-  const what =
+  const told = { who, explanation, ...waitOf(retryAfterMs) };
+  const refusal =
     limit === 'concurrency'
-      ? `${who} already has ${String(limits.concurrency)} requests in flight, its limit`
-      : `${who} exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
-  const refusal = rateLimited(`${what}${explanation}`, retryAfterMs);
+      ? newRefusal('concurrency_limit', { ...told, limit: limits.concurrency })
+      : newRefusal('rate_limit', {
+          ...told,
+          burst: limits.burst,
+          per_minute: limits.requestsPerMinute,
+        });
   return { outcome: 'refused', refusal, limit: `${whose}${limit}` };
 }
 
@@ -287,12 +292,12 @@ function unavailable(error: unknown): RefusedAdmission {
 function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
   switch (standing.standing) {
     case 'exhausted':
-      return unauthorized(exhaustedText(standing), 'insufficient_quota');
+      return exhausted(standing);
     case 'suspended':
-      return unauthorized('this API key or its account is suspended', 'key_suspended');
+      return newRefusal('key_suspended');
     case 'expired': {
       const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
-      return unauthorized(`this API key expired${when}`, 'key_expired');
+      return newRefusal('key_expired', { when });
     }
     case 'active':
     case 'revoked':
@@ -301,21 +306,18 @@ function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
   }
 }
 
-function exhaustedText({
-  balance,
+function exhausted({
+  balance: units,
   uncovered,
   emptiedBy,
-}: Exclude<Standing, { readonly standing: 'unknown' }>): string {
-  const amount = `${formatUsd(balance)} USD`;
+}: Exclude<Standing, { readonly standing: 'unknown' }>): Refusal {
+  const balance = formatUsd(units);
   if (uncovered > 0n) {
-    return (
-      `this key's balance is used up: it is ${amount}, and responses cost ${formatUsd(uncovered)} USD ` +
-      'more than it could cover; add credit to go on'
-    );
+    return newRefusal('balance_uncovered', { balance, uncovered: formatUsd(uncovered) });
   }
   const reason =
     emptiedBy === undefined ? "this key's balance is used up" : EMPTIED_TEXTS[emptiedBy];
-  return `${reason} (${amount}): add credit to go on`;
+  return newRefusal('balance_exhausted', { reason, balance });
 }
 
 /** What took the balance, if it was not used up. */
@@ -331,7 +333,7 @@ const EMPTIED_TEXTS: Readonly<Record<EmptiedBy, string>> = {
 
 /** The cap is used up. */
 function cappedKey(use: CapUse, now: Date): Refusal {
-  return cappedRefusal(`${capText(use)} is used up${renewalText(use, now)}`);
+  return newRefusal('cap_used_up', { cap: capText(use), renewal: renewalText(use, now) });
 }
 
 /** The unused part of the cap, less what is held, is smaller than this request may cost. */
@@ -341,36 +343,15 @@ function cappedRequest(
   now: Date,
 ): Refusal {
   if (isUsedUp(use)) return cappedKey(use, now);
-  const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
-  const wait = waitFor(amount <= use.cap - use.used);
-  return {
-    ...cappedRefusal(
-      `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
-        `leaves${others}: ${wait.advice}${advice} or shorten the prompt${renewalText(use, now)}`,
-    ),
-    ...wait.retry,
-  };
-}
-
-/** How soon a request may fit that only the holds of other requests keep out. */
-const HOLDS_END_SECONDS = 2;
-
-/**
- * What a client is advised whose request is too dear at the moment, by the balance or by a cap.
- * Other requests release the unused part of their holds when they end.
- *
- * @param fitsLater - Whether the request would fit if nothing were held for others.
- */
-function waitFor(fitsLater: boolean): {
-  readonly advice: string;
-  readonly retry: Pick<Refusal, 'shouldRetry' | 'retryAfterSeconds'>;
-} {
-  return fitsLater
-    ? {
-        advice: 'wait for them to end, ',
-        retry: { shouldRetry: true, retryAfterSeconds: HOLDS_END_SECONDS },
-      }
-    : { advice: '', retry: { shouldRetry: false } };
+  // Other requests release the unused part of their holds when they end.
+  const fitsLater = amount <= use.cap - use.used;
+  return newRefusal(fitsLater ? 'over_cap_with_holds' : 'over_cap', {
+    amount: formatUsd(amount),
+    cap: capText(use),
+    held: held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`,
+    advice,
+    renewal: renewalText(use, now),
+  });
 }
 
 function capText({ period, cap, used }: CapUse): string {
@@ -381,10 +362,6 @@ function capText({ period, cap, used }: CapUse): string {
 function renewalText({ period }: CapUse, now: Date): string {
   const at = renewalOf(period, now);
   return at === undefined ? '' : `; it renews at ${at.toISOString()}`;
-}
-
-function cappedRefusal(message: string): Refusal {
-  return { status: 402, type: 'billing_error', message, code: 'insufficient_quota' };
 }
 
 /**
@@ -401,30 +378,19 @@ export function checkModels(
   const forbidden = named.find(({ model }) => model === undefined || !models.includes(model));
   if (forbidden === undefined) return undefined;
   const { path, model = 'models that the provider chooses' } = forbidden;
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message: `${path}: this key may not use ${model}, only ${models.join(', ')}`,
-    param: path,
-    code: 'model_not_allowed',
-  };
+  return newRefusal('model_not_allowed', { param: path, model, models: models.join(', ') });
 }
 
 function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
   { amount, advice }: RefusedHold,
 ): Refusal {
-  const wait = waitFor(amount <= balance);
-  const others =
-    held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;
-  return {
-    status: 402,
-    type: 'billing_error',
-    message:
-      `this request may cost up to ${formatUsd(amount)} USD, and the balance is ` +
-      `${formatUsd(balance)} USD${others}: ${formatUsd(shortfall)} USD short; ` +
-      `${wait.advice}${advice}, shorten the prompt or add credit`,
-    code: 'insufficient_quota',
-    ...wait.retry,
-  };
+  const fitsLater = amount <= balance;
+  return newRefusal(fitsLater ? 'over_balance_with_holds' : 'over_balance', {
+    amount: formatUsd(amount),
+    balance: formatUsd(balance),
+    held: held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`,
+    shortfall: formatUsd(shortfall),
+    advice,
+  });
 }

@@ -3,10 +3,11 @@
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
 import type { FindOptions, KeyRecord, PresentedKey } from '@gateway/balance-store';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { MINUTE_MS } from '../base/times.js';
 import { addressGroup } from '../http/client-address.js';
-import { rateLimited, storeUnavailable } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { storeUnavailable, waitOf } from '../http/refusal.js';
 import type { KeyTokens } from '../ledger/key-tokens.js';
 import { isReadLink } from '../ledger/read-links.js';
 import {
@@ -81,7 +82,7 @@ export async function authenticateKey(
       UNKNOWN_KEY_POLICY,
     );
     if (guesses.outcome === 'allowed') return refused(UNKNOWN_KEY);
-    return refused(rateLimited('too many requests with unknown API keys', guesses.retryAfterMs));
+    return refused(newRefusal('unknown_key_limit', waitOf(guesses.retryAfterMs)));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));

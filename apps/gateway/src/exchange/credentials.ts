@@ -10,9 +10,9 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import type { Config } from '../config/config.js';
-import { badRequest, unauthorized } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 
 export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
@@ -67,35 +67,17 @@ function isSame(bearer: string | undefined, xApiKey: string | string[]): boolean
  * The same refusal for a key that is missing, malformed, unknown or revoked, so that guessing
  * reveals nothing.
  */
-export const UNKNOWN_KEY = unauthorized(
-  'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
-);
+export const UNKNOWN_KEY = newRefusal('unknown_key');
 
 /** Sent only for a link that this gateway signed, so it reveals nothing to those who guess. */
-export const ENDED_LINK = unauthorized(
-  'this link is no longer valid: ask the person who sent it for a new one',
-  'link_ended',
-);
+export const ENDED_LINK = newRefusal('link_ended');
 
 /** Sent only for a session that this gateway signed. */
-export const ENDED_SESSION = unauthorized(
-  'session: has ended, or its key was rotated or revoked; sign in again',
-  'session_ended',
-);
+export const ENDED_SESSION = newRefusal('session_ended');
 
-export const LINK_ONLY_READS = unauthorized(
-  'a link only reads the dashboard; to do more, send "Authorization: Bearer <API_KEY>" with a key of this gateway',
-);
+export const LINK_ONLY_READS = newRefusal('link_only_reads');
 
-const BEARER_ONLY = unauthorized(
-  'this endpoint takes the key as "Authorization: Bearer <API_KEY>" only, not in the API key header',
-);
+const BEARER_ONLY = newRefusal('bearer_only');
 
-const TWO_CREDENTIALS = badRequest(
-  'two different credentials were sent, in the Authorization header and in the API key header: send one ' +
-    '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
-);
-const SAME_TWICE = badRequest(
-  'the same credential was sent in the Authorization header and in the API key header: send one ' +
-    '(an operator can accept both with SAME_KEY_IN_BOTH_HEADERS=accepted)',
-);
+const TWO_CREDENTIALS = newRefusal('two_credentials');
+const SAME_TWICE = newRefusal('same_credential_twice');

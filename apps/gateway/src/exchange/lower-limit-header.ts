@@ -1,8 +1,8 @@
 /** The header with which a client allows a lower limit of its answer than it stated. */
 
 import type { Request } from 'express';
+import type { Refusal } from '../base/errors/refusal.js';
 import { badRequest } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 import { LOWER_HEADER } from './preparation/lowerable-limit.js';
 
 export function checkLowerLimitHeader(req: Request): Refusal | undefined {

@@ -4,8 +4,8 @@
  */
 
 import type { Request } from 'express';
+import type { Refusal } from '../base/errors/refusal.js';
 import { badRequest } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
 
 const VERSIONS = ['2023-01-01', '2023-06-01', '2026-10-21'];
 const ANY_VERSION = VERSIONS.join(' or ');

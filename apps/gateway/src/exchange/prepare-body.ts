@@ -4,9 +4,10 @@ import type { Request } from 'express';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { ByteReservation } from '../base/byte-budget.js';
 import { reasonOf } from '../base/error-code.js';
-import { readBody, reserve, tooLarge } from '../http/body.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
+import { readBody, reserve } from '../http/body.js';
 import { inviteBody } from '../http/continue.js';
-import type { Refusal } from '../http/refusal.js';
 import { RequestBody } from '../upstream/request-body.js';
 import { admitNames } from './admit-names.js';
 import { workOf } from './admission.js';
@@ -97,7 +98,9 @@ async function recallFor(
   const owner = { accountId, keyId };
   const reserveFor = (more: number): Refusal | undefined => {
     const bytes = body.length + more;
-    return bytes > maxBodyBytes ? togetherTooLarge(maxBodyBytes) : reserve(memory, bytes);
+    return bytes > maxBodyBytes
+      ? newRefusal('conversation_too_large', { bytes: maxBodyBytes })
+      : reserve(memory, bytes);
   };
   switch (endpoint) {
     case 'responses':
@@ -120,15 +123,6 @@ async function recallFor(
     case 'count_tokens':
       return nothing;
   }
-}
-
-function togetherTooLarge(maxBytes: number): Refusal {
-  return {
-    ...tooLarge(maxBytes),
-    message:
-      'request body: together with the responses that it refers to, it exceeds the maximum of ' +
-      `${String(maxBytes)} bytes`,
-  };
 }
 
 /** Whether the client uses the beta that widens the model's context window. */

@@ -1,9 +1,10 @@
 /** What a customer pays at one time, and what follows from it. */
 
 import type { PriceTable } from '@gateway/billing';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import type { Config } from '../config/config.js';
 import type { PricedFeature } from '../config/variables.js';
-import type { Refusal } from '../http/refusal.js';
 import type { RequestPreparer } from './preparation/preparer.js';
 
 export interface PriceBook {
@@ -24,12 +25,5 @@ export type PriceBookReading = { readonly book: PriceBook } | { readonly problem
  * @param problem - Goes to the log, not to the customer.
  */
 export function pricesUnavailable(problem: string): Refusal {
-  return {
-    status: 503,
-    type: 'api_error',
-    message:
-      'the prices of this account cannot be found at the moment; the operator has to add them',
-    retryAfterSeconds: 60,
-    fault: problem,
-  };
+  return newRefusal('prices_unavailable', { fault: problem });
 }

@@ -1,7 +1,8 @@
 /** One request to an endpoint that calls the upstream, and what is known about it on its way. */
 
 import type { Request, Response } from 'express';
-import type { Dialect, Refusal } from '../http/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
+import type { Dialect } from '../http/refusal.js';
 import type { ResponseFormat } from '../http/response-format.js';
 import type { ExchangeEndpoint, LimitName } from '../observe/finished-request.js';
 import type { RequestTrace } from '../observe/tracing/tracing.js';

@@ -11,11 +11,12 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { SMALL_BYTES } from '../base/byte-budget.js';
 import type { ByteReservation, ReservationOutcome } from '../base/byte-budget.js';
 import { errorCode } from '../base/error-code.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { countBodyBytes } from '../base/heap-tuning.js';
 import { judgeByProgress } from './arrivals.js';
 import { LATE_REQUEST, brokenStatusOn } from './broken-request.js';
-import { badRequest, rateLimited } from './refusal.js';
-import type { Refusal } from './refusal.js';
+import { badRequest, waitOf } from './refusal.js';
 
 export type BodyReading =
   | { readonly outcome: 'read'; readonly body: Buffer }
@@ -70,11 +71,11 @@ export function checkBodyHeaders(
 ): Refusal | undefined {
   const contentType = req.headers['content-type'];
   if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType)) {
-    return unsupported('content-type: must be application/json');
+    return newRefusal('unsupported_media_type');
   }
   if (!isDecodable(encodingOf(req))) {
     const names = Object.keys(DECODERS).join(', ');
-    return unsupported(`content-encoding: must be absent, identity or one of ${names}`);
+    return newRefusal('unsupported_encoding', { names });
   }
   return declaredBytes(req) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
@@ -256,10 +257,7 @@ function refusalOf(outcome: ReservationOutcome): Refusal | undefined {
     case 'reserved':
       return undefined;
     case 'account_full':
-      return rateLimited(
-        'this account has too many bytes of requests and responses in flight',
-        1_000,
-      );
+      return newRefusal('account_bytes_limit', waitOf(1_000));
     case 'full':
       return OUT_OF_MEMORY;
   }
@@ -282,26 +280,10 @@ function refused(refusal: Refusal): BodyReading {
   return { outcome: 'refused', refusal };
 }
 
-function unsupported(message: string): Refusal {
-  return { status: 415, type: 'invalid_request_error', message };
+function tooLarge(maxBytes: number): Refusal {
+  return newRefusal('body_too_large', { bytes: maxBytes });
 }
 
-export function tooLarge(maxBytes: number): Refusal {
-  const message = `request body: exceeds the maximum of ${String(maxBytes)} bytes`;
-  return { status: 413, type: 'request_too_large', message };
-}
+const INFLATES_TOO_MUCH = newRefusal('inflates_too_much', { times: MAX_INFLATION });
 
-const INFLATES_TOO_MUCH: Refusal = {
-  status: 413,
-  type: 'request_too_large',
-  message:
-    `request body: becomes more than ${String(MAX_INFLATION)} times larger when decompressed; ` +
-    'send it without content-encoding',
-};
-
-const OUT_OF_MEMORY: Refusal = {
-  status: 529,
-  type: 'overloaded_error',
-  message: 'the gateway has too many bytes of requests in flight; wait before trying again',
-  retryAfterSeconds: 1,
-};
+const OUT_OF_MEMORY = newRefusal('memory_full');

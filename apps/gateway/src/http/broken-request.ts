@@ -9,8 +9,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorBody } from '@gateway/translator';
-import { badRequest, requestIdHeaders, retryHeaders, sendEarlyRefusal } from './refusal.js';
-import type { Dialect, Refusal } from './refusal.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
+import { requestIdHeaders, retryHeaders, sendEarlyRefusal } from './refusal.js';
+import type { Dialect } from './refusal.js';
 import { newRequestId } from './request-id.js';
 
 /** Node sets `_httpMessage` to the response in progress; its own handler reads it too. */
@@ -37,11 +39,7 @@ export function answerBrokenRequest(
 /** Answers what Node would answer itself, or not at all. */
 export function answerForNode(server: Server): void {
   server.on('checkExpectation', (req, res) => {
-    refuse(req, res, {
-      status: 417,
-      type: 'invalid_request_error',
-      message: 'expect: must be absent or 100-continue',
-    });
+    refuse(req, res, newRefusal('unsupported_expectation'));
   });
   server.on('connect', (req, socket) => {
     refuseConnection(socket, NO_PROXY, req.url ?? '');
@@ -55,7 +53,7 @@ export function answerForNode(server: Server): void {
  */
 export function refuseWithoutHost(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.headers.host !== undefined || req.httpVersion !== '1.1') return false;
-  refuse(req, res, badRequest('host: is missing'));
+  refuse(req, res, newRefusal('host_missing'));
   return true;
 }
 
@@ -101,17 +99,9 @@ function dialectOf(url: string): Dialect {
 }
 
 /** A request that did not arrive in time. */
-export const LATE_REQUEST: Refusal = {
-  status: 408,
-  type: 'timeout_error',
-  message: 'the request did not arrive completely in time; nothing was charged',
-};
+export const LATE_REQUEST = newRefusal('late_request');
 
-const NO_PROXY: Refusal = {
-  status: 405,
-  type: 'invalid_request_error',
-  message: 'CONNECT: the gateway is not a proxy; its address is the base address of the client',
-};
+const NO_PROXY = newRefusal('not_a_proxy');
 
 /** The code of Node's own error, with which a late request is answered as Node's late heads are. */
 export const LATE_CODE = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -119,13 +109,13 @@ export const LATE_CODE = 'ERR_HTTP_REQUEST_TIMEOUT';
 function refusalOf(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { status: 431, type: 'invalid_request_error', message: 'headers: are too large' };
+      return newRefusal('headers_too_large');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return { status: 413, type: 'request_too_large', message: 'chunk extensions: are too large' };
+      return newRefusal('chunk_extensions_too_large');
     case LATE_CODE:
       return LATE_REQUEST;
     default:
-      return badRequest('the request is not valid HTTP');
+      return newRefusal('invalid_http');
   }
 }
 

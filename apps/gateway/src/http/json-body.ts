@@ -2,9 +2,9 @@
 
 import express from 'express';
 import type { Request } from 'express';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { inviteBody } from './continue.js';
-import { badRequest } from './refusal.js';
-import type { Refusal } from './refusal.js';
 
 const parseJson = express.json({ limit: '64kb' });
 
@@ -28,7 +28,7 @@ export function readJson(req: Request): Promise<Refusal | undefined> {
       resolve(
         error === undefined && !Array.isArray(body)
           ? undefined
-          : badRequest('body: must be a JSON object of at most 64 KB'),
+          : newRefusal('small_body_unreadable'),
       );
     });
   });
@@ -42,9 +42,5 @@ export function refusalOfType(req: Request): Refusal | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   const hasBody = encoding !== undefined || Number(length ?? 0) > 0;
   if (!hasBody || typeof req.is('application/json') === 'string') return undefined;
-  return {
-    status: 415,
-    type: 'invalid_request_error',
-    message: 'content-type: must be application/json',
-  };
+  return newRefusal('unsupported_media_type');
 }

@@ -1,6 +1,7 @@
 /** The response to a request for a path that this gateway does not serve. */
 
-import type { Refusal } from './refusal.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 
 /**
  * Endpoints of either API that clients request although they are not offered, and the alternative,
@@ -50,22 +51,13 @@ export interface Asked {
 }
 
 export function noEndpoint(asked: Asked): Refusal {
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message: `${nameOf(asked)}: ${explanationOf(asked.path)}`,
-    code: 'unknown_url',
-  };
+  const explanation = explanationOf(asked.path);
+  return newRefusal('unknown_url', { request: nameOf(asked), explanation });
 }
 
 /** @param allowed - Such as `GET` or `GET and POST`. */
 export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
-  return {
-    status: 405,
-    type: 'invalid_request_error',
-    message: `${nameOf(asked)}: this endpoint takes ${allowed} only`,
-    code: 'method_not_allowed',
-  };
+  return newRefusal('method_not_allowed', { request: nameOf(asked), allowed });
 }
 
 /**
@@ -75,12 +67,7 @@ export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
  * @param allowed - As in {@link methodNotAllowed}.
  */
 export function noWebSocket(asked: Asked, allowed: string): Refusal {
-  return {
-    status: 426,
-    type: 'invalid_request_error',
-    message: `${nameOf(asked)}: WebSockets are not served here; use ${allowed} over HTTP`,
-    code: 'websocket_not_supported',
-  };
+  return newRefusal('websocket_not_supported', { request: nameOf(asked), allowed });
 }
 
 /** Where GET is allowed, HEAD is allowed as well. */

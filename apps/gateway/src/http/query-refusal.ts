@@ -1,8 +1,8 @@
 /** Refusals of query parameters, and of members of a small JSON body. */
 
 import type { z } from 'zod';
+import type { Refusal } from '../base/errors/refusal.js';
 import { badRequest } from './refusal.js';
-import type { Refusal } from './refusal.js';
 
 export function invalidQuery(param: string, message: string): Refusal {
   return badRequest(`${param}: ${message}`, param);

@@ -3,43 +3,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { awaitsContinue } from './continue.js';
 
 /** The request formats. An error in one of OpenAI's formats also has `param` and `code`. */
 export type Dialect = 'messages' | 'chat.completions' | 'responses';
 
-export interface Refusal {
-  readonly status: number;
-  readonly type: string;
-  readonly message: string;
-  /** Path of the field at fault, for clients of OpenAI's formats. */
-  readonly param?: string | null;
-  readonly code?: string | null;
-  /** One of the provider's stable codes, on which its SDKs act. */
-  readonly errorCode?: string;
-  readonly retryAfterSeconds?: number;
-  /** The internal cause, for the operator's log. It is not sent to the client. */
-  readonly fault?: string;
-  /**
-   * Whether SDKs should try again. By default: no after a 4xx other than 408, 409 and 429; after
-   * any other status the SDK decides.
-   */
-  readonly shouldRetry?: boolean;
-}
-
 /** A refusal with 400: the request is wrong. The message begins with the field at fault, if any. */
-export function badRequest(message: string, param?: string | null): Refusal {
-  return {
-    status: 400,
-    type: 'invalid_request_error',
-    message,
-    ...(param === undefined ? {} : { param }),
-  };
-}
-
-/** A refusal with 401: the credential or its key cannot be used. */
-export function unauthorized(message: string, code = 'invalid_api_key'): Refusal {
-  return { status: 401, type: 'authentication_error', message, code };
+export function badRequest(problem: string, param?: string | null): Refusal {
+  return newRefusal('invalid_request', { problem, ...(param === undefined ? {} : { param }) });
 }
 
 export interface RefusalContext {
@@ -142,17 +115,11 @@ function writeRefusal(res: ServerResponse, refusal: Refusal, context: RefusalCon
 }
 
 /** The headers by which an SDK decides when, and whether, to try again. */
-export function retryHeaders(refusal: Refusal): Record<string, string> {
-  const { retryAfterSeconds, shouldRetry = isFinal(refusal.status) ? false : undefined } = refusal;
+export function retryHeaders({ retryAfterSeconds, shouldRetry }: Refusal): Record<string, string> {
   return {
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
     ...(shouldRetry === undefined ? {} : { 'x-should-retry': String(shouldRetry) }),
   };
-}
-
-/** Whether the same request would get the same answer again. */
-function isFinal(status: number): boolean {
-  return status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
 /**
@@ -170,28 +137,16 @@ export function requestIdHeaders(
   };
 }
 
-export function rateLimited(what: string, waitMs: number): Refusal {
-  const seconds = retryAfterSeconds(waitMs);
-  return {
-    status: 429,
-    type: 'rate_limit_error',
-    message: `${what}; wait ${String(seconds)} ${seconds === 1 ? 'second' : 'seconds'} before trying again`,
-    code: 'rate_limit_exceeded',
-    retryAfterSeconds: seconds,
-  };
+/** The values of an error that states how long to wait: rounded up, so that it is enough. */
+export function waitOf(waitMs: number): {
+  readonly wait: string;
+  readonly retryAfterSeconds: number;
+} {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  const wait = `${String(seconds)} ${seconds === 1 ? 'second' : 'seconds'}`;
+  return { wait, retryAfterSeconds: seconds };
 }
 
-/** Rounds a wait up, so that waiting exactly that long is enough. */
-function retryAfterSeconds(waitMs: number): number {
-  return Math.max(1, Math.ceil(waitMs / 1000));
-}
-
-export function storeUnavailable(error: StoreUnavailableError): Refusal {
-  return {
-    status: 503,
-    type: 'api_error',
-    message: 'the gateway cannot reach its ledger at the moment; nothing was charged',
-    retryAfterSeconds: 5,
-    fault: error.message,
-  };
+export function storeUnavailable({ message }: StoreUnavailableError): Refusal {
+  return newRefusal('ledger_unavailable', { fault: message });
 }

@@ -3,8 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ByteReservation } from '../base/byte-budget.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { reserve } from './body.js';
-import type { Refusal } from './refusal.js';
 
 /** What the answers on each connection have reserved. */
 const reservedOn = new WeakMap<Socket, Set<ByteReservation>>();

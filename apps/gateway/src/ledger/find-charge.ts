@@ -74,7 +74,3 @@ function messageIdsOf(shownId: string): readonly string[] {
   const bare = shownId.replace(/^(chatcmpl-|resp_)/, '');
   return shownId.startsWith('resp_') ? [`msg_${bare}`, bare] : [bare];
 }
-
-export function severalText(requestIds: readonly string[]): string {
-  return `several requests have a message with this id; ask for one of ${requestIds.join(', ')}`;
-}

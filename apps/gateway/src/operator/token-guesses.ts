@@ -2,12 +2,13 @@
 
 import type { Request } from 'express';
 import type { Limiter } from '@gateway/rate-limiter';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { MINUTE_MS } from '../base/times.js';
 import { bearerOf, findToken } from '../config/admin-tokens.js';
 import type { AdminToken } from '../config/admin-tokens.js';
 import { addressGroup } from '../http/client-address.js';
-import { rateLimited } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { waitOf } from '../http/refusal.js';
 
 /** The wrong tokens that one address may send. */
 const GUESSES = { limit: 10, windowMs: MINUTE_MS } as const;
@@ -34,8 +35,8 @@ export async function refusalOfGuess(
   const subject = `wrong ${name}:${addressGroup(req.ip)}`;
   const guess = await limiter.record(subject, GUESSES);
   if (guess.outcome === 'allowed') return wrong;
-  const what = `one address may send ${String(GUESSES.limit)} wrong ${name}s a minute`;
-  return rateLimited(what, guess.retryAfterMs);
+  const { limit } = GUESSES;
+  return newRefusal('wrong_token_limit', { limit, what: name, ...waitOf(guess.retryAfterMs) });
 }
 
 /**

@@ -13,10 +13,11 @@ import type { Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { PaymentProviderError } from '@gateway/payments';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { addressGroup } from '../http/client-address.js';
 import { inviteBody } from '../http/continue.js';
-import { badRequest, requestIdHeaders, sendEarlyRefusal } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { requestIdHeaders, sendEarlyRefusal } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { NotificationOutcome } from './notification-outcome.js';
@@ -103,27 +104,18 @@ export function stripeWebhookRoute(
   };
 }
 
-const UNSIGNED = badRequest('stripe-signature: is missing, too old, or does not match the body');
-const TOO_LARGE: Refusal = {
-  status: 413,
-  type: 'request_too_large',
-  message: 'body: is larger than 256 KiB, or took longer than 10 seconds',
-};
-const BUSY: Refusal = {
-  status: 503,
-  type: 'api_error',
-  message: 'the notification cannot be booked at the moment: send it again',
-  retryAfterSeconds: 5,
-};
+const UNSIGNED = newRefusal('notification_unsigned');
+const TOO_LARGE = newRefusal('notification_too_large');
+const BUSY = newRefusal('notification_not_booked');
 
 function refusalOf(outcome: NotificationOutcome): Refusal | undefined {
   switch (outcome) {
     case 'unsigned':
       return UNSIGNED;
     case 'other_mode':
-      return badRequest('livemode: differs from the mode of the secret key');
+      return newRefusal('notification_of_other_mode');
     case 'unreadable':
-      return badRequest('data: lacks members that such an event must have');
+      return newRefusal('notification_unreadable');
     case 'unavailable':
       return BUSY;
     case 'booked':

@@ -10,6 +10,8 @@ import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-sto
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Activity } from '../base/activity.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { mayDo } from '../config/admin-tokens.js';
 import type { AdminToken, Right } from '../config/admin-tokens.js';
 import type { Settings } from '../config/settings.js';
@@ -23,8 +25,7 @@ import { refusalOfType } from '../http/json-body.js';
 import { allowHeader, methodNotAllowed } from '../http/no-endpoint.js';
 import { CONSOLE_PAGE } from '../http/pages/addresses.js';
 import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
-import { badRequest, storeUnavailable, unauthorized } from '../http/refusal.js';
-import type { Refusal } from '../http/refusal.js';
+import { storeUnavailable } from '../http/refusal.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
 import { openAdminEndpoints } from '../openapi/endpoints.js';
 import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
@@ -122,11 +123,7 @@ export function createAdminApp(parts: AdminParts): Express {
     app.use(servePage(CONSOLE_PAGE, parts.consolePage));
   }
   app.use(((_req, res) => {
-    refuse(res, {
-      status: 404,
-      type: 'not_found_error',
-      message: 'path: there is no such endpoint',
-    });
+    refuse(res, newRefusal('unknown_admin_url'));
   }) satisfies RequestHandler);
   app.use(failed(parts.log));
   return app;
@@ -210,7 +207,7 @@ function requireMetricsToken({ settings, limiter }: AdminParts): RequestHandler 
   const findMetricsToken = limitTokenGuesses({
     limiter,
     name: 'metrics token',
-    wrong: unauthorized(`authorization: must be "Bearer <${name}>"`),
+    wrong: newRefusal('wrong_token', { variable: name }),
     tokens: () => {
       const token = settings().metricsToken;
       return token === undefined ? [] : [{ name, right: 'read', token }];
@@ -238,11 +235,7 @@ function requireRight(right: Right): RequestHandler {
 
 function forbidden({ name, right }: AdminToken): Refusal {
   const may = right === 'read' ? 'read' : 'read and add credit';
-  return {
-    status: 403,
-    type: 'permission_error',
-    message: `authorization: the token "${name}" may only ${may}`,
-  };
+  return newRefusal('token_lacks_right', { name, right: may });
 }
 
 /**
@@ -270,26 +263,33 @@ const inviteToSend: RequestHandler = (req, res, next) => {
 function failed(log: Logger): ErrorRequestHandler {
   return function answerFailure(error: unknown, _req, res, _next): void {
     if (error instanceof OperationError) {
-      refuse(res, { status: error.status, type: error.type, message: error.message });
+      refuse(res, error.refusal);
     } else if (error instanceof StoreUnavailableError) {
       log.warn({ fault: error.message }, 'admin request failed');
       refuse(res, storeUnavailable(error));
     } else if (error instanceof BackgroundWorkError) {
       log.error({ err: error }, 'admin request failed');
-      refuse(res, { status: 500, type: 'api_error', message: error.message });
+      refuse(res, newRefusal('background_work_failed', { reason: error.message }));
     } else if (error instanceof URIError) {
-      refuse(res, badRequest('path: cannot be decoded'));
+      refuse(res, newRefusal('path_not_decodable'));
     } else if (isBodyError(error)) {
-      refuse(res, {
-        status: error.status,
-        type: 'invalid_request_error',
-        message: 'body: must be a JSON object of at most 256 KB',
-      });
+      refuse(res, refusalOfBody(error.status));
     } else {
       log.error({ err: error }, 'admin request crashed');
-      refuse(res, { status: 500, type: 'api_error', message: 'the gateway failed' });
+      refuse(res, newRefusal('admin_failed'));
     }
   };
+}
+
+function refusalOfBody(status: number): Refusal {
+  switch (status) {
+    case 413:
+      return newRefusal('admin_body_too_large');
+    case 415:
+      return newRefusal('admin_body_encoded');
+    default:
+      return newRefusal('admin_body_unreadable');
+  }
 }
 
 /** The errors that the body parser throws for a body that is too large or is not JSON. */

@@ -10,6 +10,8 @@ import type {
   RequestHandler,
   Response,
 } from 'express';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import type { Config } from '../config/config.js';
 import type { CustomerParts } from '../customer/customer-parts.js';
 import { getResponse } from '../customer/kept-response.js';
@@ -21,8 +23,8 @@ import type { Asked } from '../http/no-endpoint.js';
 import { CUSTOMER_PAGE } from '../http/pages/addresses.js';
 import type { PageFiles } from '../http/pages/page-files.js';
 import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
-import { badRequest, sendEarlyRefusal } from '../http/refusal.js';
-import type { Dialect, Refusal } from '../http/refusal.js';
+import { sendEarlyRefusal } from '../http/refusal.js';
+import type { Dialect } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import { clientEndpoints } from '../openapi/endpoints.js';
 import { providerEndpoints } from '../customer/customer-endpoints.js';
@@ -154,9 +156,7 @@ function failed(parts: AppParts): ErrorRequestHandler {
     refuse(
       req,
       res,
-      isClientError
-        ? badRequest('path: cannot be decoded')
-        : { status: 500, type: 'api_error', message: 'the gateway failed; nothing was charged' },
+      isClientError ? newRefusal('path_not_decodable') : newRefusal('gateway_failed'),
     );
   };
 }

@@ -14,6 +14,8 @@ import {
   SchemaTooOldError,
   StoreUnavailableError,
 } from '@gateway/balance-store';
+import { FAILURES } from '../base/errors/failures.js';
+import type { FailureName } from '../base/errors/failures.js';
 import { ConfigError } from '../config/config.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { WorkerStartError } from './workers/worker-process.js';
@@ -28,36 +30,44 @@ export const EXIT = {
   unavailable: 3,
 } as const;
 
+type ErrorClass = abstract new (...args: never) => Error;
+
+const CLASSES: Readonly<Record<FailureName, ErrorClass>> = {
+  ConfigError,
+  StoreUnavailableError,
+  DatabaseUnsuitableError,
+  EmbeddedStoreLockedError,
+  LedgerFileError,
+  LedgerMovedError,
+  PepperMismatchError,
+  SchemaMismatchError,
+  SchemaTooNewError,
+  SchemaTooOldError,
+  BackgroundWorkError,
+  LedgerArchiveError,
+  LedgerMoveError,
+};
+const NAMES = Object.keys(CLASSES) as FailureName[];
+
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WorkerStartError) return error.exitCode;
-  if (error instanceof ConfigError) return EXIT.usage;
-  if (error instanceof OperationError) return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
-  if (
-    error instanceof StoreUnavailableError ||
-    error instanceof BackgroundWorkError ||
-    error instanceof DatabaseUnsuitableError ||
-    error instanceof EmbeddedStoreLockedError ||
-    error instanceof LedgerFileError ||
-    error instanceof LedgerMovedError ||
-    error instanceof PepperMismatchError ||
-    error instanceof SchemaMismatchError ||
-    error instanceof SchemaTooNewError ||
-    error instanceof SchemaTooOldError
-  ) {
-    return EXIT.unavailable;
+  if (error instanceof OperationError) {
+    return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
   }
-  return EXIT.refused;
+  const name = failureNameOf(error);
+  return name === undefined ? EXIT.refused : EXIT[FAILURES[name].exit];
 }
 
 /** The text of a failure for a person. Only an unexpected failure has a stack trace. */
 export function failureText(error: unknown): string {
-  const isExpected =
-    error instanceof ConfigError ||
-    error instanceof OperationError ||
-    error instanceof LedgerArchiveError ||
-    error instanceof LedgerMoveError ||
-    error instanceof WorkerStartError ||
-    exitCodeOf(error) === EXIT.unavailable;
   if (!(error instanceof Error)) return 'failed';
+  const isExpected =
+    error instanceof OperationError ||
+    error instanceof WorkerStartError ||
+    failureNameOf(error) !== undefined;
   return isExpected ? error.message : (error.stack ?? error.message);
+}
+
+function failureNameOf(error: unknown): FailureName | undefined {
+  return NAMES.find((name) => error instanceof CLASSES[name]);
 }

@@ -8,8 +8,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { codeOfError } from '@gateway/translator';
 import { z } from 'zod';
+import { newRefusal, relayed } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import { parseJson } from '../base/parse-json.js';
-import type { Refusal } from '../http/refusal.js';
 import type { FailureMeaning, RefusalCause, UpstreamFailure } from './upstream.js';
 
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -76,59 +77,32 @@ function judge(
     return replace(CREDENTIAL_REFUSED, isAboutCredential(status, error) ? 'account' : 'permission');
   }
   if (status === 429) {
-    return replace({ ...OVERLOADED, retryAfterSeconds: retryAfter(headers) ?? 5 }, 'limit');
+    const retryAfterSeconds = retryAfter(headers) ?? 5;
+    return replace(newRefusal('upstream_overloaded', { retryAfterSeconds }), 'limit');
   }
   if (status === 413) return replace(TOO_LARGE, 'unknown');
   if (status < 400 || error === undefined) return replace(UNREADABLE, 'unknown');
   const wait = retryAfter(headers);
   return {
     outcome: 'relay',
-    refusal: {
+    refusal: relayed({
       status,
       type: error.type,
       message: error.message,
       code: codeOfError(error),
       ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
       ...shouldRetry(headers),
-    },
+    }),
   };
 }
 
-const CREDENTIAL_REFUSED: Refusal = {
-  status: 502,
-  type: 'api_error',
-  message: "the upstream refused the gateway's own credential; your key is fine",
-  shouldRetry: false,
-};
+const CREDENTIAL_REFUSED = newRefusal('upstream_refused_credential');
 /** The organization may not use the model that the request names. The credential is fine. */
-const MODEL_NOT_GRANTED: Refusal = {
-  status: 403,
-  type: 'permission_error',
-  message: 'model: the provider has not granted this gateway access to it; your key is fine',
-  param: 'model',
-  code: 'model_not_found',
-};
-const OUT_OF_SERVICE: Refusal = {
-  status: 503,
-  type: 'api_error',
-  message: 'the upstream is out of service for this gateway at the moment',
-};
-const OUT_OF_SERVICE_FOR_LONG: Refusal = { ...OUT_OF_SERVICE, shouldRetry: false };
-const OVERLOADED: Refusal = {
-  status: 529,
-  type: 'overloaded_error',
-  message: 'the upstream is overloaded; wait before trying again',
-};
-const TOO_LARGE: Refusal = {
-  status: 413,
-  type: 'request_too_large',
-  message: 'request body: exceeds the maximum that the upstream accepts',
-};
-const UNREADABLE: Refusal = {
-  status: 502,
-  type: 'api_error',
-  message: 'the upstream answered with something that is not a response',
-};
+const MODEL_NOT_GRANTED = newRefusal('upstream_model_not_granted');
+const OUT_OF_SERVICE = newRefusal('upstream_out_of_service');
+const OUT_OF_SERVICE_FOR_LONG = newRefusal('upstream_out_of_service_for_long');
+const TOO_LARGE = newRefusal('upstream_body_too_large');
+const UNREADABLE = newRefusal('upstream_unreadable');
 
 function replace(refusal: Refusal, cause: RefusalCause): FailureMeaning {
   return { outcome: 'replace', refusal, cause };

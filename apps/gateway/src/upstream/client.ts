@@ -7,7 +7,9 @@ import type { Readable } from 'node:stream';
 import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../base/error-code.js';
-import type { Refusal } from '../http/refusal.js';
+import { newRefusal } from '../base/errors/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
+import { waitOf } from '../http/refusal.js';
 import type { Upstream, UpstreamCall } from './upstream.js';
 
 export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailure'> {
@@ -134,20 +136,16 @@ export class ClientGoneError extends Error {
  */
 export function refusalOfConnectionError(error: Error): Refusal {
   if (error instanceof UpstreamBusyError) {
-    return {
-      status: 529,
-      type: 'overloaded_error',
-      message: 'the upstream is overloaded; wait before trying again',
-      retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)),
-    };
+    const { retryAfterSeconds } = waitOf(error.retryAfterMs);
+    return newRefusal('upstream_overloaded', { retryAfterSeconds });
   }
   if (error instanceof ClientGoneError) {
     // Nobody receives it. The status is that of a client that leaves before its body was read.
-    return { status: 499, type: 'invalid_request_error', message: error.message };
+    return newRefusal('client_left');
   }
   const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };
+    return newRefusal('upstream_timeout');
   }
-  return { status: 502, type: 'api_error', message: 'the upstream cannot be reached' };
+  return newRefusal('upstream_unreachable');
 }

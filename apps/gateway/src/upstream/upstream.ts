@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Refusal } from '../http/refusal.js';
+import type { Refusal } from '../base/errors/refusal.js';
 import type { RequestBody } from './request-body.js';
 
 /** A request in Anthropic's terms. */

@@ -6,13 +6,8 @@
 import { isJsonObject, objectOf } from '../wire/raw-json.js';
 import type { CacheControl } from './cache-point.js';
 import { isNeutral } from './neutral-values.js';
-import type { Note } from './note.js';
+import type { Note, ProblemCode } from './note.js';
 import { RefusedRequestError } from './refusal.js';
-
-/** The values of `error.code` that OpenAI uses for bad requests. */
-type ProblemCode =
-  | ('missing_required_parameter' | 'invalid_type' | 'invalid_value' | 'unsupported_value')
-  | 'previous_response_not_found';
 
 const MAX_NOTES = 100;
 export const NO_EQUIVALENT = 'no upstream equivalent';

@@ -11,9 +11,10 @@ import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
 import type { JsonSpan } from '@gateway/translator/native';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import type { PricedFeature } from '../../config/variables.js';
 import { badRequest } from '../../http/refusal.js';
-import type { Refusal } from '../../http/refusal.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { JUDGED_MEMBERS } from './deciding-members.js';
 import { SHARED_ACCOUNT, findMemberProblem } from './judged-members.js';
@@ -111,11 +112,8 @@ function inspect(
   // SDKs that keep conversations on the server react to this error code: they send the whole
   // conversation instead.
   if (isGiven(find('thread'))) {
-    const refusal = badRequest(`thread: ${SHARED_ACCOUNT}`);
-    return {
-      outcome: 'refused',
-      refusal: { ...refusal, errorCode: 'thread_unsupported_request' },
-    };
+    const refusal = newRefusal('thread_unsupported_request', { problem: SHARED_ACCOUNT });
+    return { outcome: 'refused', refusal };
   }
   const accountProblem = findRootProblem(find, allow) ?? problem;
   if (accountProblem !== undefined) return refuse(accountProblem);

@@ -7,10 +7,11 @@ import { isUtf8 } from 'node:buffer';
 import type { Fees, ModelPrice } from '@gateway/billing';
 import type { Encoding } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import type { ChatConfig, Config } from '../../config/config.js';
 import type { PricedFeature } from '../../config/variables.js';
 import { badRequest } from '../../http/refusal.js';
-import type { Refusal } from '../../http/refusal.js';
 import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import { NO_USAGE } from '../../ledger/usage-bound.js';
@@ -250,7 +251,7 @@ class Preparer {
       return refuse(badRequest(scan.message, scan.member ?? null));
     }
     if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
-      return refuse(badRequest('the body has too many values for its size', null));
+      return refuse(newRefusal('too_many_values'));
     }
     const given = limitMembers.filter((name) => {
       const span = scan.members.get(name);
@@ -326,7 +327,7 @@ class Preparer {
     if (translation.outcome === 'translated') {
       const { items } = translation;
       if (items !== undefined && items.length > MAX_ITEMS) {
-        return refuse(badRequest(`input: the conversation has too many items`, 'input'));
+        return refuse(newRefusal('too_many_items'));
       }
       const kept = items && ({ items } satisfies KeptConversation);
       const conversation =
@@ -337,7 +338,8 @@ class Preparer {
       return { ...translation, conversation, price };
     }
     const { problem } = translation;
-    return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
+    const { message, param, code } = problem;
+    return refuse(newRefusal(code, { problem: message, param }));
   }
 }
 
@@ -386,22 +388,13 @@ function modelOf(request: unknown): string | undefined {
 }
 
 export function modelNotFound(model: string, path = 'model'): Refusal {
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message: `${path}: ${JSON.stringify(model.slice(0, 100))} is not offered; GET /v1/models lists those that are`,
-    param: path,
-    code: 'model_not_found',
-  };
+  const shown = JSON.stringify(model.slice(0, 100));
+  return newRefusal('model_not_found', { param: path, model: shown });
 }
 
 /** With `OVERDRAFT=none` a request without an upper bound is refused. */
 function unbounded(path: string): Refusal {
-  return badRequest(
-    `${path}: cannot be used on this gateway, because its cost has no limit; before a request is ` +
-      'sent, the gateway sets aside the most it can cost',
-    path,
-  );
+  return newRefusal('cost_without_limit', { param: path });
 }
 
 function refuse(refusal: Refusal): Extract<Preparation, { outcome: 'refused' }> {

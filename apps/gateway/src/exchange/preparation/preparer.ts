@@ -7,7 +7,7 @@ import { extname } from 'node:path';
 import { Piscina } from 'piscina';
 import type { KeyRecord } from '@gateway/balance-store';
 import { errorCode } from '../../base/error-code.js';
-import type { Refusal } from '../../http/refusal.js';
+import { newRefusal } from '../../base/errors/refusal.js';
 import type {
   Preparation,
   PreparationJob,
@@ -65,11 +65,7 @@ const MEGABYTES_PER_BODY_MEGABYTE = 10;
 const YOUNG_MEGABYTES = 12;
 
 /** Has a status that clients do not retry, because the same body would need the same memory. */
-const TOO_MUCH_MEMORY: Refusal = {
-  status: 413,
-  type: 'request_too_large',
-  message: 'request body: takes too much memory to be read',
-};
+const TOO_MUCH_MEMORY = newRefusal('body_takes_too_much_memory');
 
 /** Tests run the sources; the worker thread needs the built file in any case. */
 const THREAD_FILE = new URL(

@@ -3,7 +3,7 @@
  * The whole body is searched for that, so it happens in the thread that prepares the body.
  */
 
-import type { Refusal } from '../../http/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { thinkingNamedIn } from '../response-memory/kept-thinking.js';
 import { namesIn, responsesNamedIn } from '../response-memory/referred-responses.js';
 import type { RecalledResponses, References } from '../response-memory/referred-responses.js';

@@ -15,9 +15,10 @@
 import type { Response } from 'express';
 import { SMALL_BYTES } from '../../base/byte-budget.js';
 import type { ByteBudget, ByteReservation } from '../../base/byte-budget.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { waitForClientOf } from '../../http/departures.js';
 import { sendRefusal } from '../../http/refusal.js';
-import type { Refusal, RefusalContext } from '../../http/refusal.js';
+import type { RefusalContext } from '../../http/refusal.js';
 import type { StreamOutput } from '../../http/response-format.js';
 import type { Delivery } from '../../ledger/delivery.js';
 import { encoded, endWithBody } from './write-text.js';

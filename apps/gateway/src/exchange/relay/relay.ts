@@ -14,9 +14,10 @@ import { formatUsd } from '@gateway/billing';
 import type { StreamEnd, UsageReading, FinishedResponse } from '@gateway/translator';
 import type { SkimmedMessage } from '@gateway/translator/native';
 import { errorCode } from '../../base/error-code.js';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
-import type { Refusal } from '../../http/refusal.js';
 import type { ResponseFormat, ResponseReading, StreamOutput } from '../../http/response-format.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { refusalOfConnectionError } from '../../upstream/client.js';
@@ -50,12 +51,7 @@ export const RELAY_PATIENCE: RelayPatience = {
 
 /** The fault of a response that was charged, but not passed on as a whole. */
 const TOO_LARGE = 'the response, or one of its events, was too large to pass on';
-const RESPONSE_TOO_LARGE: Refusal = {
-  status: 502,
-  type: 'api_error',
-  message: "the upstream's response was too large to pass on; it was charged",
-  shouldRetry: false,
-};
+const RESPONSE_TOO_LARGE = newRefusal('upstream_response_too_large');
 /**
  * Most charges commit within this time. If one takes longer, output that carries no usage is sent
  * meanwhile.

@@ -2,7 +2,8 @@
 
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { SettleOutcome } from '@gateway/balance-store';
-import type { Refusal } from '../../http/refusal.js';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { chargesOf } from '../../ledger/charges-of-response.js';
 import type { ChargedExchange, FinishedResponse } from '../../ledger/charges-of-response.js';
 import { withinBound } from '../../ledger/usage-bound.js';
@@ -112,16 +113,6 @@ export async function quarantine(
   }
 }
 
-export const RESPONSE_UNUSABLE: Refusal = {
-  status: 502,
-  type: 'api_error',
-  message: 'the upstream answered with something that cannot be charged; nothing was charged',
-  shouldRetry: false,
-};
+export const RESPONSE_UNUSABLE = newRefusal('upstream_not_chargeable');
 
-const LEDGER_UNAVAILABLE: Refusal = {
-  status: 503,
-  type: 'api_error',
-  message: 'the charge of this response could not be confirmed; it may have been charged',
-  shouldRetry: false,
-};
+const LEDGER_UNAVAILABLE = newRefusal('charge_unconfirmed');

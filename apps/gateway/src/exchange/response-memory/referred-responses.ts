@@ -5,8 +5,8 @@
  */
 
 import { responseIdOfItem, type StoredResponses } from '@gateway/translator';
-import { badRequest } from '../../http/refusal.js';
-import type { Refusal } from '../../http/refusal.js';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { bufferOf, hasLengthOfId, idsIn, lookUp, membersWithIds, parseKept } from './look-up.js';
 import type { IdPattern, MemberWithId } from './look-up.js';
 import type { KeptResponse, ResponseMemory, ResponseOwner } from './response-memory.js';
@@ -43,11 +43,7 @@ export interface KeptConversation {
 const MAX_CONTINUED = 4;
 /** Steps of an agent whose items one request refers to. */
 const MAX_REFERRED = 500;
-const TOO_MANY: Refusal = badRequest(
-  `input: refers to items of more than ${String(MAX_REFERRED)} responses; send some of the items ` +
-    'themselves (SDKs do so with store: false)',
-  'input',
-);
+const TOO_MANY = newRefusal('too_many_references', { most: MAX_REFERRED });
 /** Of the id of an item, as {@link ITEM_ID} has it. */
 const MAX_ITEM_ID_LENGTH = 220;
 const CLOSE_BRACE = 0x7d;

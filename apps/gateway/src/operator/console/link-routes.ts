@@ -4,11 +4,11 @@
  */
 
 import { z } from 'zod';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { declare } from '../../endpoints/endpoint.js';
-import { conflict } from '../../endpoints/operation-error.js';
+import { OperationError } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { transportOf } from '../../http/origin.js';
-import { badRequest, unauthorized } from '../../http/refusal.js';
 import type { PageFiles } from '../../http/pages/page-files.js';
 import { refuse } from '../refuse.js';
 import type { ConsoleLinks } from './console-links.js';
@@ -44,7 +44,7 @@ export const linkEndpoints = [
           refuse(res, NEEDS_TOKEN);
           return;
         }
-        if (consolePage === undefined) throw conflict('PAGES_DIR', 'this gateway has no console');
+        if (consolePage === undefined) throw new OperationError(newRefusal('no_console'));
         const { path, expiresAt } = consoleLinks.make(adminTokenOf(res));
         const expires = new Date(expiresAt).toISOString();
         res.json({ object: 'console_link', path, expires_at: expires });
@@ -87,15 +87,7 @@ export const linkSessionEndpoints = [
   ),
 ] as const;
 
-const NEEDS_TOKEN = unauthorized(
-  'authorization: a link is made with an admin token, not a session',
-);
-const ELSEWHERE = badRequest(
-  'origin: a console link works at a loopback address only, such as http://127.0.0.1:8081',
-);
-const USED = unauthorized(
-  'code: this link was used before; if that was not you, replace the admin token',
-);
-const UNKNOWN = unauthorized(
-  'code: this link has expired, or the gateway was started again after it was made',
-);
+const NEEDS_TOKEN = newRefusal('console_link_needs_token');
+const ELSEWHERE = newRefusal('console_link_elsewhere');
+const USED = newRefusal('console_link_used');
+const UNKNOWN = newRefusal('console_link_unknown');

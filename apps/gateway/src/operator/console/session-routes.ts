@@ -6,14 +6,14 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Limiter } from '@gateway/rate-limiter';
 import { z } from 'zod';
+import { newRefusal } from '../../base/errors/refusal.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { MINUTE_MS } from '../../base/times.js';
 import { bearerOf, findToken, rightsOf } from '../../config/admin-tokens.js';
 import type { AdminToken } from '../../config/admin-tokens.js';
 import { declare } from '../../endpoints/endpoint.js';
 import * as schema from '../../endpoints/schemas.js';
 import { originOf, transportOf } from '../../http/origin.js';
-import { badRequest, unauthorized } from '../../http/refusal.js';
-import type { Refusal } from '../../http/refusal.js';
 import { createSessionCookie } from '../../http/session-cookie.js';
 import { refuse } from '../refuse.js';
 import { limitTokenGuesses, refusalOfGuess } from '../token-guesses.js';
@@ -221,14 +221,8 @@ export const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-const WRONG_TOKEN = unauthorized('authorization: must be "Bearer <ADMIN_TOKEN>"');
-const WRONG_LOG_IN = unauthorized('token: is not an admin token of this gateway');
-const NO_SESSION = unauthorized('session: has ended, or there is none; log in again');
-const OTHER_ORIGIN: Refusal = {
-  status: 403,
-  type: 'permission_error',
-  message: 'origin: only pages of this server may do this',
-};
-const PLAIN_HTTP = badRequest(
-  'origin: the console needs https, except on the machine of the gateway itself',
-);
+const WRONG_TOKEN = newRefusal('wrong_token', { variable: 'ADMIN_TOKEN' });
+const WRONG_LOG_IN = newRefusal('wrong_log_in');
+const NO_SESSION = newRefusal('console_session_ended');
+const OTHER_ORIGIN = newRefusal('other_page');
+const PLAIN_HTTP = newRefusal('console_needs_https');

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { AccountRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId } from '../../base/repeat-ids.js';
 import {
   accountId,
@@ -26,7 +27,7 @@ import {
 } from '../../endpoints/fields.js';
 import { changedSettings, newSettings, settingsIn } from '../../endpoints/account-settings.js';
 import { createdAccountView, createdOf } from '../../endpoints/key-outcomes.js';
-import { OperationError, notFound } from '../../endpoints/operation-error.js';
+import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
 import { readStatement } from '../../endpoints/statement/statement.js';
@@ -246,9 +247,7 @@ export const accountOperations = {
           throw await usedId('transfer_id', `transfer:${input.transfer_id}:out`, store);
         case 'short':
           throw new OperationError(
-            409,
-            'conflict_error',
-            `amount_usd: only ${formatUsd(result.free)} USD are free to be transferred`,
+            newRefusal('transfer_exceeds_balance', { free: formatUsd(result.free) }),
           );
         case 'transferred':
         case 'replayed':
@@ -335,7 +334,7 @@ function assertMailable(
 ): void {
   if (address == null || sendsMail) return;
   const message = `notice_email: ${NO_MAIL}: set SMTP_URL and MAIL_FROM first`;
-  throw new OperationError(400, 'invalid_request_error', message);
+  throw invalidInput(message);
 }
 
 function unknownAccount() {

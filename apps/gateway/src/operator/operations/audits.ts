@@ -2,8 +2,9 @@
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { anchor } from '../../endpoints/fields.js';
-import { conflict, notFound } from '../../endpoints/operation-error.js';
+import { OperationError, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { chargeLines } from '../../endpoints/statement/statement-facts.js';
 import { line } from '../../endpoints/storable.js';
@@ -33,7 +34,7 @@ export const auditOperations = {
     async run({ anchor }, context) {
       const job = await liveOf(context).audits.start(anchor);
       if (job !== undefined) return jobView(job);
-      throw conflict('anchor', 'an audit with another anchor is running; wait until it has ended');
+      throw new OperationError(newRefusal('other_audit_runs'));
     },
   }),
 
@@ -112,7 +113,7 @@ export const auditOperations = {
 /** @throws {OperationError} on the command line, which would end before the job */
 function liveOf({ live }: OperationContext): LiveGateway {
   if (live === undefined) {
-    throw conflict('ADMIN_URL', 'is needed, because only a running gateway can run audits as jobs');
+    throw new OperationError(newRefusal('audit_jobs_need_gateway'));
   }
   return live;
 }

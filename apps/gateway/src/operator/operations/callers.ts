@@ -3,6 +3,7 @@
 import { request } from 'undici';
 import { z } from 'zod';
 import { errorCode } from '../../base/error-code.js';
+import { newRefusal, relayed } from '../../base/errors/refusal.js';
 import { OperationError } from '../../endpoints/operation-error.js';
 import type { OperationContext } from './operation.js';
 import { operations, runOperation } from './operations.js';
@@ -42,7 +43,7 @@ export function createRemoteCaller(admin: {
     const { type, message } = parsed.success
       ? parsed.data.error
       : { type: 'api_error', message: 'the response of the admin API cannot be read' };
-    throw new OperationError(status, type, message);
+    throw new OperationError(relayed({ status, type, message }));
   };
 }
 
@@ -73,5 +74,5 @@ async function answerTo(
 }
 
 function unreachable(problem: string): OperationError {
-  return new OperationError(503, 'api_error', `ADMIN_URL: ${problem}`);
+  return new OperationError(newRefusal('admin_port_unreachable', { problem }));
 }

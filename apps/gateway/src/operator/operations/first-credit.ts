@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Creation } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { amountUsd, help, time } from '../../endpoints/fields.js';
-import { OperationError } from '../../endpoints/operation-error.js';
+import { invalidInput } from '../../endpoints/operation-error.js';
+import type { OperationError } from '../../endpoints/operation-error.js';
 
 export const creditSource = z
   .enum(['paid', 'promotional'])
@@ -45,7 +46,7 @@ export function firstCreditOf(input: {
 
 function withoutAmount(field: string): OperationError {
   const message = `${field}: describes a first credit, so balance_usd is required`;
-  return new OperationError(400, 'invalid_request_error', message);
+  return invalidInput(message);
 }
 
 /** A repetition has the same credit as the creation that it repeats. */

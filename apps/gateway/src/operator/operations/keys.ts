@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
 import type { KeyRecord, ListOrder } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId, ownTopUpPrefix } from '../../base/repeat-ids.js';
 import {
   accountId,
@@ -31,17 +32,16 @@ import {
 } from '../../endpoints/fields.js';
 import { newSettings } from '../../endpoints/account-settings.js';
 import {
-  REVOKED,
   createdAccountView,
   createdOf,
   rotated,
   unknownKey,
 } from '../../endpoints/key-outcomes.js';
 import {
-  OperationError,
-  conflict,
   externalIdTaken,
+  invalidInput,
   notFound,
+  OperationError,
 } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { keyView } from '../../endpoints/views.js';
@@ -282,7 +282,7 @@ export const keyOperations = {
     output: schema.key,
     async run({ key_id }, { store, by }) {
       const key = await found(store.resumeKey(key_id, by));
-      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
+      if (key.state === 'revoked') throw new OperationError(newRefusal('key_revoked'));
       return keyView(key);
     },
   }),
@@ -306,7 +306,7 @@ export const keyOperations = {
     output: schema.link,
     async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
       const key = await found(store.getKey(key_id));
-      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
+      if (key.state === 'revoked') throw new OperationError(newRefusal('key_revoked'));
       const expiresAt = new Date(now() + expires_in_seconds * 1_000);
       await store.recordLink(key_id, { expiresAt, by });
       return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
@@ -370,7 +370,7 @@ async function toppedUp(
   const own = ownTopUpPrefix(input.top_up_id);
   if (own !== undefined) {
     const problem = `top_up_id: must not begin with "${own}", with which the gateway's own ids begin`;
-    throw new OperationError(400, 'invalid_request_error', problem);
+    throw invalidInput(problem);
   }
   const result = await store.topUp({
     topUpId: input.top_up_id,
@@ -417,11 +417,10 @@ export async function usedId(
   store: Pick<OperationContext['store'], 'findEntries'>,
 ): Promise<OperationError> {
   const [entry] = await store.findEntries([entryId]);
-  return conflict(
-    field,
+  return new OperationError(
     entry?.kind === 'charge'
-      ? `a charge was booked from a record under the id ${entryId}: use another id`
-      : 'was used before for something else',
+      ? newRefusal('id_of_recorded_charge', { field, id: entryId })
+      : newRefusal('id_used', { field }),
   );
 }
 

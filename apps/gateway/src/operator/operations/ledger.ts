@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
 import type { BalanceStore, UsageQuery, UsageSum } from '@gateway/balance-store';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { HOUR_MS } from '../../base/times.js';
 import {
   someOf,
@@ -20,7 +21,7 @@ import {
   time,
   wholeNumber,
 } from '../../endpoints/fields.js';
-import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
+import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { line } from '../../endpoints/storable.js';
 import {
@@ -31,7 +32,7 @@ import {
   trailView,
   costedUsageSumView,
 } from '../../endpoints/views.js';
-import { chargesOf, findCharge, severalText } from '../../ledger/find-charge.js';
+import { chargesOf, findCharge } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
 import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';
 import { withNames } from '../read-names.js';
@@ -91,11 +92,7 @@ export const ledgerOperations = {
       if (key_id !== undefined && ofKey === undefined) throw notFound('key_id', 'key');
       const account = ofKey?.accountId ?? account_id;
       if (account_id !== undefined && account !== account_id) {
-        throw new OperationError(
-          400,
-          'invalid_request_error',
-          'key_id: belongs to another account than account_id',
-        );
+        throw invalidInput('key_id: belongs to another account than account_id');
       }
       const page = await store.listEntries({
         limit,
@@ -305,7 +302,7 @@ async function readSums(
     return await store.readUsage(query);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new OperationError(400, 'invalid_request_error', `from: ${error.message}`);
+    throw invalidInput(`from: ${error.message}`);
   }
 }
 
@@ -340,6 +337,8 @@ export async function chargeShownAs(
     case 'none':
       return undefined;
     case 'several':
-      throw conflict(field, severalText(found.requestIds));
+      throw new OperationError(
+        newRefusal('several_charges', { field, request_ids: found.requestIds.join(', ') }),
+      );
   }
 }

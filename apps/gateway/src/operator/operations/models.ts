@@ -3,8 +3,9 @@
 import { z } from 'zod';
 import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceSchedule, PriceTable } from '@gateway/billing';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { accountPrices, help } from '../../endpoints/fields.js';
-import { OperationError, conflict } from '../../endpoints/operation-error.js';
+import { OperationError, invalidInput } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { ratesView, specialPricesView } from '../../endpoints/views.js';
 import type { UpstreamModel } from '../../upstream/upstream-models.js';
@@ -54,14 +55,12 @@ export const modelOperations = {
     output: schema.modelComparison,
     async run(_input, { prices, upstreamModels }) {
       if (upstreamModels === undefined) {
-        throw conflict('UPSTREAM_API_KEY', 'is needed to ask the upstream for its models');
+        throw new OperationError(newRefusal('upstream_key_needed'));
       }
       const reading = await upstreamModels();
       if (reading.outcome === 'failed') {
         throw new OperationError(
-          502,
-          'api_error',
-          `the upstream's models cannot be read: ${reading.reason}`,
+          newRefusal('upstream_models_unreadable', { reason: reading.reason }),
         );
       }
       const names = new Set(reading.models.map(({ id }) => id));
@@ -96,7 +95,7 @@ export function scheduleOf(
 ): PriceSchedule {
   const reading = prices.of(given ?? null);
   if ('schedule' in reading) return reading.schedule;
-  throw new OperationError(400, 'invalid_request_error', `prices: ${reading.problem}`);
+  throw invalidInput(`prices: ${reading.problem}`);
 }
 
 function idOf({ id }: ModelPrice): string {

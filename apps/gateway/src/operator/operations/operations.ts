@@ -5,7 +5,7 @@
 
 import type { z } from 'zod';
 import type { ResultOf } from '../../endpoints/endpoint.js';
-import { OperationError } from '../../endpoints/operation-error.js';
+import { invalidInput } from '../../endpoints/operation-error.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
@@ -87,11 +87,7 @@ export async function runOperation(
   const [issue] = parsed.error.issues;
   const field =
     issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : (issue?.path.join('.') ?? '');
-  throw new OperationError(
-    400,
-    'invalid_request_error',
-    `${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`,
-  );
+  throw invalidInput(`${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`);
 }
 
 function cursorFieldOf(input: unknown): string | undefined {
@@ -103,6 +99,6 @@ function cursorFieldOf(input: unknown): string | undefined {
 function refusingCursor(field: string): (error: unknown) => never {
   return function refuse(error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new OperationError(400, 'invalid_request_error', `${field}: ${error.message}`);
+    throw invalidInput(`${field}: ${error.message}`);
   };
 }

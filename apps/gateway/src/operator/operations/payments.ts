@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsPaymentId } from '../../base/repeat-ids.js';
 import { centsFromUnits, unitsFromCents } from '../../config/cents.js';
 import {
@@ -20,7 +21,7 @@ import {
   time,
   wholeNumber,
 } from '../../endpoints/fields.js';
-import { OperationError, conflict, notFound } from '../../endpoints/operation-error.js';
+import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import {
   autoTopUpView,
   paymentMoneyView,
@@ -131,7 +132,7 @@ export const paymentOperations = {
     async run({ account_id, amount_usd, request_id }, context) {
       const payments = paymentsOf(context);
       if (payments.publicUrl === undefined) {
-        throw refused('PUBLIC_URL: must be set, so that the customer can return after paying');
+        throw invalidInput('PUBLIC_URL: must be set, so that the customer can return after paying');
       }
       if ((await context.store.getAccount(account_id)) === undefined) {
         throw notFound('account_id', 'account');
@@ -139,7 +140,7 @@ export const paymentOperations = {
       const amountCents = wholeCents(amount_usd);
       const { minCents, maxCents } = payments.limits;
       if (amountCents < minCents || amountCents > maxCents) {
-        throw refused(`amount_usd: must be from ${usdOf(minCents)} to ${usdOf(maxCents)}`);
+        throw invalidInput(`amount_usd: must be from ${usdOf(minCents)} to ${usdOf(maxCents)}`);
       }
       const returnUrl = `${payments.publicUrl}/dashboard/`;
       const started = await reachingProvider(() =>
@@ -153,7 +154,7 @@ export const paymentOperations = {
         }),
       );
       if (started.outcome === 'conflict') {
-        throw conflict('request_id', 'was used before for another amount or return address');
+        throw new OperationError(newRefusal('payment_request_used'));
       }
       return paymentView(started.payment);
     },
@@ -175,7 +176,7 @@ export const paymentOperations = {
       const payments = paymentsOf(context);
       const payment = await found(payments, payment_id);
       const { provider_payment_id: providerPaymentId } = payment.data;
-      if (providerPaymentId === null) throw conflict('payment_id', 'is not paid');
+      if (providerPaymentId === null) throw new OperationError(newRefusal('payment_not_paid'));
       const amountCents = wholeCents(amount_usd);
       const refunded = await reachingProvider(async () => {
         // Refunds of different payments may have the same id.
@@ -183,9 +184,9 @@ export const paymentOperations = {
         const { by } = context;
         return payments.refund({ refundId, payment, providerPaymentId, amountCents, by });
       });
-      if (refunded.outcome === 'refused') throw refused(`amount_usd: ${refunded.message}`);
+      if (refunded.outcome === 'refused') throw invalidInput(`amount_usd: ${refunded.message}`);
       if (refunded.outcome === 'undone') {
-        throw conflict('refund_id', 'the refund with this id failed: use another id');
+        throw new OperationError(newRefusal('refund_failed'));
       }
       return {
         object: 'refund' as const,
@@ -247,7 +248,7 @@ export const paymentOperations = {
         creditExpiresAt: input.credit_expires_at,
         by,
       });
-      if (created === undefined) throw conflict('code', 'exists already');
+      if (created === undefined) throw new OperationError(newRefusal('promo_code_exists'));
       return promoCodeView(created);
     },
   }),
@@ -268,11 +269,7 @@ export const paymentOperations = {
 
 function paymentsOf({ payments }: OperationContext): Payments {
   if (payments !== undefined) return payments;
-  throw new OperationError(
-    404,
-    'not_found_error',
-    'payments: are not configured; set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET',
-  );
+  throw new OperationError(newRefusal('payments_not_configured'));
 }
 
 async function autoTopUpOf(store: OperationContext['store'], account_id: string) {
@@ -292,7 +289,7 @@ function nextOf(page: readonly { readonly seq: bigint }[], limit: number): strin
 
 function wholeCents(amount: bigint): number {
   const cents = centsFromUnits(amount);
-  if (cents === undefined) throw refused('amount_usd: must be in whole cents');
+  if (cents === undefined) throw invalidInput('amount_usd: must be in whole cents');
   return cents;
 }
 
@@ -304,17 +301,12 @@ function hashOf(text: string): string {
   return `refund_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
 
-function refused(message: string): OperationError {
-  return new OperationError(400, 'invalid_request_error', message);
-}
-
 async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof PaymentProviderError)) throw error;
-    if (error.reason === 'reused')
-      throw conflict('refund_id', 'was used before for another amount');
-    throw new OperationError(503, 'api_error', `payments: ${error.message}`);
+    if (error.reason === 'reused') throw new OperationError(newRefusal('refund_id_used'));
+    throw new OperationError(newRefusal('payment_provider_failed', { reason: error.message }));
   }
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { DAY_MS } from '../../base/times.js';
 import {
   MUST_BE_AFTER_FROM,
@@ -107,13 +108,13 @@ function reportsOf(
   const names = reports.accounts.join(', ');
   if (reports.lack === 'unknown') {
     const known = names === '' ? 'UPSTREAMS is not set' : `there are ${names}`;
-    throw new OperationError(404, 'not_found_error', `upstream: no such account; ${known}`);
+    throw new OperationError(newRefusal('unknown_upstream_account', { known }));
   }
   const problem =
     names === ''
       ? 'ANTHROPIC_ADMIN_KEY: is needed to read the reports of the provider'
       : `ANTHROPIC_ADMIN_KEY, or admin_key in UPSTREAMS, is needed for ${names}`;
-  throw new OperationError(404, 'not_found_error', problem);
+  throw new OperationError(newRefusal('reports_not_configured', { problem }));
 }
 
 async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -121,7 +122,7 @@ async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Re
     return await work();
   } catch (error) {
     if (!(error instanceof ProviderReportError)) throw error;
-    throw new OperationError(502, 'api_error', error.message);
+    throw new OperationError(newRefusal('provider_report_unreadable', { reason: error.message }));
   }
 }
 

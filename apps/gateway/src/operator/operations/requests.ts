@@ -12,7 +12,7 @@ import {
   costedFiguresView,
   readBreakdown,
 } from '../../endpoints/breakdown.js';
-import { OperationError } from '../../endpoints/operation-error.js';
+import { invalidInput } from '../../endpoints/operation-error.js';
 import {
   TOO_MANY_REQUEST_SUMS,
   operatorRequestView,
@@ -124,5 +124,5 @@ export const requestOperations = {
 };
 
 function refuse(message: string): never {
-  throw new OperationError(400, 'invalid_request_error', message);
+  throw invalidInput(message);
 }

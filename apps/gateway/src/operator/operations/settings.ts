@@ -1,10 +1,11 @@
 /** Operations on the settings: what is in force and why, reading it again, and changing it. */
 
 import { z } from 'zod';
+import { newRefusal } from '../../base/errors/refusal.js';
 import { ConfigError } from '../../config/config.js';
 import { ConcurrentChangeError } from '../../config/reloader.js';
 import { help } from '../../endpoints/fields.js';
-import { OperationError, conflict } from '../../endpoints/operation-error.js';
+import { OperationError, invalidInput } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { operation } from './operation.js';
 
@@ -32,8 +33,8 @@ export const settingsOperations = {
         return await settingsDesk.reload();
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
-        const message = `nothing was changed: ${error.problems.join('; ')}`;
-        throw new OperationError(409, 'conflict_error', message);
+        const problems = error.problems.join('; ');
+        throw new OperationError(newRefusal('reload_refused', { problems }));
       }
     },
   }),
@@ -56,12 +57,12 @@ export const settingsOperations = {
         return await settingsDesk.change({ name, text: value }, by);
       } catch (error) {
         if (error instanceof ConcurrentChangeError) {
-          throw conflict('settings', 'were changed by somebody else at the same time');
+          throw new OperationError(newRefusal('settings_changed_meanwhile'));
         }
         if (!(error instanceof ConfigError) && !(error instanceof RangeError)) throw error;
         const problem =
           error instanceof ConfigError ? error.problems.join('; ') : `value: ${error.message}`;
-        throw new OperationError(400, 'invalid_request_error', problem);
+        throw invalidInput(problem);
       }
     },
   }),

@@ -1,0 +1,250 @@
+/** Errors of a request's form: HTTP, headers, body, path, fields. */
+
+import type { ErrorEntry } from './entry.js';
+
+const BAD_REQUEST = { status: 400, type: 'invalid_request_error', retry: 'no' } as const;
+const TOO_LARGE = { status: 413, type: 'request_too_large', retry: 'no' } as const;
+const CORRECT_THE_FIELD = 'correct the field';
+
+export const REQUEST_ERRORS = {
+  invalid_request: {
+    ...BAD_REQUEST,
+    sentence: '{problem}',
+    cause: 'a header, a field or the body is not as required; the sentence begins with its name',
+    cure: 'correct what the sentence names',
+  },
+  missing_required_parameter: {
+    ...BAD_REQUEST,
+    code: 'missing_required_parameter',
+    sentence: '{problem}',
+    cause: 'a chat or Responses request lacks a field',
+    cure: 'send the field',
+  },
+  invalid_type: {
+    ...BAD_REQUEST,
+    code: 'invalid_type',
+    sentence: '{problem}',
+    cause: 'a field of a chat or Responses request has a value of another type',
+    cure: CORRECT_THE_FIELD,
+  },
+  invalid_value: {
+    ...BAD_REQUEST,
+    code: 'invalid_value',
+    sentence: '{problem}',
+    cause: 'a field of a chat or Responses request has a value that it cannot have',
+    cure: CORRECT_THE_FIELD,
+  },
+  unsupported_value: {
+    ...BAD_REQUEST,
+    code: 'unsupported_value',
+    sentence: '{problem}',
+    cause: 'a field of a chat or Responses request asks for what the upstream does not offer',
+    cure: 'leave it out, or use one of the values that the sentence names',
+  },
+  previous_response_not_found: {
+    ...BAD_REQUEST,
+    code: 'previous_response_not_found',
+    sentence: '{problem}',
+    cause: "the response that the request continues is not kept, or no longer, or another key's",
+    cure: 'send the whole conversation as `input`',
+  },
+  thread_unsupported_request: {
+    ...BAD_REQUEST,
+    errorCode: 'thread_unsupported_request',
+    sentence: 'thread: {problem}',
+    cause: 'a conversation at the provider would be shared by all keys',
+    cure: 'send the whole conversation; SDKs do so after this error',
+  },
+  cost_without_limit: {
+    ...BAD_REQUEST,
+    sentence:
+      '{param}: cannot be used on this gateway, because its cost has no limit; before a request is sent, the gateway sets aside the most it can cost',
+    cause: '`OVERDRAFT=none`, and a tool or an option of which no highest cost is known',
+    cure: 'leave it out',
+  },
+  too_many_values: {
+    ...BAD_REQUEST,
+    sentence: 'the body has too many values for its size',
+    cause: 'a translated body of very many small values would need too much memory',
+    cure: 'send fewer or larger values',
+  },
+  too_many_items: {
+    ...BAD_REQUEST,
+    param: 'input',
+    sentence: 'input: the conversation has too many items',
+    cause: 'a Responses conversation, with what is kept of it, is too long',
+    cure: 'begin a new conversation',
+  },
+  too_many_references: {
+    ...BAD_REQUEST,
+    param: 'input',
+    sentence:
+      'input: refers to items of more than {most} responses; send some of the items themselves (SDKs do so with store: false)',
+    cause: 'a Responses request names items of very many kept responses',
+    cure: 'send items, not their ids',
+  },
+  invalid_http: {
+    ...BAD_REQUEST,
+    sentence: 'the request is not valid HTTP',
+    cause: 'Node.js cannot parse it; the connection is closed',
+    cure: 'look for a proxy or a program that writes HTTP itself; use `http`, not `https`, here',
+  },
+  host_missing: {
+    ...BAD_REQUEST,
+    sentence: 'host: is missing',
+    cause: 'HTTP/1.1 demands the header',
+    cure: 'send it',
+  },
+  path_not_decodable: {
+    ...BAD_REQUEST,
+    sentence: 'path: cannot be decoded',
+    cause: 'a `%` in the path does not begin an encoded byte of UTF-8',
+    cure: 'encode the id in the path',
+  },
+  small_body_unreadable: {
+    ...BAD_REQUEST,
+    sentence: 'body: must be a JSON object of at most 64 KB',
+    cause: 'the body of a request to the dashboard is not JSON, or too large',
+    cure: 'send an object with the fields of that endpoint',
+  },
+  two_credentials: {
+    ...BAD_REQUEST,
+    sentence:
+      'two different credentials were sent, in the Authorization header and in the API key header: send one (in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
+    cause: "most often two variables of the client's environment",
+    cure: 'keep the variable with the key of this gateway',
+  },
+  same_credential_twice: {
+    ...BAD_REQUEST,
+    sentence:
+      'the same credential was sent in the Authorization header and in the API key header: send one (an operator can accept both with SAME_KEY_IN_BOTH_HEADERS=accepted)',
+    cause: 'the client sets both headers',
+    cure: 'remove either',
+  },
+  late_request: {
+    status: 408,
+    type: 'timeout_error',
+    sentence: 'the request did not arrive completely in time; nothing was charged',
+    cause: 'an upload was silent for too long, or a request without a known key was slow',
+    cure: 'check the network, and proxies that buffer uploads',
+    retry: 'yes',
+  },
+  body_too_large: {
+    ...TOO_LARGE,
+    sentence: 'request body: exceeds the maximum of {bytes} bytes',
+    cause: '`MAX_BODY_BYTES`',
+    cure: 'send less; name files by URL',
+  },
+  conversation_too_large: {
+    ...TOO_LARGE,
+    sentence:
+      'request body: together with the responses that it refers to, it exceeds the maximum of {bytes} bytes',
+    cause: '`MAX_BODY_BYTES`, for a body and what is kept of its conversation',
+    cure: 'begin a new conversation',
+  },
+  inflates_too_much: {
+    ...TOO_LARGE,
+    sentence:
+      'request body: becomes more than {times} times larger when decompressed; send it without content-encoding',
+    cause: "a compressed body may be an attack on the gateway's memory",
+    cure: 'do not compress it',
+  },
+  body_takes_too_much_memory: {
+    ...TOO_LARGE,
+    sentence: 'request body: takes too much memory to be read',
+    cause: 'the thread that prepares the body reached its limit of memory',
+    cure: 'send fewer values',
+  },
+  chunk_extensions_too_large: {
+    ...TOO_LARGE,
+    sentence: 'chunk extensions: are too large',
+    cause: 'a chunked body with more than 16 KB of them',
+    cure: 'send chunks without extensions',
+  },
+  headers_too_large: {
+    status: 431,
+    type: 'invalid_request_error',
+    sentence: 'headers: are too large',
+    cause: 'more than 16 KB of them',
+    cure: 'send fewer; look for cookies of other programs',
+    retry: 'no',
+  },
+  unsupported_media_type: {
+    status: 415,
+    type: 'invalid_request_error',
+    sentence: 'content-type: must be application/json',
+    cause: 'such as `curl -d` without a header',
+    cure: 'send the header',
+    retry: 'no',
+  },
+  unsupported_encoding: {
+    status: 415,
+    type: 'invalid_request_error',
+    sentence: 'content-encoding: must be absent, identity or one of {names}',
+    cause: 'the body is compressed in another way',
+    cure: 'send it as it is',
+    retry: 'no',
+  },
+  unsupported_expectation: {
+    status: 417,
+    type: 'invalid_request_error',
+    sentence: 'expect: must be absent or 100-continue',
+    cause: 'the client expects something else of the server',
+    cure: 'leave the header out',
+    retry: 'no',
+  },
+  unknown_url: {
+    status: 404,
+    type: 'not_found_error',
+    code: 'unknown_url',
+    sentence: '{request}: {explanation}',
+    cause: 'a wrong base address, or an endpoint that this gateway does not offer',
+    cure: 'use the endpoint that the sentence names',
+    retry: 'no',
+  },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    code: 'method_not_allowed',
+    sentence: '{request}: this endpoint takes {allowed} only',
+    cause: 'the endpoint exists with another method',
+    cure: 'use a method of the header `allow`',
+    retry: 'no',
+  },
+  not_a_proxy: {
+    status: 405,
+    type: 'invalid_request_error',
+    sentence: 'CONNECT: the gateway is not a proxy; its address is the base address of the client',
+    cause: "the gateway's address is in `HTTPS_PROXY`",
+    cure: "set the client's base address instead",
+    retry: 'no',
+  },
+  websocket_not_supported: {
+    status: 426,
+    type: 'invalid_request_error',
+    code: 'websocket_not_supported',
+    sentence: '{request}: WebSockets are not served here; use {allowed} over HTTP',
+    cause: 'the client tries WebSockets first',
+    cure: 'none is needed: clients go on over HTTP',
+    retry: 'no',
+  },
+  model_not_found: {
+    status: 404,
+    type: 'not_found_error',
+    code: 'model_not_found',
+    sentence: '{param}: {model} is not offered; GET /v1/models lists those that are',
+    cause: 'the price table lacks the model, or the name is wrong',
+    cure: 'name another; the operator can add it to the price table',
+    retry: 'no',
+  },
+  response_not_found: {
+    status: 404,
+    type: 'not_found_error',
+    code: 'response_not_found',
+    param: 'response_id',
+    sentence: 'response_id: there is no response {id} of this key, or it is no longer kept',
+    cause: '`RESPONSE_MEMORY_MINUTES` passed, or responses are not kept at all',
+    cure: 'repeat the request that made it',
+    retry: 'no',
+  },
+} as const satisfies Record<string, ErrorEntry>;
