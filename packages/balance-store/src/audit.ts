@@ -88,3 +88,6 @@ export interface AuditReport {
   readonly differences: readonly AuditDifference[];
   readonly isSound: boolean;
 }
+
+/** A report has no more differences than this. */
+export const MAX_DIFFERENCES = 1_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { UsageFields } from '../src/ledger/audit-source.js';
+import type { UsageFields } from '../src/ledger/ledger-scan.js';
 import { wholeSums } from '../src/ledger/audit-usage-rows.js';
 
 const sum = (hour: number, requests: bigint, rate = '1'): UsageFields => ({

@@ -10,12 +10,13 @@ import type { SealedLedger } from '../generated/tables.js';
 import type { AuditDifference } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { CarryRow } from './archive/carry-row.js';
-import { createCarryCursor, readCarried } from './audit-archives.js';
+import { createCarryCursor, readCarried } from './carried-sums.js';
 import type { ArchiveAudit } from './audit-archives.js';
 import { NO_WINDOWS, addToWindows, compareWindows } from './audit-cap-windows.js';
 import type { WindowFold } from './audit-cap-windows.js';
-import { AFTER_ALL_IDS, MAX_SEQ } from './audit-source.js';
-import type { AuditSource, KeyRange, KeyTotals, UsageFields } from './audit-source.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from './ledger-scan.js';
+import type { AuditSource, KeyTotals } from './audit-source.js';
+import type { KeyRange, UsageFields } from './ledger-scan.js';
 import { UsageAudit, openHourOf } from './audit-usage.js';
 
 const CHARGES_PER_PAGE = 1_000;

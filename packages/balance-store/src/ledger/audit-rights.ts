@@ -9,7 +9,7 @@ import { PROMO_CODE, SETTINGS } from '../document.js';
 import type { DocumentData } from '../document.js';
 import { OPERATOR_BOUNDS } from '../operator-bounds.js';
 import type { AuditSource, RightsOwner, RightsPage } from './audit-source.js';
-import { TRAIL } from './ledger-database.js';
+import { TRAIL } from './seal-hashes.js';
 import { rightsIn } from './rights-statements.js';
 import { credentialDigest, documentDigest, stable } from './rights.js';
 

@@ -1,16 +1,15 @@
-/** The rows that an audit reads, page by page. */
+/** The rows that only an audit reads, page by page. */
 
-import type { LedgerArchive } from '../archive.js';
-import type { AuditDifference, SealHead } from '../audit.js';
+import type { AuditDifference } from '../audit.js';
 import type { PROMO_CODE, SETTINGS } from '../document.js';
-import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import type { SealedLedger, SealedTrail } from '../generated/tables.js';
 import type { WindowBases } from './cap-windows.js';
+import type { KeyRange, LedgerPosition, LedgerScan, UsageFields } from './ledger-scan.js';
+import type { SealFields } from './seal-hashes.js';
 import { CAP_MEMBERS, windowBasesOf } from './stored-key.js';
 import type { Row } from './tables.js';
 
-export interface AuditSource {
-  head(): Promise<SealHead | undefined>;
+export interface AuditSource extends LedgerScan {
   /**
    * Accounts in the order of their ids, with their keys, their lots, and their hourly totals of
    * usage from `fromHour` on. All are read in one state of the ledger, because charges continue
@@ -33,31 +32,12 @@ export interface AuditSource {
   ): Promise<AuditedKeys>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
   seqOf(accountId: string): Promise<bigint | undefined>;
-  /** Ordered by account and number, beginning after `position`. */
-  entriesAfter(
-    position: LedgerPosition,
-    lastAccountId: string | undefined,
-    limit: number,
-  ): Promise<readonly SealedLedger[]>;
   /** Charges of some keys of an account, by their numbers, beginning after `position`. */
   chargesAfter(
     position: LedgerPosition,
     keys: KeyRange,
     limit: number,
   ): Promise<readonly SealedLedger[]>;
-  /**
-   * Hourly totals of usage before an hour, ordered by primary key, beginning after `position`. At
-   * most `limit`. Returns an empty list only after the last total.
-   */
-  usageAfter(
-    position: UsagePosition,
-    until: {
-      readonly lastAccountId: string;
-      readonly hour: number;
-      readonly keys?: KeyRange | undefined;
-    },
-    limit: number,
-  ): Promise<readonly UsageFields[]>;
   /** The first day after this one that has rolled-up hours or daily totals. */
   usageDayAfter(day: number): Promise<UsageDay | undefined>;
   /** Ordered by account and number, beginning after `position`. */
@@ -66,11 +46,6 @@ export interface AuditSource {
     until: { readonly lastAccountId: string | undefined; readonly block: bigint },
     limit: number,
   ): Promise<readonly SealFields[]>;
-  /**
-   * Blocks whose number is greater than `after` and at most `last`, at most `limit` of them, each
-   * with its seals by account.
-   */
-  blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
   /** The trail in the order of its numbers, beginning after `seq`. */
   trailAfter(seq: bigint, limit: number): Promise<readonly SealedTrail[]>;
   /**
@@ -80,23 +55,6 @@ export interface AuditSource {
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
   counts(): Promise<AuditCounts>;
-  /** Oldest first. */
-  archives(): Promise<readonly LedgerArchive[]>;
-  /** Ordered by account, number and key, beginning after `position`. */
-  carriesAfter(
-    position: CarryPosition,
-    until: {
-      readonly lastAccountId: string | undefined;
-      readonly keys?: KeyRange | undefined;
-    },
-    limit: number,
-  ): Promise<readonly CarryRow[]>;
-  /** The number of the block that seals this entry. */
-  blockOf(position: LedgerPosition): Promise<bigint | undefined>;
-  /** The charges that a block seals and that are still in the ledger, by account and number. */
-  chargesOf(block: bigint): Promise<readonly SealedLedger[]>;
-  /** Whether charges that this archive carries are still in the ledger. */
-  hasCarriedCharges(archive: number): Promise<boolean>;
 }
 
 export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];
@@ -107,23 +65,12 @@ export interface RightsPage {
   readonly differences: readonly AuditDifference[];
 }
 
-export interface LedgerPosition {
-  readonly accountId: string;
-  readonly seq: bigint;
-}
-
 export interface AuditedAccounts {
   readonly accounts: readonly AccountTotals[];
   readonly lots: readonly LotTotals[];
   /** `undefined` if the only account has too many. */
   readonly keys: readonly KeyTotals[] | undefined;
   readonly usage: readonly UsageFields[];
-}
-
-/** The keys with the ids from `from` on and before `before`. */
-export interface KeyRange {
-  readonly from: string;
-  readonly before: string;
 }
 
 export interface AuditedKeys {
@@ -192,36 +139,6 @@ export const LOT_TOTALS = ['entryId', 'accountId', 'source', 'expiresAt', 'remai
 
 export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
 
-export interface UsagePosition {
-  readonly accountId: string;
-  readonly hour: number;
-  readonly keyId: string;
-  readonly model: string;
-  readonly endpoint: string;
-  readonly upstreamAccount: string;
-  readonly ratesId: string;
-}
-
-export interface UsageFields extends UsagePosition {
-  /** The five rates as decimal text, in the order of the ledger's columns. */
-  readonly rates: readonly string[];
-  readonly requests: bigint;
-  /** In the order of the ledger's columns. */
-  readonly counts: readonly bigint[];
-  readonly writtenOff: bigint;
-  readonly fees: bigint;
-  readonly cost: bigint;
-  /** How many of the requests have a known cost. */
-  readonly costed: bigint;
-}
-
-/** Counts first, then amounts, in units of 10^-14 USD. `storedDifference` has their names. */
-export function figuresOf(
-  sum: Omit<UsageFields, keyof UsagePosition | 'rates'>,
-): readonly bigint[] {
-  return [sum.requests, ...sum.counts, sum.costed, sum.writtenOff, sum.fees, sum.cost];
-}
-
 /** The totals of one day that differ from the sums of their hours. At most as many as a report. */
 export interface UsageDay {
   /** Days since 1970-01-01. */
@@ -247,28 +164,3 @@ export interface AuditCounts {
   readonly conflicts: number;
   readonly orphanedHolds: number;
 }
-
-/** A range of one account's entries, or of the trail, with the digest of each. */
-export interface SealFields {
-  readonly accountId: string;
-  readonly from: bigint;
-  readonly to: bigint;
-  readonly block: bigint;
-  readonly digests: Uint8Array;
-}
-
-export interface BlockFields {
-  readonly block: bigint;
-  readonly previousHash: Uint8Array;
-  readonly hash: Uint8Array;
-  readonly entries: number;
-  readonly sealedAtMs: string;
-  /** In the order of their accounts. */
-  readonly seals: readonly Pick<SealFields, 'accountId' | 'from' | 'to' | 'digests'>[];
-}
-
-/** Sorts after every id. */
-export const AFTER_ALL_IDS = '\u{10ffff}';
-
-/** No entry has a higher number, so this is a position after all entries of one account. */
-export const MAX_SEQ = 2n ** 63n - 1n;

@@ -5,16 +5,14 @@
  */
 
 import { DAY_MS } from './hours.js';
+import { MAX_DIFFERENCES } from '../audit.js';
 import type { AuditDifference } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { figuresOf } from './audit-source.js';
+import { figuresOf } from './ledger-scan.js';
 import type { AuditSource, DayDifference } from './audit-source.js';
 import { storedDifference } from './audit-usage.js';
 import { HOURS_PER_DAY } from './usage-source.js';
 import type { UsageSource } from './usage-source.js';
-
-/** A report has no more differences than this. */
-export const MAX_DIFFERENCES = 1_000;
 
 /** Reads day by day. Each day is compared in one statement, because hours may be rolled up. */
 export async function auditUsageDays(

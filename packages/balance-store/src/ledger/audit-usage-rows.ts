@@ -1,6 +1,6 @@
 /** Code that both databases share to read totals of usage for an audit. */
 
-import type { UsageFields } from './audit-source.js';
+import type { UsageFields } from './ledger-scan.js';
 
 /** Finds the first day with totals after a day. Bind that day, and the first hour after it. */
 export const NEXT_USAGE_DAY =

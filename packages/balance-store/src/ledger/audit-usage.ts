@@ -7,8 +7,9 @@ import type { ArchiveAudit } from './audit-archives.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
 import { feesOf } from './audit-list-price.js';
-import { figuresOf } from './audit-source.js';
-import type { AuditSource, KeyRange, UsageFields, UsagePosition } from './audit-source.js';
+import { figuresOf } from './ledger-scan.js';
+import type { AuditSource } from './audit-source.js';
+import type { KeyRange, UsageFields, UsagePosition } from './ledger-scan.js';
 import { COUNT_COLUMNS, RATE_COLUMNS } from './charge-columns.js';
 import { HOUR_MS } from './hours.js';
 

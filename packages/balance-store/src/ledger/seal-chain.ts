@@ -1,36 +1,15 @@
-/**
- * The hashes of the chain over the ledger, and its checks. On PostgreSQL, SQL functions extend the
- * chain, so the checks are independent of them; the embedded ledger extends it with this file.
- */
+/** Checks the seals of entries and the chain of blocks. */
 
-import { createHash } from 'node:crypto';
-import { ADDED_LEDGER } from '../generated/tables.js';
 import type { AuditDifference, SealHead } from '../audit.js';
-import { createCarryCursor, readCarried } from './audit-archives.js';
-import { MAX_SEQ } from './audit-source.js';
-import type { AuditSource, BlockFields } from './audit-source.js';
-import { sealedField } from './sealed-field.js';
+import { createCarryCursor, readCarried } from './carried-sums.js';
+import { MAX_SEQ } from './ledger-scan.js';
+import type { AuditSource } from './audit-source.js';
+import { DIGEST_BYTES, hashOfBlock } from './seal-hashes.js';
 
-export const DIGEST_BYTES = 16;
 const SEALS_PER_PAGE = 200;
 const BLOCKS_PER_PAGE = 50;
 
 type Report = (difference: AuditDifference) => void;
-
-/**
- * @param fields - All columns of an entry, or of a row of the trail, as text, in the order of the
- * SQL function `entry_digest` or `trail_digest`.
- */
-export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
-  let text = '';
-  for (const [index, field] of fields.entries()) {
-    const added = ADDED_LEDGER[index];
-    if (added === undefined) text += sealedField(field);
-    // The name precedes the value, so that two added columns cannot be exchanged.
-    else if (field !== null) text += sealedField(added) + sealedField(field);
-  }
-  return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
-}
 
 interface SealedEntry {
   readonly accountId: string;
@@ -209,24 +188,6 @@ export async function checkChain(
     const found = anchored.get(block);
     if (found !== hash) complain(`block ${String(block)}: anchored hash ${hash}`, found ?? 'none');
   }
-}
-
-export function hashOfBlock({
-  previousHash,
-  block,
-  entries,
-  sealedAtMs,
-  seals,
-}: Omit<BlockFields, 'hash'>): Buffer {
-  const hash = createHash('sha256')
-    .update(previousHash)
-    .update([block.toString(), String(entries), sealedAtMs].map(sealedField).join(''));
-  for (const { accountId, from, to, digests } of seals) {
-    hash
-      .update([accountId, from.toString(), to.toString()].map(sealedField).join(''))
-      .update(digests);
-  }
-  return hash.digest();
 }
 
 function hex(bytes: Uint8Array): string {

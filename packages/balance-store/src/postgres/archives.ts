@@ -6,7 +6,7 @@
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
 import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
-import type { AuditSource } from '../ledger/audit-source.js';
+import type { LedgerScan } from '../ledger/ledger-scan.js';
 import type { SeqRange } from '../ledger/ledger-database.js';
 import {
   archiveColumnsOf,
@@ -46,7 +46,7 @@ const readCarry = readerOf('LedgerCarry', CARRY_MEMBERS);
 export async function listCarries(
   pool: Pool,
   { accountId, from, keyId }: CarryPosition,
-  { lastAccountId, keys }: Parameters<AuditSource['carriesAfter']>[1],
+  { lastAccountId, keys }: Parameters<LedgerScan['carriesAfter']>[1],
   limit: number,
 ): Promise<readonly CarryRow[]> {
   const rows = await queryRows<Row<'LedgerCarry', PostgresValues>>(pool, {

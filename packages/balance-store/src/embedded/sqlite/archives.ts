@@ -2,7 +2,7 @@
 
 import type { LedgerArchive } from '../../archive.js';
 import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';
-import type { AuditSource } from '../../ledger/audit-source.js';
+import type { LedgerScan } from '../../ledger/ledger-scan.js';
 import type { SeqRange } from '../../ledger/ledger-database.js';
 import {
   archiveColumnsOf,
@@ -38,7 +38,7 @@ const readCarry = readerOf('LedgerCarry', CARRY_MEMBERS);
 export function listCarries(
   connection: Connection,
   { accountId, from, keyId }: CarryPosition,
-  { lastAccountId, keys }: Parameters<AuditSource['carriesAfter']>[1],
+  { lastAccountId, keys }: Parameters<LedgerScan['carriesAfter']>[1],
   limit: number,
 ): readonly CarryRow[] {
   const rows = connection.all<SqliteRow<'LedgerCarry'>>(

@@ -3,7 +3,7 @@
  * PostgreSQL.
  */
 
-import type { UsageFields } from '../../ledger/audit-source.js';
+import type { UsageFields } from '../../ledger/ledger-scan.js';
 import { addedUsage } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
 import { addToSum, sumCondition } from './add-to-sum.js';

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { numericFromUnits } from '../../numeric.js';
-import type { UsageFields } from '../audit-source.js';
+import type { UsageFields } from '../ledger-scan.js';
 import { sealedField } from '../sealed-field.js';
 import { compareBytes } from '../text-order.js';
 import type { CarryPosition, CarryRow } from './carry-row.js';

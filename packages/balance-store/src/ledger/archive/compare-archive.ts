@@ -2,9 +2,9 @@
 
 import type { ArchiveComparison, ArchiveFileSummary } from '../../archive.js';
 import { numericFromUnits } from '../../numeric.js';
-import { readCarried } from '../audit-archives.js';
-import type { AuditSource } from '../audit-source.js';
-import { MAX_DIFFERENCES } from '../audit-usage-days.js';
+import { readCarried } from '../carried-sums.js';
+import type { LedgerScan } from '../ledger-scan.js';
+import { MAX_DIFFERENCES } from '../../audit.js';
 import { comparePositions } from './carry.js';
 import type { CarryPosition, CarryRow } from './carry-row.js';
 import type { ArchivePlan } from './plan.js';
@@ -34,7 +34,7 @@ export function differencesFromPlan(
  */
 export async function differencesFromChain(
   { ledger, lastBlock, lastHash }: ArchiveFileSummary,
-  source: AuditSource,
+  source: LedgerScan,
 ): Promise<readonly Difference[]> {
   return [
     ...differing(textOfBlock(1n, await hashOf(source, 1n)), textOfBlock(1n, ledger)),
@@ -45,7 +45,7 @@ export async function differencesFromChain(
   ];
 }
 
-async function hashOf(source: AuditSource, block: bigint): Promise<string | undefined> {
+async function hashOf(source: LedgerScan, block: bigint): Promise<string | undefined> {
   const [found] = await source.blocksAfter(block - 1n, block, 1);
   return found === undefined ? undefined : Buffer.from(found.hash).toString('hex');
 }
@@ -63,7 +63,7 @@ function differing(expected: string, found: string): readonly Difference[] {
  * Compares sums that come one after the other with those that the ledger carries for an archive.
  * Both are in the order of account, number and key.
  */
-function createCarryComparison(source: AuditSource) {
+function createCarryComparison(source: LedgerScan) {
   const differences: Difference[] = [];
   let carries: AsyncGenerator<CarryRow, undefined> | undefined;
   let next: CarryRow | undefined;
@@ -114,7 +114,7 @@ function sumsText(row: CarryRow): string {
 
 /** @throws {LedgerArchiveError} when the file is not sound by itself. */
 export async function compareArchive(
-  source: AuditSource,
+  source: LedgerScan,
   file: string,
   onProgress?: (charges: number) => void,
 ): Promise<ArchiveComparison> {
@@ -133,10 +133,7 @@ export async function compareArchive(
   return { file: summary, differences };
 }
 
-async function* carriesOf(
-  source: AuditSource,
-  number: number,
-): AsyncGenerator<CarryRow, undefined> {
+async function* carriesOf(source: LedgerScan, number: number): AsyncGenerator<CarryRow, undefined> {
   for await (const row of readCarried(source, '', undefined)) if (row.archive === number) yield row;
   return undefined;
 }

@@ -6,8 +6,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerArchive } from '../../archive.js';
-import { isSameRun, readCarried } from '../audit-archives.js';
-import type { CarriedRun } from '../audit-archives.js';
+import { isSameRun, readCarried } from '../carried-sums.js';
+import type { CarriedRun } from '../carried-sums.js';
 import type { ArchiveTables, SeqRange } from '../ledger-database.js';
 
 const CHARGES_PER_STEP = 2_000;

@@ -2,8 +2,8 @@
 
 import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER } from '../../generated/tables.js';
-import type { AuditSource, LedgerPosition, UsagePosition } from '../audit-source.js';
-import { MAX_SEQ } from '../audit-source.js';
+import type { LedgerScan, LedgerPosition, UsagePosition } from '../ledger-scan.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from '../ledger-scan.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { allRowsOf, createCarryDigest, createCarrySums, createUsageDigest } from './carry.js';
 import type { CarriedCharge } from './carry.js';
@@ -12,8 +12,6 @@ import { HOUR_MS } from '../hours.js';
 
 /** Pages of more rows outlive minor GCs while they are decoded. */
 const ROWS_PER_PAGE = 250;
-/** Sorts after every id. */
-const AFTER_ALL_IDS = '\u{10ffff}';
 
 export interface ArchivePlan {
   readonly charges: number;
@@ -35,7 +33,7 @@ export interface ArchiveRange {
 
 /** @returns `undefined` if the archive would have no charges */
 export async function planArchive(
-  source: AuditSource,
+  source: LedgerScan,
   range: ArchiveRange,
   onProgress: (charges: number) => void,
 ): Promise<ArchivePlan | undefined> {
@@ -64,7 +62,7 @@ export async function planArchive(
  * @param onCharge - Called once with each charge, in the order of account and number.
  */
 export async function* readCarries(
-  source: AuditSource,
+  source: LedgerScan,
   { number, until }: ArchiveRange,
   onCharge?: (charge: CarriedCharge) => Promise<void>,
 ): AsyncGenerator<CarryRow> {
@@ -93,7 +91,7 @@ export async function* readCarries(
  * before `until`. So the archived charges of an account are all its charges up to one entry number.
  */
 async function* chargesBefore(
-  source: AuditSource,
+  source: LedgerScan,
   until: Date,
   ofAccount?: string,
 ): AsyncGenerator<CarriedCharge> {
@@ -114,7 +112,7 @@ async function* chargesBefore(
 }
 
 /** Finds the first and the last block of charges, which come in the order of account and number. */
-function createBlockRange(source: AuditSource) {
+function createBlockRange(source: LedgerScan) {
   let firstBlock: bigint | undefined;
   let lastBlock = 0n;
   let last: LedgerPosition | undefined;
@@ -147,7 +145,7 @@ function createBlockRange(source: AuditSource) {
 
 /** The digest of the hourly totals from the end of the previous archive to the end of this one. */
 export async function usageDigestOf(
-  source: AuditSource,
+  source: LedgerScan,
   { after, until }: { readonly after: Date | undefined; readonly until: Date },
 ): Promise<string> {
   const digest = createUsageDigest();

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { ArchiveProgress, LedgerArchive } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
-import type { AuditSource } from '../audit-source.js';
+import type { LedgerScan } from '../ledger-scan.js';
 import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
 import { planArchive, usageDigestOf } from './plan.js';
 import type { ArchiveRange } from './plan.js';
@@ -20,7 +20,7 @@ export interface ArchiveToPrepare extends ArchiveRange {
 export type PreparedArchive = Omit<LedgerArchive, 'createdAt'>;
 
 export async function prepareArchive(
-  source: AuditSource,
+  source: LedgerScan,
   { number, until, after, file }: ArchiveToPrepare,
   onProgress: (progress: ArchiveProgress) => void,
 ): Promise<PreparedArchive | undefined> {

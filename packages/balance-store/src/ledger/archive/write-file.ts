@@ -3,7 +3,7 @@
 import { numericFromUnits } from '../../numeric.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER as AT } from '../../generated/tables.js';
-import type { AuditSource } from '../audit-source.js';
+import type { LedgerScan } from '../ledger-scan.js';
 import { FORMAT, FORMAT_VERSION, blockLineOf, chargeLineOf } from './file-lines.js';
 import type { EndLine, HeaderLine } from './file-lines.js';
 import { createArchiveFile } from './file-writer.js';
@@ -13,7 +13,7 @@ import type { ArchivePlan } from './plan.js';
 const BLOCKS_PER_PAGE = 2;
 
 interface ArchiveWriting {
-  readonly source: AuditSource;
+  readonly source: LedgerScan;
   readonly plan: ArchivePlan;
   readonly number: number;
   readonly after: Date | undefined;

@@ -5,7 +5,7 @@ import type { BalanceStore } from '../../store.js';
 import { archiveLedger } from '../archive/archive-ledger.js';
 import { assertActor, assertTime } from '../argument-checks.js';
 import { HOUR_MS } from '../hours.js';
-import { TRAIL } from '../ledger-database.js';
+import { TRAIL } from '../seal-hashes.js';
 import type { LedgerDatabase, SealTable } from '../ledger-database.js';
 
 /** Charges of the embedded ledger wait while a block is sealed, some 10 ms. */

@@ -3,12 +3,12 @@
 import type { Pool, QueryResultRow } from 'pg';
 import {
   ACCOUNT_TOTALS,
-  AFTER_ALL_IDS,
   KEY_TOTALS,
   LOT_TOTALS,
   keyTotalsOf,
   pageOfAccounts,
 } from '../../ledger/audit-source.js';
+import { AFTER_ALL_IDS } from '../../ledger/ledger-scan.js';
 import type {
   AccountTotals,
   AuditSource,
@@ -16,9 +16,8 @@ import type {
   AuditedKeys,
   LotTotals,
   UsageDay,
-  UsageFields,
-  UsagePosition,
 } from '../../ledger/audit-source.js';
+import type { UsageFields, UsagePosition } from '../../ledger/ledger-scan.js';
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
 import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../ledger/audit-usage-rows.js';

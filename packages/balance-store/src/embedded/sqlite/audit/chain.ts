@@ -2,7 +2,8 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { SealHead } from '../../../audit.js';
-import type { AuditSource, SealFields } from '../../../ledger/audit-source.js';
+import type { AuditSource } from '../../../ledger/audit-source.js';
+import type { SealFields } from '../../../ledger/seal-hashes.js';
 import type { Connection } from '../connection.js';
 import { pageReader } from './page.js';
 

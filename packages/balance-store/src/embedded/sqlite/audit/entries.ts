@@ -5,7 +5,7 @@ import { sealedLedgerOf, sealedTrailOf } from '../../../generated/tables.js';
 import { TRAIL_PER_PAGE, replayRights } from '../../../ledger/audit-rights.js';
 import type { OwnerRow, RightsChange } from '../../../ledger/audit-rights.js';
 import { rightsStatements } from '../../../ledger/rights-statements.js';
-import { AFTER_ALL_IDS } from '../../../ledger/audit-source.js';
+import { AFTER_ALL_IDS } from '../../../ledger/ledger-scan.js';
 import type { AuditSource } from '../../../ledger/audit-source.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
