@@ -1,7 +1,7 @@
 /** How the sums of the record of requests are written. */
 
 import { describe, expect, it } from '@jest/globals';
-import type { RequestTables } from '../src/ledger/ledger-database.js';
+import type { RequestTables } from '../src/ledger/requests/request-tables.js';
 import type { StoredBatch } from '../src/ledger/requests/batch.js';
 import { createRequestRecord } from '../src/ledger/store/requests.js';
 import { StoreUnavailableError } from '../src/store.js';

@@ -8,7 +8,7 @@ import { openRequests } from '../src/embedded/requests-file.js';
 import { listRequests, recordRequests } from '../src/embedded/sqlite/requests.js';
 import { createRequestRecord } from '../src/ledger/store/requests.js';
 import { StoreUnavailableError } from '../src/index.js';
-import type { RequestTables } from '../src/ledger/ledger-database.js';
+import type { RequestTables } from '../src/ledger/requests/request-tables.js';
 import type { StoredBatch } from '../src/ledger/requests/batch.js';
 import { requestRecord } from '../src/testing/samples.js';
 

@@ -1,7 +1,7 @@
 /**
  * The operations of a balance store that depend on the database. Everything else, such as group
  * commit, is written once above this interface. The audit is also written once; each database calls
- * it with its own `AuditSource`.
+ * it with its own `LedgerScan`.
  *
  * Unless a method says otherwise, it throws `StoreUnavailableError` when the database does not
  * answer.
@@ -17,14 +17,6 @@ import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord, PresentedKey } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import type {
-  RecordedSums,
-  RequestPage,
-  RequestPruning,
-  RequestQuery,
-  RequestSum,
-  RequestSumQuery,
-} from '../request-record.js';
-import type {
   LedgerSummary,
   QuarantineFilter,
   QuarantineRecord,
@@ -36,14 +28,14 @@ import type { UsageQuery, UsageSum } from '../usage.js';
 import type { ArchiveRange } from './archive/plan.js';
 import type { ArchiveToPrepare, PreparedArchive } from './archive/prepare-archive.js';
 import type { CarryRow } from './archive/carry-row.js';
-import type { AuditSource } from './audit-source.js';
+import type { LedgerScan } from './ledger-scan.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
 import type { ChargingChecks } from './charge-watch.js';
 import type { SettleDriver } from './committer.js';
 import type { EntryPosition } from './entry-cursor.js';
 import type { CredentialHashes } from './pepper.js';
-import type { StoredBatch } from './requests/batch.js';
+import type { RequestTables } from './requests/request-tables.js';
 
 export interface LedgerDatabase {
   readonly accounts: AccountTable;
@@ -84,25 +76,6 @@ export interface LedgerDatabase {
   readonly background: BackgroundWork;
   ping(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** The record of requests. */
-export interface RequestTables {
-  record(batch: StoredBatch): Promise<void>;
-  list(query: RequestQuery): Promise<RequestPage>;
-  sums(query: RequestSumQuery): Promise<readonly RequestSum[]>;
-  recordedFrom(of: RecordedSums): Promise<Date | undefined>;
-  /** Deletes a limited number. */
-  prune(pruning: RequestPruning): Promise<{ readonly isDone: boolean }>;
-  erase(accountId: string): Promise<void>;
-  /** The accounts that were erased since `since`, in rows of the trail after this number. */
-  erasuresAfter(seq: bigint, since: Date): Promise<FoundErasures>;
-}
-
-export interface FoundErasures {
-  readonly accountIds: readonly string[];
-  /** The number of the last row of the trail. */
-  readonly last: bigint;
 }
 
 export interface FoundKey {
@@ -191,26 +164,6 @@ export interface EventPruning {
   readonly limit: number;
 }
 
-/** The columns in which each channel keeps its attempts. */
-export const CHANNEL_COLUMNS = {
-  webhook: { attempts: 'attempts', due: 'due_at', done: 'delivered_at', error: 'last_error' },
-  mail: { attempts: 'mail_attempts', due: 'mail_due_at', done: 'mailed_at', error: 'mail_error' },
-} as const satisfies Record<EventChannel, object>;
-
-/** `undefined`: neither sent nor to be sent, and not given up. */
-export function mailState({
-  mailedAt,
-  mailDueAt,
-  mailError,
-}: Readonly<Record<'mailedAt' | 'mailDueAt' | 'mailError', unknown>>): EventState | undefined {
-  if (mailedAt !== null) return 'delivered';
-  if (mailDueAt !== null) return 'pending';
-  return mailError === null ? undefined : 'undelivered';
-}
-
-/** The error of events that were given up because nothing delivers them. */
-export const NO_RECEIVER = 'no receiver is configured';
-
 export interface HoldTable {
   /** Returns one outcome per hold, in the given order. */
   place(holds: readonly Hold[], lifetimeMs: number): Promise<readonly HoldOutcome[]>;
@@ -281,7 +234,7 @@ export interface BackgroundWork {
 }
 
 /** What is read of archives besides their {@link BackgroundWork}. */
-export type ArchiveSource = Pick<AuditSource, 'archives' | 'carriesAfter' | 'hasCarriedCharges'>;
+export type ArchiveSource = Pick<LedgerScan, 'archives' | 'carriesAfter' | 'hasCarriedCharges'>;
 
 export interface ArchiveTables {
   /**
@@ -306,6 +259,3 @@ export interface SeqRange {
   readonly from: bigint;
   readonly to: bigint;
 }
-
-/** Used in place of an account's id for the trail. */
-export const TRAIL = 'trail';

@@ -6,9 +6,9 @@
 import { hash } from 'node:crypto';
 import type { KeyChange } from '../key.js';
 import type { StoredDocument } from '../document.js';
-import type { KeyCredential } from './books/transaction.js';
 import { capColumnsOf } from './stored-key.js';
 import { columnsOf } from './tables.js';
+import type { Row } from './tables.js';
 
 export type Rights = Readonly<Record<string, unknown>>;
 
@@ -34,7 +34,7 @@ export function rightsOfKey<Named extends KeyRights>({ limits, caps, ...others }
 export function credentialDigest({
   pepperId,
   credentialHmac,
-}: Pick<KeyCredential, 'pepperId' | 'credentialHmac'>): string {
+}: Pick<Row<'ApiKey'>, 'pepperId' | 'credentialHmac'>): string {
   const text = `${pepperId}:${Buffer.from(credentialHmac).toString('hex')}`;
   return hash('sha256', text, 'hex').slice(0, 32);
 }

@@ -1,5 +1,6 @@
-/** Turns a row of the trail into a {@link TrailEntry}. */
+/** Writes the details of a row of the trail, and turns a row into a {@link TrailEntry}. */
 
+import { numericFromUnits } from '../numeric.js';
 import type { TrailEntry } from '../trail.js';
 import type { Row } from './tables.js';
 
@@ -18,4 +19,11 @@ export function trailEntryOf(
           : 'erased'
         : (JSON.parse(text) as Readonly<Record<string, unknown>>),
   };
+}
+
+/** Amounts become decimal text in USD. */
+export function detailsText(values: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(values, (_name, value: unknown) =>
+    typeof value === 'bigint' ? numericFromUnits(value) : value,
+  );
 }

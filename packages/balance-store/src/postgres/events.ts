@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg';
 import type { EventChannel, EventState, EventType, StoredEvent } from '../event.js';
-import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../ledger/ledger-database.js';
+import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../ledger/event-channels.js';
 import type { EventTable } from '../ledger/ledger-database.js';
 import { WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 

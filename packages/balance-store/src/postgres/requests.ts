@@ -2,7 +2,7 @@
 
 import type { Pool, QueryResultRow } from 'pg';
 import type { RequestPruning } from '../request-record.js';
-import type { FoundErasures, RequestTables } from '../ledger/ledger-database.js';
+import type { FoundErasures, RequestTables } from '../ledger/requests/request-tables.js';
 import type { StoredBatch } from '../ledger/requests/batch.js';
 import { factsOf, listRequests } from '../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../ledger/requests/list.js';

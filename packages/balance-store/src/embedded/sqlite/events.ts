@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from '../../event.js';
-import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../../ledger/ledger-database.js';
+import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../../ledger/event-channels.js';
 import type { EventPruning } from '../../ledger/ledger-database.js';
 import { isMailed } from '../../ledger/mailed-events.js';
 import type { Connection } from './connection.js';

@@ -1,6 +1,6 @@
 /** Reads the trail. */
 
-import type { FoundErasures } from '../../ledger/ledger-database.js';
+import type { FoundErasures } from '../../ledger/requests/request-tables.js';
 import { trailEntryOf } from '../../ledger/stored-trail.js';
 import { membersWithout } from '../../ledger/tables.js';
 import type { TrailEntry, TrailFilter } from '../../trail.js';

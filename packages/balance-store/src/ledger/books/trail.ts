@@ -1,7 +1,7 @@
 /** Writes the trail of who changed what. */
 
 import type { Actor } from '../../account.js';
-import { numericFromUnits } from '../../numeric.js';
+import { detailsText } from '../stored-trail.js';
 import { recordPersonalText } from './personal-text.js';
 import type { LedgerTransaction } from './transaction.js';
 
@@ -38,11 +38,4 @@ export async function recordChange(transaction: LedgerTransaction, change: Chang
       isPersonal ? detailsText(personal) : undefined,
     ),
   });
-}
-
-/** Amounts become decimal text in USD. */
-export function detailsText(values: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(values, (_name, value: unknown) =>
-    typeof value === 'bigint' ? numericFromUnits(value) : value,
-  );
 }

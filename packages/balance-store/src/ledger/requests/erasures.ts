@@ -8,7 +8,7 @@
  */
 
 import type { RequestBatch, RequestRecord } from '../../request-record.js';
-import type { RequestTables } from '../ledger-database.js';
+import type { RequestTables } from './request-tables.js';
 import type { PendingSums } from './pending-sums.js';
 
 /** What waits for a database that is away is given up after this time at the latest. */

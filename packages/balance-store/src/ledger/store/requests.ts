@@ -6,7 +6,7 @@ import { REQUEST_PERIOD_MS } from '../../request-record.js';
 import { StoreUnavailableError } from '../../store.js';
 import type { BalanceStore } from '../../store.js';
 import { assertTime } from '../argument-checks.js';
-import type { RequestTables } from '../ledger-database.js';
+import type { RequestTables } from '../requests/request-tables.js';
 import { encodeBatch } from '../requests/batch.js';
 import type { StoredBatch } from '../requests/batch.js';
 import { Erasures } from '../requests/erasures.js';
