@@ -59,8 +59,8 @@ export { EVENT_TYPES, MAILED_EVENT_TYPES } from './event.js';
 export type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from './event.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export { CAP_PERIODS } from './key.js';
-export { isAllowance } from './ledger/entry-ids.js';
-export { renewalOf } from './ledger/cap-windows.js';
+export { isAllowance } from './ledger/rules/entry-ids.js';
+export { renewalOf } from './ledger/rules/cap-windows.js';
 export type {
   CapPeriod,
   CapUse,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { NO_WINDOWS, addToWindows, compareWindows } from '../src/ledger/audit-cap-windows.js';
-import { windowStartsAt } from '../src/ledger/cap-windows.js';
+import { NO_WINDOWS, addToWindows, compareWindows } from '../src/ledger/audit/cap-windows.js';
+import { windowStartsAt } from '../src/ledger/rules/cap-windows.js';
 
 const DAY_MS = 86_400_000;
 const SINCE = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLotAudit } from '../src/ledger/audit-lots.js';
+import { createLotAudit } from '../src/ledger/audit/lots.js';
 
 const DAY_MS = 86_400_000;
 const expiresAtMs = Date.UTC(2099, 0, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { UsageFields } from '../src/ledger/ledger-scan.js';
-import { wholeSums } from '../src/ledger/audit-usage-rows.js';
+import type { UsageFields } from '../src/ledger/scan/ledger-scan.js';
+import { wholeSums } from '../src/ledger/scan/usage-rows.js';
 
 const sum = (hour: number, requests: bigint, rate = '1'): UsageFields => ({
   accountId: 'a',

@@ -12,7 +12,7 @@ import type { AuditDifference, BalanceStore } from '../src/index.js';
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import { AUDITED_COLUMNS } from '../src/generated/audited.js';
 import { TABLES } from '../src/generated/tables.js';
-import type { Kind } from '../src/ledger/tables.js';
+import type { Kind } from '../src/ledger/tables/tables.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
 import { querySql, usePostgresServer } from './postgres-server.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Batches } from '../src/ledger/batches.js';
-import type { BatchesOptions } from '../src/ledger/batches.js';
-import { createQueryBatcher } from '../src/ledger/query-batcher.js';
+import { Batches } from '../src/ledger/base/batches.js';
+import type { BatchesOptions } from '../src/ledger/base/batches.js';
+import { createQueryBatcher } from '../src/ledger/base/query-batcher.js';
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,7 +1,7 @@
 /** Bookings without a database, and their time. */
 
 import { describe, expect, it, jest } from '@jest/globals';
-import { createBookingTurns } from '../src/ledger/booking-turns.js';
+import { createBookingTurns } from '../src/ledger/store/booking-turns.js';
 import type { RunBook } from '../src/ledger/books/index.js';
 import { StoreUnavailableError } from '../src/index.js';
 

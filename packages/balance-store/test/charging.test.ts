@@ -13,7 +13,7 @@ import { openEmbeddedStore } from '../src/embedded/index.js';
 import { generateCredential } from '../src/credential.js';
 import { DatabaseUnsuitableError, StoreUnavailableError } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
-import { createChargeWatch } from '../src/ledger/charge-watch.js';
+import { createChargeWatch } from '../src/ledger/charging/charge-watch.js';
 import { checkPostgresServer, openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
 import { querySql, startPostgresServer } from './postgres-server.js';

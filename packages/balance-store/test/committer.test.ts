@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { Committer } from '../src/ledger/committer.js';
-import type { CommitterOptions, SettleDriver } from '../src/ledger/committer.js';
+import { Committer } from '../src/ledger/charging/committer.js';
+import type { CommitterOptions, SettleDriver } from '../src/ledger/charging/committer.js';
 import { StoreUnavailableError } from '../src/index.js';
 import type { Settlement, SettleOutcome } from '../src/index.js';
 import { settlement } from '../src/testing/index.js';

@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { assertLocalFileSystem } from '../src/embedded/file-system.js';
+import { assertLocalFileSystem } from '../src/embedded/files/file-system.js';
 import {
   backUpEmbeddedLedger,
   openEmbeddedReader,

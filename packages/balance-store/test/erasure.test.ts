@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { backUpEmbeddedLedger, openEmbeddedStore } from '../src/embedded/index.js';
-import { markErasure } from '../src/embedded/erasure.js';
+import { markErasure } from '../src/embedded/files/erasure.js';
 import type { BalanceStore, RequestRecord } from '../src/index.js';
 import { sampleLimits } from '../src/testing/index.js';
 import { requestRecord } from '../src/testing/samples.js';

@@ -2,8 +2,8 @@ import { expect, it, jest } from '@jest/globals';
 import { generateCredential } from '../src/credential.js';
 import { StoreUnavailableError } from '../src/index.js';
 import type { KeyRecord } from '../src/index.js';
-import { createKeyFinder } from '../src/ledger/key-finder.js';
-import type { FoundKey } from '../src/ledger/ledger-database.js';
+import { createKeyFinder } from '../src/ledger/store/key-finder.js';
+import type { FoundKey } from '../src/ledger/database/ledger-database.js';
 
 const RECORD: KeyRecord = {
   id: 'key',

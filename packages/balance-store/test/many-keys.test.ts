@@ -20,7 +20,7 @@ import { createLedgerThread } from '../src/embedded/threads/thread-client.js';
 import { allRowsOf, createCarrySums } from '../src/ledger/archive/carry.js';
 import type { CarriedCharge } from '../src/ledger/archive/carry.js';
 import { verifyArchiveFile } from '../src/ledger/archive/verify-file.js';
-import { auditLedger } from '../src/ledger/audit-ledger.js';
+import { auditLedger } from '../src/ledger/audit/audit-ledger.js';
 import { sampleLimits, settlement, windowsAt } from '../src/testing/index.js';
 import { waitPastMidnight } from '../src/testing/midnight.js';
 import { earlier, rewriteLedger } from './rewrite-ledger.js';

@@ -1,7 +1,7 @@
 /** Text of malformed usage that the databases must be able to store. */
 
 import { expect, it } from '@jest/globals';
-import { storable } from '../src/ledger/quarantine-text.js';
+import { storable } from '../src/ledger/rows/quarantine-text.js';
 
 it.each([
   ['NUL', 'a\0b', 'a\uFFFDb'],

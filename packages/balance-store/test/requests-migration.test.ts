@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { openRequests } from '../src/embedded/requests-file.js';
+import { openRequests } from '../src/embedded/files/requests-file.js';
 import { listRequests, recordRequests } from '../src/embedded/sqlite/requests.js';
 import { createRequestRecord } from '../src/ledger/store/requests.js';
 import { StoreUnavailableError } from '../src/index.js';

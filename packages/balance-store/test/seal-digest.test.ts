@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { chargeLineOf, chargeOfLine } from '../src/ledger/archive/file-lines.js';
-import { digestOfEntry } from '../src/ledger/seal-hashes.js';
+import { digestOfEntry } from '../src/ledger/seals/hashes.js';
 import type { SealedLedger } from '../src/generated/tables.js';
 
 /** A charge with the 33 columns that the first seals covered. */

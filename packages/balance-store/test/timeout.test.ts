@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
-import { withTimeout } from '../src/ledger/timeout.js';
+import { withTimeout } from '../src/ledger/base/timeout.js';
 
 /** Blocks this process, as if other processes used its core. */
 function block(ms: number): void {

@@ -4,10 +4,10 @@ import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { LedgerFileError } from '../errors.js';
-import { newMark } from './generation.js';
+import { newMark } from './files/generation.js';
 import { ledgerFile } from './open.js';
 import { DatabaseSync } from './sqlite/node-sqlite.js';
-import { syncToDisk } from '../ledger/sync-to-disk.js';
+import { syncToDisk } from '../ledger/base/sync-to-disk.js';
 
 export interface LedgerBackup {
   readonly dataDir: string;

@@ -1,7 +1,7 @@
 /** Whether charges can be recorded in the embedded ledger at the moment. */
 
 import { access, constants, statfs } from 'node:fs/promises';
-import type { ChargingCheck } from '../ledger/charge-watch.js';
+import type { ChargingCheck } from '../ledger/charging/charge-watch.js';
 import { StoreUnavailableError } from '../store.js';
 
 /**

@@ -7,8 +7,8 @@ import type { ClientBase } from 'pg';
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { LedgerMoveError } from '../errors.js';
 import { TABLES } from '../generated/tables.js';
-import { columnsOf, keyOf } from '../ledger/tables.js';
-import type { Kind, Model } from '../ledger/tables.js';
+import { columnsOf, keyOf } from '../ledger/tables/tables.js';
+import type { Kind, Model } from '../ledger/tables/tables.js';
 import { asText, fromText, recordset } from '../postgres/tables.js';
 import type { Connection } from './sqlite/connection.js';
 

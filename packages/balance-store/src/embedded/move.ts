@@ -9,7 +9,7 @@ import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
 import { builtFile } from '../ledger/threads/built-file.js';
 import { createThread } from '../ledger/threads/thread-client.js';
 import type { CopyOperations, CopyThreadData } from './copy-thread.js';
-import { markAsMoved } from './moved.js';
+import { markAsMoved } from './files/moved.js';
 import { ledgerFile, openEmbedded } from './open.js';
 import { readHere } from './read-here.js';
 import { openWriter } from './sqlite/connection.js';

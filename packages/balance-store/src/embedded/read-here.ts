@@ -1,6 +1,6 @@
 /** Reads on the calling thread, and throws the same errors as the store. */
 
-import { reachingDatabase } from '../ledger/reaching-database.js';
+import { reachingDatabase } from '../ledger/base/reaching-database.js';
 import { isUnavailable } from './sqlite/faults.js';
 
 /** @throws {StoreUnavailableError} */

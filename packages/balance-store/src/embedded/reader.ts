@@ -1,6 +1,6 @@
 /** Admission reads for a process that does not own the ledger: a worker of a gateway. */
 
-import { createKeyFinder } from '../ledger/key-finder.js';
+import { createKeyFinder } from '../ledger/store/key-finder.js';
 import type { BalanceStore } from '../store.js';
 import { ledgerFile } from './open.js';
 import { openReader } from './sqlite/connection.js';

@@ -6,15 +6,15 @@
  * so that no page waits for them.
  */
 
-import { createBackgroundWork } from '../ledger/background-work.js';
-import { isValueError } from '../ledger/committer.js';
-import type { ArchiveSource, LedgerDatabase } from '../ledger/ledger-database.js';
-import { pagesOf } from '../ledger/pages.js';
+import { createBackgroundWork } from '../ledger/database/background-work.js';
+import { isValueError } from '../ledger/charging/committer.js';
+import type { ArchiveSource, LedgerDatabase } from '../ledger/database/ledger-database.js';
+import { pagesOf } from '../ledger/base/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
 import type { UsageQuery } from '../usage.js';
-import { takeArchiveLock } from './archive-lock.js';
+import { takeArchiveLock } from './files/archive-lock.js';
 import { checkCharging } from './charging.js';
-import { keepLogSmall } from './keep-log-small.js';
+import { keepLogSmall } from './files/keep-log-small.js';
 import { readHere } from './read-here.js';
 import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';

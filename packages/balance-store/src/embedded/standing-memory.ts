@@ -10,7 +10,7 @@
  */
 
 import type { Standing } from '../store.js';
-import type { CommitMark, ReadMark } from './commit-mark.js';
+import type { CommitMark, ReadMark } from './files/commit-mark.js';
 import type { Connection } from './sqlite/connection.js';
 import { readFacts, standingFrom } from './sqlite/keys.js';
 import { spendableFunds } from './sqlite/expired-credit.js';

@@ -2,12 +2,12 @@
 
 import type { Pool } from 'pg';
 import type { CreatedAccount, CreditSource } from '../account.js';
-import { balanceBefore } from '../ledger/balance-before.js';
+import { balanceBefore } from '../ledger/queries/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
-import type { AccountTable } from '../ledger/ledger-database.js';
-import { ACCOUNT_MEMBERS, accountRecordOf } from '../ledger/stored-account.js';
-import { membersWithout } from '../ledger/tables.js';
-import type { Row } from '../ledger/tables.js';
+import type { AccountTable } from '../ledger/database/ledger-database.js';
+import { ACCOUNT_MEMBERS, accountRecordOf } from '../ledger/rows/stored-account.js';
+import { membersWithout } from '../ledger/tables/tables.js';
+import type { Row } from '../ledger/tables/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { createNameSearch, nameConditions } from './name-search.js';

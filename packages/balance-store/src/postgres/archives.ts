@@ -5,17 +5,17 @@
 
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
-import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
-import type { LedgerScan } from '../ledger/ledger-scan.js';
-import type { SeqRange } from '../ledger/ledger-database.js';
+import type { CarryPosition, CarryRow } from '../ledger/rows/carry-row.js';
+import type { LedgerScan } from '../ledger/scan/ledger-scan.js';
+import type { SeqRange } from '../ledger/database/ledger-database.js';
 import {
   archiveColumnsOf,
   archiveOf,
   carryColumnsOf,
   carryOf,
-} from '../ledger/archive/stored-archive.js';
-import { membersWithout } from '../ledger/tables.js';
-import type { Row } from '../ledger/tables.js';
+} from '../ledger/rows/stored-archive.js';
+import { membersWithout } from '../ledger/tables/tables.js';
+import type { Row } from '../ledger/tables/tables.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { LONG_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';

@@ -4,7 +4,7 @@
  */
 
 import { workerData } from 'node:worker_threads';
-import { createBackgroundOperations } from '../ledger/background-work.js';
+import { createBackgroundOperations } from '../ledger/database/background-work.js';
 import { yieldToOtherThreads } from '../ledger/threads/background-thread.js';
 import type { StartedThreadData } from '../ledger/threads/messages.js';
 import { serveThread } from '../ledger/threads/serve-thread.js';

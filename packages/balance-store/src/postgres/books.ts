@@ -2,8 +2,8 @@
 
 import type { Pool } from 'pg';
 import type { BookPage, BookQuery } from '../books.js';
-import { entrySums, readBookPage } from '../ledger/monthly-books.js';
-import type { EntrySum } from '../ledger/monthly-books.js';
+import { entrySums, readBookPage } from '../ledger/queries/monthly-books.js';
+import type { EntrySum } from '../ledger/queries/monthly-books.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { inTransaction, numbered } from './query.js';
 import { readSums } from './usage.js';

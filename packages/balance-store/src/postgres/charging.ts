@@ -6,8 +6,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { DatabaseUnsuitableError } from '../errors.js';
-import type { ChargingCheck } from '../ledger/charge-watch.js';
-import { withTimeout } from '../ledger/timeout.js';
+import type { ChargingCheck } from '../ledger/charging/charge-watch.js';
+import { withTimeout } from '../ledger/base/timeout.js';
 import { StoreUnavailableError } from '../store.js';
 import type { Settlement } from '../store.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';

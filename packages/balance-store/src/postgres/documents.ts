@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg';
 import type { StoredDocument } from '../document.js';
-import type { DocumentTable } from '../ledger/ledger-database.js';
+import type { DocumentTable } from '../ledger/database/ledger-database.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 

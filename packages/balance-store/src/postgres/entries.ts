@@ -1,10 +1,10 @@
 /** Reads ledger entries through Prisma: one, or pages of them. */
 
 import type { Prisma, PrismaClient } from '../generated/client.js';
-import type { EntryPosition } from '../ledger/entry-cursor.js';
-import type { EntryTable } from '../ledger/ledger-database.js';
-import { ENTRY_MEMBERS, ledgerEntryOf } from '../ledger/stored-entry.js';
-import { rowReader } from '../ledger/tables.js';
+import type { EntryPosition } from '../ledger/queries/entry-cursor.js';
+import type { EntryTable } from '../ledger/database/ledger-database.js';
+import { ENTRY_MEMBERS, ledgerEntryOf } from '../ledger/rows/stored-entry.js';
+import { rowReader } from '../ledger/tables/tables.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import { unitsFromDecimal } from './decimal.js';
 import { personalTextsOf } from './personal-texts.js';

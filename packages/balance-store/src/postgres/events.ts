@@ -2,8 +2,8 @@
 
 import type { Pool } from 'pg';
 import type { EventChannel, EventState, EventType, StoredEvent } from '../event.js';
-import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../ledger/event-channels.js';
-import type { EventTable } from '../ledger/ledger-database.js';
+import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../ledger/rows/event-channels.js';
+import type { EventTable } from '../ledger/database/ledger-database.js';
 import { WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 interface EventRow extends Omit<StoredEvent, 'seq' | 'type' | 'keyId' | 'mail'> {

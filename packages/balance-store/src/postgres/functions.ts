@@ -6,9 +6,9 @@
 
 import type { PoolClient } from 'pg';
 import { TABLES } from '../generated/tables.js';
-import { checksumOf, readSqlFiles } from '../ledger/migrations.js';
-import type { Migration } from '../ledger/migrations.js';
-import { columnsOf } from '../ledger/tables.js';
+import { checksumOf, readSqlFiles } from '../ledger/tables/migrations.js';
+import type { Migration } from '../ledger/tables/migrations.js';
+import { columnsOf } from '../ledger/tables/tables.js';
 import { KEY_VIEW, readKeyView, replaceKeyView } from './key-view.js';
 
 /** What differs from what was applied: functions, and then the view, which calls some of them. */

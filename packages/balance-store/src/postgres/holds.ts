@@ -5,7 +5,7 @@
 
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
-import type { HoldTable } from '../ledger/ledger-database.js';
+import type { HoldTable } from '../ledger/database/ledger-database.js';
 import type { CapPeriod, KeyStanding } from '../key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import {

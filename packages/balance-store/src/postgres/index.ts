@@ -1,11 +1,11 @@
 /** The balance store on PostgreSQL: any number of processes may share one database. */
 
 import type { Pool, PoolConfig } from 'pg';
-import { assertDuration } from '../ledger/argument-checks.js';
-import type { BackgroundOperations } from '../ledger/background-work.js';
-import { createBalanceStore } from '../ledger/balance-store.js';
-import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
-import type { PepperUse } from '../ledger/pepper.js';
+import { assertDuration } from '../ledger/rules/argument-checks.js';
+import type { BackgroundOperations } from '../ledger/database/background-work.js';
+import { createBalanceStore } from '../ledger/store/balance-store.js';
+import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/rules/pepper.js';
+import type { PepperUse } from '../ledger/rules/pepper.js';
 import { BACKGROUND_LIMITS } from '../ledger/threads/background-thread.js';
 import { builtFile } from '../ledger/threads/built-file.js';
 import { createThread } from '../ledger/threads/thread-client.js';

@@ -6,9 +6,9 @@
 
 import type { PoolClient } from 'pg';
 import { SchemaTooNewError } from '../errors.js';
-import { checksumOf, readSqlFiles } from '../ledger/migrations.js';
-import type { Migration } from '../ledger/migrations.js';
-import { columnsOf } from '../ledger/tables.js';
+import { checksumOf, readSqlFiles } from '../ledger/tables/migrations.js';
+import type { Migration } from '../ledger/tables/migrations.js';
+import { columnsOf } from '../ledger/tables/tables.js';
 
 export const KEY_VIEW = 'key_standing';
 

@@ -2,11 +2,11 @@
 
 import type { Pool } from 'pg';
 import type { KeyRecord, KeyStanding, PresentedKey } from '../key.js';
-import type { FoundKey, KeyTable } from '../ledger/ledger-database.js';
-import type { CredentialHashes } from '../ledger/pepper.js';
-import { createQueryBatcher } from '../ledger/query-batcher.js';
-import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/stored-key.js';
-import type { Row } from '../ledger/tables.js';
+import type { FoundKey, KeyTable } from '../ledger/database/ledger-database.js';
+import type { CredentialHashes } from '../ledger/rules/pepper.js';
+import { createQueryBatcher } from '../ledger/base/query-batcher.js';
+import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../ledger/rows/stored-key.js';
+import type { Row } from '../ledger/tables/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { createNameSearch, nameConditions } from './name-search.js';

@@ -1,9 +1,9 @@
 /** How PostgreSQL sorts and searches lists of accounts and keys. */
 
 import type { Pool, QueryResultRow } from 'pg';
-import { listQuery } from '../ledger/list-query.js';
-import type { ListPage, ListSource, Sort } from '../ledger/list-query.js';
-import type { Condition } from '../ledger/search.js';
+import { listQuery } from '../ledger/queries/list-query.js';
+import type { ListPage, ListSource, Sort } from '../ledger/queries/list-query.js';
+import type { Condition } from '../ledger/queries/search.js';
 import { NEVER } from '../list-order.js';
 import type { Metadata } from '../metadata.js';
 import { numericFromUnits } from '../numeric.js';

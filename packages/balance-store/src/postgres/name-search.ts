@@ -5,8 +5,8 @@
  */
 
 import type { Pool } from 'pg';
-import { containing } from '../ledger/search.js';
-import type { Condition } from '../ledger/search.js';
+import { containing } from '../ledger/queries/search.js';
+import type { Condition } from '../ledger/queries/search.js';
 import { READ_TIMEOUT_MS, isSqlError, queryRows, reachingDatabase } from './query.js';
 
 /** Asks the server once, when a name is first searched. @returns the collation for `ILIKE` */

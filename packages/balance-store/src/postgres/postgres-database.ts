@@ -6,9 +6,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
-import type { BackgroundOperations } from '../ledger/background-work.js';
-import { createBackgroundWork } from '../ledger/background-work.js';
-import type { LedgerDatabase } from '../ledger/ledger-database.js';
+import type { BackgroundOperations } from '../ledger/database/background-work.js';
+import { createBackgroundWork } from '../ledger/database/background-work.js';
+import type { LedgerDatabase } from '../ledger/database/ledger-database.js';
 import type { LedgerThread } from '../ledger/threads/thread-client.js';
 import { createAccountTable } from './accounts.js';
 import { readBooks } from './books.js';

@@ -3,8 +3,8 @@
 import { types } from 'node:util';
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig, QueryResultRow } from 'pg';
-import { reachingDatabase as reaching } from '../ledger/reaching-database.js';
-import { LONGEST_TIMER_MS, withTimeout } from '../ledger/timeout.js';
+import { reachingDatabase as reaching } from '../ledger/base/reaching-database.js';
+import { LONGEST_TIMER_MS, withTimeout } from '../ledger/base/timeout.js';
 
 export interface Query {
   readonly text: string;

@@ -23,9 +23,9 @@ import {
   sumsQuery,
 } from '../ledger/requests/sums.js';
 import type { SumRow } from '../ledger/requests/sums.js';
-import { matching } from '../ledger/search.js';
-import { membersWithout } from '../ledger/tables.js';
-import type { Model, Row } from '../ledger/tables.js';
+import { matching } from '../ledger/queries/search.js';
+import { membersWithout } from '../ledger/tables/tables.js';
+import type { Model, Row } from '../ledger/tables/tables.js';
 import { unitsFromNumeric } from '../numeric.js';
 import {
   READ_TIMEOUT_MS,

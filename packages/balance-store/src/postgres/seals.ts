@@ -2,8 +2,8 @@
 
 import type { Pool } from 'pg';
 import type { SealHead } from '../audit.js';
-import type { SealTable } from '../ledger/ledger-database.js';
-import { pagesOf } from '../ledger/pages.js';
+import type { SealTable } from '../ledger/database/ledger-database.js';
+import { pagesOf } from '../ledger/base/pages.js';
 import { LONG_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 const ACCOUNTS_PER_PAGE = 1_000;

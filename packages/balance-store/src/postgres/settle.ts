@@ -4,12 +4,12 @@
  */
 
 import type { Pool } from 'pg';
-import { isValueError } from '../ledger/committer.js';
-import type { SettleDriver } from '../ledger/committer.js';
-import { settlementHash } from '../ledger/contents-hash.js';
-import { detailOf, storable } from '../ledger/quarantine-text.js';
-import { pricingTextOf, sumOfFees } from '../ledger/pricing-text.js';
-import { rateTextsOf } from '../ledger/rate-texts.js';
+import { isValueError } from '../ledger/charging/committer.js';
+import type { SettleDriver } from '../ledger/charging/committer.js';
+import { settlementHash } from '../ledger/rows/contents-hash.js';
+import { detailOf, storable } from '../ledger/rows/quarantine-text.js';
+import { pricingTextOf, sumOfFees } from '../ledger/rows/pricing-text.js';
+import { rateTextsOf } from '../ledger/rows/rate-texts.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
 import {

@@ -3,7 +3,7 @@
 import type { Pool } from 'pg';
 import type { EmptiedBy } from '../account.js';
 import type { CapPeriod, CapUse, KeyStanding } from '../key.js';
-import { createQueryBatcher } from '../ledger/query-batcher.js';
+import { createQueryBatcher } from '../ledger/base/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
 import { READ_TIMEOUT_MS, queryArrays, reachingDatabase } from './query.js';

@@ -8,7 +8,7 @@ import {
   rowReader,
   selection,
   update,
-} from '../ledger/tables.js';
+} from '../ledger/tables/tables.js';
 import type {
   Column,
   ColumnOf,
@@ -17,7 +17,7 @@ import type {
   Model,
   Row,
   SomeColumns,
-} from '../ledger/tables.js';
+} from '../ledger/tables/tables.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { numbered } from './query.js';
 import type { TransactionQueries } from './query.js';

@@ -1,7 +1,7 @@
 /** Lists the trail through Prisma. */
 
 import type { PrismaClient } from '../generated/client.js';
-import { trailEntryOf } from '../ledger/stored-trail.js';
+import { trailEntryOf } from '../ledger/rows/stored-trail.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import { personalTextsOf } from './personal-texts.js';
 import { throughPrisma } from './prisma-faults.js';

@@ -7,7 +7,7 @@ import type { LedgerArchive } from '../archive.js';
 import type { DocumentWrite, StoredDocument } from '../document.js';
 import type { NewEvent } from '../event.js';
 import type { KeyRecord } from '../key.js';
-import type { CarryRow } from '../ledger/archive/carry-row.js';
+import type { CarryRow } from '../ledger/rows/carry-row.js';
 import { callBook } from '../ledger/books/index.js';
 import type { BookArgs, BookName, BookResult, RunBook } from '../ledger/books/index.js';
 import { ACCOUNT_STATE, changeableColumns } from '../ledger/books/transaction.js';
@@ -28,9 +28,9 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../ledger/books/transaction.js';
-import type { AllowanceMonth } from '../ledger/allowance.js';
-import type { HashRenewal } from '../ledger/pepper.js';
-import type { Row } from '../ledger/tables.js';
+import type { AllowanceMonth } from '../ledger/rules/allowance.js';
+import type { HashRenewal } from '../ledger/rules/pepper.js';
+import type { Row } from '../ledger/tables/tables.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { accountRecord, countUsableKeys, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';

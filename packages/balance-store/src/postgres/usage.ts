@@ -8,10 +8,10 @@ import {
   topRowsOf,
   usageSumsInOrder,
   usageSumsOf,
-} from '../ledger/stored-usage.js';
-import type { StoredSum } from '../ledger/stored-usage.js';
-import { usageSourceOf } from '../ledger/usage-source.js';
-import type { UsageSource } from '../ledger/usage-source.js';
+} from '../ledger/queries/stored-usage.js';
+import type { StoredSum } from '../ledger/queries/stored-usage.js';
+import { usageSourceOf } from '../ledger/queries/usage-source.js';
+import type { UsageSource } from '../ledger/queries/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
 import { LONG_TIMEOUT_MS, numbered, queryRows } from './query.js';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';
-import { allowanceMonthOf } from '../ledger/allowance.js';
-import { entryId } from '../ledger/entry-ids.js';
-import { DAY_MS } from '../ledger/hours.js';
+import { allowanceMonthOf } from '../ledger/rules/allowance.js';
+import { entryId } from '../ledger/rules/entry-ids.js';
+import { DAY_MS } from '../ledger/base/hours.js';
 import { waitPastMidnight } from './midnight.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS } from './subject.js';

@@ -3,7 +3,7 @@
  * them stay.
  */
 
-import { DAY_MS, HOUR_MS } from '../ledger/hours.js';
+import { DAY_MS, HOUR_MS } from '../ledger/base/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

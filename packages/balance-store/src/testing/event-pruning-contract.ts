@@ -1,6 +1,6 @@
 /** The part of the contract about old events: which are deleted, and which are given up. */
 
-import { DAY_MS } from '../ledger/hours.js';
+import { DAY_MS } from '../ledger/base/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { StoredEvent } from '../event.js';

@@ -1,6 +1,6 @@
 /** The part of the contract about events and their delivery. */
 
-import { HOUR_MS } from '../ledger/hours.js';
+import { HOUR_MS } from '../ledger/base/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { numericFromUnits } from '../numeric.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { DAY_MS, HOUR_MS } from '../ledger/hours.js';
+import { DAY_MS, HOUR_MS } from '../ledger/base/hours.js';
 import type { EventChannel, EventType } from '../event.js';
 import { settlement } from './samples.js';
 import { TESTS } from './subject.js';

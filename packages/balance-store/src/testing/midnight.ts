@@ -1,7 +1,7 @@
 /** For tests of what ends with a day: a cap, a sum of today, an allowance of the month. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DAY_MS } from '../ledger/hours.js';
+import { DAY_MS } from '../ledger/base/hours.js';
 
 /**
  * Waits for the new day in UTC if it begins within this time. Otherwise a test could begin on one

@@ -1,6 +1,6 @@
 /** The part of the contract about the rotation of keys. */
 
-import { HOUR_MS } from '../ledger/hours.js';
+import { HOUR_MS } from '../ledger/base/hours.js';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { generateCredential } from '../credential.js';

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { KeyLimits } from '../key.js';
-import { sumOfFees } from '../ledger/pricing-text.js';
+import { sumOfFees } from '../ledger/rows/pricing-text.js';
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { RequestRecord } from '../request-record.js';
 import type { Settlement } from '../store.js';

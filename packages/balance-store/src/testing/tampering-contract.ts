@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AuditDifference } from '../audit.js';
 import type { ChargeEntry } from '../ledger-entry.js';
-import { pricingTextOf } from '../ledger/pricing-text.js';
+import { pricingTextOf } from '../ledger/rows/pricing-text.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';

@@ -1,11 +1,11 @@
 /** The part of the contract about sums of usage. */
 
-import { DAY_MS, HOUR_MS } from '../ledger/hours.js';
+import { DAY_MS, HOUR_MS } from '../ledger/base/hours.js';
 import assert from 'node:assert/strict';
 import { USAGE_DIMENSIONS } from '../usage.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
 import type { ChargeEntry, SettledRates } from '../ledger-entry.js';
-import { sumOfFees } from '../ledger/pricing-text.js';
+import { sumOfFees } from '../ledger/rows/pricing-text.js';
 import { chargeOf, settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';

@@ -1,7 +1,7 @@
 /** For tests that change the time of charges, or of what caps count from. */
 
 import { WINDOW_PERIODS } from '../key.js';
-import { windowStartsAt } from '../ledger/cap-windows.js';
+import { windowStartsAt } from '../ledger/rules/cap-windows.js';
 
 /**
  * An SQL statement that sets what the caps of charged keys count from, as if all their charges were

@@ -2,12 +2,12 @@
 
 import type { AccountFilter, AccountRecord, CreatedAccount, CreditSource } from '../../account.js';
 import type { AccountState, Lot } from '../../ledger/books/transaction.js';
-import { ACCOUNT_MEMBERS, accountRecordOf } from '../../ledger/stored-account.js';
-import { membersWithout } from '../../ledger/tables.js';
-import { balanceBefore } from '../../ledger/balance-before.js';
-import { listQuery } from '../../ledger/list-query.js';
-import type { ListSource } from '../../ledger/list-query.js';
-import { containing } from '../../ledger/search.js';
+import { ACCOUNT_MEMBERS, accountRecordOf } from '../../ledger/rows/stored-account.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
+import { balanceBefore } from '../../ledger/queries/balance-before.js';
+import { listQuery } from '../../ledger/queries/list-query.js';
+import type { ListSource } from '../../ledger/queries/list-query.js';
+import { containing } from '../../ledger/queries/search.js';
 import type { Connection } from './connection.js';
 import { NOT_REVOKED } from './keys.js';
 import { EXPIRED_LOTS, expiredCreditIn } from './expired-credit.js';

@@ -1,8 +1,8 @@
 /** Adds figures to one hourly or daily total of usage. */
 
-import { COUNT_COLUMNS, RATE_COLUMNS } from '../../ledger/charge-columns.js';
-import { columnOf, keyOf } from '../../ledger/tables.js';
-import type { ColumnOf } from '../../ledger/tables.js';
+import { COUNT_COLUMNS, RATE_COLUMNS } from '../../ledger/tables/charge-columns.js';
+import { columnOf, keyOf } from '../../ledger/tables/tables.js';
+import type { ColumnOf } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
 import { ZERO, textOf, unitsOf } from './money.js';
 

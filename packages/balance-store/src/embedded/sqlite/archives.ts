@@ -1,16 +1,16 @@
 /** Reads and writes the rows about archives and their carries. Deletes the archived charges. */
 
 import type { LedgerArchive } from '../../archive.js';
-import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';
-import type { LedgerScan } from '../../ledger/ledger-scan.js';
-import type { SeqRange } from '../../ledger/ledger-database.js';
+import type { CarryPosition, CarryRow } from '../../ledger/rows/carry-row.js';
+import type { LedgerScan } from '../../ledger/scan/ledger-scan.js';
+import type { SeqRange } from '../../ledger/database/ledger-database.js';
 import {
   archiveColumnsOf,
   archiveOf,
   carryColumnsOf,
   carryOf,
-} from '../../ledger/archive/stored-archive.js';
-import { membersWithout } from '../../ledger/tables.js';
+} from '../../ledger/rows/stored-archive.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
 import { insertRow, readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';

@@ -1,8 +1,8 @@
 /** Reads books in one snapshot. */
 
 import type { BookPage, BookQuery } from '../../books.js';
-import { entrySums, readBookPage } from '../../ledger/monthly-books.js';
-import type { EntrySum } from '../../ledger/monthly-books.js';
+import { entrySums, readBookPage } from '../../ledger/queries/monthly-books.js';
+import type { EntrySum } from '../../ledger/queries/monthly-books.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
 import { sumUsd } from './sums.js';

@@ -1,8 +1,8 @@
 /** Writes the events that a batch of charges causes. */
 
-import { balanceEvents } from '../../ledger/balance-events.js';
-import { capUses } from '../../ledger/cap-windows.js';
-import { reachedShares } from '../../ledger/notice-shares.js';
+import { balanceEvents } from '../../ledger/rules/balance-events.js';
+import { capUses } from '../../ledger/rules/cap-windows.js';
+import { reachedShares } from '../../ledger/rules/notice-shares.js';
 import type { CapUse } from '../../key.js';
 import type { AccountFold, KeyFold } from './charge-rows.js';
 import type { Connection } from './connection.js';

@@ -1,13 +1,13 @@
 /** Reads and writes the rows that a batch of charges changes. */
 
 import type { AccountStatus } from '../../account.js';
-import { usedInWindows } from '../../ledger/cap-windows.js';
-import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
-import { storable } from '../../ledger/quarantine-text.js';
-import { detailColumnsOf } from '../../ledger/charge-details.js';
-import { rateTextsOf } from '../../ledger/rate-texts.js';
-import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/stored-key.js';
-import { columnOf, membersWithout } from '../../ledger/tables.js';
+import { usedInWindows } from '../../ledger/rules/cap-windows.js';
+import type { WindowBases, WindowStarts } from '../../ledger/rules/cap-windows.js';
+import { storable } from '../../ledger/rows/quarantine-text.js';
+import { detailColumnsOf } from '../../ledger/rows/charge-details.js';
+import { rateTextsOf } from '../../ledger/rows/rate-texts.js';
+import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/rows/stored-key.js';
+import { columnOf, membersWithout } from '../../ledger/tables/tables.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
 import type { Settlement } from '../../store.js';

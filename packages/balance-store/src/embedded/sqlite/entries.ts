@@ -1,9 +1,9 @@
 /** Reads ledger entries: one, or pages of them. */
 
 import type { EntryFilter, LedgerEntry } from '../../ledger-entry.js';
-import type { EntryPosition } from '../../ledger/entry-cursor.js';
-import { ENTRY_MEMBERS, ledgerEntryOf } from '../../ledger/stored-entry.js';
-import { membersWithout } from '../../ledger/tables.js';
+import type { EntryPosition } from '../../ledger/queries/entry-cursor.js';
+import { ENTRY_MEMBERS, ledgerEntryOf } from '../../ledger/rows/stored-entry.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';

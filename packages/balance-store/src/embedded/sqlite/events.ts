@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from '../../event.js';
-import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../../ledger/event-channels.js';
-import type { EventPruning } from '../../ledger/ledger-database.js';
-import { isMailed } from '../../ledger/mailed-events.js';
+import { CHANNEL_COLUMNS, NO_RECEIVER, mailState } from '../../ledger/rows/event-channels.js';
+import type { EventPruning } from '../../ledger/database/ledger-database.js';
+import { isMailed } from '../../ledger/rows/mailed-events.js';
 import type { Connection } from './connection.js';
 import { dateOf } from './time.js';
 

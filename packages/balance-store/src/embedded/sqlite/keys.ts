@@ -2,20 +2,20 @@
 
 import type { AccountStatus, EmptiedBy } from '../../account.js';
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
-import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
+import { capUses, windowStartsAt } from '../../ledger/rules/cap-windows.js';
 import type { RenewedHash } from '../../ledger/books/transaction.js';
-import type { FoundKey } from '../../ledger/ledger-database.js';
-import { listQuery } from '../../ledger/list-query.js';
-import type { ListSource } from '../../ledger/list-query.js';
-import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/pepper.js';
-import { containing } from '../../ledger/search.js';
+import type { FoundKey } from '../../ledger/database/ledger-database.js';
+import { listQuery } from '../../ledger/queries/list-query.js';
+import type { ListSource } from '../../ledger/queries/list-query.js';
+import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/rules/pepper.js';
+import { containing } from '../../ledger/queries/search.js';
 import {
   ACCOUNT_MEMBERS_OF_KEY,
   CAP_MEMBERS,
   KEY_MEMBERS,
   capsOf,
   keyRecordOf,
-} from '../../ledger/stored-key.js';
+} from '../../ledger/rows/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { EXPIRED_LOTS, expiredCreditIn, spendableFunds } from './expired-credit.js';

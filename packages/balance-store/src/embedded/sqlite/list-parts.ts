@@ -1,7 +1,7 @@
 /** How SQLite sorts and searches lists of accounts and keys. */
 
-import type { Sort } from '../../ledger/list-query.js';
-import type { Condition } from '../../ledger/search.js';
+import type { Sort } from '../../ledger/queries/list-query.js';
+import type { Condition } from '../../ledger/queries/search.js';
 import type { Metadata } from '../../metadata.js';
 
 const UNITS_PER_USD = 10n ** 14n;

@@ -1,8 +1,12 @@
 /** Brings a ledger's file to this version's schema. */
 
-import { assertNoneMissing, missingMigrations, readSqlFiles } from '../../ledger/migrations.js';
-import type { AppliedMigration, Migration } from '../../ledger/migrations.js';
-import { renamedMigrations } from '../../ledger/renamed-migrations.js';
+import {
+  assertNoneMissing,
+  missingMigrations,
+  readSqlFiles,
+} from '../../ledger/tables/migrations.js';
+import type { AppliedMigration, Migration } from '../../ledger/tables/migrations.js';
+import { renamedMigrations } from '../../ledger/tables/renamed-migrations.js';
 import { APPLICATION_ID } from './connection.js';
 import type { Connection } from './connection.js';
 

@@ -1,6 +1,6 @@
 /** Sets usage aside, and lists what was set aside. */
 
-import { detailOf, storable } from '../../ledger/quarantine-text.js';
+import { detailOf, storable } from '../../ledger/rows/quarantine-text.js';
 import type {
   QuarantineFilter,
   QuarantineRecord,

@@ -27,9 +27,9 @@ import {
   sumsQuery,
 } from '../../ledger/requests/sums.js';
 import type { SumRow } from '../../ledger/requests/sums.js';
-import { DAY_MS } from '../../ledger/hours.js';
-import { matching } from '../../ledger/search.js';
-import { membersWithout } from '../../ledger/tables.js';
+import { DAY_MS } from '../../ledger/base/hours.js';
+import { matching } from '../../ledger/queries/search.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
 import { sumUsd } from './sums.js';

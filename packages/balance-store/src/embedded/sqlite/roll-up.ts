@@ -3,9 +3,9 @@
  * PostgreSQL.
  */
 
-import type { UsageFields } from '../../ledger/ledger-scan.js';
-import { addedUsage } from '../../ledger/audit-usage-rows.js';
-import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
+import type { UsageFields } from '../../ledger/scan/ledger-scan.js';
+import { addedUsage } from '../../ledger/scan/usage-rows.js';
+import { HOURS_PER_DAY } from '../../ledger/queries/usage-source.js';
 import { addToSum, sumCondition } from './add-to-sum.js';
 import type { SumFigures } from './add-to-sum.js';
 import { SELECT_USAGE, usageOf } from './audit/totals.js';

@@ -1,7 +1,7 @@
 /** Extends the hash chain by the same rules as the SQL function `seal_ledger` on PostgreSQL. */
 
 import { sealedLedgerOf, sealedTrailOf } from '../../generated/tables.js';
-import { digestOfEntry, DIGEST_BYTES, hashOfBlock, TRAIL } from '../../ledger/seal-hashes.js';
+import { digestOfEntry, DIGEST_BYTES, hashOfBlock, TRAIL } from '../../ledger/seals/hashes.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES } from './entries.js';
 import type { EntryRow } from './entries.js';

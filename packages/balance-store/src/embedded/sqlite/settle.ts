@@ -3,9 +3,9 @@
  * `settle_batch` and `write_offs` on PostgreSQL.
  */
 
-import { settlementHash } from '../../ledger/contents-hash.js';
-import { windowStartsAt } from '../../ledger/cap-windows.js';
-import type { WindowStarts } from '../../ledger/cap-windows.js';
+import { settlementHash } from '../../ledger/rows/contents-hash.js';
+import { windowStartsAt } from '../../ledger/rules/cap-windows.js';
+import type { WindowStarts } from '../../ledger/rules/cap-windows.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyCaps } from '../../key.js';
 import type { Settlement, SettleOutcome } from '../../store.js';

@@ -1,7 +1,20 @@
 /** How SQLite reads and writes the columns of the ledger's tables. */
 
-import { insertion, numberedInsertion, rowReader, selection, update } from '../../ledger/tables.js';
-import type { ColumnOf, Conversions, Kind, Model, Row, SomeColumns } from '../../ledger/tables.js';
+import {
+  insertion,
+  numberedInsertion,
+  rowReader,
+  selection,
+  update,
+} from '../../ledger/tables/tables.js';
+import type {
+  ColumnOf,
+  Conversions,
+  Kind,
+  Model,
+  Row,
+  SomeColumns,
+} from '../../ledger/tables/tables.js';
 import type { SQLInputValue } from 'node:sqlite';
 import type { Connection } from './connection.js';
 import { textOf, unitsOf } from './money.js';

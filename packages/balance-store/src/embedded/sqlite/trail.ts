@@ -1,8 +1,8 @@
 /** Reads the trail. */
 
 import type { FoundErasures } from '../../ledger/requests/request-tables.js';
-import { trailEntryOf } from '../../ledger/stored-trail.js';
-import { membersWithout } from '../../ledger/tables.js';
+import { trailEntryOf } from '../../ledger/rows/stored-trail.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
 import type { TrailEntry, TrailFilter } from '../../trail.js';
 import type { Connection } from './connection.js';
 import { readerOf, select } from './tables.js';

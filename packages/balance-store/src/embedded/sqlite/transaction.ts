@@ -9,7 +9,7 @@ import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
-import type { CarryRow } from '../../ledger/archive/carry-row.js';
+import type { CarryRow } from '../../ledger/rows/carry-row.js';
 import { ACCOUNT_STATE, changeableColumns } from '../../ledger/books/transaction.js';
 import type {
   AccountRowChange,
@@ -28,8 +28,8 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../../ledger/books/transaction.js';
-import type { AllowanceMonth } from '../../ledger/allowance.js';
-import type { HashRenewal } from '../../ledger/pepper.js';
+import type { AllowanceMonth } from '../../ledger/rules/allowance.js';
+import type { HashRenewal } from '../../ledger/rules/pepper.js';
 import { countUsableKeys, getCreatedAccount, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';

@@ -3,14 +3,14 @@
  * charge.
  */
 
-import { sumOfFees } from '../../ledger/pricing-text.js';
-import { rateTextsOf } from '../../ledger/rate-texts.js';
+import { sumOfFees } from '../../ledger/rows/pricing-text.js';
+import { rateTextsOf } from '../../ledger/rows/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
 import type { Settlement } from '../../store.js';
 import { addToSum } from './add-to-sum.js';
 import type { Connection } from './connection.js';
-import { HOUR_MS } from '../../ledger/hours.js';
+import { HOUR_MS } from '../../ledger/base/hours.js';
 
 interface Sum {
   readonly accountId: string;

@@ -6,10 +6,10 @@ import {
   limitOf,
   topRowsOf,
   usageSumsOf,
-} from '../../ledger/stored-usage.js';
-import type { StoredSum } from '../../ledger/stored-usage.js';
-import { usageSourceOf } from '../../ledger/usage-source.js';
-import type { UsageSource } from '../../ledger/usage-source.js';
+} from '../../ledger/queries/stored-usage.js';
+import type { StoredSum } from '../../ledger/queries/stored-usage.js';
+import { usageSourceOf } from '../../ledger/queries/usage-source.js';
+import type { UsageSource } from '../../ledger/queries/usage-source.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';

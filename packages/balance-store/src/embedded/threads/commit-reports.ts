@@ -3,8 +3,8 @@
  * that the thread itself keeps.
  */
 
-import { isNextCommit } from '../commit-mark.js';
-import type { CommitMark, ReadMark } from '../commit-mark.js';
+import { isNextCommit } from '../files/commit-mark.js';
+import type { CommitMark, ReadMark } from '../files/commit-mark.js';
 import { noRows } from '../sqlite/charge-rows.js';
 import type { KeptRows } from '../sqlite/charge-rows.js';
 import type { ChangedRows } from '../sqlite/settle.js';

@@ -1,6 +1,6 @@
 /** What a thread of the embedded ledger is started with, and what it reports about its commits. */
 
-import type { CommitMark } from '../commit-mark.js';
+import type { CommitMark } from '../files/commit-mark.js';
 import type { ChangedRows } from '../sqlite/settle.js';
 
 export interface ThreadData {

@@ -3,8 +3,8 @@
  * next, except that an audit and the work of an archive let other calls run before each page.
  */
 
-import type { AuditSource } from '../../ledger/audit-source.js';
-import { createBackgroundOperations } from '../../ledger/background-work.js';
+import type { AuditSource } from '../../ledger/audit/audit-source.js';
+import { createBackgroundOperations } from '../../ledger/database/background-work.js';
 import { callBook } from '../../ledger/books/index.js';
 import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';

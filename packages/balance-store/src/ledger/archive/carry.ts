@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto';
 import { numericFromUnits } from '../../numeric.js';
-import type { UsageFields } from '../ledger-scan.js';
-import { sealedField } from '../sealed-field.js';
-import { compareBytes } from '../text-order.js';
-import type { CarryPosition, CarryRow } from './carry-row.js';
+import type { UsageFields } from '../scan/ledger-scan.js';
+import { sealedField } from '../seals/sealed-field.js';
+import { compareBytes } from '../base/text-order.js';
+import type { CarryPosition, CarryRow } from '../rows/carry-row.js';
 
 /** The fields of a charge that the sums need. */
 export interface CarriedCharge {

@@ -2,11 +2,11 @@
 
 import type { ArchiveComparison, ArchiveFileSummary } from '../../archive.js';
 import { numericFromUnits } from '../../numeric.js';
-import { readCarried } from '../carried-sums.js';
-import type { LedgerScan } from '../ledger-scan.js';
+import { readCarried } from '../scan/carried-sums.js';
+import type { LedgerScan } from '../scan/ledger-scan.js';
 import { MAX_DIFFERENCES } from '../../audit.js';
 import { comparePositions } from './carry.js';
-import type { CarryPosition, CarryRow } from './carry-row.js';
+import type { CarryPosition, CarryRow } from '../rows/carry-row.js';
 import type { ArchivePlan } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
 

@@ -9,7 +9,7 @@
 
 import { ADDED_LEDGER, SEALED_LEDGER } from '../../generated/tables.js';
 import type { SealedLedger } from '../../generated/tables.js';
-import type { BlockFields } from '../seal-hashes.js';
+import type { BlockFields } from '../seals/hashes.js';
 
 export const FORMAT = 'gateway-ledger-archive';
 export const FORMAT_VERSION = 1;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerArchiveError } from '../../errors.js';
-import { syncToDisk } from '../sync-to-disk.js';
+import { syncToDisk } from '../base/sync-to-disk.js';
 
 const BUFFER_CHARACTERS = 128 * 1024;
 

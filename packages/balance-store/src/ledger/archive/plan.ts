@@ -2,13 +2,13 @@
 
 import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER } from '../../generated/tables.js';
-import type { LedgerScan, LedgerPosition, UsagePosition } from '../ledger-scan.js';
-import { AFTER_ALL_IDS, MAX_SEQ } from '../ledger-scan.js';
+import type { LedgerScan, LedgerPosition, UsagePosition } from '../scan/ledger-scan.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from '../scan/ledger-scan.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { allRowsOf, createCarryDigest, createCarrySums, createUsageDigest } from './carry.js';
 import type { CarriedCharge } from './carry.js';
-import type { CarryRow } from './carry-row.js';
-import { HOUR_MS } from '../hours.js';
+import type { CarryRow } from '../rows/carry-row.js';
+import { HOUR_MS } from '../base/hours.js';
 
 /** Pages of more rows outlive minor GCs while they are decoded. */
 const ROWS_PER_PAGE = 250;

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { ArchiveProgress, LedgerArchive } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
-import type { LedgerScan } from '../ledger-scan.js';
+import type { LedgerScan } from '../scan/ledger-scan.js';
 import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
 import { planArchive, usageDigestOf } from './plan.js';
 import type { ArchiveRange } from './plan.js';

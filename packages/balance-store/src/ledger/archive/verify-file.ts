@@ -13,13 +13,13 @@ import { StringDecoder } from 'node:string_decoder';
 import type { ArchiveFileSummary } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { numericFromUnits } from '../../numeric.js';
-import { listPriceOf } from '../audit-list-price.js';
-import type { BlockFields } from '../seal-hashes.js';
-import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seal-hashes.js';
+import { listPriceOf } from '../seals/sealed-list-price.js';
+import type { BlockFields } from '../seals/hashes.js';
+import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seals/hashes.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { allRowsOf, createCarryDigest, createCarrySums } from './carry.js';
 import type { CarrySums } from './carry.js';
-import type { CarryRow } from './carry-row.js';
+import type { CarryRow } from '../rows/carry-row.js';
 import { FORMAT, FORMAT_VERSION, blockOfLine, chargeOfLine } from './file-lines.js';
 import type { BlockLine, ChargeLine, EndLine, HeaderLine } from './file-lines.js';
 

@@ -3,7 +3,7 @@
 import { numericFromUnits } from '../../numeric.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { SEALED_LEDGER as AT } from '../../generated/tables.js';
-import type { LedgerScan } from '../ledger-scan.js';
+import type { LedgerScan } from '../scan/ledger-scan.js';
 import { FORMAT, FORMAT_VERSION, blockLineOf, chargeLineOf } from './file-lines.js';
 import type { EndLine, HeaderLine } from './file-lines.js';
 import { createArchiveFile } from './file-writer.js';

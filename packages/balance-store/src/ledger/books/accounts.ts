@@ -14,9 +14,9 @@ import type {
 } from '../../account.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
-import type { HashRenewal } from '../pepper.js';
-import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
-import { entryId } from '../entry-ids.js';
+import type { HashRenewal } from '../rules/pepper.js';
+import { bookingHash, creationHash, rotationHash } from '../rows/contents-hash.js';
+import { entryId } from '../rules/entry-ids.js';
 import { credit } from './booking.js';
 import { bookExpiries } from './expiries.js';
 import {
@@ -24,13 +24,13 @@ import {
   personalOfNew,
   personalSettings,
   recordedSettings,
-} from '../account-settings.js';
-import { credentialDigest, rightsOfKey } from '../rights.js';
+} from '../tables/account-settings.js';
+import { credentialDigest, rightsOfKey } from '../rows/rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
-import { capColumnsOf } from '../stored-key.js';
-import { columnsOf } from '../tables.js';
-import type { SomeColumns } from '../tables.js';
+import { capColumnsOf } from '../rows/stored-key.js';
+import { columnsOf } from '../tables/tables.js';
+import type { SomeColumns } from '../tables/tables.js';
 import { recordChange } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 

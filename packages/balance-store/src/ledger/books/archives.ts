@@ -5,8 +5,8 @@
 
 import type { Actor } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
-import type { CarryRow } from '../archive/carry-row.js';
-import { ARCHIVED, markDetailsOf } from '../archive/mark.js';
+import type { CarryRow } from '../rows/carry-row.js';
+import { ARCHIVED, markDetailsOf } from '../rows/archive-mark.js';
 import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';
 

@@ -2,7 +2,7 @@
 
 import type { AdjustmentReason, CreditSource, EmptiedBy } from '../../account.js';
 import { numericFromUnits } from '../../numeric.js';
-import { balanceEvents } from '../balance-events.js';
+import { balanceEvents } from '../rules/balance-events.js';
 import { allotSpending, fitLotsToBalance } from './lots.js';
 import { recordPersonalText } from './personal-text.js';
 import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';

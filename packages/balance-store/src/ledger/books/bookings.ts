@@ -2,8 +2,8 @@
 
 import type { Adjustment, AdjustmentOutcome, Transfer, TransferOutcome } from '../../account.js';
 import type { TopUp, TopUpOutcome } from '../../store.js';
-import { bookingHash } from '../contents-hash.js';
-import { entryId } from '../entry-ids.js';
+import { bookingHash } from '../rows/contents-hash.js';
+import { entryId } from '../rules/entry-ids.js';
 import { book, credit } from './booking.js';
 import { bookExpiries } from './expiries.js';
 import { recordChange } from './trail.js';

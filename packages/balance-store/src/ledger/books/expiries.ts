@@ -3,9 +3,9 @@
  */
 
 import { numericFromUnits } from '../../numeric.js';
-import { allowanceDueAt, allowanceMonthOf } from '../allowance.js';
-import { bookingHash } from '../contents-hash.js';
-import { entryId } from '../entry-ids.js';
+import { allowanceDueAt, allowanceMonthOf } from '../rules/allowance.js';
+import { bookingHash } from '../rows/contents-hash.js';
+import { entryId } from '../rules/entry-ids.js';
 import { announceFall, book, credit } from './booking.js';
 import { allotSpending, firstExpiryOf } from './lots.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';

@@ -5,7 +5,7 @@
 
 import { PROMO_CODE } from '../../document.js';
 import type { DocumentOutcome, DocumentWrite } from '../../document.js';
-import { documentDigest } from '../rights.js';
+import { documentDigest } from '../rows/rights.js';
 import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';
 import {

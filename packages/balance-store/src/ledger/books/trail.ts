@@ -1,7 +1,7 @@
 /** Writes the trail of who changed what. */
 
 import type { Actor } from '../../account.js';
-import { detailsText } from '../stored-trail.js';
+import { detailsText } from '../rows/stored-trail.js';
 import { recordPersonalText } from './personal-text.js';
 import type { LedgerTransaction } from './transaction.js';
 

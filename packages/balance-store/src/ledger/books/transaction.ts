@@ -8,10 +8,10 @@ import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
-import type { CarryRow } from '../archive/carry-row.js';
-import type { Row, SomeColumns } from '../tables.js';
-import type { AllowanceMonth } from '../allowance.js';
-import type { HashRenewal } from '../pepper.js';
+import type { CarryRow } from '../rows/carry-row.js';
+import type { Row, SomeColumns } from '../tables/tables.js';
+import type { AllowanceMonth } from '../rules/allowance.js';
+import type { HashRenewal } from '../rules/pepper.js';
 
 export interface LedgerTransaction {
   /**

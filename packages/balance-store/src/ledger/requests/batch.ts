@@ -1,7 +1,7 @@
 /** Encodes the requests that are recorded together as one block, with its tags and its sums. */
 
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
-import type { Row } from '../tables.js';
+import type { Row } from '../tables/tables.js';
 import { seriesRow, sortedById } from './pending-sums.js';
 import type { AddedRequest, PendingSums } from './pending-sums.js';
 import { clientTag, programTag, seriesOf, sessionTag } from './tags.js';

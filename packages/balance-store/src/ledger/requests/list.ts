@@ -10,7 +10,7 @@ import type {
   RequestQuery,
   RequestRecord,
 } from '../../request-record.js';
-import type { Row } from '../tables.js';
+import type { Row } from '../tables/tables.js';
 import { BLOCK_SPAN_MS, PLACE, hashOfId, readBlock, recordOf } from './batch.js';
 import type { BlockRow } from './batch.js';
 import { clientTag, programTag, sessionTag } from './tags.js';

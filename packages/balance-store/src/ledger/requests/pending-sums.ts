@@ -6,8 +6,8 @@
 
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
 import type { RequestRecord } from '../../request-record.js';
-import { DAY_MS, HOUR_MS } from '../hours.js';
-import type { Row } from '../tables.js';
+import { DAY_MS, HOUR_MS } from '../base/hours.js';
+import type { Row } from '../tables/tables.js';
 import { labelTag } from './tags.js';
 
 const MINUTE_MS = 60_000;

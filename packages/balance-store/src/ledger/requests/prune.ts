@@ -1,6 +1,6 @@
 /** Which recorded requests are too old, and what remains of a block when an account is erased. */
 
-import { DAY_MS, HOUR_MS } from '../hours.js';
+import { DAY_MS, HOUR_MS } from '../base/hours.js';
 import type { RequestPruning } from '../../request-record.js';
 import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES, FINE_SUMS_MS } from './pending-sums.js';
 import { PLACE, blockOf, readBlock } from './batch.js';

@@ -1,6 +1,6 @@
 /** The query of sums of requests, the same for both databases except for how amounts are added. */
 
-import { DAY_MS, HOUR_MS } from '../hours.js';
+import { DAY_MS, HOUR_MS } from '../base/hours.js';
 import type {
   RecordedSums,
   RequestDimension,
@@ -8,9 +8,9 @@ import type {
   RequestSum,
   RequestSumQuery,
 } from '../../request-record.js';
-import { matching } from '../search.js';
-import type { Condition, Value } from '../search.js';
-import { columnsOf } from '../tables.js';
+import { matching } from '../queries/search.js';
+import type { Condition, Value } from '../queries/search.js';
+import { columnsOf } from '../tables/tables.js';
 import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES } from './pending-sums.js';
 
 const COLUMNS = {

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { RequestFacts } from '../../request-record.js';
-import type { Row } from '../tables.js';
+import type { Row } from '../tables/tables.js';
 
 /**
  * Made from the facts, so that several processes need not agree on numbers. With 100,000 series,

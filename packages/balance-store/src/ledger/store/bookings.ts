@@ -9,8 +9,8 @@ import {
   assertPositive,
   assertText,
   assertTime,
-} from '../argument-checks.js';
-import type { BookFor } from '../booking-turns.js';
+} from '../rules/argument-checks.js';
+import type { BookFor } from './booking-turns.js';
 import type { ExpiryProgress } from '../books/expiries.js';
 
 export function createBookings(

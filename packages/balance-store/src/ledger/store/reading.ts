@@ -2,10 +2,10 @@
 
 import type { EntryFilter, EntryPage } from '../../ledger-entry.js';
 import type { BalanceStore } from '../../store.js';
-import { assertHour, assertTime } from '../argument-checks.js';
+import { assertHour, assertTime } from '../rules/argument-checks.js';
 import { unspentOf } from '../books/lots.js';
-import { cursorOf, positionOf } from '../entry-cursor.js';
-import type { LedgerDatabase } from '../ledger-database.js';
+import { cursorOf, positionOf } from '../queries/entry-cursor.js';
+import type { LedgerDatabase } from '../database/ledger-database.js';
 
 export function createReaders(
   database: LedgerDatabase,

@@ -1,11 +1,11 @@
 /** The record of requests: see `request-record.ts`. */
 
 import { randomUUID } from 'node:crypto';
-import { DAY_MS } from '../hours.js';
+import { DAY_MS } from '../base/hours.js';
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
 import { StoreUnavailableError } from '../../store.js';
 import type { BalanceStore } from '../../store.js';
-import { assertTime } from '../argument-checks.js';
+import { assertTime } from '../rules/argument-checks.js';
 import type { RequestTables } from '../requests/request-tables.js';
 import { encodeBatch } from '../requests/batch.js';
 import type { StoredBatch } from '../requests/batch.js';

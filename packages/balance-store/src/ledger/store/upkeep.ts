@@ -2,11 +2,11 @@
 
 import type { SealHead } from '../../audit.js';
 import type { BalanceStore } from '../../store.js';
-import { archiveLedger } from '../archive/archive-ledger.js';
-import { assertActor, assertTime } from '../argument-checks.js';
-import { HOUR_MS } from '../hours.js';
-import { TRAIL } from '../seal-hashes.js';
-import type { LedgerDatabase, SealTable } from '../ledger-database.js';
+import { archiveLedger } from './archive-ledger.js';
+import { assertActor, assertTime } from '../rules/argument-checks.js';
+import { HOUR_MS } from '../base/hours.js';
+import { TRAIL } from '../seals/hashes.js';
+import type { LedgerDatabase, SealTable } from '../database/ledger-database.js';
 
 /** Charges of the embedded ledger wait while a block is sealed, some 10 ms. */
 const ENTRIES_PER_BLOCK = 250;

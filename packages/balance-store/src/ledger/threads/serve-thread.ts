@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { LedgerArchiveError, LedgerMoveError } from '../../errors.js';
 import { StoreUnavailableError } from '../../store.js';
-import { unavailable } from '../reaching-database.js';
+import { unavailable } from '../base/reaching-database.js';
 import { STOP } from './messages.js';
 import type { Answer, Fault, Progress, Request } from './messages.js';
 import { decode, encode } from './thread-codec.js';

@@ -3,8 +3,8 @@
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { LedgerArchiveError, LedgerMoveError } from '../../errors.js';
 import { StoreUnavailableError } from '../../store.js';
-import { unavailable } from '../reaching-database.js';
-import { withTimeout } from '../timeout.js';
+import { unavailable } from '../base/reaching-database.js';
+import { withTimeout } from '../base/timeout.js';
 import { THREAD_LIMITS, memoryErrorOf } from './background-thread.js';
 import { STOP } from './messages.js';
 import type { Answer, Progress, Request, StartedThreadData } from './messages.js';

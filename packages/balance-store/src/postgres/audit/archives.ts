@@ -1,7 +1,7 @@
 /** Reads archives, their carried sums, and the counts of what is set aside, for an audit. */
 
 import type { Pool } from 'pg';
-import type { AuditCounts, AuditSource } from '../../ledger/audit-source.js';
+import type { AuditCounts, AuditSource } from '../../ledger/audit/audit-source.js';
 import { listArchives, listCarries } from '../archives.js';
 import { LONG_TIMEOUT_MS, queryRows } from '../query.js';
 

@@ -1,8 +1,8 @@
 /** Reads the seals and the blocks of the hash chain, for an audit. */
 
 import type { Pool } from 'pg';
-import type { AuditSource } from '../../ledger/audit-source.js';
-import type { BlockFields, SealFields } from '../../ledger/seal-hashes.js';
+import type { AuditSource } from '../../ledger/audit/audit-source.js';
+import type { BlockFields, SealFields } from '../../ledger/seals/hashes.js';
 import { LONG_TIMEOUT_MS, queryArrays, queryRows } from '../query.js';
 import { readHead } from '../seals.js';
 

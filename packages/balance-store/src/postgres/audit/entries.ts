@@ -2,11 +2,11 @@
 
 import type { Pool, QueryResultRow } from 'pg';
 import type { SealedLedger, SealedTrail } from '../../generated/tables.js';
-import { TRAIL_PER_PAGE, replayRights } from '../../ledger/audit-rights.js';
-import type { OwnerRow, RightsChange } from '../../ledger/audit-rights.js';
-import { rightsStatements } from '../../ledger/rights-statements.js';
-import { AFTER_ALL_IDS, MAX_SEQ } from '../../ledger/ledger-scan.js';
-import type { AuditSource } from '../../ledger/audit-source.js';
+import { TRAIL_PER_PAGE, replayRights } from '../../ledger/audit/rights.js';
+import type { OwnerRow, RightsChange } from '../../ledger/audit/rights.js';
+import { rightsStatements } from '../../ledger/audit/rights-statements.js';
+import { AFTER_ALL_IDS, MAX_SEQ } from '../../ledger/scan/ledger-scan.js';
+import type { AuditSource } from '../../ledger/audit/audit-source.js';
 import { LONG_TIMEOUT_MS, inTransaction, numbered, queryArrays } from '../query.js';
 import { sealedColumns } from '../tables.js';
 

@@ -1,7 +1,7 @@
 /** Reads the rows that an audit checks from PostgreSQL. */
 
 import type { Pool } from 'pg';
-import type { AuditSource } from '../../ledger/audit-source.js';
+import type { AuditSource } from '../../ledger/audit/audit-source.js';
 import { reachingDatabase } from '../query.js';
 import { archiveReaders } from './archives.js';
 import { chainReaders } from './chain.js';

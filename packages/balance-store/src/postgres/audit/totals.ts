@@ -7,8 +7,8 @@ import {
   LOT_TOTALS,
   keyTotalsOf,
   pageOfAccounts,
-} from '../../ledger/audit-source.js';
-import { AFTER_ALL_IDS } from '../../ledger/ledger-scan.js';
+} from '../../ledger/audit/audit-source.js';
+import { AFTER_ALL_IDS } from '../../ledger/scan/ledger-scan.js';
 import type {
   AccountTotals,
   AuditSource,
@@ -16,13 +16,13 @@ import type {
   AuditedKeys,
   LotTotals,
   UsageDay,
-} from '../../ledger/audit-source.js';
-import type { UsageFields, UsagePosition } from '../../ledger/ledger-scan.js';
-import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
-import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
-import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../ledger/audit-usage-rows.js';
-import type { Row } from '../../ledger/tables.js';
-import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
+} from '../../ledger/audit/audit-source.js';
+import type { UsageFields, UsagePosition } from '../../ledger/scan/ledger-scan.js';
+import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit/usage-days.js';
+import type { DayDifferenceRow } from '../../ledger/audit/usage-days.js';
+import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../ledger/scan/usage-rows.js';
+import type { Row } from '../../ledger/tables/tables.js';
+import { HOURS_PER_DAY } from '../../ledger/queries/usage-source.js';
 import { unitsFromNumeric } from '../../numeric.js';
 import { LONG_TIMEOUT_MS, inTransaction, numbered, queryRows } from '../query.js';
 import type { TransactionQueries } from '../query.js';

@@ -1,7 +1,7 @@
 /** Reads archives, their carried sums, and the counts of what is set aside, for an audit. */
 
 import { setImmediate } from 'node:timers/promises';
-import type { AuditSource } from '../../../ledger/audit-source.js';
+import type { AuditSource } from '../../../ledger/audit/audit-source.js';
 import { listArchives, listCarries } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { pageReader } from './page.js';

@@ -2,8 +2,8 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { SealHead } from '../../../audit.js';
-import type { AuditSource } from '../../../ledger/audit-source.js';
-import type { SealFields } from '../../../ledger/seal-hashes.js';
+import type { AuditSource } from '../../../ledger/audit/audit-source.js';
+import type { SealFields } from '../../../ledger/seals/hashes.js';
 import type { Connection } from '../connection.js';
 import { pageReader } from './page.js';
 

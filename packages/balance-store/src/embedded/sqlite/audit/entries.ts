@@ -2,11 +2,11 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { sealedLedgerOf, sealedTrailOf } from '../../../generated/tables.js';
-import { TRAIL_PER_PAGE, replayRights } from '../../../ledger/audit-rights.js';
-import type { OwnerRow, RightsChange } from '../../../ledger/audit-rights.js';
-import { rightsStatements } from '../../../ledger/rights-statements.js';
-import { AFTER_ALL_IDS } from '../../../ledger/ledger-scan.js';
-import type { AuditSource } from '../../../ledger/audit-source.js';
+import { TRAIL_PER_PAGE, replayRights } from '../../../ledger/audit/rights.js';
+import type { OwnerRow, RightsChange } from '../../../ledger/audit/rights.js';
+import { rightsStatements } from '../../../ledger/audit/rights-statements.js';
+import { AFTER_ALL_IDS } from '../../../ledger/scan/ledger-scan.js';
+import type { AuditSource } from '../../../ledger/audit/audit-source.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { SELECT_ENTRIES } from '../entries.js';

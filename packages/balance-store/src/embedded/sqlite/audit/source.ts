@@ -1,6 +1,6 @@
 /** Reads the rows that an audit checks. */
 
-import type { AuditSource } from '../../../ledger/audit-source.js';
+import type { AuditSource } from '../../../ledger/audit/audit-source.js';
 import type { Connection } from '../connection.js';
 import { archiveReaders } from './archives.js';
 import { chainReaders } from './chain.js';

@@ -1,0 +1,166 @@
+/** The rows that only an audit reads, page by page. */
+
+import type { AuditDifference } from '../../audit.js';
+import type { PROMO_CODE, SETTINGS } from '../../document.js';
+import type { SealedLedger, SealedTrail } from '../../generated/tables.js';
+import type { WindowBases } from '../rules/cap-windows.js';
+import type { KeyRange, LedgerPosition, LedgerScan, UsageFields } from '../scan/ledger-scan.js';
+import type { SealFields } from '../seals/hashes.js';
+import { CAP_MEMBERS, windowBasesOf } from '../rows/stored-key.js';
+import type { Row } from '../tables/tables.js';
+
+export interface AuditSource extends LedgerScan {
+  /**
+   * Accounts in the order of their ids, with their keys, their lots, and their hourly totals of
+   * usage from `fromHour` on. All are read in one state of the ledger, because charges continue
+   * meanwhile. At most so many accounts as have at most so many keys together. One account that has
+   * more comes alone, without its keys.
+   */
+  accountsAfter(
+    accountId: string,
+    limits: { readonly accounts: number; readonly keys: number },
+    fromHour: number,
+  ): Promise<AuditedAccounts>;
+  /**
+   * Keys of one account in the order of their ids, from this id on, with their hourly totals of
+   * usage from `fromHour` on. All are read in one state of the ledger.
+   */
+  keysFrom(
+    position: { readonly accountId: string; readonly keyId: string },
+    limit: number,
+    fromHour: number,
+  ): Promise<AuditedKeys>;
+  /** How many entries the account's row counts. `undefined` if there is no such account. */
+  seqOf(accountId: string): Promise<bigint | undefined>;
+  /** Charges of some keys of an account, by their numbers, beginning after `position`. */
+  chargesAfter(
+    position: LedgerPosition,
+    keys: KeyRange,
+    limit: number,
+  ): Promise<readonly SealedLedger[]>;
+  /** The first day after this one that has rolled-up hours or daily totals. */
+  usageDayAfter(day: number): Promise<UsageDay | undefined>;
+  /** Ordered by account and number, beginning after `position`. */
+  sealsAfter(
+    position: LedgerPosition,
+    until: { readonly lastAccountId: string | undefined; readonly block: bigint },
+    limit: number,
+  ): Promise<readonly SealFields[]>;
+  /** The trail in the order of its numbers, beginning after `seq`. */
+  trailAfter(seq: bigint, limit: number): Promise<readonly SealedTrail[]>;
+  /**
+   * Compares the rights of accounts, keys or promotional codes, or settings, with the trail, in the
+   * order of their ids, beginning after this id. They and their trail are read in one state of the
+   * ledger.
+   */
+  rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
+  counts(): Promise<AuditCounts>;
+}
+
+export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];
+
+export interface RightsPage {
+  /** The id of the last one of the page; `undefined` if there are no more. */
+  readonly last: string | undefined;
+  readonly differences: readonly AuditDifference[];
+}
+
+export interface AuditedAccounts {
+  readonly accounts: readonly AccountTotals[];
+  readonly lots: readonly LotTotals[];
+  /** `undefined` if the only account has too many. */
+  readonly keys: readonly KeyTotals[] | undefined;
+  readonly usage: readonly UsageFields[];
+}
+
+export interface AuditedKeys {
+  /** How many entries the row of their account counts. */
+  readonly seq: bigint;
+  readonly keys: readonly KeyTotals[];
+  /** The id of the next key; `undefined` if there is none. */
+  readonly next: string | undefined;
+  /** Those of all ids before the next one. */
+  readonly usage: readonly UsageFields[];
+}
+
+/**
+ * Cuts a page of accounts so that it has whole accounts only.
+ *
+ * @param keys - In the order of accounts, one more than the limit if there are.
+ */
+export function pageOfAccounts<Account extends { readonly id: string }>(
+  accounts: readonly Account[],
+  keys: readonly { readonly accountId: string }[],
+  limit: number,
+): { readonly accounts: readonly Account[]; readonly hasKeys: boolean } {
+  const cut = keys[limit]?.accountId;
+  if (cut === undefined) return { accounts, hasKeys: true };
+  const whole = accounts.slice(
+    0,
+    accounts.findIndex(({ id }) => id === cut),
+  );
+  return whole.length > 0
+    ? { accounts: whole, hasKeys: true }
+    : { accounts: accounts.slice(0, 1), hasKeys: false };
+}
+
+export const ACCOUNT_TOTALS = [
+  'id',
+  'seq',
+  'balance',
+  'spent',
+  'credited',
+  'adjusted',
+  'expired',
+  'writtenOff',
+  'uncovered',
+  'allotted',
+  'nextExpiryAt',
+  'allowanceStart',
+] as const;
+
+export type AccountTotals = Pick<Row<'Account'>, (typeof ACCOUNT_TOTALS)[number]>;
+
+export const KEY_TOTALS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+
+export interface KeyTotals extends Pick<
+  Row<'ApiKey'>,
+  'id' | 'accountId' | 'spent' | 'writtenOff'
+> {
+  readonly windows: WindowBases;
+}
+
+export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]>): KeyTotals {
+  const { id, accountId, spent, writtenOff } = row;
+  return { id, accountId, spent, writtenOff, windows: windowBasesOf(row) };
+}
+
+export const LOT_TOTALS = ['entryId', 'accountId', 'source', 'expiresAt', 'remaining'] as const;
+
+export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
+
+/** The totals of one day that differ from the sums of their hours. At most as many as a report. */
+export interface UsageDay {
+  /** Days since 1970-01-01. */
+  readonly day: number;
+  readonly differences: readonly DayDifference[];
+}
+
+/** A total of a key; of an account, with an empty `keyId`; or of all, with both ids empty. */
+export interface DayDifference {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly endpoint: string;
+  /**
+   * The figures of {@link figuresOf}: the sum of each over the hours that are rolled up, minus the
+   * stored one.
+   */
+  readonly figures: readonly bigint[];
+}
+
+export interface AuditCounts {
+  readonly quarantined: number;
+  readonly conflicts: number;
+  readonly orphanedHolds: number;
+}

@@ -1,0 +1,71 @@
+/** Turns a row of the ledger into a {@link LedgerEntry}. */
+
+import type { AdjustmentReason, CreditSource } from '../../account.js';
+import type { LedgerEntry, SettledRates } from '../../ledger-entry.js';
+import { detailsOf, recorded } from './charge-details.js';
+import { membersWithout } from '../tables/tables.js';
+import type { Row } from '../tables/tables.js';
+
+export const ENTRY_MEMBERS = membersWithout('Ledger', ['inputHash']);
+
+export type StoredEntry = Pick<Row<'Ledger'>, (typeof ENTRY_MEMBERS)[number]>;
+
+/** @param note - The text of the row's note; `undefined` if it was erased or there was none. */
+export function ledgerEntryOf(row: StoredEntry, note: string | undefined): LedgerEntry {
+  const common = {
+    id: row.id,
+    accountId: row.accountId,
+    seq: row.seq,
+    delta: row.delta,
+    balanceAfter: row.balanceAfter,
+    createdAt: row.createdAt,
+  };
+  if (row.kind !== 'charge') return bookedEntryOf(row, common, note);
+  return {
+    ...common,
+    kind: 'charge',
+    keyId: recorded(row.keyId),
+    writtenOff: row.writtenOff,
+    overCap: row.overCap,
+    rates: ratesOf(row),
+    ...detailsOf(row),
+  };
+}
+
+function bookedEntryOf(
+  row: StoredEntry,
+  common: Pick<LedgerEntry, 'id' | 'accountId' | 'seq' | 'delta' | 'balanceAfter' | 'createdAt'>,
+  text: string | undefined,
+): LedgerEntry {
+  const booked = {
+    ...common,
+    actor: recorded(row.actor),
+    reference: row.reference ?? undefined,
+    note: row.noteId === null ? undefined : text === undefined ? ('erased' as const) : { text },
+  };
+  switch (row.kind) {
+    case 'top_up':
+      return {
+        ...booked,
+        kind: 'top_up',
+        source: recorded(row.source) as CreditSource,
+        expiresAt: row.expiresAt ?? undefined,
+      };
+    case 'adjustment':
+      return { ...booked, kind: 'adjustment', reason: recorded(row.reason) as AdjustmentReason };
+    case 'expiry':
+      return { ...booked, kind: 'expiry' };
+    default:
+      throw new RangeError(`"${row.kind}" is not a kind of a ledger entry`);
+  }
+}
+
+function ratesOf(row: StoredEntry): SettledRates {
+  return {
+    inputPerToken: recorded(row.inputRate),
+    outputPerToken: recorded(row.outputRate),
+    cacheReadPerToken: recorded(row.cacheReadRate),
+    cacheWrite5mPerToken: recorded(row.cacheWrite5mRate),
+    cacheWrite1hPerToken: recorded(row.cacheWrite1hRate),
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * The store's methods for accounts and keys. They check their arguments, and make ids and
+ * credentials.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Actor } from '../../account.js';
+import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../../credential.js';
+import { ExternalIdTakenError, SetByOperatorError } from '../../errors.js';
+import type { KeyRecord, KeyState } from '../../key.js';
+import type { BalanceStore } from '../../store.js';
+import {
+  assertAccount,
+  assertActor,
+  assertCreation,
+  assertId,
+  assertKey,
+} from '../rules/argument-checks.js';
+import type { BookFor } from './booking-turns.js';
+import type { Bound } from '../books/bounds.js';
+import type { KeyCredential } from '../books/transaction.js';
+import type { LedgerDatabase } from '../database/ledger-database.js';
+
+type KeyAdministration = Pick<
+  BalanceStore,
+  | 'createKey'
+  | 'getKey'
+  | 'listKeys'
+  | 'suspendKey'
+  | 'resumeKey'
+  | 'revokeKey'
+  | 'updateKey'
+  | 'rotateKey'
+  | 'recordLink'
+>;
+
+type AccountAdministration = Pick<
+  BalanceStore,
+  'create' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'setAccountState' | 'eraseAccount'
+>;
+
+interface AdministrationOptions {
+  readonly database: Pick<LedgerDatabase, 'keys' | 'accounts'>;
+  readonly bookFor: BookFor;
+  readonly eraseRequests: (accountId: string) => Promise<void>;
+  readonly pepper: string;
+  /** Called after each change to a key, or to what the keys of an account show. */
+  readonly onKeyChange: (id: string) => void;
+  /** Called after a change to an unknown number of keys. */
+  readonly onEveryKeyChange: () => void;
+}
+
+const SOMEBODY: Actor = { name: 'operator' };
+const MAX_GRACE_MS = 366 * 86_400_000;
+
+export function createAdministration(
+  options: AdministrationOptions,
+): AccountAdministration & KeyAdministration {
+  const accounts = administerAccounts(options);
+  return { ...accounts, ...administerKeys(options, accounts.create) };
+}
+
+function administerAccounts({
+  database: { accounts },
+  bookFor,
+  eraseRequests,
+  pepper,
+  onKeyChange,
+  onEveryKeyChange,
+}: AdministrationOptions): AccountAdministration {
+  const newId = createIds(Date.now);
+  return {
+    async create(creation) {
+      assertCreation(creation);
+      const { credential, row } = newCredential(pepper);
+      const created = await bookFor(creation.by)('create', {
+        creation,
+        accountId: newId('acct'),
+        keyId: newId('key'),
+        credential: row,
+      });
+      return created.outcome === 'created'
+        ? { ...created, credential: created.key === undefined ? undefined : credential }
+        : created;
+    },
+
+    getAccount: (accountId) => accounts.get(accountId),
+    listAccounts: (filter) => accounts.list(filter),
+    async updateAccount(accountId, change, by = SOMEBODY) {
+      assertAccount(change);
+      assertActor(by);
+      const record = unlessTaken(await bookFor(by)('updateAccount', accountId, change, by));
+      // The records of its keys show some of it.
+      onKeyChange(accountId);
+      return record;
+    },
+    async setAccountState(accountId, state, by) {
+      assertActor(by);
+      const record = await bookFor(by)('setAccountState', accountId, state, by);
+      onEveryKeyChange();
+      return record;
+    },
+    async eraseAccount(accountId, by) {
+      assertActor(by);
+      const record = await bookFor(by)('eraseAccount', accountId, by);
+      // If this fails, the caller erases again, which finishes it.
+      await eraseRequests(accountId);
+      onEveryKeyChange();
+      return record;
+    },
+  };
+}
+
+function administerKeys(
+  { database: { keys }, bookFor, pepper, onKeyChange }: AdministrationOptions,
+  create: AccountAdministration['create'],
+): KeyAdministration {
+  const pepperId = pepperIdOf(pepper);
+
+  async function setState(
+    keyId: string,
+    change: { readonly state: KeyState; readonly onlyInState?: KeyState },
+    by: Actor,
+  ): Promise<KeyRecord | undefined> {
+    assertActor(by);
+    const record = await bookFor(by)('setKeyState', keyId, change, by);
+    onKeyChange(keyId);
+    return unlessBound(record);
+  }
+
+  return {
+    async createKey(key) {
+      const created = await create({ account: { name: key.name }, key, by: SOMEBODY });
+      if (created.outcome !== 'created' || created.key === undefined) {
+        throw new RangeError(`the key was not created: ${created.outcome}`);
+      }
+      return { record: created.key, credential: created.credential ?? '' };
+    },
+
+    getKey: (keyId) => keys.get(keyId),
+    listKeys: (filter) => keys.list(filter, pepperId),
+    suspendKey: (keyId, by = SOMEBODY) =>
+      setState(keyId, { state: 'suspended', onlyInState: 'active' }, by),
+    resumeKey: (keyId, by = SOMEBODY) =>
+      setState(keyId, { state: 'active', onlyInState: 'suspended' }, by),
+    revokeKey: (keyId, by = SOMEBODY) => setState(keyId, { state: 'revoked' }, by),
+
+    async updateKey(keyId, change, by = SOMEBODY) {
+      assertKey(change);
+      assertActor(by);
+      const record = await bookFor(by)('updateKey', keyId, change, by);
+      onKeyChange(keyId);
+      return unlessTaken(unlessBound(record));
+    },
+
+    async rotateKey(keyId, { graceMs = 0, rotationId, by }) {
+      if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
+        throw new RangeError(
+          `graceMs is ${String(graceMs)}, not an integer from 0 to ${String(MAX_GRACE_MS)}`,
+        );
+      }
+      if (rotationId !== undefined) assertId('rotationId', rotationId);
+      assertActor(by);
+      const { credential, row } = newCredential(pepper);
+      const result = await bookFor(by)('rotateKey', keyId, row, { graceMs, rotationId, by });
+      onKeyChange(keyId);
+      return result.outcome === 'rotated'
+        ? { outcome: 'rotated', record: result.record, credential }
+        : result;
+    },
+
+    recordLink(keyId, { expiresAt, by }) {
+      assertActor(by);
+      return bookFor(by)('recordLink', keyId, { expiresAt, by });
+    },
+  };
+}
+
+function newCredential(pepper: string): {
+  readonly credential: string;
+  readonly row: KeyCredential;
+} {
+  const credential = generateCredential();
+  return {
+    credential,
+    row: {
+      hint: hintOf(credential),
+      credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
+      pepperId: pepperIdOf(pepper),
+    },
+  };
+}
+
+/** @throws {ExternalIdTakenError} */
+function unlessTaken<Record extends object>(
+  record: Record | 'external_id_taken' | undefined,
+): Record | undefined {
+  if (record !== 'external_id_taken') return record;
+  throw new ExternalIdTakenError('this external id already belongs to another account or key');
+}
+
+/** @throws {SetByOperatorError} */
+function unlessBound<Result>(result: Result | Bound): Exclude<Result, Bound> {
+  if (typeof result === 'object' && result !== null && 'bound' in result) {
+    throw new SetByOperatorError(result.bound);
+  }
+  return result as Exclude<Result, Bound>;
+}
+
+/**
+ * Makes ids that sort by creation: a time in milliseconds that always increases within this
+ * process, then 64 random bits.
+ */
+function createIds(now: () => number): (prefix: string) => string {
+  let last = 0;
+  return (prefix) => {
+    last = Math.max(now(), last + 1);
+    return `${prefix}_${last.toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`;
+  };
+}
