@@ -84,7 +84,12 @@ export const AREAS = {
   relay: {
     sources: [
       'apps/gateway/src/exchange/relay',
-      ...namesIn('apps/gateway/src/ledger', ['charges-of-response', 'delivery', 'price-usage']),
+      ...namesIn('apps/gateway/src/ledger', [
+        'charges-of-response',
+        'delivery',
+        'fold-outcomes',
+        'price-usage',
+      ]),
     ],
     except: undefined,
     stages: [

@@ -8,7 +8,7 @@ import type { ByteBudget } from '../base/byte-budget.js';
 import type { Config } from '../config/config.js';
 import type { RequestLedger } from '../ledger/open-store.js';
 import type { KeyTokens } from '../ledger/key-tokens.js';
-import type { Charge } from '../observe/exchange-report.js';
+import type { Charge } from '../ledger/fold-outcomes.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Tracing } from '../observe/tracing/tracing.js';
 import type { UpstreamClient } from '../upstream/client.js';

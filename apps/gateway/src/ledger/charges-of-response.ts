@@ -3,21 +3,17 @@
  * the counts of the message leave out. Used for live responses, and for records of lost charges.
  */
 
-import type { Settlement } from '@gateway/balance-store';
+import type { SettleOutcome, Settlement } from '@gateway/balance-store';
 import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
-import type {
-  Decline,
-  UncountedUsage,
-  Usage,
-  UsageReading,
-  UsageRemark,
-} from '@gateway/translator';
+import type { Decline, UncountedUsage, Usage, UsageReading } from '@gateway/translator';
 import { findPrice } from '../base/pricing.js';
 import { FREE_COUNTERS } from '../config/tool-families.js';
 import type { ResponseFormat } from '../http/response-format.js';
 import { deliveryRemark } from './delivery.js';
 import type { Delivery } from './delivery.js';
+import { foldOutcomes } from './fold-outcomes.js';
+import type { ChargeRemark, Charged } from './fold-outcomes.js';
 import { costOf, priceUsage } from './price-usage.js';
 import type { PricedUsage, UsageToPrice } from './price-usage.js';
 
@@ -47,16 +43,12 @@ export interface FinishedResponse {
   readonly delivery?: Delivery | undefined;
 }
 
-/** A detail that a person should look into. Its message is only for the ledger. */
-export type ChargeRemark =
-  UsageRemark | { readonly detail: 'unknown_members'; readonly message: string };
-
-interface Charges {
-  readonly message: PricedUsage;
+interface ChargePlan {
   /** The first is that of the message. */
   readonly settlements: readonly Settlement[];
   readonly unpriced: readonly UnpricedPart[];
-  readonly remarks: readonly ChargeRemark[];
+  /** See {@link foldOutcomes}. */
+  readonly chargedBy: (outcomes: readonly SettleOutcome[]) => Charged | undefined;
 }
 
 export function chargesOf(
@@ -64,7 +56,7 @@ export function chargesOf(
   response: FinishedResponse,
   exchange: ChargedExchange,
   { overdraft, costs }: Pick<Settlement, 'overdraft'> & { readonly costs: PriceTable | undefined },
-): Charges {
+): ChargePlan {
   const { price, prices } = exchange;
   const { usage, foreign, declined } = divideByPrice(reading, response.model, exchange);
   const endOfMessage = endOf(response, reading.uncounted ?? []);
@@ -74,8 +66,8 @@ export function chargesOf(
   ];
   const { priced, unpriced } = priceParts(others, exchange);
   const end = endOfAttempt({ declined }, endOfMessage);
-  const message = { usage, price, end, serverToolUse: reading.serverToolUse ?? {} };
-  const charged = priceUsage(message, prices, reading);
+  const toPrice = { usage, price, end, serverToolUse: reading.serverToolUse ?? {} };
+  const charged = priceUsage(toPrice, prices, reading);
   const remarks = remarksOf(reading, exchange, charged[0]);
   const unbilled = isUnbilled(end, prices) ? end : undefined;
   let lastPart = others.length + 1;
@@ -121,7 +113,7 @@ export function chargesOf(
 
   const settlements = [
     ...settlementsOf(exchange.requestId, charged, {
-      ...message,
+      ...toPrice,
       remarks: textOf(remarks, unbilled, response.delivery),
       remarksOfBands: ANOTHER_BAND,
     }),
@@ -138,7 +130,13 @@ export function chargesOf(
       }),
     );
   }
-  return { message: charged[0], settlements, unpriced, remarks };
+  const [message] = charged;
+  return {
+    settlements,
+    unpriced,
+    chargedBy: (outcomes) =>
+      foldOutcomes({ message, settlements, remarks, unpriced: unpriced.length }, outcomes),
+  };
 }
 
 interface PricedPart {

@@ -3,7 +3,7 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { AccountState } from '../upstream/accounts/account-standing.js';
-import type { Charge } from './exchange-report.js';
+import type { Charge } from '../ledger/fold-outcomes.js';
 import { TOKEN_CLASSES, UPSTREAM_STATUSES } from './metrics.js';
 import { approximateUsd } from './registry.js';
 

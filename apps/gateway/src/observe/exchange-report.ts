@@ -1,8 +1,6 @@
 /** What the exchange with the upstream came to, for logs, metrics and traces. */
 
-import type { SettledPricing, Settlement } from '@gateway/balance-store';
-import type { Usage } from '@gateway/translator';
-import type { ChargeRemark } from '../ledger/charges-of-response.js';
+import type { Charge } from '../ledger/fold-outcomes.js';
 
 /** Why no charge was confirmed for a request that may have cost the operator money. */
 export const LOSS_REASONS = [
@@ -16,38 +14,6 @@ export const LOSS_REASONS = [
 ] as const;
 
 export type LossReason = (typeof LOSS_REASONS)[number];
-
-export interface Charge {
-  /** The counts of the message. They do not include the tokens listed in `parts`. */
-  readonly usage: Usage;
-  /** How the rates of the message were chosen, and its fees. */
-  readonly pricing: SettledPricing | undefined;
-  /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
-  readonly charge: bigint;
-  /** The part of the price that the balance did not cover; only with `OVERDRAFT=none`. */
-  readonly writtenOff: bigint;
-  /** What it cost the operator, with all parts; `undefined` if that of one is not known. */
-  readonly cost: bigint | undefined;
-  readonly balance: bigint;
-  /** The parts that have a ledger entry of their own. */
-  readonly parts: readonly ChargedPart[];
-  /** Details of the usage that contradict its counts, and what is unknown to this version. */
-  readonly remarks: readonly ChargeRemark[];
-  /** How many parts of the usage were set aside for the operator: most have no known price. */
-  readonly setAside: number;
-}
-
-/**
- * Tokens of another model than the request's own, or work that the counts of the message do not
- * include. The amounts are included in those of the {@link Charge}.
- */
-export interface ChargedPart extends Pick<
-  Settlement,
-  'requestId' | 'model' | 'usage' | 'pricing' | 'cost'
-> {
-  readonly charge: bigint;
-  readonly writtenOff: bigint;
-}
 
 /** An error as the client got it. */
 export interface ReportedError {

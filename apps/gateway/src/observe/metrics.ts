@@ -7,8 +7,9 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { TraceIds } from '../base/trace-ids.js';
+import type { Charge } from '../ledger/fold-outcomes.js';
 import { LOSS_REASONS } from './exchange-report.js';
-import type { Charge, ExchangeReport } from './exchange-report.js';
+import type { ExchangeReport } from './exchange-report.js';
 import { ENDPOINTS, LIMIT_NAMES } from './finished-request.js';
 import type { FinishedRequest } from './finished-request.js';
 import { addGauge, approximateUsd } from './registry.js';

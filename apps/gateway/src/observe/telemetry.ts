@@ -6,7 +6,8 @@
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
 import { pricingView } from '../base/pricing.js';
-import type { Charge, ChargedPart, ExchangeReport } from './exchange-report.js';
+import type { Charge, ChargedPart } from '../ledger/fold-outcomes.js';
+import type { ExchangeReport } from './exchange-report.js';
 import type { FinishedRequest } from './finished-request.js';
 import type { Metrics } from './metrics.js';
 

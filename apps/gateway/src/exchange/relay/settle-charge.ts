@@ -6,14 +6,14 @@ import { newRefusal } from '../../base/errors/refusal.js';
 import type { Refusal } from '../../base/errors/refusal.js';
 import { chargesOf } from '../../ledger/charges-of-response.js';
 import type { ChargedExchange, FinishedResponse } from '../../ledger/charges-of-response.js';
+import type { Charged } from '../../ledger/fold-outcomes.js';
 import { withinBound } from '../../ledger/usage-bound.js';
 import type { UsageBound } from '../../ledger/usage-bound.js';
-import type { Charge, ChargedPart, LossReason } from '../../observe/exchange-report.js';
+import type { LossReason } from '../../observe/exchange-report.js';
 import type { ExchangeParts } from '../exchange-parts.js';
 
 export type SettledResponse =
-  | ({ readonly outcome: 'charged' } & Charge)
-  | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
+  Charged | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
 
 export interface SettledExchange extends ChargedExchange {
   readonly usageBound: UsageBound;
@@ -38,64 +38,24 @@ export async function settleCharge(
     await quarantine(reading.reason, exchange, settling);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const { message, settlements, unpriced, remarks } = chargesOf(
-    reading,
-    response,
-    exchange,
-    settling,
-  );
+  const plan = chargesOf(reading, response, exchange, settling);
   let outcomes: readonly SettleOutcome[];
   try {
-    outcomes = await settling.store.settleTogether(settlements, {
+    outcomes = await settling.store.settleTogether(plan.settlements, {
       deadlineMs: SETTLE_DEADLINE_MS,
     });
-    await Promise.all(unpriced.map((part) => quarantine(part.reason, part, settling)));
+    await Promise.all(plan.unpriced.map((part) => quarantine(part.reason, part, settling)));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
-  let [charge, writtenOff, balance] = [0n, 0n, 0n];
-  let cost: bigint | undefined = 0n;
-  const parts: ChargedPart[] = [];
-  let setAside = unpriced.length;
-  for (const [index, settlement] of settlements.entries()) {
-    const outcome = outcomes[index];
-    if (outcome === undefined) throw new Error('a settlement has no outcome');
-    if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
-      if (index === 0) {
-        return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
-      }
-      // The message is charged already, so only this part of it is lost.
-      setAside += 1;
-      continue;
+  return (
+    plan.chargedBy(outcomes) ?? {
+      outcome: 'lost',
+      loss: 'ledger_refused',
+      refusal: RESPONSE_UNUSABLE,
     }
-    const charged = {
-      charge: settlement.amount - outcome.writtenOff,
-      writtenOff: outcome.writtenOff,
-    };
-    if (index > 0) parts.push({ ...settlement, ...charged });
-    charge += charged.charge;
-    writtenOff += charged.writtenOff;
-    cost = sumOfCosts(cost, settlement.cost);
-    balance = outcome.balance;
-  }
-  const { usage, pricing } = message;
-  return {
-    outcome: 'charged',
-    usage,
-    pricing,
-    charge,
-    writtenOff,
-    cost,
-    balance,
-    parts,
-    remarks,
-    setAside,
-  };
-}
-
-function sumOfCosts(one: bigint | undefined, other: bigint | undefined): bigint | undefined {
-  return one === undefined || other === undefined ? undefined : one + other;
+  );
 }
 
 /** Sets aside, for the operator, usage that cannot be charged. */

@@ -1,7 +1,7 @@
 /** Turns finished requests into records: what is kept of each, and nothing else. */
 
 import type { RequestRecord, RequestTokens } from '@gateway/balance-store';
-import type { Charge } from '../exchange-report.js';
+import type { Charge } from '../../ledger/fold-outcomes.js';
 import { EXCHANGES } from '../finished-request.js';
 import type { FinishedRequest } from '../finished-request.js';
 import type { Telemetry } from '../telemetry.js';

@@ -6,7 +6,8 @@
 
 import type { Attributes } from '@opentelemetry/api';
 import { formatUsd } from '@gateway/billing';
-import type { Charge, ExchangeReport } from '../exchange-report.js';
+import type { Charge } from '../../ledger/fold-outcomes.js';
+import type { ExchangeReport } from '../exchange-report.js';
 import type { ResponseFacts } from './response-facts.js';
 import type { AdmittedRequest, RequestResult } from './tracing.js';
 
