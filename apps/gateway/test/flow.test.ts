@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
-import type { RelayPatience } from '../src/exchange/exchange-parts.js';
+import type { RelayPatience } from '../src/exchange/relay/relay-parts.js';
 import { CONNECTION_LIMITS, close, createHttpServer, listen } from '../src/http/http-server.js';
 import { createApp } from '../src/process/app.js';
 import { postMessages, startTestGateway, userMessage, bodyFor } from './support/gateway.js';

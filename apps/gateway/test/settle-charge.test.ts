@@ -6,7 +6,7 @@ import { defaultPriceTableJson, parsePriceTable } from '@gateway/billing';
 import { pino } from 'pino';
 import { chargesOf } from '../src/cli/witness-file.js';
 import { settleCharge } from '../src/exchange/relay/settle-charge.js';
-import type { SettleParts } from '../src/exchange/relay/settle-charge.js';
+import type { SettleParts } from '../src/exchange/relay/relay-parts.js';
 import { boundOfModel } from '../src/ledger/usage-bound.js';
 import type { ExchangeReport } from '../src/observe/exchange-report.js';
 import { createTelemetry } from '../src/observe/telemetry.js';

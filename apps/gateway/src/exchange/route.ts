@@ -9,9 +9,9 @@ import type { RequestTrace } from '../observe/tracing/tracing.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { Preparation } from './preparation/prepare-request.js';
-import type { TranslationContext } from './preparation/translations.js';
 import type { PriceBook } from './price-book.js';
 import type { Keeping } from './response-memory/keep-response.js';
+import type { TranslationContext } from './translation-context.js';
 
 export interface ExchangeRoute {
   /** For logs, metrics and limits. */

@@ -14,7 +14,7 @@ import {
   responsesResponse,
 } from './exchange-schemas.js';
 import { exchangeRoute } from './exchange.js';
-import type { TranslatedFormat, TranslationContext } from './preparation/translations.js';
+import type { TranslatedFormat, TranslationContext } from './translation-context.js';
 import { chatFormat } from './relay/chat-format.js';
 import { inputTokensFormat, responsesFormat } from './relay/responses-format.js';
 

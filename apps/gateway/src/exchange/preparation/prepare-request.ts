@@ -16,6 +16,7 @@ import { bytesOf } from '../response-memory/referred-responses.js';
 import type { KeptConversation, RecalledResponses } from '../response-memory/referred-responses.js';
 import { NO_USAGE } from '../../ledger/usage-bound.js';
 import type { UsageBound } from '../../ledger/usage-bound.js';
+import type { TranslatedFormat, TranslationContext } from '../translation-context.js';
 import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import { MAX_ITEMS } from './deciding-members.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
@@ -29,7 +30,6 @@ import { readTag } from './read-tag.js';
 import { createUsageFinder } from './translated-findings.js';
 import { usageBoundOf } from './token-bound.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
-import type { TranslatedFormat, TranslationContext } from './translations.js';
 
 export interface PreparationRules {
   readonly models: readonly ModelPrice[];

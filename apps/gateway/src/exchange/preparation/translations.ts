@@ -8,12 +8,9 @@ import {
   webSearch,
   translateResponsesRequest,
   translateTokenCountRequest,
-  type Note,
   type RequestProblem,
-  type ResponseContext,
   type Encoding,
   type TranslateRequestOptions,
-  type ResponsesContext,
 } from '@gateway/translator';
 import type { JsonShape } from '@gateway/translator/native';
 import type { ChatConfig } from '../../config/config.js';
@@ -21,21 +18,8 @@ import type { PricedFeature } from '../../config/variables.js';
 import { keptThinkingIn } from '../response-memory/kept-thinking.js';
 import { storedFor } from '../response-memory/referred-responses.js';
 import type { RecalledResponses } from '../response-memory/referred-responses.js';
+import type { TranslatedFormat, TranslationContext } from '../translation-context.js';
 import { MAX_ITEMS } from './deciding-members.js';
-
-export type TranslatedFormat = TranslationContext['format'];
-
-/** The facts about a translated request beside its body. */
-export type TranslationContext = {
-  readonly notes: readonly Note[];
-  /** Values of the header `anthropic-beta` that the body needs. */
-  readonly betas: readonly string[];
-} & (
-  | { readonly format: 'chat.completions'; readonly response: ResponseContext }
-  | { readonly format: 'responses'; readonly response: ResponsesContext }
-  /** The count of the tokens of a request of the format `responses`. */
-  | { readonly format: 'input_tokens' }
-);
 
 export type Translation =
   | {

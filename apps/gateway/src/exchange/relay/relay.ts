@@ -23,10 +23,10 @@ import type { ExchangeReport, LossReason, ReportedError } from '../../observe/ex
 import { refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
 import type { RefusalCause, UpstreamCall } from '../../upstream/upstream.js';
-import type { ExchangeParts, RelayPatience } from '../exchange-parts.js';
 import { ClientResponse } from './client-response.js';
+import type { RelayParts, RelayPatience } from './relay-parts.js';
 import { RESPONSE_UNUSABLE, quarantine, settleCharge } from './settle-charge.js';
-import type { SettledExchange, SettledResponse, SettleParts } from './settle-charge.js';
+import type { SettledExchange, SettledResponse } from './settle-charge.js';
 import { UpstreamResponse } from './upstream-response.js';
 import type { UpstreamListener, UpstreamOutcome } from './upstream-response.js';
 
@@ -38,9 +38,6 @@ export interface RelayJob extends SettledExchange {
   /** Keeps a complete response that was charged, before its end is sent. Never rejects. */
   readonly keep?: ((response: FinishedResponse) => Promise<void>) | undefined;
 }
-
-export type RelayParts = SettleParts &
-  Pick<ExchangeParts, 'memory' | 'refusals' | 'now' | 'patience'>;
 
 export const RELAY_PATIENCE: RelayPatience = {
   drainMs: 2 * HOUR_MS,

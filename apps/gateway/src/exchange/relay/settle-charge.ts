@@ -10,7 +10,7 @@ import type { Charged } from '../../ledger/fold-outcomes.js';
 import { withinBound } from '../../ledger/usage-bound.js';
 import type { UsageBound } from '../../ledger/usage-bound.js';
 import type { LossReason } from '../../observe/exchange-report.js';
-import type { ExchangeParts } from '../exchange-parts.js';
+import type { SettleParts } from './relay-parts.js';
 
 export type SettledResponse =
   Charged | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
@@ -18,8 +18,6 @@ export type SettledResponse =
 export interface SettledExchange extends ChargedExchange {
   readonly usageBound: UsageBound;
 }
-
-export type SettleParts = Pick<ExchangeParts, 'store' | 'overdraft' | 'costs'>;
 
 /** How long a response waits for a database that does not answer. */
 const SETTLE_DEADLINE_MS = 90_000;

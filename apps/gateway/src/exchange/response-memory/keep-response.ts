@@ -4,7 +4,7 @@ import type { FinishedResponse } from '@gateway/translator';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../../base/byte-budget.js';
 import { reasonOf } from '../../base/error-code.js';
-import type { TranslationContext } from '../preparation/translations.js';
+import type { TranslationContext } from '../translation-context.js';
 import type { ResponseMemory, ResponseOwner } from './response-memory.js';
 
 export interface ResponseKeeping {
