@@ -35,7 +35,7 @@ export const KNOWN_MODELS: readonly (readonly [string, number, number])[] = ${JS
     models.map((model) => [model.id, indexOf(model), model.maxOutputTokens / 1000]),
   )};
 `,
-  'packages/upstream-simulator/src/known-models.ts': `/** The models of the API.${NOTE}
+  'packages/upstream-simulator/src/models/known-models.ts': `/** The models of the API.${NOTE}
 import type { KnownModel } from './known-model.js';
 
 export const KNOWN_MODELS: readonly KnownModel[] = ${JSON.stringify(models, (name, value) =>

@@ -79,7 +79,7 @@ const OUTPUTS = {
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
 `,
   'apps/gateway/test/upstream-places.json': JSON.stringify(sorted(found)),
-  'packages/upstream-simulator/src/known-names.ts': `/** Names that the API knows.${NOTE}
+  'packages/upstream-simulator/src/models/known-names.ts': `/** Names that the API knows.${NOTE}
 
 /** The members of a request's body, in all versions of the API. */
 export const KNOWN_MEMBERS: readonly string[] = ${listOf(names.members)};

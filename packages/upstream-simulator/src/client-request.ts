@@ -1,9 +1,9 @@
 /** Reads a client's HTTP request: its credential, its body, and the API's reasons to refuse it. */
 
 import type { IncomingMessage } from 'node:http';
-import { isObject } from './message.js';
-import type { JsonObject } from './message.js';
-import { traitsOf } from './models.js';
+import { isObject } from './message/message.js';
+import type { JsonObject } from './message/message.js';
+import { traitsOf } from './models/models.js';
 import type { RequestError } from './rules/rule.js';
 import { requestProblem } from './rules/rules.js';
 

@@ -5,7 +5,7 @@
  */
 
 import { appendFileSync } from 'node:fs';
-import type { BilledUsage } from './billed-usage.js';
+import type { BilledUsage } from './message/billed-usage.js';
 
 export interface JournaledRequest {
   readonly id: string;

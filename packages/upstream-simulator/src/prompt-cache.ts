@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { asArray, asObject, isObject, tokensOf } from './message.js';
-import type { JsonObject, MessageUsage } from './message.js';
-import { outputSchemaOf } from './output-format.js';
+import { asArray, asObject, isObject, tokensOf } from './message/message.js';
+import type { JsonObject, MessageUsage } from './message/message.js';
+import { outputSchemaOf } from './schemas/output-format.js';
 
 export interface PromptCache {
   /** Counts the input side of a request's usage, and stores the prefixes that the request marks. */

@@ -4,13 +4,13 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
+import type { ContentBlock, JsonObject, MessageUsage } from './message/message.js';
 import type { PromptCache } from './prompt-cache.js';
-import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
-import { THINKING_BY_DEFAULT } from './models.js';
-import { outputSchemaOf } from './output-format.js';
-import { promptedInput } from './prompted-input.js';
-import { sampleOf } from './schema-sample.js';
+import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message/message.js';
+import { THINKING_BY_DEFAULT } from './models/models.js';
+import { outputSchemaOf } from './schemas/output-format.js';
+import { promptedInput } from './message/prompted-input.js';
+import { sampleOf } from './schemas/schema-sample.js';
 
 const SEARCHED_ONCE = { web_search_requests: 1, web_fetch_requests: 0 };
 

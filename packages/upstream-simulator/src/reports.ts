@@ -5,11 +5,11 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { TOKEN_TYPES } from './billed-usage.js';
-import type { BilledUsage, TokenType } from './billed-usage.js';
-import type { JsonObject } from './message.js';
-import { JSON_HEADERS, sendError, sendJson, sendParts } from './responses.js';
-import type { ErrorType } from './script.js';
+import { TOKEN_TYPES } from './message/billed-usage.js';
+import type { BilledUsage, TokenType } from './message/billed-usage.js';
+import type { JsonObject } from './message/message.js';
+import { JSON_HEADERS, sendError, sendJson, sendParts } from './message/responses.js';
+import type { ErrorType } from './message/script.js';
 
 /** The reply to one request for a report. Without members, the reply is the report itself. */
 export interface ScriptedReport {

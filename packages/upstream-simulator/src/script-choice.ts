@@ -1,10 +1,10 @@
 /** Chooses the script of each request: queued, by rule, or sent by the client. */
 
 import type { IncomingMessage } from 'node:http';
-import type { JsonObject } from './message.js';
+import type { JsonObject } from './message/message.js';
 import { lastUserText } from './reply.js';
-import { readScript } from './script.js';
-import type { ScriptedReply } from './script.js';
+import { readScript } from './message/script.js';
+import type { ScriptedReply } from './message/script.js';
 
 export interface ScriptChoice {
   /** Uses this reply for the next request. Each call adds one to the queue. */

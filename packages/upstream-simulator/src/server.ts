@@ -4,15 +4,15 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { billedTokens } from './billed-usage.js';
+import { billedTokens } from './message/billed-usage.js';
 import {
   BINDING_CONTROLS,
   checkThinking,
   createSignatures,
   withoutDropped,
-} from './bound-thinking.js';
-import type { Signatures } from './bound-thinking.js';
-import type { InputTransformation } from './bound-thinking.js';
+} from './message/bound-thinking.js';
+import type { Signatures } from './message/bound-thinking.js';
+import type { InputTransformation } from './message/bound-thinking.js';
 import {
   INVALID_JSON,
   betasOf,
@@ -24,9 +24,9 @@ import {
 } from './client-request.js';
 import { createJournal } from './journal.js';
 import type { Journal, JournalWriter } from './journal.js';
-import { asArray, asObject, isObject } from './message.js';
-import type { JsonObject } from './message.js';
-import { MODEL_IDS, inferenceGeo, modelInfo, traitsOf } from './models.js';
+import { asArray, asObject, isObject } from './message/message.js';
+import type { JsonObject } from './message/message.js';
+import { MODEL_IDS, inferenceGeo, modelInfo, traitsOf } from './models/models.js';
 import type { UpstreamSimulatorOptions } from './options.js';
 import { createPromptCache } from './prompt-cache.js';
 import type { PromptCache } from './prompt-cache.js';
@@ -34,13 +34,13 @@ import { composeReply, idOf } from './reply.js';
 import type { Reply } from './reply.js';
 import { isReport, serveReport } from './reports.js';
 import type { ScriptedReport } from './reports.js';
-import { JSON_HEADERS, sendError, sendJson, sendParts, sendStream } from './responses.js';
-import type { SentMessage } from './responses.js';
+import { JSON_HEADERS, sendError, sendJson, sendParts, sendStream } from './message/responses.js';
+import type { SentMessage } from './message/responses.js';
 import { lenientRules } from './rules/rules.js';
 import { createScriptChoice } from './script-choice.js';
 import type { ScriptChoice } from './script-choice.js';
-import { resolveScript } from './script.js';
-import type { ScriptedReply } from './script.js';
+import { resolveScript } from './message/script.js';
+import type { ScriptedReply } from './message/script.js';
 
 export interface UpstreamSimulator {
   /** Without a path: `http://127.0.0.1:<port>`. */

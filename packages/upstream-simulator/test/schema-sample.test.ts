@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import Ajv from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
-import { sampleOf } from '../src/schema-sample.js';
+import { sampleOf } from '../src/schemas/schema-sample.js';
 import { FORMATS, closedObject, schemasWith } from './random-schemas.js';
 
 const ajv = new Ajv({ strict: false, validateSchema: false });

@@ -1,6 +1,6 @@
 /** Rules for the `anthropic-beta` header. */
 
-import { KNOWN_BETAS } from '../known-names.js';
+import { KNOWN_BETAS } from '../models/known-names.js';
 import type { Rule } from './rule.js';
 
 /**

@@ -1,7 +1,7 @@
 /** Rules for the blocks of `messages`, and for their cache points. */
 
-import { asArray, asObject, isObject } from '../message.js';
-import type { JsonObject } from '../message.js';
+import { asArray, asObject, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { messagesOf } from './message-rules.js';
 import type { Rule } from './rule.js';
 

@@ -1,6 +1,6 @@
 /** Rules for the members of the root: which exist, and which are required. */
 
-import { KNOWN_MEMBERS } from '../known-names.js';
+import { KNOWN_MEMBERS } from '../models/known-names.js';
 import type { Rule } from './rule.js';
 
 const MEMBERS = new Set(KNOWN_MEMBERS);

@@ -1,7 +1,7 @@
 /** Rules for `messages`: their order, their roles, and the pairs of calls and results. */
 
-import { asArray, asObject } from '../message.js';
-import type { JsonObject } from '../message.js';
+import { asArray, asObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import type { Rule } from './rule.js';
 
 const ROLES = ['user', 'assistant', 'system'];

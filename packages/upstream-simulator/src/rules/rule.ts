@@ -1,8 +1,8 @@
 /** What a rule gets to know about a request. */
 
-import type { KnownModel } from '../known-model.js';
-import type { JsonObject } from '../message.js';
-import type { ErrorType } from '../script.js';
+import type { KnownModel } from '../models/known-model.js';
+import type { JsonObject } from '../message/message.js';
+import type { ErrorType } from '../message/script.js';
 
 export interface RequestError {
   readonly type: ErrorType;

@@ -3,8 +3,8 @@
  * the header and the shape of the request, then what its model accepts.
  */
 
-import type { JsonObject } from '../message.js';
-import { outputFormatProblem } from '../output-format.js';
+import type { JsonObject } from '../message/message.js';
+import { outputFormatProblem } from '../schemas/output-format.js';
 import { knownBetas } from './beta-rules.js';
 import { blocks, cachePoints, uniqueCalls } from './block-rules.js';
 import { knownMembers, knownModel, maxTokens, modelMember } from './member-rules.js';

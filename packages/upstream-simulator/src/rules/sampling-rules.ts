@@ -1,7 +1,7 @@
 /** Rules for `temperature`, `top_p` and `top_k`. */
 
-import { asObject } from '../message.js';
-import type { JsonObject } from '../message.js';
+import { asObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import type { Rule } from './rule.js';
 
 /** Newer models accept `temperature: 1` alone, their default, and no other sampling. */

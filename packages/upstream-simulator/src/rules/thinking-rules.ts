@@ -3,8 +3,13 @@
  * https://platform.claude.com/docs/en/build-with-claude/thinking
  */
 
-import { BINDING_CONTROLS, bindingProblem, checkThinking, dropsBlocks } from '../bound-thinking.js';
-import { asObject } from '../message.js';
+import {
+  BINDING_CONTROLS,
+  bindingProblem,
+  checkThinking,
+  dropsBlocks,
+} from '../message/bound-thinking.js';
+import { asObject } from '../message/message.js';
 import type { Rule } from './rule.js';
 
 const KINDS = ['adaptive', 'between_tools', 'disabled', 'enabled'];

@@ -1,10 +1,10 @@
 /** Rules for `tools` and `tool_choice`. */
 
-import { KNOWN_TOOL_TYPES } from '../known-names.js';
-import { asArray, asObject } from '../message.js';
-import type { JsonObject } from '../message.js';
-import { formatSchemaProblem } from '../output-format.js';
-import { strictToolsProblem } from '../schema-limits.js';
+import { KNOWN_TOOL_TYPES } from '../models/known-names.js';
+import { asArray, asObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
+import { formatSchemaProblem } from '../schemas/output-format.js';
+import { strictToolsProblem } from '../schemas/schema-limits.js';
 import type { Rule } from './rule.js';
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -6,8 +6,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { declaredTypes } from './json-schema.js';
-import { asArray, asObject, isObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, asObject, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { fitsPatterns } from './scalar-sample.js';
 
 /** Whether the schemas have a type or a listed value in common. */

@@ -4,8 +4,8 @@
  */
 
 import { declaredTypes, resolveReference, schemasWithin } from './json-schema.js';
-import { asArray, asObject, isObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, asObject, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { compilePattern } from './pattern-sample.js';
 import { hasType } from './schema-facets.js';
 

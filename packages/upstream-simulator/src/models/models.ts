@@ -2,7 +2,7 @@
 
 import type { KnownModel } from './known-model.js';
 import { KNOWN_MODELS } from './known-models.js';
-import type { JsonObject } from './message.js';
+import type { JsonObject } from '../message/message.js';
 
 /** A model that the API lists and that no price table can have, because it has no public price. */
 const UNPRICED: KnownModel = {

@@ -3,8 +3,8 @@
  * refuse it. https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
-import { asArray, asObject, isObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, asObject, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { circularProblem, complexityProblem } from './schema-limits.js';
 import { schemaProblem } from './schema-rules.js';
 

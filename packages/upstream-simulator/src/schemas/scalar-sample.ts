@@ -1,7 +1,7 @@
 /** Makes texts and numbers that satisfy several JSON Schemas at once. */
 
 import { compilePattern, samplePattern } from './pattern-sample.js';
-import type { JsonObject } from './message.js';
+import type { JsonObject } from '../message/message.js';
 
 const TEXT = 'Paris';
 const NUMBER = 42;

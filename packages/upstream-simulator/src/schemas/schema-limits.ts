@@ -5,8 +5,8 @@
  */
 
 import { resolveReference, schemasWithin } from './json-schema.js';
-import { asArray, asObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, asObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 
 const MAX_OPTIONAL = 24;
 const MAX_UNIONS = 16;

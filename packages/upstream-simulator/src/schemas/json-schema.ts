@@ -1,7 +1,7 @@
 /** Reads a JSON Schema: its types, the schemas inside it, and the targets of its references. */
 
-import { asArray, asObject, isObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, asObject, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 
 /** The names in `type`: one, several or none. */
 export function declaredTypes({ type }: JsonObject): readonly string[] {

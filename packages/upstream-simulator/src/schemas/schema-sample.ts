@@ -8,8 +8,8 @@
 
 import { withDescribedKeywords } from './described-keywords.js';
 import { resolveReference } from './json-schema.js';
-import { asArray, isObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asArray, isObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { sampleNumber, sampleTexts } from './scalar-sample.js';
 import {
   commonLiterals,

@@ -6,8 +6,8 @@
  * SDKs write `{minimum: 1, enum: ["a"]}`, the Vercel AI SDK writes `minimum: 1; max items: 3.`
  */
 
-import { asObject } from './message.js';
-import type { JsonObject } from './message.js';
+import { asObject } from '../message/message.js';
+import type { JsonObject } from '../message/message.js';
 import { samplePattern } from './pattern-sample.js';
 
 const KEYWORDS = new Set([
