@@ -205,7 +205,7 @@ export default tseslint.config(
   importLayers('apps/gateway/src', GATEWAY_LAYERS),
   {
     files: ['apps/dashboard/src/**/*.{ts,tsx}'],
-    ignores: ['apps/dashboard/src/shared/gateway-types.ts'],
+    ignores: ['apps/dashboard/src/shared/api/gateway-types.ts'],
     rules: {
       'no-restricted-imports': [
         'error',
@@ -215,7 +215,7 @@ export default tseslint.config(
   },
   {
     // The pages import these files, and nothing of the gateway's code may get into the pages.
-    files: ['apps/dashboard/src/shared/gateway-types.ts', 'apps/gateway/src/openapi/calls.ts'],
+    files: ['apps/dashboard/src/shared/api/gateway-types.ts', 'apps/gateway/src/openapi/calls.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',

@@ -4,9 +4,9 @@
  */
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Call } from '../src/shared/api.js';
-import { callingEndpoints } from '../src/shared/endpoints.js';
-import type { AdminCalls } from '../src/shared/gateway-types.js';
+import type { Call } from '../src/shared/api/api.js';
+import { callingEndpoints } from '../src/shared/api/endpoints.js';
+import type { AdminCalls } from '../src/shared/api/gateway-types.js';
 
 const sent: { readonly path: string; readonly given: Call }[] = [];
 const call = callingEndpoints<AdminCalls>((path, given) => {

@@ -5,8 +5,8 @@ import { formatUsd } from '@gateway/billing';
 import { assert, bigInt, constantFrom, property } from 'fast-check';
 import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
-import { decimalText, numberStyle, readDecimal, typedText } from '../src/shared/numbers.js';
-import { exactUsd, readTypedUsd, roundedUsd, separatorProblem } from '../src/shared/usd.js';
+import { decimalText, numberStyle, readDecimal, typedText } from '../src/shared/text/numbers.js';
+import { exactUsd, readTypedUsd, roundedUsd, separatorProblem } from '../src/shared/text/usd.js';
 import {
   consoleCookie,
   loaded,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { compareUsages } from '../src/customer/comparison.js';
-import { readReceived } from '../src/shared/received-usage.js';
+import { readReceived } from '../src/shared/money/received-usage.js';
 import type { Charge } from '../src/customer/comparison.js';
 
 const NATIVE = {

@@ -1,7 +1,7 @@
 /** Days and times that were typed, or that are in an address. */
 
 import { describe, expect, it } from '@jest/globals';
-import { dayAfter, isoOfLocal } from '../src/shared/times.js';
+import { dayAfter, isoOfLocal } from '../src/shared/text/times.js';
 
 describe('the day after', () => {
   it('is the next day in UTC', () => {

@@ -11,8 +11,8 @@ import { postMessages, userMessage } from '../../gateway/test/support/gateway.js
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
 import { untilSteady } from '../../gateway/test/support/steady-time.js';
 import { eventually, until } from '../../gateway/test/support/until.js';
-import { rangeOf } from '../src/shared/range.js';
-import { scaleOf } from '../src/shared/scale.js';
+import { rangeOf } from '../src/shared/plots/range.js';
+import { scaleOf } from '../src/shared/plots/scale.js';
 import {
   consoleCookie,
   loaded,

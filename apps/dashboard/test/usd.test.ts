@@ -11,7 +11,7 @@ import {
   roundedUsd,
   separatorProblem,
   sumUsd,
-} from '../src/shared/usd.js';
+} from '../src/shared/text/usd.js';
 
 const MOST = 10n ** 30n;
 

@@ -1,16 +1,16 @@
 /** Dialogs that change an account or its balance. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
-import { isoOfLocal } from '../shared/times.js';
-import { formatUsd, parseUsd, positive, separatorProblem, usdText } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { AmountField, Choice, Money, TextField } from '../shared/controls/parts.js';
+import { isoOfLocal } from '../shared/text/times.js';
+import { formatUsd, parseUsd, positive, separatorProblem, usdText } from '../shared/text/usd.js';
 import { ACCOUNT_SETTINGS } from './account-settings.js';
 import type { AccountChange } from './account-settings.js';
 import { call, may } from './session.js';
-import { typedText } from '../shared/numbers.js';
+import { typedText } from '../shared/text/numbers.js';
 
 interface Props extends DialogCallbacks {
   readonly account: Sent<'account'>;

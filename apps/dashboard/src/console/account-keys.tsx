@@ -1,9 +1,9 @@
 /** The keys of an account, with the actions on each key. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import type { KeyRequests } from '../shared/key-actions.js';
-import { KeyList } from '../shared/key-list.js';
-import { usePages } from '../shared/pages.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import type { KeyRequests } from '../shared/keys/key-actions.js';
+import { KeyList } from '../shared/keys/key-list.js';
+import { usePages } from '../shared/api/pages.js';
 import { EditLimits, ShareKey } from './key-actions.js';
 import { call, may } from './session.js';
 

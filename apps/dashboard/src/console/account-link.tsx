@@ -1,7 +1,7 @@
 /** An account or a key in a list: its name, with the id as a detail. */
 
-import { Id } from '../shared/ids.js';
-import { to } from '../shared/router.js';
+import { Id } from '../shared/text/ids.js';
+import { to } from '../shared/api/router.js';
 import { nameOf } from './names.js';
 
 export function AccountLink({ id }: { readonly id: string | null }) {

@@ -1,11 +1,11 @@
 /** What operators set of an account: each setting as it is shown, and as it is typed. */
 
 import type { ComponentChildren } from 'preact';
-import type { AdminCalls, Sent } from '../shared/gateway-types.js';
-import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
-import { Money } from '../shared/parts.js';
-import { separatorProblem, positive } from '../shared/usd.js';
-import { decimalText, readDecimal, typedText } from '../shared/numbers.js';
+import type { AdminCalls, Sent } from '../shared/api/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/text/notice-shares.js';
+import { Money } from '../shared/controls/parts.js';
+import { separatorProblem, positive } from '../shared/text/usd.js';
+import { decimalText, readDecimal, typedText } from '../shared/text/numbers.js';
 
 type Account = Sent<'account'>;
 export type AccountChange = NonNullable<

@@ -1,8 +1,8 @@
 /** One account: its balance, its usage, its keys, and all actions on it. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { Amount, Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
 import {
   Badge,
   Count,
@@ -12,11 +12,11 @@ import {
   Segments,
   TableFrame,
   Time,
-} from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import type { Resource } from '../shared/resource.js';
-import { forgetQuery, route, to } from '../shared/router.js';
-import { Statement } from '../shared/statement.js';
+} from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import type { Resource } from '../shared/api/resource.js';
+import { forgetQuery, route, to } from '../shared/api/router.js';
+import { Statement } from '../shared/money/statement.js';
 import {
   ChangeAccountState,
   EditAccount,

@@ -1,23 +1,23 @@
 /** All accounts. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import { emptyText } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { NewCredential, hasCredential } from '../shared/key-actions.js';
-import { readCaps, useCapFields } from '../shared/key-parts.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { AmountField, Badge, Choice, Money, TextField } from '../shared/parts.js';
-import { route, to } from '../shared/router.js';
-import { separatorProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import { emptyText } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { NewCredential, hasCredential } from '../shared/keys/key-actions.js';
+import { readCaps, useCapFields } from '../shared/keys/key-parts.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { AmountField, Badge, Choice, Money, TextField } from '../shared/controls/parts.js';
+import { route, to } from '../shared/api/router.js';
+import { separatorProblem, parseUsd, readTypedUsd } from '../shared/text/usd.js';
 import { FindKey } from './find-key.js';
 import { NameFilter, changeOrder, orderNow } from './list-filters.js';
 import { learn } from './names.js';
 import { call, may } from './session.js';
-import { typedText } from '../shared/numbers.js';
+import { typedText } from '../shared/text/numbers.js';
 import { GIVEN_FOR, NO_REASON, REASON_PROBLEM } from './account-actions.js';
 
 const COLUMNS: readonly Column<Sent<'account'>>[] = [

@@ -2,13 +2,19 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import { Freshness } from '../shared/freshness.js';
-import { Badge, DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
-import { Restoring } from '../shared/restoring.js';
-import { route } from '../shared/router.js';
-import { Search } from '../shared/search.js';
-import { Tabs } from '../shared/tabs.js';
+import type { Failure } from '../shared/api/api.js';
+import { Freshness } from '../shared/api/freshness.js';
+import {
+  Badge,
+  DigitsSwitch,
+  FailureNote,
+  SimulatorNote,
+  SkipLink,
+} from '../shared/controls/parts.js';
+import { Restoring } from '../shared/controls/restoring.js';
+import { route } from '../shared/api/router.js';
+import { Search } from '../shared/controls/search.js';
+import { Tabs } from '../shared/controls/tabs.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';

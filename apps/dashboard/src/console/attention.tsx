@@ -1,9 +1,9 @@
 /** What needs a person, each with what to do about it. Whatever is in order is not listed. */
 
 import type { ComponentChildren } from 'preact';
-import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Time } from '../shared/parts.js';
-import { to } from '../shared/router.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Badge, Time } from '../shared/controls/parts.js';
+import { to } from '../shared/api/router.js';
 
 /** Whether most requests of the last hour failed. */
 export function mostFail({

@@ -1,12 +1,19 @@
 /** The audit of the whole ledger. It runs in the gateway, and the page shows its progress. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Answer, Failure } from '../shared/api.js';
-import { countText } from '../shared/count-text.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
-import { Amount, Figure } from '../shared/figures.js';
-import { Badge, CodeBlock, Count, FailureNote, TableFrame, Time } from '../shared/parts.js';
+import type { Answer, Failure } from '../shared/api/api.js';
+import { countText } from '../shared/text/count-text.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Id } from '../shared/text/ids.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import {
+  Badge,
+  CodeBlock,
+  Count,
+  FailureNote,
+  TableFrame,
+  Time,
+} from '../shared/controls/parts.js';
 import { call } from './session.js';
 
 const POLL_MS = 500;

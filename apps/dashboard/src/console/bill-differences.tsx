@@ -1,14 +1,14 @@
 /** The figures of the provider and of the ledger for each day and model that differs, and why. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { loadedList } from '../shared/pages.js';
-import { Count, Money, TableFrame, Time } from '../shared/parts.js';
-import { CLASSES } from '../shared/price-table.js';
-import { to } from '../shared/router.js';
-import { sumUsd } from '../shared/usd.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Id } from '../shared/text/ids.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { loadedList } from '../shared/api/pages.js';
+import { Count, Money, TableFrame, Time } from '../shared/controls/parts.js';
+import { CLASSES } from '../shared/money/price-table.js';
+import { to } from '../shared/api/router.js';
+import { sumUsd } from '../shared/text/usd.js';
 
 type Difference = Sent<'providerReconciliation'>['differences'][number];
 type Item = Difference['items'][number];

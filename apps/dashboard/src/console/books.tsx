@@ -1,16 +1,16 @@
 /** The books of a month: each account's money from the opening to the closing balance. */
 
-import { Amount, Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { Choice, Loaded, Signed } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { changeQuery, route } from '../shared/router.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { monthStart, utcDay } from '../shared/times.js';
-import { sumUsd } from '../shared/usd.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { Choice, Loaded, Signed } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { changeQuery, route } from '../shared/api/router.js';
+import { SaveCsv } from '../shared/controls/save-csv.js';
+import { monthStart, utcDay } from '../shared/text/times.js';
+import { sumUsd } from '../shared/text/usd.js';
 import { AccountLink } from './account-link.js';
 import { call } from './session.js';
 

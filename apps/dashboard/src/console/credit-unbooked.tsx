@@ -4,10 +4,10 @@
  */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Money, TextField } from '../shared/parts.js';
-import { usdOfCents, usdText } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Money, TextField } from '../shared/controls/parts.js';
+import { usdOfCents, usdText } from '../shared/text/usd.js';
 import { call } from './session.js';
 
 export function CreditUnbooked(props: {

@@ -1,9 +1,9 @@
 /** Opens the customer's page of an account in a tab of its own, by a link that can only read. */
 
 import { useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { FailureNote } from '../shared/parts.js';
+import type { Failure } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { FailureNote } from '../shared/controls/parts.js';
 import { call, session } from './session.js';
 
 const LINK_SECONDS = 3_600;

@@ -4,13 +4,13 @@
  */
 
 import { useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import { FilterForm } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Badge, ExactMoney, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { readReceived } from '../shared/received-usage.js';
-import { changeQuery, route, to } from '../shared/router.js';
+import type { Failure } from '../shared/api/api.js';
+import { FilterForm } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Badge, ExactMoney, Facts, FailureNote, Loaded, Money } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { readReceived } from '../shared/money/received-usage.js';
+import { changeQuery, route, to } from '../shared/api/router.js';
 import { EntryDetails } from './ledger.js';
 import { call } from './session.js';
 

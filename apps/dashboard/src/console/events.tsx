@@ -1,12 +1,12 @@
 /** The notifications, which can be filtered by whether they were delivered. */
 
-import { countText } from '../shared/count-text.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { Badge, Choice, optionOf } from '../shared/parts.js';
-import { changeQuery, route } from '../shared/router.js';
+import { countText } from '../shared/text/count-text.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { Badge, Choice, optionOf } from '../shared/controls/parts.js';
+import { changeQuery, route } from '../shared/api/router.js';
 import { AccountLink, nameOrId } from './account-link.js';
 import { call } from './session.js';
 

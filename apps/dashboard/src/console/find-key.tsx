@@ -1,10 +1,10 @@
 /** Finds the key of a credential. Neither the page nor the gateway keeps the credential. */
 
 import { useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { FailureNote, TextField } from '../shared/parts.js';
-import { to } from '../shared/router.js';
+import type { Failure } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { FailureNote, TextField } from '../shared/controls/parts.js';
+import { to } from '../shared/api/router.js';
 import { call } from './session.js';
 
 export function FindKey() {

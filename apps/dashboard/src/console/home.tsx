@@ -1,11 +1,11 @@
 /** The first screen: money, failures, the upstream, and accounts that need a person. */
 
-import { Answer, Spent } from '../shared/answers.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Count, Loaded, Money, Signed, TableFrame, Time } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { to } from '../shared/router.js';
-import { durationText } from '../shared/times.js';
+import { Answer, Spent } from '../shared/breakdown/answers.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Badge, Count, Loaded, Money, Signed, TableFrame, Time } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { to } from '../shared/api/router.js';
+import { durationText } from '../shared/text/times.js';
 import { Attention, mostFail } from './attention.js';
 import { call } from './session.js';
 

@@ -1,11 +1,11 @@
-/** The actions on a key that the console adds to those of `shared/key-actions.tsx`. */
+/** The actions on a key that the console adds to those of `shared/keys/key-actions.tsx`. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { TextField } from '../shared/parts.js';
-import { LinkDialog } from '../shared/read-link.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { TextField } from '../shared/controls/parts.js';
+import { LinkDialog } from '../shared/keys/read-link.js';
 import { call } from './session.js';
 
 interface Props extends DialogCallbacks {

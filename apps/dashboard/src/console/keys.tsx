@@ -1,12 +1,12 @@
 /** All keys. */
 
-import { emptyText } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { KeyCaps, KeyState, capText } from '../shared/key-parts.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { route } from '../shared/router.js';
+import { emptyText } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { KeyCaps, KeyState, capText } from '../shared/keys/key-parts.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { route } from '../shared/api/router.js';
 import { AccountLink, nameOrId } from './account-link.js';
 import { FindKey } from './find-key.js';
 import { NameFilter, changeOrder, orderNow } from './list-filters.js';

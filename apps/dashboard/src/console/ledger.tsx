@@ -1,16 +1,16 @@
 /** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
 
-import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
-import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { ExactMoney, Facts, optionOf } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { route } from '../shared/router.js';
-import { dayAfter } from '../shared/times.js';
+import { BOOKING_NAMES, OpenedCharge } from '../shared/money/charge.js';
+import { FilterForm, emptyText, kindText } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { ExactMoney, Facts, optionOf } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { SaveCsv } from '../shared/controls/save-csv.js';
+import { route } from '../shared/api/router.js';
+import { dayAfter } from '../shared/text/times.js';
 import { AccountLink, KeyName, nameOrId } from './account-link.js';
 import { nameOf, namedField } from './names.js';
 import { call } from './session.js';

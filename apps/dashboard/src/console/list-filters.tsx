@@ -1,7 +1,7 @@
 /** What the lists of accounts and of keys share: their filters, and the orders of the gateway. */
 
-import { FilterForm } from '../shared/filter-form.js';
-import { changeQuery, route } from '../shared/router.js';
+import { FilterForm } from '../shared/controls/filter-form.js';
+import { changeQuery, route } from '../shared/api/router.js';
 
 const FIELDS = [
   { name: 'name', label: 'Name contains' },

@@ -1,13 +1,13 @@
 /** What customers paid, what it cost the operator, and the margin: in all and by day. */
 
-import { Amount, Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { loadedList } from '../shared/pages.js';
-import { Count, Empty, Loaded, Signed } from '../shared/parts.js';
-import type { Resource } from '../shared/resource.js';
-import { sumUsd } from '../shared/usd.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { loadedList } from '../shared/api/pages.js';
+import { Count, Empty, Loaded, Signed } from '../shared/controls/parts.js';
+import type { Resource } from '../shared/api/resource.js';
+import { sumUsd } from '../shared/text/usd.js';
 
 type Sum = Sent<'costedUsageSum'>;
 type Sums = Sent<'costedUsageSums'>;

@@ -4,8 +4,8 @@
  */
 
 import { signal } from '@preact/signals';
-import type { Answer } from '../shared/api.js';
-import type { Field } from '../shared/filter-form.js';
+import type { Answer } from '../shared/api/api.js';
+import type { Field } from '../shared/controls/filter-form.js';
 import { call } from './session.js';
 
 /** An id without an account or a key, such as an erased one, has an empty name. */

@@ -1,14 +1,14 @@
 /** Actions on payments: make a payment link for a customer, and refund a payment. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
-import { formatUsd, parseUsd, positive, usdText } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { AmountField, CodeBlock, Money, Time } from '../shared/controls/parts.js';
+import { formatUsd, parseUsd, positive, usdText } from '../shared/text/usd.js';
 import { amountProblem, balanceChange } from './account-actions.js';
 import { call } from './session.js';
-import { typedText } from '../shared/numbers.js';
+import { typedText } from '../shared/text/numbers.js';
 
 export function SendPaymentLink({
   account,

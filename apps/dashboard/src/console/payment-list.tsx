@@ -4,16 +4,16 @@
  */
 
 import { useState } from 'preact/hooks';
-import { isNotConfigured } from '../shared/api.js';
-import type { Answer, Page } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { Empty, Loaded, Money } from '../shared/parts.js';
-import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
-import { useResource } from '../shared/resource.js';
-import { route } from '../shared/router.js';
+import { isNotConfigured } from '../shared/api/api.js';
+import type { Answer, Page } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { Empty, Loaded, Money } from '../shared/controls/parts.js';
+import { PAYMENT_ORIGINS, PaymentState } from '../shared/money/payment-parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { route } from '../shared/api/router.js';
 import { AccountLink, nameOrId } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
 import { call, may } from './session.js';

@@ -1,7 +1,7 @@
 /** Payments of all accounts, unbooked payments, the provider's payments, and promo codes. */
 
-import { FilterForm } from '../shared/filter-form.js';
-import { route, to } from '../shared/router.js';
+import { FilterForm } from '../shared/controls/filter-form.js';
+import { route, to } from '../shared/api/router.js';
 import { namedField } from './names.js';
 import { PaymentList } from './payment-list.js';
 import { PromoCodes } from './promo-codes.js';

@@ -1,12 +1,12 @@
 /** The price table in force, compared with the models that the upstream offers. */
 
-import { countText } from '../shared/count-text.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { CLASSES, PriceTable } from '../shared/price-table.js';
-import type { Price } from '../shared/price-table.js';
-import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import type { Resource } from '../shared/resource.js';
+import { countText } from '../shared/text/count-text.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { CLASSES, PriceTable } from '../shared/money/price-table.js';
+import type { Price } from '../shared/money/price-table.js';
+import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import type { Resource } from '../shared/api/resource.js';
 import { call } from './session.js';
 
 type TableModel = Sent<'offeredModel'>;

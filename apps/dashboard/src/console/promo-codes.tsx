@@ -1,18 +1,18 @@
 /** Codes that customers redeem for credit, each once per account. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { AmountField, Count, Empty, Money, TextField } from '../shared/parts.js';
-import { isoOfLocal } from '../shared/times.js';
-import { formatUsd, parseUsd, positive } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { usePages } from '../shared/api/pages.js';
+import { AmountField, Count, Empty, Money, TextField } from '../shared/controls/parts.js';
+import { isoOfLocal } from '../shared/text/times.js';
+import { formatUsd, parseUsd, positive } from '../shared/text/usd.js';
 import { amountProblem } from './account-actions.js';
 import { call, may } from './session.js';
-import { OWN_STYLE } from '../shared/numbers.js';
+import { OWN_STYLE } from '../shared/text/numbers.js';
 
 const COLUMNS: readonly Column<Sent<'promoCode'>>[] = [
   { label: 'Code', value: ({ code }) => code, cell: (_, code) => <span class="id">{code}</span> },

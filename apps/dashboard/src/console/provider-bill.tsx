@@ -1,17 +1,17 @@
 /** Compares the ledger with what the provider counted and bills, for days that can be chosen. */
 
 import { useState } from 'preact/hooks';
-import { isNotConfigured } from '../shared/api.js';
-import { Amount } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { AmountField, Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { changeQuery, route } from '../shared/router.js';
-import { dayAfter, lastDays } from '../shared/times.js';
-import { separatorProblem, readTypedUsd } from '../shared/usd.js';
+import { isNotConfigured } from '../shared/api/api.js';
+import { Amount } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { AmountField, Badge, Count, Empty, Loaded, TextField } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { changeQuery, route } from '../shared/api/router.js';
+import { dayAfter, lastDays } from '../shared/text/times.js';
+import { separatorProblem, readTypedUsd } from '../shared/text/usd.js';
 import { DifferenceList } from './bill-differences.js';
 import { call } from './session.js';
-import { typedText } from '../shared/numbers.js';
+import { typedText } from '../shared/text/numbers.js';
 
 /**
  * The days are in the address, so that a comparison can be shared. The comparison starts as soon as

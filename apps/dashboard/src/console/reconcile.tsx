@@ -1,11 +1,11 @@
 /** Compares the provider's payments, refunds and disputes with the ledger. Books missing ones. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { Answer, Failure } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Count, Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
-import { dayAfter, lastDays } from '../shared/times.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { Answer, Failure } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Count, Empty, FailureNote, TableFrame, TextField } from '../shared/controls/parts.js';
+import { dayAfter, lastDays } from '../shared/text/times.js';
 import { AccountLink } from './account-link.js';
 import { call, may } from './session.js';
 import { Cents } from './unbooked.js';

@@ -1,9 +1,9 @@
 /** The recorded requests of all accounts, with what the upstream said. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { Requests } from '../shared/requests.js';
-import { useResource } from '../shared/resource.js';
-import { route } from '../shared/router.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Requests } from '../shared/requests/requests.js';
+import { useResource } from '../shared/api/resource.js';
+import { route } from '../shared/api/router.js';
 import { AccountLink, KeyName, nameOrId } from './account-link.js';
 import { RequestShown } from './dispute.js';
 import { namedField } from './names.js';

@@ -1,10 +1,10 @@
 /** What the search of the console finds: accounts, keys, requests and payments. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { to } from '../shared/router.js';
-import { isSecret, reading, together } from '../shared/search.js';
-import type { Found, SearchAnswer } from '../shared/search.js';
-import { positive, usdText } from '../shared/usd.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { to } from '../shared/api/router.js';
+import { isSecret, reading, together } from '../shared/controls/search.js';
+import type { Found, SearchAnswer } from '../shared/controls/search.js';
+import { positive, usdText } from '../shared/text/usd.js';
 import { learn, nameOf } from './names.js';
 import { call, may } from './session.js';
 

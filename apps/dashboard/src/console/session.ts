@@ -4,10 +4,10 @@
  */
 
 import { signal } from '@preact/signals';
-import { send } from '../shared/api.js';
-import type { Answer, Call, Failure } from '../shared/api.js';
-import { callingEndpoints } from '../shared/endpoints.js';
-import type { AdminCalls, Sent } from '../shared/gateway-types.js';
+import { send } from '../shared/api/api.js';
+import type { Answer, Call, Failure } from '../shared/api/api.js';
+import { callingEndpoints } from '../shared/api/endpoints.js';
+import type { AdminCalls, Sent } from '../shared/api/gateway-types.js';
 
 type Operator = Sent<'consoleSession'>;
 export type Right = Operator['may'][number];

@@ -2,15 +2,15 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { DialogCallbacks } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { loadedList } from '../shared/pages.js';
-import { Badge, CodeBlock, Facts, Loaded, TextField, Time } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import type { Resource } from '../shared/resource.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { DialogCallbacks } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { loadedList } from '../shared/api/pages.js';
+import { Badge, CodeBlock, Facts, Loaded, TextField, Time } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import type { Resource } from '../shared/api/resource.js';
 import { call, may } from './session.js';
 
 type InForce = Sent<'settings'>;

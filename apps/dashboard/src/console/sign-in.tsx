@@ -1,7 +1,7 @@
 /** The form with which an operator signs in, with an admin token. */
 
-import { CodeBlock } from '../shared/parts.js';
-import { SignInForm } from '../shared/sign-in-form.js';
+import { CodeBlock } from '../shared/controls/parts.js';
+import { SignInForm } from '../shared/controls/sign-in-form.js';
 import { signIn } from './session.js';
 
 export function SignIn({ message }: { readonly message: string | undefined }) {

@@ -1,15 +1,15 @@
 /** Today's figures: charges, balances, traffic, and the most active accounts. */
 
-import type { Answer } from '../shared/api.js';
-import { Amount, Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { loadedList, wholeList } from '../shared/pages.js';
-import { Count, Loaded, Time } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { to } from '../shared/router.js';
-import { dayAfter, lastDays } from '../shared/times.js';
+import type { Answer } from '../shared/api/api.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { loadedList, wholeList } from '../shared/api/pages.js';
+import { Count, Loaded, Time } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { to } from '../shared/api/router.js';
+import { dayAfter, lastDays } from '../shared/text/times.js';
 import { call } from './session.js';
 
 export function Today() {

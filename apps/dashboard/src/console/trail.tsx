@@ -1,11 +1,11 @@
 /** Who changed what, the newest first. */
 
-import { FilterForm, emptyText } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { route } from '../shared/router.js';
+import { FilterForm, emptyText } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { route } from '../shared/api/router.js';
 import { AccountLink, KeyName, nameOrId } from './account-link.js';
 import { nameOf, namedField } from './names.js';
 import { call } from './session.js';

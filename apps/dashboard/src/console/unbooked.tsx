@@ -1,13 +1,13 @@
 /** Payments, refunds and disputes that the provider reported and the ledger could not book. */
 
 import { useState } from 'preact/hooks';
-import { isNotConfigured } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { Money } from '../shared/parts.js';
-import { usdOfCents } from '../shared/usd.js';
+import { isNotConfigured } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { usePages } from '../shared/api/pages.js';
+import { Money } from '../shared/controls/parts.js';
+import { usdOfCents } from '../shared/text/usd.js';
 import { AccountLink, nameOrId } from './account-link.js';
 import { NotConfigured } from './payment-list.js';
 import { CreditUnbooked } from './credit-unbooked.js';

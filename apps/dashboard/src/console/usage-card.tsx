@@ -3,11 +3,11 @@
  * same time.
  */
 
-import { BreakdownCard } from '../shared/breakdown.js';
-import { RANGES, rangeOf } from '../shared/range.js';
-import { optionOf } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { route } from '../shared/router.js';
+import { BreakdownCard } from '../shared/breakdown/breakdown.js';
+import { RANGES, rangeOf } from '../shared/plots/range.js';
+import { optionOf } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { route } from '../shared/api/router.js';
 import { Margin } from './margin.js';
 import { nameOf } from './names.js';
 import { call } from './session.js';

@@ -2,16 +2,16 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import { Freshness } from '../shared/freshness.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { Restoring } from '../shared/restoring.js';
-import { route } from '../shared/router.js';
-import { Search } from '../shared/search.js';
-import { Statement } from '../shared/statement.js';
-import { Tabs } from '../shared/tabs.js';
+import type { Failure } from '../shared/api/api.js';
+import { Freshness } from '../shared/api/freshness.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { DigitsSwitch, FailureNote, SimulatorNote, SkipLink } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { Restoring } from '../shared/controls/restoring.js';
+import { route } from '../shared/api/router.js';
+import { Search } from '../shared/controls/search.js';
+import { Statement } from '../shared/money/statement.js';
+import { Tabs } from '../shared/controls/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
 import { Home } from './home.js';

@@ -1,18 +1,18 @@
 /** The customer's order to charge a saved payment method when the balance is low. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { Change } from '../shared/actions.js';
-import { Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { AmountField, Badge, Loaded, Money, TextField } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { separatorProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { Change } from '../shared/controls/actions.js';
+import { Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { AmountField, Badge, Loaded, Money, TextField } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { separatorProblem, parseUsd, readTypedUsd } from '../shared/text/usd.js';
 import { leaveToPay, returned } from './paying.js';
 import { call } from './session.js';
 import { LEAVING_NOTE, amountProblem, failureText } from './top-up.js';
 import type { Payments } from './use-payments.js';
-import { typedText } from '../shared/numbers.js';
+import { typedText } from '../shared/text/numbers.js';
 
 type AutoTopUp = Sent<'autoTopUp'>;
 

@@ -1,16 +1,16 @@
 /** Compares the usage objects that an SDK received with the ledger. The objects are not sent. */
 
 import { useState } from 'preact/hooks';
-import { countText } from '../shared/count-text.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Empty, FailureNote, TableFrame, TextField, Time } from '../shared/parts.js';
-import type { Failure } from '../shared/api.js';
-import { dayAfter, lastDays } from '../shared/times.js';
+import { countText } from '../shared/text/count-text.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Empty, FailureNote, TableFrame, TextField, Time } from '../shared/controls/parts.js';
+import type { Failure } from '../shared/api/api.js';
+import { dayAfter, lastDays } from '../shared/text/times.js';
 import { compareUsages } from './comparison.js';
 import type { Comparison } from './comparison.js';
-import { readReceived } from '../shared/received-usage.js';
+import { readReceived } from '../shared/money/received-usage.js';
 import { call } from './session.js';
-import { OWN_STYLE } from '../shared/numbers.js';
+import { OWN_STYLE } from '../shared/text/numbers.js';
 
 const PAGE_CHARGES = 1000;
 const MOST_PAGES = 50;

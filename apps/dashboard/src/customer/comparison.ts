@@ -1,9 +1,9 @@
 /** Compares the usage that an SDK received with the charges of the ledger. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { bareId } from '../shared/received-usage.js';
-import type { ReceivedUsage, TokenSums } from '../shared/received-usage.js';
-import { OWN_STYLE } from '../shared/numbers.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { bareId } from '../shared/money/received-usage.js';
+import type { ReceivedUsage, TokenSums } from '../shared/money/received-usage.js';
+import { OWN_STYLE } from '../shared/text/numbers.js';
 
 export type Charge = Pick<Sent<'usage'>, 'request_id' | 'upstream_id' | 'usage'>;
 

@@ -1,10 +1,10 @@
 /** Settings for clients, ready to be copied. */
 
 import { useState } from 'preact/hooks';
-import { send } from '../shared/api.js';
-import type { Answer } from '../shared/api.js';
-import { Choice, CodeBlock, FailureNote, Segments } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
+import { send } from '../shared/api/api.js';
+import type { Answer } from '../shared/api/api.js';
+import { Choice, CodeBlock, FailureNote, Segments } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
 import { FoundCharge } from './ledger.js';
 import { call, gatewayUrl, isLink, keyForSettings } from './session.js';
 

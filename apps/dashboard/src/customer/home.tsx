@@ -3,13 +3,13 @@
  * and until when.
  */
 
-import { Answer, Spent, usageOf } from '../shared/answers.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Badge, Count, Loaded, Money } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { to } from '../shared/router.js';
-import { DAY_MS, HOUR_MS, monthStart, utcDay } from '../shared/times.js';
-import { parseUsd, sumUsd } from '../shared/usd.js';
+import { Answer, Spent, usageOf } from '../shared/breakdown/answers.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Badge, Count, Loaded, Money } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { to } from '../shared/api/router.js';
+import { DAY_MS, HOUR_MS, monthStart, utcDay } from '../shared/text/times.js';
+import { parseUsd, sumUsd } from '../shared/text/usd.js';
 import { call } from './session.js';
 import { useKeyNames } from './use-key-names.js';
 

@@ -1,9 +1,9 @@
 /** The keys of the account, for a key that may manage them. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import type { KeyRequests } from '../shared/key-actions.js';
-import { KeyList } from '../shared/key-list.js';
-import { usePages } from '../shared/pages.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import type { KeyRequests } from '../shared/keys/key-actions.js';
+import { KeyList } from '../shared/keys/key-list.js';
+import { usePages } from '../shared/api/pages.js';
 import { call, replacingKey } from './session.js';
 
 const requests: KeyRequests = {

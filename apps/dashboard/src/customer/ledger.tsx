@@ -1,17 +1,17 @@
 /** The charges of the key or of all keys, and the credits and corrections of the account. */
 
 import { useState } from 'preact/hooks';
-import { BOOKING_NAMES, BookingText, OpenedCharge, negated } from '../shared/charge.js';
-import { FilterForm, emptyText, kindText } from '../shared/filter-form.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { pageLimit, usePages } from '../shared/pages.js';
-import { ExactMoney, Loaded, Segments, TextField, optionOf } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
-import { SaveCsv } from '../shared/save-csv.js';
-import { changeQuery, route, to } from '../shared/router.js';
-import { dayAfter } from '../shared/times.js';
+import { BOOKING_NAMES, BookingText, OpenedCharge, negated } from '../shared/money/charge.js';
+import { FilterForm, emptyText, kindText } from '../shared/controls/filter-form.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { pageLimit, usePages } from '../shared/api/pages.js';
+import { ExactMoney, Loaded, Segments, TextField, optionOf } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
+import { SaveCsv } from '../shared/controls/save-csv.js';
+import { changeQuery, route, to } from '../shared/api/router.js';
+import { dayAfter } from '../shared/text/times.js';
 import { call } from './session.js';
 import { KeyName, useKeyNames } from './use-key-names.js';
 

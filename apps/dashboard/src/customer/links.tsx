@@ -1,7 +1,7 @@
 /** A read-only link for someone else, such as the finance department. */
 
 import { useState } from 'preact/hooks';
-import { LinkDialog } from '../shared/read-link.js';
+import { LinkDialog } from '../shared/keys/read-link.js';
 import { call, gatewayUrl } from './session.js';
 
 export function ShareLink() {

@@ -1,12 +1,12 @@
 /** At which shares of the balance and of its keys' caps the customer wants a notice. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import { Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { SHARES_RULE, percents, readShares } from '../shared/notice-shares.js';
-import { Loaded, Money, TextField } from '../shared/parts.js';
-import { useResource } from '../shared/resource.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import { Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { SHARES_RULE, percents, readShares } from '../shared/text/notice-shares.js';
+import { Loaded, Money, TextField } from '../shared/controls/parts.js';
+import { useResource } from '../shared/api/resource.js';
 import { call } from './session.js';
 
 export function Notices() {

@@ -5,7 +5,7 @@
  */
 
 import { signal } from '@preact/signals';
-import { keep, readKept } from '../shared/browser-storage.js';
+import { keep, readKept } from '../shared/api/browser-storage.js';
 
 const STORED = 'gateway-payment';
 

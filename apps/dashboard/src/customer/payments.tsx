@@ -1,13 +1,13 @@
 /** Payments of the account, and the automatic top-up. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PagedTable } from '../shared/paged-table.js';
-import type { Column } from '../shared/paged-table.js';
-import { usePages } from '../shared/pages.js';
-import { FailureNote } from '../shared/parts.js';
-import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
+import type { Failure } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PagedTable } from '../shared/controls/paged-table.js';
+import type { Column } from '../shared/controls/paged-table.js';
+import { usePages } from '../shared/api/pages.js';
+import { FailureNote } from '../shared/controls/parts.js';
+import { PAYMENT_ORIGINS, PaymentState } from '../shared/money/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
 import { call } from './session.js';
 import { failureText } from './top-up.js';

@@ -1,9 +1,9 @@
 /** The prices of the models that the key may use, and the account's allowance. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { Loaded, Money } from '../shared/parts.js';
-import { PriceTable } from '../shared/price-table.js';
-import { useResource } from '../shared/resource.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Loaded, Money } from '../shared/controls/parts.js';
+import { PriceTable } from '../shared/money/price-table.js';
+import { useResource } from '../shared/api/resource.js';
 import { call } from './session.js';
 
 export function Prices({ allowance }: Pick<Sent<'accountOverview'>, 'allowance'>) {

@@ -1,9 +1,9 @@
 /** The dialog that redeems a code from the operator. */
 
 import { useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { DateOf, Money, TextField } from '../shared/parts.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { DateOf, Money, TextField } from '../shared/controls/parts.js';
 import { call } from './session.js';
 import { creditsSeen } from './use-payments.js';
 

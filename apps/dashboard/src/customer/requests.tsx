@@ -1,10 +1,10 @@
 /** The recorded requests of the key, or of all keys that it may see. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { Choice } from '../shared/parts.js';
-import { Requests } from '../shared/requests.js';
-import { useResource } from '../shared/resource.js';
-import { changeQuery, route } from '../shared/router.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Choice } from '../shared/controls/parts.js';
+import { Requests } from '../shared/requests/requests.js';
+import { useResource } from '../shared/api/resource.js';
+import { changeQuery, route } from '../shared/api/router.js';
 import { FoundCharge } from './ledger.js';
 import { call } from './session.js';
 import { KeyName, useKeyNames } from './use-key-names.js';

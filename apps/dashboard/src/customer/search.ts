@@ -1,12 +1,12 @@
 /** What the search of the customer's page finds: keys, requests, payments and models. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { isHintOf } from '../shared/key-parts.js';
-import { to } from '../shared/router.js';
-import { isSecret, reading, together } from '../shared/search.js';
-import type { Found, SearchAnswer } from '../shared/search.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { isHintOf } from '../shared/keys/key-parts.js';
+import { to } from '../shared/api/router.js';
+import { isSecret, reading, together } from '../shared/controls/search.js';
+import type { Found, SearchAnswer } from '../shared/controls/search.js';
 import { call, isLink } from './session.js';
-import { usdText } from '../shared/usd.js';
+import { usdText } from '../shared/text/usd.js';
 
 const MOST = 6;
 /** An account has at most 100 keys that are not revoked. */

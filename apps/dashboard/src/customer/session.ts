@@ -4,10 +4,10 @@
  */
 
 import { computed, signal } from '@preact/signals';
-import { send } from '../shared/api.js';
-import type { Answer, Call, Failure } from '../shared/api.js';
-import { callingEndpoints } from '../shared/endpoints.js';
-import type { ClientCalls, Sent } from '../shared/gateway-types.js';
+import { send } from '../shared/api/api.js';
+import type { Answer, Call, Failure } from '../shared/api/api.js';
+import { callingEndpoints } from '../shared/api/endpoints.js';
+import type { ClientCalls, Sent } from '../shared/api/gateway-types.js';
 import { forgetPaying } from './paying.js';
 
 const LINK = /^#link=(.*)$/;

@@ -1,6 +1,6 @@
 /** The form with which the holder of a key signs in. */
 
-import { SignInForm } from '../shared/sign-in-form.js';
+import { SignInForm } from '../shared/controls/sign-in-form.js';
 import { returned } from './paying.js';
 import { signIn } from './session.js';
 

@@ -1,14 +1,14 @@
 /** The head of the page: whose key it is, its balance, how long that lasts, if the key works. */
 
 import { useEffect } from 'preact/hooks';
-import { Amount, Figure } from '../shared/figures.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { PERIOD_TEXTS } from '../shared/key-parts.js';
-import { Badge, DateOf, Headline, Loaded, Money, Time } from '../shared/parts.js';
-import type { Resource } from '../shared/resource.js';
-import { DAY_MS } from '../shared/times.js';
-import { parseUsd } from '../shared/usd.js';
-import { countText } from '../shared/count-text.js';
+import { Amount, Figure } from '../shared/controls/figures.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { PERIOD_TEXTS } from '../shared/keys/key-parts.js';
+import { Badge, DateOf, Headline, Loaded, Money, Time } from '../shared/controls/parts.js';
+import type { Resource } from '../shared/api/resource.js';
+import { DAY_MS } from '../shared/text/times.js';
+import { parseUsd } from '../shared/text/usd.js';
+import { countText } from '../shared/text/count-text.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
 import { isLink } from './session.js';

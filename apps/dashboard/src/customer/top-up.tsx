@@ -1,9 +1,9 @@
 /** Starts a payment on the provider's page, and shows the state of a payment afterwards. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { ActionDialog } from '../shared/actions.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
+import { ActionDialog } from '../shared/controls/actions.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { AmountField, Money, Segments, sentence } from '../shared/controls/parts.js';
 import {
   formatUsd,
   parseUsd,
@@ -11,11 +11,11 @@ import {
   roundedUsd,
   separatorProblem,
   usdText,
-} from '../shared/usd.js';
+} from '../shared/text/usd.js';
 import { endPaying, leaveToPay, payingId, returned } from './paying.js';
 import { call } from './session.js';
 import type { Payments } from './use-payments.js';
-import { decimalText, typedText } from '../shared/numbers.js';
+import { decimalText, typedText } from '../shared/text/numbers.js';
 
 const PRESETS = ['10', '25', '50', '100'] as const;
 

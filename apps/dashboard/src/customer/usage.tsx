@@ -1,10 +1,10 @@
 /** What the keys used, by one dimension and by time. */
 
-import { BreakdownCard } from '../shared/breakdown.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { Segments, optionOf } from '../shared/parts.js';
-import { changeQuery, route } from '../shared/router.js';
-import { DAY_MS, utcDay } from '../shared/times.js';
+import { BreakdownCard } from '../shared/breakdown/breakdown.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Segments, optionOf } from '../shared/controls/parts.js';
+import { changeQuery, route } from '../shared/api/router.js';
+import { DAY_MS, utcDay } from '../shared/text/times.js';
 import { OWNERS } from './ledger.js';
 import { call } from './session.js';
 import { useKeyNames } from './use-key-names.js';

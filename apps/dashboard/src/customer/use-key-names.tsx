@@ -1,8 +1,8 @@
 /** The names of the keys of the account, by their ids, as far as the key may know them. */
 
-import type { Sent } from '../shared/gateway-types.js';
-import { Id } from '../shared/ids.js';
-import { useResource } from '../shared/resource.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { Id } from '../shared/text/ids.js';
+import { useResource } from '../shared/api/resource.js';
 import { call } from './session.js';
 
 /** An account has at most 100 keys that are not revoked; names of older ones may be missing. */

@@ -5,10 +5,10 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Answer, Failure } from '../shared/api.js';
-import type { Sent } from '../shared/gateway-types.js';
-import { useResource } from '../shared/resource.js';
-import type { Resource } from '../shared/resource.js';
+import type { Answer, Failure } from '../shared/api/api.js';
+import type { Sent } from '../shared/api/gateway-types.js';
+import { useResource } from '../shared/api/resource.js';
+import type { Resource } from '../shared/api/resource.js';
 import { payingId } from './paying.js';
 import { call, isLink } from './session.js';
 
