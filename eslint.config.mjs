@@ -2,94 +2,17 @@ import js from '@eslint/js';
 import stylistic from '@stylistic/eslint-plugin';
 import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
+import {
+  BALANCE_STORE_LAYERS,
+  BILLING_LAYERS,
+  DASHBOARD_LAYERS,
+  GATEWAY_LAYERS,
+  PAYMENTS_LAYERS,
+  RATE_LIMITER_LAYERS,
+  TRANSLATOR_LAYERS,
+  UPSTREAM_SIMULATOR_LAYERS,
+} from './scripts/import-layers.mjs';
 import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
-
-const CLIENTS_AND_BELOW = [
-  'chat-client',
-  'chat-client/request',
-  'chat-client/answer',
-  'responses-client',
-  'responses-client/request',
-  'responses-client/answer',
-  'message',
-  'reading',
-  'wire',
-];
-
-/**
- * The folders of the translator, from the bottom up, each with the other folders that its files may
- * import.
- */
-const TRANSLATOR_LAYERS = {
-  wire: [],
-  message: ['wire'],
-  reading: ['wire'],
-  'chat-client': ['wire'],
-  'chat-client/request': ['chat-client', 'reading', 'wire'],
-  'chat-client/answer': ['chat-client', 'message', 'wire'],
-  features: ['reading', 'wire'],
-  'responses-client': ['wire'],
-  'responses-client/request': [
-    'responses-client',
-    'chat-client/request',
-    'features',
-    'reading',
-    'wire',
-  ],
-  'responses-client/answer': ['responses-client', 'chat-client/answer', 'message', 'wire'],
-  models: ['chat-client/request'],
-  errors: ['wire'],
-  mapping: ['reading'],
-  streams: ['wire'],
-  // The public entries.
-  native: ['wire'],
-  objects: CLIENTS_AND_BELOW,
-  '.': [...CLIENTS_AND_BELOW, 'features', 'models', 'errors', 'mapping', 'streams'],
-  fetch: [...CLIENTS_AND_BELOW, 'errors', 'streams'],
-};
-
-/** The rooms of the gateway, from the ground up (docs/decisions/0066). */
-const GATEWAY_LAYERS = {
-  base: [],
-  config: ['base'],
-  http: ['base', 'config'],
-  ledger: ['base', 'config', 'http'],
-  upstream: ['base', 'config', 'http', 'ledger'],
-  observe: ['base', 'config', 'http', 'ledger', 'upstream'],
-  payments: ['base', 'config', 'http', 'ledger', 'observe'],
-  endpoints: ['base', 'config', 'ledger', 'upstream', 'observe', 'payments'],
-  exchange: ['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'endpoints'],
-  customer: ['base', 'config', 'http', 'ledger', 'observe', 'payments', 'endpoints', 'exchange'],
-  operator: ['base', 'config', 'http', 'ledger', 'upstream', 'observe', 'payments', 'endpoints'],
-  openapi: ['endpoints', 'exchange', 'customer', 'operator'],
-  process: [
-    'base',
-    'config',
-    'http',
-    'ledger',
-    'upstream',
-    'observe',
-    'payments',
-    'endpoints',
-    'exchange',
-    'customer',
-    'operator',
-    'openapi',
-  ],
-  cli: [
-    'base',
-    'config',
-    'http',
-    'ledger',
-    'upstream',
-    'payments',
-    'endpoints',
-    'operator',
-    'openapi',
-    'process',
-  ],
-  '.': ['base', 'cli'],
-};
 
 /** A spread that only keeps a list on one line. A reader looks for its reason, and there is none. */
 const LITERAL_SPREAD = {
@@ -192,7 +115,6 @@ export default tseslint.config(
       ],
     },
   },
-  importLayers('packages/translator/src', TRANSLATOR_LAYERS),
   {
     files: ['packages/translator/src/**/*.ts'],
     rules: {
@@ -202,7 +124,14 @@ export default tseslint.config(
       ],
     },
   },
+  importLayers('packages/balance-store/src', BALANCE_STORE_LAYERS),
+  importLayers('packages/billing/src', BILLING_LAYERS),
+  importLayers('packages/payments/src', PAYMENTS_LAYERS),
+  importLayers('packages/rate-limiter/src', RATE_LIMITER_LAYERS),
+  importLayers('packages/translator/src', TRANSLATOR_LAYERS),
+  importLayers('packages/upstream-simulator/src', UPSTREAM_SIMULATOR_LAYERS),
   importLayers('apps/gateway/src', GATEWAY_LAYERS),
+  importLayers('apps/dashboard/src', DASHBOARD_LAYERS),
   {
     files: ['apps/dashboard/src/**/*.{ts,tsx}'],
     ignores: ['apps/dashboard/src/shared/api/gateway-types.ts'],

@@ -10,7 +10,8 @@ import { dirname, relative, resolve } from 'node:path';
  * `layers` lists the folders from the bottom up, each with the other folders that its files may
  * import. A folder may name only folders on earlier lines, so the table cannot contain a cycle. A
  * folder that is not in the table belongs to the nearest one above it that is; `.` is only the
- * files of `root` itself.
+ * files of `root` itself. A file of `root` may have a line of its own: an entry that exports from
+ * folders which import the files beside it.
  */
 export function importLayers(root, layers) {
   const listed = new Set();
@@ -21,7 +22,7 @@ export function importLayers(root, layers) {
     listed.add(folder);
   }
   return {
-    files: [`${root}/**/*.ts`],
+    files: [`${root}/**/*.{ts,tsx}`],
     plugins: { layers: { rules: { imports: layerRule(resolve(root), layers) } } },
     rules: { 'layers/imports': 'error' },
   };
@@ -30,8 +31,8 @@ export function importLayers(root, layers) {
 function layerRule(root, layers) {
   const messages = {
     layer:
-      '{{from}} may not import {{to}}. It may import: {{allowed}}. The table is in eslint.config.mjs.',
-    unlisted: 'The folder of this file is not in the table of layers in eslint.config.mjs.',
+      '{{from}} may not import {{to}}. It may import: {{allowed}}. The table is in scripts/import-layers.mjs.',
+    unlisted: 'The folder of this file is not in the table of layers in scripts/import-layers.mjs.',
   };
   return {
     meta: { type: 'problem', schema: [], messages },
@@ -57,6 +58,8 @@ function layerRule(root, layers) {
   };
 
   function layerOf(file) {
+    const name = relative(root, file);
+    if (Object.hasOwn(layers, name)) return name;
     let folder = relative(root, dirname(file)) || '.';
     while (!Object.hasOwn(layers, folder) && folder !== '.') folder = dirname(folder);
     if (folder === '.' && dirname(file) !== root) return undefined;

@@ -1,7 +1,8 @@
 /**
  * Reads `prisma/schema.prisma` and writes `src/generated/tables.ts`: each table with its columns,
- * their kinds, and the names under which the code knows them. `src/ledger/tables/tables.ts` derives the
- * types of rows from it. Also writes `src/generated/audited.ts`: what an audit says of each column.
+ * their kinds, and the names under which the code knows them. `src/ledger/tables/tables.ts` derives
+ * the types of rows from it. Also writes `src/generated/audited.ts`: what an audit says of each
+ * column.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 -- Whether an event is also sent by mail, if its account has an address for notices. A balance that
--- is used up is one mail, not a second one for the share of 100 %. `src/ledger/rows/mailed-events.ts` has
--- the same rule.
+-- is used up is one mail, not a second one for the share of 100 %.
+-- `src/ledger/rows/mailed-events.ts` has the same rule.
 CREATE OR REPLACE FUNCTION "is_mailed"("p_type" TEXT, "p_data" JSONB)
 RETURNS BOOLEAN LANGUAGE sql IMMUTABLE AS $$
   SELECT "p_type" IN ('balance.share', 'balance.exhausted', 'cap.share', 'auto_top_up.failed')

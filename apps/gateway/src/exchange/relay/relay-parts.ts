@@ -9,7 +9,7 @@ import type { ClientPatience } from './client-response.js';
 
 export interface SettleParts {
   readonly store: RequestLedger;
-  readonly overdraft: Config['overdraft'];
+  readonly overdraft: Config['exchange']['overdraft'];
   /** What requests cost the operator, by the prices of each moment; `undefined`: not configured. */
   readonly costs: PriceTable | undefined;
 }
