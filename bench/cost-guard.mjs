@@ -16,7 +16,7 @@ import { machineBusySeconds } from './proc.mjs';
 import { runRounds } from './rounds.mjs';
 import { LEDGER_NAMES, ratiosOfSides, startSides } from './sides.mjs';
 import { median } from './statistics.mjs';
-import { LIMIT, MOST_OTHERS, verdictOf } from './verdict.mjs';
+import { MOST_OTHERS, verdictOf } from './verdict.mjs';
 import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
@@ -26,9 +26,7 @@ const DURATION_MS = 400;
 const WARM_UP_MS = 3_000;
 /** Before the pairs of a row; the processes are warm already. */
 const WARM_UP_OF_ROW = { durationMs: 500 };
-const WHOLE = { limit: LIMIT, leastBlocks: 2, mostBlocks: 4, judges: true };
-/** For continuous integration, whose machines are noisy: fails only what surely costs this much. */
-const SHORT = { limit: 1.3, leastBlocks: 1, mostBlocks: 1, judges: false };
+const MOST_BLOCKS = 4;
 const LOOK_MS = 3_000;
 const EXIT_CODES = { slower: 1, undecided: 3, busy: 3 };
 const PLANTED = fileURLToPath(new URL('planted-work.mjs', import.meta.url));
@@ -37,11 +35,10 @@ const PLANTED = fileURLToPath(new URL('planted-work.mjs', import.meta.url));
  * @param {any} session
  * @param {object} options
  * @param {string} options.folder - the built checkout of the pinned commit
- * @param {boolean} options.isShort
  * @param {number | undefined} options.plantedPercent - makes this checkout slower on purpose
  * @returns the exit code, as `guard.mjs` describes it
  */
-export async function guardCost(session, { folder, isShort, plantedPercent }) {
+export async function guardCost(session, { folder, plantedPercent }) {
   const others = await busyCores();
   if (others > MOST_OTHERS) return sayCannot(busyText(others));
   const planted = {
@@ -54,7 +51,7 @@ export async function guardCost(session, { folder, isShort, plantedPercent }) {
   };
   const rows = [];
   for (const ledger of LEDGER_NAMES) {
-    const ofLedger = await guardLedger(session, { ledger, sides, plan: isShort ? SHORT : WHOLE });
+    const ofLedger = await guardLedger(session, { ledger, sides });
     rows.push(...ofLedger);
     if (ofLedger.some(({ wrong }) => wrong.length > 0)) return 1;
   }
@@ -78,14 +75,14 @@ async function busyCores() {
  * @property {ReturnType<typeof verdictOf>} [verdict]
  */
 
-async function guardLedger(session, { ledger, sides, plan }) {
+async function guardLedger(session, { ledger, sides }) {
   /** @type {Row[]} */
   const rows = works
     .filter(({ name }) => GUARDED.includes(name))
     .map((work) => ({ ledger, work, blocks: [], othersBusy: [], wrong: [] }));
   const open = () =>
     rows.filter(({ verdict }) => (verdict?.outcome ?? 'undecided') === 'undecided');
-  for (let block = 1; block <= plan.mostBlocks && open().length > 0; block += 1) {
+  for (let block = 1; block <= MOST_BLOCKS && open().length > 0; block += 1) {
     const contestants = await startSides(session, ledger, inOrderOf(block, sides));
     await warmUpAll(session, contestants, WARM_UP_MS);
     for (const row of open()) {
@@ -95,10 +92,9 @@ async function guardLedger(session, { ledger, sides, plan }) {
         return rows;
       }
       row.verdict = verdictOf({
-        ...plan,
         blocks: row.blocks,
         othersBusy: median(row.othersBusy) ?? 0,
-        isLast: plan.judges && block === plan.mostBlocks,
+        isLast: block === MOST_BLOCKS,
       });
       say(textOf(row));
     }

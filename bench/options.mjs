@@ -21,7 +21,6 @@ export function readOptions(contestants) {
       profile: { type: 'string' },
       work: { type: 'string' },
       guard: { type: 'string' },
-      short: { type: 'boolean', default: false },
       plant: { type: 'string' },
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
@@ -41,7 +40,6 @@ export function readOptions(contestants) {
         ? undefined
         : {
             folder: values.guard,
-            isShort: values.short,
             plantedPercent:
               values.plant === undefined ? undefined : positive('plant', values.plant),
           },

@@ -16,7 +16,9 @@ import { createRandom } from '../torture/random.mjs';
 import { quantile } from './statistics.mjs';
 
 /** What a row may cost more than at the pinned commit, however many changes it took. */
-export const LIMIT = 1.05;
+const LIMIT = 1.05;
+/** With fewer nothing passes: one pair of processes can be unequal by chance. */
+const LEAST_BLOCKS = 2;
 /** Of the interval; the verdict is asked for after each block, which adds to its errors. */
 const LEVEL = 0.96;
 const RESAMPLES = 500;
@@ -31,23 +33,20 @@ export const MOST_OTHERS = 0.3;
  * @param {object} measured
  * @param {readonly (readonly number[])[]} measured.blocks - the ratios of each block
  * @param {number} measured.othersBusy - cores that processes outside the benchmark used
- * @param {number} measured.limit
- * @param {number} measured.leastBlocks - with fewer nothing passes: one pair of processes can be
- *   unequal by chance
  * @param {boolean} measured.isLast - whether there will be no further block
  * @returns {{ outcome: 'passed' | 'slower' | 'undecided' | 'busy', ratio: number, low: number,
  *   high: number }}
  */
-export function verdictOf({ blocks, othersBusy, limit, leastBlocks, isLast }) {
+export function verdictOf({ blocks, othersBusy, isLast }) {
   const interval = intervalOf(blocks);
   return { outcome: outcomeOf(), ...interval };
 
   function outcomeOf() {
     const { low, high } = interval;
     if (othersBusy > MOST_OTHERS) return 'busy';
-    if (blocks.length < leastBlocks) return 'undecided';
-    if (high < limit) return 'passed';
-    if (low >= limit) return 'slower';
+    if (blocks.length < LEAST_BLOCKS) return 'undecided';
+    if (high < LIMIT) return 'passed';
+    if (low >= LIMIT) return 'slower';
     return isLast && low > 1 ? 'slower' : 'undecided';
   }
 }

@@ -23,7 +23,9 @@ type Shares = Record<'passed' | 'slower' | 'undecided' | 'busy', number>;
 function judge(trial: { slowdown: number; pairSpread: number; othersBusy?: number }): Shares {
   const script = join(__dirname, 'support/guard-trials.mjs');
   const args = [script, JSON.stringify({ trials: TRIALS, ...trial })];
-  const counted = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Shares;
+  const counted = JSON.parse(
+    execFileSync(process.execPath, args, { encoding: 'utf8' }),
+  ) as Partial<Shares>;
   return { passed: 0, slower: 0, undecided: 0, busy: 0, ...counted };
 }
 

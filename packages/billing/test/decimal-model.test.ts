@@ -10,7 +10,7 @@ import { runs } from '../../../scripts/runs.cjs';
 import { itemizeCharge } from '../src/itemized-charge.js';
 import { listPriceTableJson } from '../src/list-price-table.js';
 import { parsePriceTable } from '../src/price-table.js';
-import type { PriceTableJson } from '../src/price-table.js';
+import type { PriceTableJson } from '../src/price-schemas.js';
 import { parseUsd } from '../src/usd.js';
 
 const USAGES = runs(__filename, 'usages');

@@ -8,7 +8,7 @@
  * pair in twenty, which other work disturbed, by four times as much.
  */
 
-import { LIMIT, verdictOf } from '../../../../bench/verdict.mjs';
+import { verdictOf } from '../../../../bench/verdict.mjs';
 import { createRandom } from '../../../../torture/random.mjs';
 
 const PROCESS_SPREAD = 0.01;
@@ -31,7 +31,7 @@ function judged() {
     const bias = PROCESS_SPREAD * normal();
     blocks.push(Array.from({ length: PAIRS }, () => slowdown * Math.exp(bias + pairNoise())));
     const isLast = blocks.length === BLOCKS;
-    const { outcome } = verdictOf({ blocks, othersBusy, limit: LIMIT, leastBlocks: 2, isLast });
+    const { outcome } = verdictOf({ blocks, othersBusy, isLast });
     if (outcome !== 'undecided' || isLast) return outcome;
   }
 }
