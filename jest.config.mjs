@@ -5,6 +5,7 @@
 const toCommonJs = { module: { type: 'commonjs' } };
 
 export default {
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testMatch: ['<rootDir>/{packages,apps}/*/test/**/*.test.ts'],
   // A second checkout, with packages of the same names.
   modulePathIgnorePatterns: ['<rootDir>/\\.pinned/'],

@@ -23,6 +23,11 @@ export const JEST = [
   '--ci',
 ];
 
+const CACHE = join(root, 'node_modules/.cache');
+export const COMPILE_CACHE = join(CACHE, 'compiled');
+// Without it, swc unpacks its native part into the user's home.
+process.env.SWC_NATIVE_BINDING_CACHE ??= join(CACHE, 'swc');
+
 export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
@@ -103,12 +108,20 @@ function toolProblems() {
   return stdout || stderr || `node: ${error?.message ?? 'does not start'}`;
 }
 
+/** Builds what was never built, for tests that read sources and generated files only. */
+export function ensureBuiltOnce() {
+  if (!packageDirs().every(isBuilt)) ensureBuilt();
+}
+
 export function ensureBuilt() {
   const wanted = digest(sources());
   if (readStamp(BUILD_STAMP) === wanted && packageDirs().every(isBuilt)) return;
   step('Building the packages (once, half a minute)');
   try {
-    output('npx', ['-y', PNPM, 'run', 'build']);
+    output('npx', ['-y', PNPM, 'run', 'build'], {
+      // Otherwise, tools of the build keep their compiled code in the folder for temporary files.
+      env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
+    });
   } catch (error) {
     // The next run looks at the installation again.
     rmSync(INSTALL_STAMP, { force: true });

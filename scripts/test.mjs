@@ -1,7 +1,8 @@
 /**
  * `npm test`: installs and builds if needed, starts real servers, runs every test.
  * Arguments go to jest, such as `npm test -- packages/billing`. With `--long`, as in `npm run
- * test:long`, it runs the long forms of the tests in `runs.cjs`.
+ * test:long`, it runs the long forms of the tests in `runs.cjs`; with `--quick`, as in `npm run
+ * test:quick`, those that need neither servers nor a browser, network or process.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -9,16 +10,25 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { longFiles } from './runs.cjs';
-import { neededServers } from './needed-servers.mjs';
+import { NONE, isQuick, neededServers } from './needed-servers.mjs';
 import { startServers } from './servers.mjs';
-import { JEST, ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
+import {
+  COMPILE_CACHE,
+  JEST,
+  ensureBuilt,
+  ensureBuiltOnce,
+  ensureInstalled,
+  node,
+  root,
+  step,
+} from './setup.mjs';
 
+const [tier, ...others] = process.argv.slice(2);
 ensureInstalled();
-ensureBuilt();
-const [first, ...others] = process.argv.slice(2);
-const isLong = first === '--long';
-const args = isLong ? [...longFiles, ...others] : process.argv.slice(2);
-const servers = await startServers(args.length === 0 ? undefined : neededServers(testFiles()));
+if (tier === '--quick') ensureBuiltOnce();
+else ensureBuilt();
+const { args, needs } = chosenTests();
+const servers = await startServers(needs);
 const scratch = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
 const report = join(scratch, 'report.json');
 step('Testing');
@@ -28,8 +38,8 @@ const jest = spawnSync(node, [...JEST, '--json', `--outputFile=${report}`, ...ar
   env: {
     ...process.env,
     ...servers.env,
-    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
-    ...(isLong && { TEST_RUNS: 'long' }),
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...(tier === '--long' && { TEST_RUNS: 'long' }),
   },
 });
 servers.stop();
@@ -38,8 +48,20 @@ process.stdout.write(`\n${slowest(results)}\n\n${summary(results)}\n`);
 rmSync(scratch, { recursive: true, force: true });
 process.exitCode = jest.status ?? 1;
 
-/** The files that Jest will run. */
-function testFiles() {
+/** The arguments of Jest, and the servers that the tests need. */
+function chosenTests() {
+  if (tier === '--quick') {
+    const files = testFiles(others).filter(isQuick);
+    // These tests compute and never wait, so a third worker on two cores would only cost.
+    return { args: ['--maxWorkers=100%', '--runTestsByPath', ...files], needs: NONE };
+  }
+  if (tier === undefined) return { args: [], needs: undefined };
+  const args = tier === '--long' ? [...longFiles, ...others] : [tier, ...others];
+  return { args, needs: neededServers(testFiles(args)) };
+}
+
+/** The files that Jest will run with these arguments. */
+function testFiles(args) {
   const { stdout } = spawnSync(node, [...JEST, '--listTests', '--json', ...args], {
     cwd: root,
     encoding: 'utf8',

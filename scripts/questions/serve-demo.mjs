@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../free-port.cjs';
 import { NODE_FLAGS } from '../run-gateway.mjs';
+import { NONE } from '../needed-servers.mjs';
 import { startServers } from '../servers.mjs';
 import { node, root } from '../setup.mjs';
 
@@ -58,12 +59,7 @@ export async function serveDemo(dataDir, settings) {
 }
 
 export async function openChromium() {
-  const { env } = await startServers({
-    postgres: false,
-    redis: false,
-    chromium: true,
-    seccomp: false,
-  });
+  const { env } = await startServers({ ...NONE, chromium: true });
   return chromium.launch({
     executablePath: env.TEST_CHROMIUM,
     args: ['--no-sandbox', '--disable-background-networking'],
