@@ -11,13 +11,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { installRedis } from '../scripts/servers.mjs';
+import { findRedis } from '../scripts/servers.mjs';
 import { ensureBuilt, ensureInstalled, node, root } from '../scripts/setup.mjs';
 import { pinnedCheckout } from './pinned.mjs';
 
 ensureInstalled();
 ensureBuilt();
-installRedis();
+findRedis();
 const pinned = pinnedCheckout();
 if ('missing' in pinned) {
   process.stderr.write(`${pinned.missing}\n`);

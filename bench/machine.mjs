@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { createRequire } from 'node:module';
 import pg from 'pg';
+import { findRedis } from '../scripts/servers.mjs';
 
 export function describeMachine() {
   return {
@@ -22,7 +23,7 @@ export async function versionsOf({ databaseUrl }) {
   await client.connect();
   const { rows } = await client.query('show server_version');
   await client.end();
-  const redis = execFileSync('redis-server', ['--version'], { encoding: 'utf8' });
+  const redis = execFileSync(findRedis(), ['--version'], { encoding: 'utf8' });
   return {
     PostgreSQL: rows[0].server_version.split(' ')[0],
     Redis: /v=(\S+)/.exec(redis)?.[1] ?? 'unknown',

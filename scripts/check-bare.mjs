@@ -1,14 +1,17 @@
 /**
- * `npm run check:bare`: `npm start` as a newcomer runs it, on the lowest Node that `engines` names:
- * in a new root file system with nothing but Node and npm added, as a user without rights, with an
- * empty home, in a path with spaces, and with `LANG=C`. Then once more on an installation that is
- * broken as pnpm broke it before it knew the project's Node.
+ * `npm run check:bare`: `npm start` and `npm test` as a newcomer runs them, on the lowest Node that
+ * `engines` names: in a new root file system with nothing but Node and npm added, as a user without
+ * rights, with an empty home, in a path with spaces, and with `LANG=C`. The tests are one of each
+ * server and one of the pages; they leave nothing outside of the folder but caches of npm and pnpm.
+ * Then `npm start` once more, on an installation that is broken as pnpm broke it before it knew the
+ * project's Node.
  *
  * Needs root on Linux, and `debootstrap`, which is installed if it is missing.
  */
 
 import { spawn } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
@@ -30,6 +33,13 @@ import { output, root, step } from './setup.mjs';
 const LOWEST = { node: '20.12.0', npm: '10.5.0' };
 const USER = 1234;
 const PLACE = '/home/newcomer/my projects/a gateway';
+/** What is in a home after it: the caches of npm and pnpm, and the folder with the repository. */
+const CACHES = ['.npm', '.cache', '.local', 'my projects'];
+const TESTS = [
+  'packages/balance-store/test/tables.test.ts',
+  'packages/rate-limiter/test/redis-cluster.test.ts',
+  'apps/dashboard/test/settings.test.ts',
+];
 const START_MS = 15 * 60_000;
 /** Where they are set, this machine needs them to reach a registry. */
 const PASSED_ON = ['npm_config_registry', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
@@ -40,7 +50,7 @@ const START =
   'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && user=$2 place=$3 && ' +
   // This shell stays the first process of the namespace, with which all others end.
   'bare=$1 && shift 3 && chroot --userspec="$user:$user" "$bare" ' +
-  '/usr/bin/env -i "$@" sh -c \'cd "$0" && exec npm start\' "$place" || exit 1';
+  '/usr/bin/env -i "$@" sh -c \'cd "$0" && exec npm $ARGUMENTS\' "$place" || exit 1';
 
 if (process.platform !== 'linux' || process.getuid?.() !== 0) {
   process.stderr.write('check:bare makes a root file system, so it needs root on Linux\n');
@@ -52,10 +62,14 @@ try {
   copyRepository();
   step('npm start, on a machine that has only Node and npm');
   await startAndAsk();
+  step('npm test, with a server of each kind and a browser');
+  await testWithServers();
   breakInstallation();
   step('npm start, on an installation without the native part of a tool');
   await startAndAsk();
-  process.stdout.write('\nnpm start serves on a bare machine, also after a broken installation\n');
+  process.stdout.write(
+    '\nnpm start serves on a bare machine, also after a broken installation, and npm test passes\n',
+  );
 } finally {
   rmSync(bare, { recursive: true, force: true });
 }
@@ -74,6 +88,7 @@ function makeMachine() {
   }
   const { NODE_EXTRA_CA_CERTS: ca } = process.env;
   if (ca !== undefined) cpSync(ca, join(bare, CA_FILE));
+  appendFileSync(join(bare, 'etc/passwd'), `newcomer:x:${USER}:${USER}::/home/newcomer:/bin/sh\n`);
   cpSync('/etc/resolv.conf', join(bare, 'etc/resolv.conf'), { dereference: true });
   cpSync('/etc/hosts', join(bare, 'etc/hosts'), { dereference: true });
 }
@@ -114,7 +129,7 @@ function breakInstallation() {
 async function startAndAsk() {
   const [port, adminPort] = [await freePort(), await freePort()];
   const started = Date.now();
-  const machine = runInside({ PORT: String(port), ADMIN_PORT: String(adminPort) });
+  const machine = runInside('start', { PORT: String(port), ADMIN_PORT: String(adminPort) });
   try {
     await machine.said(/ Ask: +curl/);
     const seconds = Math.round((Date.now() - started) / 1_000);
@@ -140,11 +155,24 @@ async function startAndAsk() {
   }
 }
 
+async function testWithServers() {
+  const machine = runInside(`test -- ${TESTS.join(' ')}`, {});
+  await machine.ended();
+  if (!/^[1-9]\d* passed, 0 failed$/m.test(machine.output())) throw new Error('npm test failed');
+  const home = readdirSync(join(bare, 'home/newcomer'));
+  const left = [
+    ...home.filter((name) => !CACHES.includes(name)),
+    // pnpm's locks.
+    ...readdirSync(join(bare, 'tmp')).filter((name) => !name.startsWith('pnpm-')),
+  ];
+  if (left.length > 0) throw new Error(`npm test left ${left.join(', ')} outside of its folder`);
+}
+
 /**
- * Runs `npm start` in the root file system, in namespaces of its own: all its processes and mounts
- * end with it.
+ * Runs npm in the root file system, in namespaces of its own: all its processes and mounts end with
+ * it.
  */
-function runInside(variables) {
+function runInside(args, variables) {
   const passed = PASSED_ON.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [`${name}=${value}`];
@@ -155,6 +183,7 @@ function runInside(variables) {
     'LANG=C',
     'HOME=/home/newcomer',
     'PATH=/usr/local/bin:/usr/bin:/bin',
+    `ARGUMENTS=${args}`,
     ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
     ...passed,
     ...ca,
@@ -174,6 +203,7 @@ function runInside(variables) {
   }
   return {
     output: () => text,
+    ended: () => exited,
     async said(pattern) {
       const deadline = Date.now() + START_MS;
       const ended = exited.then((code) => {

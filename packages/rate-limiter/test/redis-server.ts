@@ -117,8 +117,7 @@ async function startOwn(): Promise<Endpoint> {
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw new Error(
-      'these tests need a real Redis: set TEST_REDIS_URL, or put redis-server on the PATH ' +
-        '(Debian and Ubuntu: apt-get install redis-server)',
+      'these tests need a real Redis: set TEST_REDIS_URL, or put redis-server on the PATH',
       { cause: error },
     );
   }

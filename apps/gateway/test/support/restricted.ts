@@ -1,15 +1,16 @@
 /**
  * Runs the built gateway as it runs in production: without rights, on a file system that it cannot
  * write, and under the unit's filter of system calls. Needs root on Linux, and for the filter
- * Debian's `python3-seccomp` and `systemd-analyze`, which `npm test` installs (TEST_SECCOMP).
+ * `systemd-analyze` and a Python with libseccomp's module, which `npm test` finds (TEST_SECCOMP).
  */
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 const ROOT = join(__dirname, '../../../..');
 const UNIT = join(ROOT, 'deploy/systemd/gateway.service');
+const PYTHON = process.env['TEST_SECCOMP'] ?? '';
 /** The lowest from which a process without rights cannot go back to the 5 of long work. */
 const NICENESS = '6';
 /** As in the image. Nobody on the machine has it, so it owns nothing but what it is given. */
@@ -21,8 +22,8 @@ type Restriction = (typeof RESTRICTIONS)[number];
 /** Why this machine cannot restrict a process so; `undefined` if it can. */
 export function missingFor(restriction: Restriction): string | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs root on Linux';
-  if (restriction === 'unit' && process.env['TEST_SECCOMP'] === undefined) {
-    return 'needs python3-seccomp and systemd-analyze (TEST_SECCOMP)';
+  if (restriction === 'unit' && PYTHON === '') {
+    return 'needs a Python with seccomp, and systemd-analyze (TEST_SECCOMP)';
   }
   return undefined;
 }
@@ -76,7 +77,12 @@ const MOUNTS =
 
 function filtered(repository: string): readonly string[] {
   const script = join(repository, 'apps/gateway/test/support/filtered-exec.py');
-  return ['/usr/bin/python3', '-I', script, JSON.stringify(filterOf(readFileSync(UNIT, 'utf8')))];
+  const isUnpacked = PYTHON.startsWith(ROOT);
+  return [
+    isUnpacked ? join(repository, relative(ROOT, PYTHON)) : PYTHON,
+    script,
+    JSON.stringify(filterOf(readFileSync(UNIT, 'utf8'))),
+  ];
 }
 
 /** The filter of a unit whose first `SystemCallFilter` lists what is allowed. */
@@ -99,7 +105,8 @@ function filterOf(unit: string) {
 /** @param name - A system call, or a group of them such as `@resources`. */
 function callsOf(name: string): readonly string[] {
   if (!name.startsWith('@')) return [name];
-  const listed = execFileSync('systemd-analyze', ['syscall-filter', name], { encoding: 'utf8' });
+  const program = join(dirname(PYTHON), 'systemd-analyze');
+  const listed = execFileSync(program, ['syscall-filter', name], { encoding: 'utf8' });
   const members = listed
     .split('\n')
     .slice(1)
