@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig } from 'vite';
 import type { Plugin } from 'vite';
+import { pageColumnsFor } from '../gateway/src/endpoints/page-columns.js';
 
 export default defineConfig(({ mode }) => {
   if (mode !== 'customer' && mode !== 'console') {
@@ -32,6 +33,10 @@ export default defineConfig(({ mode }) => {
       reportCompressedSize: false,
     },
     logLevel: 'warn',
+    // Only these data of the gateway get into a page, and none that its readers may not see.
+    define: {
+      GATEWAY_COLUMNS: JSON.stringify(pageColumnsFor(mode === 'console' ? 'operators' : 'holders')),
+    },
     plugins: [compressed(outDir)],
   };
 });

@@ -7,7 +7,21 @@ import type { StripeSimulator } from '@gateway/payments/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Endpoint } from '../src/endpoints/endpoint.js';
+import { viewFor, membersFrom } from '../src/endpoints/resource.js';
+import type { Member } from '../src/endpoints/resource.js';
 import { error } from '../src/endpoints/schemas.js';
+import { accountMembers } from '../src/endpoints/schemas/accounts.js';
+import {
+  bookingMembers,
+  chargeMembers,
+  creditMembers,
+  usageMembers,
+} from '../src/endpoints/schemas/entries.js';
+import { keyMembers } from '../src/endpoints/schemas/keys.js';
+import { eventMembers } from '../src/endpoints/schemas/ledger.js';
+import { priceMembers } from '../src/endpoints/schemas/models.js';
+import { moneyMembers } from '../src/endpoints/schemas/payments.js';
+import { requestMembers } from '../src/endpoints/schemas/requests.js';
 import { openApiDocument } from '../src/openapi/document.js';
 import { ENDPOINTS } from '../src/openapi/endpoints.js';
 import { operations } from '../src/operator/operations/operations.js';
@@ -175,6 +189,56 @@ function check(name: string, schema: z.ZodType, answer: unknown): void {
   const parsed = schema.safeParse(answer);
   expect([name, parsed.error?.issues ?? []]).toEqual([name, []]);
 }
+
+/** The members of each resource that only operators may see, by the value of `object`. */
+const OF_OPERATORS = new Map<string, string[]>();
+for (const members of [
+  accountMembers,
+  bookingMembers,
+  chargeMembers,
+  creditMembers,
+  eventMembers,
+  keyMembers,
+  moneyMembers,
+  priceMembers,
+  requestMembers,
+  usageMembers,
+]) {
+  const object = members.object.schema.value;
+  const hidden = Object.entries(members).filter(([, { seenBy }]) => seenBy === 'operators');
+  const known = OF_OPERATORS.get(object) ?? [];
+  OF_OPERATORS.set(object, [...known, ...hidden.map(([name]) => name)]);
+}
+
+/** The members in an answer that its reader may not see. */
+function unseenIn(answer: unknown): readonly string[] {
+  if (typeof answer !== 'object' || answer === null) return [];
+  const { object } = answer as { readonly object?: string };
+  const unseen = OF_OPERATORS.get(object ?? '') ?? [];
+  return [
+    ...unseen.filter((name) => name in answer).map((name) => `${object ?? ''}.${name}`),
+    ...Object.values(answer).flatMap(unseenIn),
+  ];
+}
+
+it('a resource sends its readers only what its table says that they may see', () => {
+  // Compiles only while a member that does not say who may see it is none.
+  const mustBeStated: Omit<Member, 'seenBy'> extends Member ? never : true = true;
+  expect(mustBeStated).toBe(true);
+  const seenBy = membersFrom<number>();
+  const members = {
+    double: seenBy.everyone(z.number(), (value) => 2 * value),
+    secret: seenBy.operators(z.number(), (value) => value),
+    own: seenBy.holders(z.number().exactOptional(), (value) => (value > 1 ? value : undefined)),
+  };
+  const operators = viewFor('operators', members, { id: 'A' });
+  const holders = viewFor('holders', members, { id: 'B' });
+  expect(operators.view(1)).toEqual({ double: 2, secret: 1 });
+  expect(Object.keys(holders.view(1))).toEqual(['double']);
+  expect(holders.view(2)).toEqual({ double: 4, own: 2 });
+  expect(Object.keys(operators.schema.shape)).toEqual(['double', 'secret']);
+  expect(Object.keys(holders.schema.shape)).toEqual(['double', 'own']);
+});
 
 describe('a method that an endpoint does not have', () => {
   it('is refused with 405, naming the methods that the endpoint has', async () => {
@@ -359,14 +423,22 @@ describe('what the gateway answers', () => {
     expect([...seen].sort()).toEqual(Object.keys(operations).sort());
   });
 
-  it('to clients has the shape that the document states', async () => {
+  // F458: a member is added to what operators see of a resource: no holder is sent it, unless its
+  // table says so.
+  it('to clients has the shape that the document states, and nothing that operators only may see', async () => {
     const endpoint = (id: string): z.ZodType => {
       const found = ENDPOINTS.client.find((known) => known.id === id);
       if (found?.result === undefined) throw new Error(`nothing describes ${id}`);
       return found.result;
     };
     const seen = new Set(['getOpenApi']);
-    const { apiKey } = await gateway.createKey({ scope: 'manage' });
+    const { id: ownId, apiKey } = await gateway.createKey({
+      scope: 'manage',
+      external_id: 'unseen-key',
+      account_external_id: 'unseen-account',
+    });
+    const note = { note: 'unseen-note', reference: 'order 7' };
+    await gateway.call('topUp', { key_id: ownId, top_up_id: 'o-8', amount_usd: '1', ...note });
     interface Init {
       readonly method?: string;
       readonly body?: unknown;
@@ -385,6 +457,8 @@ describe('what the gateway answers', () => {
       const answer: unknown = await response.json();
       expect([id, response.status]).toEqual([id, 200]);
       check(id, endpoint(id), answer);
+      expect([id, unseenIn(answer)]).toEqual([id, []]);
+      expect(JSON.stringify(answer)).not.toContain('unseen');
       seen.add(id);
       return answer as Readonly<Record<string, string>>;
     }

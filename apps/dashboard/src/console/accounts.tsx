@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/controls/actions.js';
 import type { DialogCallbacks } from '../shared/controls/actions.js';
+import { columnsOf } from '../shared/controls/columns.js';
 import { emptyText } from '../shared/controls/filter-form.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { NewCredential, hasCredential } from '../shared/keys/key-actions.js';
@@ -20,10 +21,9 @@ import { call, may } from './session.js';
 import { typedText } from '../shared/text/numbers.js';
 import { GIVEN_FOR, NO_REASON, REASON_PROBLEM } from './account-actions.js';
 
-const COLUMNS: readonly Column<Sent<'account'>>[] = [
-  {
+const COLUMNS: readonly Column<Sent<'account'>>[] = columnsOf('accounts', {
+  name: {
     label: 'Account',
-    value: ({ name }) => name,
     cell: (account) => (
       <>
         <a href={to(['accounts', account.id])} title={account.id}>
@@ -34,10 +34,7 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = [
       </>
     ),
   },
-  {
-    label: 'Balance',
-    kind: 'usd',
-    value: (account) => account.balance_usd,
+  balance_usd: {
     cell: (account, balance) => (
       <>
         {balance}
@@ -50,21 +47,10 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = [
     ),
     order: { name: 'balance', isRising: true },
   },
-  { label: 'Spent', kind: 'usd', value: (of) => of.spent_usd, order: { name: 'spent' } },
-  { label: 'Usable keys', kind: 'count', value: (account) => account.usable_keys },
-  {
-    label: 'Last charge',
-    kind: 'time',
-    value: (account) => account.last_charged_at,
-    order: { name: 'last_charged' },
-  },
-  {
-    label: 'Created',
-    kind: 'time',
-    value: (account) => account.created_at,
-    order: { name: 'newest' },
-  },
-];
+  spent_usd: { order: { name: 'spent' } },
+  last_charged_at: { order: { name: 'last_charged' } },
+  created_at: { order: { name: 'newest' } },
+});
 
 export function Accounts() {
   const { name = '', external_id = '' } = route.value.query;

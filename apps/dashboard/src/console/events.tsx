@@ -1,6 +1,7 @@
 /** The notifications, which can be filtered by whether they were delivered. */
 
 import { countText } from '../shared/text/count-text.js';
+import { columnsOf } from '../shared/controls/columns.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
@@ -17,16 +18,14 @@ const STATES = [
   ['all', 'All'],
 ] as const;
 
-const COLUMNS: readonly Column<Sent<'event'>>[] = [
-  { label: 'Time', kind: 'time', value: (event) => event.created_at },
-  { label: 'Type', value: (event) => event.type },
-  {
-    label: 'Account',
+const COLUMNS: readonly Column<Sent<'event'>>[] = columnsOf('events', {
+  type: { label: 'Type' },
+  account_id: {
     value: (event) => nameOrId(event.account_id),
     cell: ({ account_id: id }) => id !== null && <AccountLink id={id} />,
   },
-  {
-    label: 'Delivery',
+  delivered_at: {
+    kind: undefined,
     value: (event) => deliveryOf(event).text,
     cell: (event) => {
       const { tone, text } = deliveryOf(event);
@@ -44,12 +43,8 @@ const COLUMNS: readonly Column<Sent<'event'>>[] = [
       );
     },
   },
-  {
-    label: 'Data',
-    value: (event) => JSON.stringify(event.data),
-    cell: (event) => <Data of={event.data} />,
-  },
-];
+  data: { cell: (event) => <Data of={event.data} /> },
+});
 
 export function Events() {
   const state = optionOf(STATES, route.value.query['state']);

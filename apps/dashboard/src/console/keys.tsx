@@ -1,8 +1,9 @@
 /** All keys. */
 
+import { columnsOf } from '../shared/controls/columns.js';
 import { emptyText } from '../shared/controls/filter-form.js';
 import type { Sent } from '../shared/api/gateway-types.js';
-import { KeyCaps, KeyState, capText } from '../shared/keys/key-parts.js';
+import { CAPS_COLUMN, KeyState } from '../shared/keys/key-parts.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
 import { pageLimit, usePages } from '../shared/api/pages.js';
@@ -12,10 +13,9 @@ import { FindKey } from './find-key.js';
 import { NameFilter, changeOrder, orderNow } from './list-filters.js';
 import { call } from './session.js';
 
-const COLUMNS: readonly Column<Sent<'key'>>[] = [
-  {
+const COLUMNS: readonly Column<Sent<'key'>>[] = columnsOf('keys', {
+  name: {
     label: 'Key',
-    value: ({ name }) => name,
     cell: ({ id, hint }, name) => (
       <span title={id}>
         {name}
@@ -23,31 +23,16 @@ const COLUMNS: readonly Column<Sent<'key'>>[] = [
       </span>
     ),
   },
-  {
-    label: 'Account',
+  account_id: {
     value: (key) => nameOrId(key.account_id),
     cell: (key) => <AccountLink id={key.account_id} />,
   },
-  { label: 'State', value: (key) => key.standing, cell: (key) => <KeyState of={key} /> },
-  {
-    label: "Account's balance",
-    kind: 'usd',
-    value: (key) => key.balance_usd,
-    order: { name: 'balance', isRising: true },
-  },
-  { label: 'Spent', kind: 'usd', value: (key) => key.spent_usd, order: { name: 'spent' } },
-  {
-    label: 'Caps',
-    value: ({ caps }) => capText(caps),
-    cell: ({ caps }) => <KeyCaps caps={caps} />,
-  },
-  {
-    label: 'Last charge',
-    kind: 'time',
-    value: (key) => key.last_charged_at,
-    order: { name: 'last_charged' },
-  },
-];
+  standing: { cell: (key) => <KeyState of={key} /> },
+  balance_usd: { label: "Account's balance", order: { name: 'balance', isRising: true } },
+  spent_usd: { order: { name: 'spent' } },
+  caps: CAPS_COLUMN,
+  last_charged_at: { order: { name: 'last_charged' } },
+});
 
 export function Keys() {
   const { name = '', external_id = '' } = route.value.query;

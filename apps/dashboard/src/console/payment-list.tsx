@@ -6,6 +6,7 @@
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api/api.js';
 import type { Answer, Page } from '../shared/api/api.js';
+import { columnsOf } from '../shared/controls/columns.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
@@ -20,13 +21,9 @@ import { call, may } from './session.js';
 
 type Payment = Sent<'payment'>;
 
-const COLUMNS: readonly Column<Payment>[] = [
-  { label: 'Payment', value: (payment) => PAYMENT_ORIGINS[payment.by] },
-  { label: 'Time', kind: 'time', value: (payment) => payment.created_at },
-  { label: 'Amount', kind: 'usd', value: (payment) => payment.amount_usd },
-  {
-    label: 'State',
-    value: (payment) => payment.state,
+const COLUMNS: readonly Column<Payment>[] = columnsOf('payments', {
+  by: { label: 'Payment', value: (payment) => PAYMENT_ORIGINS[payment.by] },
+  state: {
     cell: (payment) => (
       <>
         <PaymentState state={payment.state} />
@@ -34,12 +31,11 @@ const COLUMNS: readonly Column<Payment>[] = [
       </>
     ),
   },
-  {
-    label: 'Account',
+  account_id: {
     value: (payment) => nameOrId(payment.account_id),
     cell: (payment) => <AccountLink id={payment.account_id} />,
   },
-];
+});
 
 /** On the page of one account, which gives `changed`, the column of accounts is left out. */
 export function PaymentList(props: {

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api/api.js';
+import { columnsOf } from '../shared/controls/columns.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
@@ -13,13 +14,9 @@ import { call } from './session.js';
 import { failureText } from './top-up.js';
 import type { Payments as Known } from './use-payments.js';
 
-const COLUMNS: readonly Column<Sent<'payment'>>[] = [
-  { label: 'Payment', value: (of) => PAYMENT_ORIGINS[of.by] },
-  { label: 'Time', kind: 'time', value: (of) => of.created_at },
-  { label: 'Amount', kind: 'usd', value: (of) => of.amount_usd },
-  {
-    label: 'State',
-    value: (of) => of.state,
+const COLUMNS: readonly Column<Sent<'payment'>>[] = columnsOf('payments', {
+  by: { label: 'Payment', value: (of) => PAYMENT_ORIGINS[of.by] },
+  state: {
     cell: (of) => (
       <>
         <PaymentState state={of.state} />
@@ -29,7 +26,8 @@ const COLUMNS: readonly Column<Sent<'payment'>>[] = [
       </>
     ),
   },
-];
+  account_id: false,
+});
 
 export function Payments({ known }: { readonly known: Known }) {
   const list = usePages('top-ups', (cursor, signal) =>

@@ -1,11 +1,10 @@
 /** Ledger entries as text for a terminal: a list, and everything about one entry. */
 
+import { bookingLines, chargeLines } from '../endpoints/schemas/entries.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { costColumns, more, pairs, table, tokensOf } from './print.js';
 
 type Entry = OperationOutput<'showEntry'>;
-type Charge = Extract<Entry, { readonly kind: 'charge' }>;
-type Booking = Exclude<Entry, Charge>;
 
 /** The longest id of a charge, top-up or adjustment, unless somebody chose a longer one. */
 const ID_WIDTH = 49;
@@ -52,55 +51,5 @@ function entryLines(entry: Entry): readonly string[] {
 }
 
 export function printEntry(entry: Entry): string {
-  return pairs({
-    id: entry.id,
-    kind: entry.kind,
-    time: entry.created_at,
-    account: entry.account_id,
-    'number in its account': entry.seq,
-    'amount (USD)': entry.amount_usd,
-    'balance after it (USD)': entry.balance_after_usd,
-    ...(entry.kind === 'charge' ? chargePairs(entry) : bookingPairs(entry)),
-  });
-}
-
-function chargePairs(charge: Charge): Readonly<Record<string, string>> {
-  const { usage, rates } = charge;
-  const of1h = usage.cache_creation_1h_input_tokens;
-  const at = (tokens: number, rate: string) => `${String(tokens)} at ${rate} USD/M`;
-  return {
-    key: charge.key_id,
-    model: charge.model,
-    endpoint: charge.endpoint + (charge.streamed ? ', streamed' : ''),
-    'input tokens': at(usage.input_tokens, rates.input),
-    'output tokens': at(usage.output_tokens, rates.output),
-    'cache read tokens': at(usage.cache_read_input_tokens, rates.cache_read),
-    'cache write tokens (5 min)': at(
-      usage.cache_creation_input_tokens - of1h,
-      rates.cache_write_5m,
-    ),
-    'cache write tokens (1 h)': at(of1h, rates.cache_write_1h),
-    'written off (USD)': charge.written_off_usd,
-    ...(charge.cost_usd === undefined ? {} : { 'cost (USD)': charge.cost_usd }),
-    ...(charge.margin_usd === undefined ? {} : { 'margin (USD)': charge.margin_usd }),
-    'upstream id': charge.upstream_id ?? 'none',
-    'upstream account': charge.upstream_account ?? 'none',
-    ...(charge.delivered === null
-      ? {}
-      : {
-          'sent before the client left': `${String(charge.delivered.bytes)} of ${String(charge.delivered.of_bytes)} bytes, about ${String(charge.delivered.output_tokens)} output tokens`,
-        }),
-    remarks: charge.remarks ?? 'none',
-  };
-}
-
-function bookingPairs(booking: Booking): Readonly<Record<string, string>> {
-  return {
-    ...(booking.source === null ? {} : { source: booking.source }),
-    ...(booking.reason === null ? {} : { reason: booking.reason }),
-    ...(booking.kind === 'top_up' ? { expires: booking.expires_at ?? 'never' } : {}),
-    by: booking.actor,
-    reference: booking.reference ?? 'none',
-    note: booking.note ?? 'none',
-  };
+  return pairs(entry.kind === 'charge' ? chargeLines(entry) : bookingLines(entry));
 }

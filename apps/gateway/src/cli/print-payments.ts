@@ -1,42 +1,19 @@
 /** Payments and codes as text for a terminal. */
 
+import { moneyLines, paymentCells, paymentLines } from '../endpoints/schemas/payments.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { page, pairs, table } from './print.js';
 
 export function printPayment(payment: OperationOutput<'startPayment'>): string {
-  return pairs({
-    id: payment.id,
-    account: payment.account_id,
-    'amount (USD)': payment.amount_usd,
-    state: payment.state,
-    ...(payment.url === null ? {} : { 'to pay': payment.url }),
-    ...(payment.url_expires_at === null ? {} : { 'page expires': payment.url_expires_at }),
-    ...(payment.reference === null ? {} : { reference: payment.reference }),
-    ...(payment.failure_code === null ? {} : { failure: payment.failure_code }),
-    started: payment.created_at,
-  });
+  return pairs(paymentLines(payment));
 }
 
 export function printPaymentMoney(payment: OperationOutput<'showPayment'>): string {
-  return `${printPayment(payment)}\n${pairs({
-    'started by': payment.started_by,
-    'credited (USD)': payment.credited_usd,
-    'taken back (USD)': payment.taken_back_usd,
-    'refundable (USD)': payment.refundable_usd,
-    'unspent (USD)': payment.unspent_usd,
-  })}`;
+  return `${printPayment(payment)}\n${pairs(moneyLines(payment))}`;
 }
 
 export function printPayments(payments: OperationOutput<'listPayments'>): string {
-  return page(payments, 'No payments.', {
-    time: 'created_at',
-    payment: 'id',
-    account: 'account_id',
-    state: 'state',
-    by: 'by',
-    '>amount (USD)': 'amount_usd',
-    reference: 'reference',
-  });
+  return page(payments, 'No payments.', paymentCells);
 }
 
 export function printUnbooked(unbooked: OperationOutput<'listUnbookedPayments'>): string {

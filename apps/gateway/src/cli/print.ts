@@ -3,7 +3,10 @@
 import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
-import { settingTexts } from '../endpoints/account-settings.js';
+import { accountCells, accountLines } from '../endpoints/schemas/accounts.js';
+import { eventCells, holdCells } from '../endpoints/schemas/ledger.js';
+import { keyCells, keyLines } from '../endpoints/schemas/keys.js';
+import { originText } from '../endpoints/schemas/basics.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { NO_CHARGE } from '../operator/operations/witness.js';
 import type { WitnessDifference } from '../operator/operations/witness.js';
@@ -25,12 +28,7 @@ function firstCreditLine({
   first_credit,
 }: Pick<OperationOutput<'createAccount'>, 'first_credit'>): string {
   if (first_credit === null) return '';
-  return `\nfirst credit: ${first_credit.amount_usd} USD, ${originOf(first_credit)}`;
-}
-
-function originOf(credit: { readonly source: string; readonly expires_at: string | null }): string {
-  const { source, expires_at } = credit;
-  return `${source}, ${expires_at === null ? 'does not expire' : `until ${expires_at}`}`;
+  return `\nfirst credit: ${first_credit.amount_usd} USD, ${originText(first_credit)}`;
 }
 
 export function printLink({ path, expires_at }: OperationOutput<'createLink'>): string {
@@ -49,37 +47,14 @@ export function printRotatedKey(key: OperationOutput<'rotateKey'>): string {
 }
 
 export function printKey(key: OperationOutput<'showKey'>): string {
-  const { concurrency, burst, requests_per_minute } = key.limits;
-  return pairs({
-    id: key.id,
-    account: key.account_id,
-    name: key.name,
-    key: key.hint,
-    state: stateOf(key),
-    'balance (USD)': key.balance_usd,
-    'spent (USD)': key.spent_usd,
-    'written off (USD)': key.written_off_usd,
-    'credited (USD)': key.credited_usd,
-    limits: `${String(concurrency)} at once, burst ${String(burst)}, ${String(requests_per_minute)} per minute`,
-    caps: capsOf(key.caps),
-    models: key.models?.join(', ') ?? 'all',
-    scope: key.scope,
-    ...(key.external_id === null ? {} : { 'external id': key.external_id }),
-    ...metadataOf(key.metadata),
-    expires: key.expires_at ?? 'never',
-    created: key.created_at,
-    'last charged': key.last_charged_at ?? 'never',
-  });
+  return pairs(keyLines(key));
 }
 
 export function printKeys(keys: OperationOutput<'listKeys'>): string {
   return page(keys, 'No keys found. Create one with: keys create --name <name> --balance 5', {
+    // Both in one column, because a line with both would be too long for a terminal.
     'id, account': ({ id, account_id }) => `${id}\n${account_id}`,
-    name: 'name',
-    key: 'hint',
-    state: stateOf,
-    '>balance (USD)': 'balance_usd',
-    '>spent (USD)': 'spent_usd',
+    ...keyCells,
   });
 }
 
@@ -111,46 +86,10 @@ const NOBODY =
   'No key of this account can make requests now: it has no key, its balance is used up, it is ' +
   'suspended, or its keys are suspended, revoked or expired.';
 
-type Caps = OperationOutput<'showKey'>['caps'];
-
-function capsOf(caps: Caps): string {
-  const set = Object.entries(caps).filter(([, { cap_usd }]) => cap_usd !== null);
-  if (set.length === 0) return 'none';
-  return set
-    .map(([period, { cap_usd, used_usd }]) => {
-      const per = period === 'total' ? 'in total' : `per ${period}`;
-      return `${used_usd} of ${cap_usd ?? ''} USD ${per}`;
-    })
-    .join(', ');
-}
-
-function metadataOf(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const pairsOf = Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
-  return pairsOf.length === 0 ? {} : { metadata: pairsOf.join(', ') };
-}
-
 export function printAccount(
   account: OperationOutput<'updateAccount'> & Partial<OperationOutput<'showAccount'>>,
 ): string {
-  const lots = (account.unspent?.lots ?? []).map((lot) => `${lot.remaining_usd} ${originOf(lot)}`);
-  return pairs({
-    id: account.id,
-    name: account.name,
-    ...(account.external_id === null ? {} : { 'external id': account.external_id }),
-    ...metadataOf(account.metadata),
-    state: account.state,
-    'balance (USD)': account.balance_usd,
-    ...(lots.length === 0 ? {} : { 'credits in it': lots.join('; ') }),
-    ...settingTexts(account),
-    'credited (USD)': account.credited_usd,
-    'adjusted (USD)': account.adjusted_usd,
-    'expired (USD)': account.expired_usd,
-    'spent (USD)': account.spent_usd,
-    'written off (USD)': account.written_off_usd,
-    'usable keys': String(account.usable_keys),
-    created: account.created_at,
-    'last charged': account.last_charged_at ?? 'never',
-  });
+  return pairs(accountLines(account));
 }
 
 export function printErasure(account: OperationOutput<'eraseAccount'>): string {
@@ -166,14 +105,7 @@ export function printErasure(account: OperationOutput<'eraseAccount'>): string {
 }
 
 export function printAccounts(accounts: OperationOutput<'listAccounts'>): string {
-  return page(accounts, 'No accounts.', {
-    id: 'id',
-    name: 'name',
-    'external id': 'external_id',
-    '>keys': 'usable_keys',
-    '>balance (USD)': 'balance_usd',
-    '>spent (USD)': 'spent_usd',
-  });
+  return page(accounts, 'No accounts.', accountCells);
 }
 
 export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
@@ -273,13 +205,7 @@ export function costColumns(rows: readonly object[]): Columns<object> {
 }
 
 export function printEvents(events: OperationOutput<'listEvents'>): string {
-  return page(events, 'No events.', {
-    time: 'created_at',
-    event: 'type',
-    account: 'account_id',
-    '>attempts': ({ delivered_at, attempts }) => (delivered_at === null ? attempts : 'delivered'),
-    'last error': 'last_error',
-  });
+  return page(events, 'No events.', eventCells);
 }
 
 export function printTrail(entries: OperationOutput<'listTrail'>): string {
@@ -294,13 +220,7 @@ export function printTrail(entries: OperationOutput<'listTrail'>): string {
 
 export function printHolds({ data }: OperationOutput<'listHolds'>): string {
   // The list has no pages.
-  return page({ data, next_cursor: null }, 'No holds.', {
-    placed: 'created_at',
-    request: 'request_id',
-    key: 'key_id',
-    '>amount (USD)': 'amount_usd',
-    orphaned: 'orphaned_at',
-  });
+  return page({ data, next_cursor: null }, 'No holds.', holdCells);
 }
 
 export function printRecharge({
@@ -420,10 +340,6 @@ export function printModelsDiff({ missing, gone }: OperationOutput<'compareModel
   ];
   if (gone.length > 0) lines.push(`Not offered by the upstream (any more): ${gone.join(', ')}`);
   return lines.join('\n');
-}
-
-function stateOf(key: { readonly state: string; readonly is_active: boolean }): string {
-  return key.state === 'active' && !key.is_active ? 'inactive (spent or expired)' : key.state;
 }
 
 /** Input, output, cache reads and cache writes. */

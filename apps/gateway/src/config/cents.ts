@@ -1,10 +1,16 @@
 /** Whole cents, in which providers count, and the ledger's units of 10^-14 USD. */
 
+import { formatUsd } from '@gateway/billing';
+
 const UNITS_PER_CENT = 10n ** 12n;
 
 /** The conversion is exact. */
 export function unitsFromCents(cents: number): bigint {
   return BigInt(cents) * UNITS_PER_CENT;
+}
+
+export function usdFromCents(cents: number): string {
+  return formatUsd(unitsFromCents(cents));
 }
 
 /** The whole cents of an amount, rounded down. It is not for booking. */

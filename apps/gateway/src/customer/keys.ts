@@ -26,7 +26,7 @@ import {
 import { createdOf, rotated } from '../endpoints/key-outcomes.js';
 import { OperationError, invalidInput } from '../endpoints/operation-error.js';
 import * as schema from '../endpoints/schemas.js';
-import { keyView, operatorBoundsView } from '../endpoints/views.js';
+import { holderKeyView } from '../endpoints/schemas/keys.js';
 import { readJson } from '../http/json-body.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
 import { badRequest } from '../http/refusal.js';
@@ -219,11 +219,9 @@ const rotateKey = managed(
     if ('refusal' in repeated) return repeated;
     const graceMs = input.data.grace_seconds * 1_000;
     const options = { graceMs, rotationId: repeated.id };
-    const { external_id: _externalId, ...view } = await rotated(target.id, options, {
-      store: parts.store,
-      by,
-    });
-    return { json: { ...view, operator_bounds: await boundsView(parts, target.id) } };
+    const { store } = parts;
+    const rotatedKey = await rotated(target.id, options, { store, by });
+    return { json: { ...(await holderView(parts, rotatedKey.key)), ...rotatedKey.rotation } };
   },
 );
 
@@ -346,10 +344,9 @@ async function shown(parts: CustomerParts, key: KeyRecord | undefined): Promise<
   return { json: await holderView(parts, key) };
 }
 
-/** A key as its holder may see it, without the operator's own id. */
-async function holderView(parts: CustomerParts, key: KeyRecord) {
-  const { external_id: _externalId, ...view } = keyView(key);
-  return { ...view, operator_bounds: await boundsView(parts, key.id) };
+/** A key as its holder may see it. */
+async function holderView({ store }: CustomerParts, key: KeyRecord) {
+  return holderKeyView(key, boundsOf(await store.getDocument(OPERATOR_BOUNDS, key.id)));
 }
 
 async function holderViews(
@@ -365,21 +362,14 @@ async function holderViews(
     for (const document of found) bounds.set(document.id, boundsOf(document));
     before = found.length < BOUNDS_PER_PAGE ? undefined : found.at(-1)?.seq;
   } while (before !== undefined);
-  return keys.map((key) => {
-    const { external_id: _externalId, ...view } = keyView(key);
-    return { ...view, operator_bounds: bounds.get(key.id) ?? null };
-  });
+  return keys.map((key) => holderKeyView(key, bounds.get(key.id)));
 }
 
 const BOUNDS_PER_PAGE = 1_000;
 
-/** What the holder may only tighten; `null` if no operator decided anything about the key. */
-async function boundsView({ store }: CustomerParts, id: string) {
-  return boundsOf(await store.getDocument(OPERATOR_BOUNDS, id));
-}
-
+/** What the holder may only tighten; `undefined` if no operator decided anything about the key. */
 function boundsOf(document: StoredDocument | undefined) {
-  return document === undefined ? null : operatorBoundsView(operatorBoundsOf(document.data));
+  return document === undefined ? undefined : operatorBoundsOf(document.data);
 }
 
 function limitsWithin(

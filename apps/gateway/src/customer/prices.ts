@@ -2,11 +2,9 @@
  * `GET /v1/dashboard/prices`: the prices of the models that the key may use, by class of tokens.
  */
 
-import { isDeprecated } from '@gateway/billing';
-import type { Fees, ModelPrice } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
-import { ratesView, specialPricesView } from '../endpoints/views.js';
+import { priceView } from '../endpoints/schemas/models.js';
 import { keyEndpoint } from './key-route.js';
 import { modelsOf, withBook } from './models.js';
 
@@ -27,24 +25,12 @@ export const listPrices = keyEndpoint(
     withBook(key, parts, (book) => ({
       json: {
         object: 'list',
-        data: modelsOf(key, book).map((price) => priceView(price, book.prices.fees, parts.now())),
+        data: modelsOf(key, book).map((price) =>
+          priceView({ price, fees: book.prices.fees, nowMs: parts.now() }),
+        ),
         has_more: false,
         next_cursor: null,
         are_agreed: key.prices !== null,
       },
     })),
 );
-
-export function priceView(price: ModelPrice, fees: Fees, nowMs: number) {
-  return {
-    object: 'price' as const,
-    model: price.id,
-    display_name: price.displayName,
-    /** In USD per million tokens. */
-    rates: ratesView(price.rates),
-    ...specialPricesView(price, fees),
-    is_deprecated: isDeprecated(price, nowMs),
-    max_input_tokens: price.contextWindow,
-    max_output_tokens: price.maxOutputTokens,
-  };
-}

@@ -13,10 +13,10 @@ import {
   requestFields,
   requestSumFields,
   readRequestSums,
-  requestView,
   sumQueryOf,
 } from '../endpoints/requests.js';
 import * as schema from '../endpoints/schemas.js';
+import { requestView } from '../endpoints/schemas/requests.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';

@@ -18,14 +18,9 @@ import {
   wholeNumber,
 } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
+import { entriesCsv, holderEntryView, usageView } from '../endpoints/schemas/entries.js';
 import { line } from '../endpoints/storable.js';
-import {
-  entriesCsv,
-  holderEntryView,
-  usageSumView,
-  usageSumsCsv,
-  usageView,
-} from '../endpoints/views.js';
+import { usageSumView, usageSumsCsv } from '../endpoints/views.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { chargesOf, findCharge } from '../ledger/find-charge.js';
 import { inTurns } from './in-turns.js';

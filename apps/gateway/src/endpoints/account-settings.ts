@@ -8,6 +8,8 @@ import type { AccountChange, AccountRecord, AccountSettings } from '@gateway/bal
 import { formatUsd } from '@gateway/billing';
 import { z } from 'zod';
 import { accountPrices, amountUsd, help, noticeEmail, noticeShares } from './fields.js';
+import { membersFrom } from './resource.js';
+import type { Member } from './resource.js';
 import { orNull, text, usd } from './schemas/basics.js';
 
 interface Setting {
@@ -17,7 +19,7 @@ interface Setting {
   /** What the command line says about its option. */
   readonly says: string;
   readonly shown: z.ZodType;
-  /** How the command line calls its value. */
+  /** What people call it, without a unit. */
   readonly label: string;
 }
 
@@ -27,7 +29,7 @@ export const ACCOUNT_SETTINGS = {
     input: amountUsd,
     says: 'write an event when the balance falls to this',
     shown: orNull(usd),
-    label: 'low balance (USD)',
+    label: 'low balance',
   },
   prices: {
     of: 'prices',
@@ -45,7 +47,7 @@ export const ACCOUNT_SETTINGS = {
     shown: orNull(usd).meta({
       description: 'promotional credit of each month (UTC), which expires at its end',
     }),
-    label: 'allowance of each month (USD)',
+    label: 'allowance of each month',
   },
   notice_shares: {
     of: 'noticeShares',
@@ -88,10 +90,22 @@ export const changedSettings = membersOf<{
   return removable.optional().register(help, { says: `${says}, or none` });
 });
 
-/** Settings as members of a record. */
-export const shownSettings = membersOf<{ [Of in Name]: Settings[Of]['shown'] }>(
-  ({ shown }) => shown,
+const seenBy = membersFrom<AccountRecord>();
+
+/** Settings as members of an account. */
+export const settingMembers = membersOf<{
+  [Of in Name]: Member<AccountRecord, Settings[Of]['shown'], 'operators'>;
+}>(({ of, shown, label }) =>
+  seenBy.operators(
+    shown,
+    ({ [of]: value }) => (typeof value === 'bigint' ? formatUsd(value) : value),
+    label,
+    'none',
+  ),
 );
+
+/** The names of the settings, in the order in which the command line prints them. */
+export const SETTING_NAMES = Object.keys(ACCOUNT_SETTINGS) as readonly Name[];
 
 /** What an input sets, as the ledger takes it. */
 export function settingsIn(
@@ -100,26 +114,6 @@ export function settingsIn(
   return membersOf(
     (_, name) => input[name],
     ({ of }) => of,
-  );
-}
-
-export function settingsView(account: AccountRecord) {
-  return membersOf<z.output<z.ZodObject<typeof shownSettings>>>(({ of }) => {
-    const value = account[of];
-    return typeof value === 'bigint' ? formatUsd(value) : value;
-  });
-}
-
-/** Settings in words, by their labels. */
-export function settingTexts(
-  account: Readonly<Record<Name, string | readonly number[] | null>>,
-): Readonly<Record<string, string>> {
-  return membersOf(
-    (_, name) => {
-      const value = account[name];
-      return (typeof value === 'object' ? value?.join(', ') : value) || 'none';
-    },
-    ({ label }) => label,
   );
 }
 

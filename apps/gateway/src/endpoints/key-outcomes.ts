@@ -3,9 +3,12 @@
 import type { Actor, BalanceStore, CreatedAccount, CreationOutcome } from '@gateway/balance-store';
 import { newRefusal } from '../base/errors/refusal.js';
 import { OperationError, externalIdTaken, notFound } from './operation-error.js';
-import { accountView, keyView } from './views.js';
+import { accountView } from './schemas/accounts.js';
 
-/** @throws {OperationError} */
+/**
+ * @returns the key, and what its rotation adds to its view
+ * @throws {OperationError}
+ */
 export async function rotated(
   id: string,
   options: { readonly graceMs: number; readonly rotationId: string | undefined },
@@ -20,9 +23,9 @@ export async function rotated(
     case 'conflict':
       throw new OperationError(newRefusal('id_used', { field: 'idempotency_key' }));
     case 'rotated':
-      return { ...keyView(result.record), replayed: false, api_key: result.credential };
+      return { key: result.record, rotation: { replayed: false, api_key: result.credential } };
     case 'replayed':
-      return { ...keyView(result.record), replayed: true, api_key: null };
+      return { key: result.record, rotation: { replayed: true, api_key: null } };
   }
 }
 

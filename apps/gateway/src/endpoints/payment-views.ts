@@ -1,12 +1,9 @@
 /** Payments, auto top-up and promo codes as JSON. */
 
 import { z } from 'zod';
-import { formatUsd } from '@gateway/billing';
-import { unitsFromCents } from '../config/cents.js';
+import { usdFromCents } from '../config/cents.js';
 import type { Known } from '../payments/payment-ledger.js';
 import type { Reconciliation } from '../payments/reconcile.js';
-import { refundableOf } from '../payments/refunds.js';
-import type { PaymentMoney } from '../payments/refunds.js';
 
 export const promoCodeField = z
   .string()
@@ -14,44 +11,8 @@ export const promoCodeField = z
   .toUpperCase()
   .regex(/^[A-Z0-9-]{8,40}$/, 'must be 8 to 40 characters of A-Z 0-9 -');
 
-const usdOf = (cents: number): string => formatUsd(unitsFromCents(cents));
-
 const usdOrNull = (cents: number | null | undefined): string | null =>
-  cents === null || cents === undefined ? null : usdOf(cents);
-
-/** A payment as the customer sees it. */
-export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known<'payment'>) {
-  return {
-    object: 'payment' as const,
-    id,
-    account_id: accountId,
-    amount_usd: usdOf(data.amount_cents),
-    /** `paid` once the provider has the money. The credit is booked right after that. */
-    state: data.state,
-    by: data.by,
-    /** Where to pay, while that is possible. */
-    url: data.url,
-    url_expires_at: data.url === null ? null : data.expires_at,
-    reference: data.provider_payment_id,
-    failure_code: data.code,
-    created_at: createdAt.toISOString(),
-    updated_at: updatedAt.toISOString(),
-  };
-}
-
-/** A payment with its refundable and its unspent part, as the operator sees it. */
-export function paymentMoneyView(payment: Known<'payment'>, money: PaymentMoney | undefined) {
-  return {
-    ...paymentView(payment),
-    started_by: payment.data.started_by,
-    credited_usd: formatUsd(money?.credited ?? 0n),
-    taken_back_usd: formatUsd(money?.takenBack ?? 0n),
-    /** The most that can be paid back. */
-    refundable_usd: formatUsd(refundableOf(money)),
-    /** The part of the payment that the account has not spent. */
-    unspent_usd: formatUsd(money?.unspent ?? 0n),
-  };
-}
+  cents === null || cents === undefined ? null : usdFromCents(cents);
 
 export function unbookedView({ id, accountId, data, createdAt }: Known<'unbooked_payment'>) {
   return {

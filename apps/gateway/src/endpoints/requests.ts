@@ -1,4 +1,4 @@
-/** The record of requests, as operators and customers read it: filters, views and sums. */
+/** The record of requests, as operators and customers read it: filters and sums. */
 
 import { z } from 'zod';
 import { REQUEST_PERIOD_MS } from '@gateway/balance-store';
@@ -8,7 +8,6 @@ import type {
   RequestFilter,
   RequestPage,
   RequestQuery,
-  RequestRecord,
   RequestSum,
   RequestSumQuery,
 } from '@gateway/balance-store';
@@ -130,48 +129,6 @@ export async function readRequests(
   // The record has no ids of messages, but the charges have them.
   const found = await findCharge(id, chargesOf(store, whose));
   return found.outcome === 'found' ? store.listRequests({ ...query, id: found.charge.id }) : page;
-}
-
-/** What the holder of the key may see. */
-export function requestView(request: RequestRecord) {
-  const { tokens, charge } = request;
-  return {
-    object: 'recorded_request' as const,
-    id: request.id,
-    ended_at: new Date(request.endedAt).toISOString(),
-    account_id: request.accountId ?? null,
-    key_id: request.keyId ?? null,
-    model: request.model ?? null,
-    endpoint: request.endpoint,
-    status: request.status,
-    error_type: request.errorType ?? null,
-    error_message: request.errorMessage ?? null,
-    streamed: request.streamed,
-    client_left: request.clientLeft,
-    count: request.count,
-    not_recorded_since: request.since === undefined ? null : new Date(request.since).toISOString(),
-    duration_ms: request.durationMs,
-    first_byte_ms: request.firstByteMs ?? null,
-    input_tokens: tokens?.input ?? null,
-    output_tokens: tokens?.output ?? null,
-    cache_read_input_tokens: tokens?.cacheRead ?? null,
-    cache_creation_input_tokens: tokens?.cacheWrite ?? null,
-    charged_usd: charge === undefined ? null : formatUsd(charge),
-    upstream_request_id: request.upstreamRequestId ?? null,
-    trace_id: request.traceId ?? null,
-    client: request.client ?? null,
-    session: request.sessionId ?? null,
-    tag: request.tag ?? null,
-  };
-}
-
-export function operatorRequestView(request: RequestRecord) {
-  return {
-    ...requestView(request),
-    upstream_account: request.upstreamAccount ?? null,
-    upstream_status: request.upstreamStatus ?? null,
-    fault: request.fault ?? null,
-  };
 }
 
 interface Summing extends Facts {

@@ -1,4 +1,4 @@
-/** The shapes of responses, for the OpenAPI document. Tests compare them with what is sent. */
+/** What responses contain. The OpenAPI documents follow, and tests compare real responses. */
 
 export { listOf, time } from './schemas/basics.js';
 export * from './schemas/accounts.js';

@@ -4,3 +4,4 @@
  */
 
 export type { AdminCalls, ClientCalls, Sent } from '../../../../gateway/src/openapi/calls.js';
+export type { PageColumns } from '../../../../gateway/src/endpoints/page-columns.js';

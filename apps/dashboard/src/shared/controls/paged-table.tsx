@@ -26,7 +26,7 @@ import { alignedDecimals, parseUsd } from '../text/usd.js';
 export interface Column<Item> {
   readonly label: string;
   /** What the values are; absent: texts. */
-  readonly kind?: 'usd' | 'count' | 'time' | 'number';
+  readonly kind?: 'usd' | 'count' | 'time' | 'number' | undefined;
   /** An exact amount, a number, a time or a text. The rows are sorted by it, and files have it. */
   readonly value: (item: Item) => string | number | null;
   /** What is shown, if it is not only the value. `shown` is what would be shown otherwise. */

@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { columnsOf } from '../controls/columns.js';
 import { countText } from '../text/count-text.js';
 import { ChangeCaps, ChangeState, ChangeStates, CreateKey, RotateKey } from './key-actions.js';
 import type { KeyDialogProps, KeyRequests, StateChange } from './key-actions.js';
-import { KeyCaps, KeyState, capText, mayChange } from './key-parts.js';
+import { CAPS_COLUMN, KeyState, mayChange } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
 import type { Paged } from '../api/pages.js';
 import { PagedTable } from '../controls/paged-table.js';
@@ -118,10 +119,9 @@ function keyColumns<Key extends KeyFacts>({
   about,
   ownId,
 }: Pick<KeyListProps<Key>, 'about' | 'ownId'>): readonly Column<Key>[] {
-  return [
-    {
+  return columnsOf('keys', {
+    name: {
       label: 'Key',
-      value: ({ name }) => name,
       cell: (key, name) => (
         <>
           {name} {key.id === ownId && <Badge tone="plain">this key</Badge>}
@@ -129,9 +129,8 @@ function keyColumns<Key extends KeyFacts>({
         </>
       ),
     },
-    {
-      label: 'State',
-      value: ({ standing }) => standing,
+    account_id: false,
+    standing: {
       cell: (key) => (
         <>
           <KeyState of={key} />
@@ -142,14 +141,9 @@ function keyColumns<Key extends KeyFacts>({
         </>
       ),
     },
-    { label: 'Spent', kind: 'usd', value: (key) => key.spent_usd },
-    {
-      label: 'Caps',
-      value: ({ caps }) => capText(caps),
-      cell: ({ caps }) => <KeyCaps caps={caps} />,
-    },
-    { label: 'Last charge', kind: 'time', value: (key) => key.last_charged_at },
-  ];
+    balance_usd: false,
+    caps: CAPS_COLUMN,
+  });
 }
 
 function Buttons<Key extends KeyFacts>(props: {

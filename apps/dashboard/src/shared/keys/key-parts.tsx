@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Change } from '../controls/actions.js';
 import type { Sent } from '../api/gateway-types.js';
+import type { Column } from '../controls/paged-table.js';
 import { AmountField, Badge, Money } from '../controls/parts.js';
 import { readTypedUsd, separatorProblem, usdText } from '../text/usd.js';
 import { typedText } from '../text/numbers.js';
@@ -80,7 +81,7 @@ export function boundText({ operator_bounds: bounds }: KeyFacts): string {
   }).join(', ');
 }
 
-export function KeyCaps({ caps }: { readonly caps: Caps }) {
+function KeyCaps({ caps }: { readonly caps: Caps }) {
   const set = PERIODS.filter((period) => caps[period].cap_usd !== null);
   if (set.length === 0) return <span class="quiet">none</span>;
   return (
@@ -103,6 +104,12 @@ export function capText(caps: Caps): string {
         .map((period) => `${usdText(caps[period].cap_usd ?? '0')} ${PERIOD_TEXTS[period]}`)
         .join(', ');
 }
+
+/** The part of the column of caps that both lists of keys have. */
+export const CAPS_COLUMN: Partial<Column<KeyFacts>> = {
+  value: ({ caps }) => capText(caps),
+  cell: ({ caps }) => <KeyCaps caps={caps} />,
+};
 
 export function useCapFields(caps: Caps | undefined): {
   readonly texts: CapTexts;

@@ -2,31 +2,60 @@
 
 import { z } from 'zod';
 import { CAP_PERIODS } from '@gateway/balance-store';
-import { shownSettings } from '../account-settings.js';
-import { count, firstCredit, orNull, text, time, usd } from './basics.js';
+import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { SETTING_NAMES, settingMembers } from '../account-settings.js';
+import type { ResultOf } from '../endpoint.js';
+import { cellsOf, linesOf, membersFrom, pageColumnsOf, viewFor } from '../resource.js';
+import {
+  count,
+  firstCredit,
+  isoOf,
+  metadataText,
+  orNull,
+  originText,
+  text,
+  time,
+  usd,
+} from './basics.js';
 
-export const account = z
-  .strictObject({
-    object: z.literal('account'),
-    id: text,
-    name: text,
-    external_id: orNull(text),
-    metadata: z.record(text, text),
-    state: z.enum(['active', 'suspended']).meta({
+const seenBy = membersFrom<AccountRecord>();
+
+/** Its holders see an overview instead. */
+export const accountMembers = {
+  object: seenBy.operators(z.literal('account'), () => 'account' as const),
+  id: seenBy.operators(text, ({ id }) => id, 'id'),
+  name: seenBy.operators(text, ({ name }) => name, 'name'),
+  external_id: seenBy.operators(orNull(text), ({ externalId }) => externalId, 'external id'),
+  metadata: seenBy.operators(z.record(text, text), ({ metadata }) => metadata, 'metadata'),
+  state: seenBy.operators(
+    z.enum(['active', 'suspended']).meta({
       description: 'suspended: none of its keys works, also those that are created meanwhile',
     }),
-    balance_usd: usd,
-    ...shownSettings,
-    spent_usd: usd,
-    credited_usd: usd,
-    adjusted_usd: usd,
-    expired_usd: usd,
-    written_off_usd: usd,
-    usable_keys: count,
-    created_at: time,
-    last_charged_at: orNull(time),
-  })
-  .meta({ id: 'Account' });
+    ({ state }) => state,
+    'state',
+  ),
+  balance_usd: seenBy.operators(usd, ({ balance }) => formatUsd(balance), 'balance'),
+  ...settingMembers,
+  spent_usd: seenBy.operators(usd, ({ spent }) => formatUsd(spent), 'spent'),
+  credited_usd: seenBy.operators(usd, ({ credited }) => formatUsd(credited), 'credited'),
+  adjusted_usd: seenBy.operators(usd, ({ adjusted }) => formatUsd(adjusted), 'adjusted'),
+  expired_usd: seenBy.operators(usd, ({ expired }) => formatUsd(expired), 'expired'),
+  written_off_usd: seenBy.operators(usd, ({ writtenOff }) => formatUsd(writtenOff), 'written off'),
+  /** Keys that are neither suspended, alone or with the account, nor revoked nor expired. */
+  usable_keys: seenBy.operators(count, ({ usableKeys }) => usableKeys, 'usable keys'),
+  created_at: seenBy.operators(time, ({ createdAt }) => createdAt.toISOString(), 'created'),
+  last_charged_at: seenBy.operators(
+    orNull(time),
+    ({ lastChargedAt }) => isoOf(lastChargedAt),
+    'last charge',
+    'never',
+  ),
+} as const;
+
+export const { schema: account, view: accountView } = viewFor('operators', accountMembers, {
+  id: 'Account',
+});
 
 export const accountWithCredits = account
   .extend({
@@ -43,6 +72,65 @@ export const accountWithCredits = account
     }),
   })
   .meta({ id: 'AccountWithCredits' });
+
+export function unspentView({ lots, other }: UnspentCredit) {
+  return {
+    lots: lots.map((lot) => ({
+      entry_id: lot.entryId,
+      source: lot.source,
+      expires_at: isoOf(lot.expiresAt),
+      remaining_usd: formatUsd(lot.remaining),
+    })),
+    other_usd: formatUsd(other),
+  };
+}
+
+/** An account in the command line, with the credits in its balance if they were read. */
+export const accountLines = linesOf<
+  typeof accountMembers,
+  Partial<Pick<ResultOf<typeof accountWithCredits>, 'unspent'>>
+>(accountMembers, [
+  'id',
+  'name',
+  'external_id',
+  ['metadata', metadataText],
+  'state',
+  'balance_usd',
+  [
+    'credits in it',
+    ({ unspent }) =>
+      unspent?.lots.map((lot) => `${lot.remaining_usd} ${originText(lot)}`).join('; ') || undefined,
+  ],
+  ...SETTING_NAMES,
+  'credited_usd',
+  'adjusted_usd',
+  'expired_usd',
+  'spent_usd',
+  'written_off_usd',
+  'usable_keys',
+  'created_at',
+  'last_charged_at',
+]);
+
+/** A list of accounts in the command line. */
+export const accountCells = cellsOf(accountMembers, [
+  'id',
+  'name',
+  'external_id',
+  'usable_keys',
+  'balance_usd',
+  'spent_usd',
+]);
+
+/** A list of accounts in the console. */
+export const accountColumns = pageColumnsOf(accountMembers, [
+  'name',
+  'balance_usd',
+  'spent_usd',
+  'usable_keys',
+  'last_charged_at',
+  'created_at',
+]);
 
 /** The caps of a key that are set. */
 const caps = z

@@ -2,14 +2,48 @@
 
 import { z } from 'zod';
 
+/** Of which kind the values of a column are; texts have none. */
+export type Kind = 'usd' | 'time' | 'count';
+export const kinds = z.registry<{ readonly kind: Kind }>();
+
 export const usd = z
   .string()
   .regex(/^-?\d+(\.\d{1,14})?$/)
-  .meta({ id: 'Usd', description: 'USD, exact to 14 decimals', examples: ['12.5'] });
-export const time = z.string().meta({ id: 'Time', format: 'date-time', description: 'UTC' });
+  .meta({ id: 'Usd', description: 'USD, exact to 14 decimals', examples: ['12.5'] })
+  .register(kinds, { kind: 'usd' });
+export const time = z
+  .string()
+  .meta({ id: 'Time', format: 'date-time', description: 'UTC' })
+  .register(kinds, { kind: 'time' });
 export const text = z.string();
-export const count = z.int().min(0);
+export const count = z.int().min(0).register(kinds, { kind: 'count' });
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
+
+/** The name of an account or a key, which operations add to the views of some records. */
+export const addedName = orNull(text).exactOptional();
+
+export const isoOf = (at: Date | null | undefined) => at?.toISOString() ?? null;
+
+/** What kind of credit it is, and until when. */
+export function originText({
+  source,
+  expires_at,
+}: {
+  readonly source: string;
+  readonly expires_at: string | null;
+}): string {
+  return `${source}, ${expires_at === null ? 'does not expire' : `until ${expires_at}`}`;
+}
+
+/** A line of text for a record of pairs; none if it is empty. */
+export function metadataText({
+  metadata,
+}: {
+  readonly metadata: Readonly<Record<string, string>>;
+}): string | undefined {
+  const pairs = Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
+  return pairs.length === 0 ? undefined : pairs.join(', ');
+}
 
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({

@@ -2,10 +2,14 @@
 
 import { z } from 'zod';
 import { EVENT_TYPES } from '@gateway/balance-store';
+import type { HoldRecord, StoredEvent, TrailEntry } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { eventDetails } from '../../observe/notifications/event-details.js';
+import { cellsOf, membersFrom, pageColumnsOf, viewFor } from '../resource.js';
 import { account } from './accounts.js';
 import { entry } from './entries.js';
 import { key } from './keys.js';
-import { count, orNull, text, time, tokenLine, usd } from './basics.js';
+import { addedName, count, isoOf, orNull, text, time, tokenLine, usd } from './basics.js';
 
 export const topUp = z
   .strictObject({
@@ -102,54 +106,108 @@ export const auditJob = z
   })
   .meta({ id: 'AuditJob' });
 
-export const hold = z
-  .strictObject({
-    object: z.literal('hold'),
-    request_id: text,
-    account_id: text,
-    key_id: text,
-    amount_usd: usd,
-    created_at: time,
-    orphaned_at: orNull(time),
-  })
-  .meta({ id: 'Hold' });
+const ofHold = membersFrom<HoldRecord>();
 
-export const event = z
-  .strictObject({
-    object: z.literal('event'),
-    seq: text,
-    id: text,
-    type: z.enum(EVENT_TYPES),
-    account_id: orNull(text),
-    key_id: orNull(text),
-    data: z.record(text, orNull(text)),
-    created_at: time,
-    attempts: count,
-    delivered_at: orNull(time),
-    last_error: orNull(text),
-    mail: orNull(z.enum(['pending', 'delivered', 'undelivered'])).meta({
+const holdMembers = {
+  object: ofHold.operators(z.literal('hold'), () => 'hold' as const),
+  request_id: ofHold.operators(text, ({ requestId }) => requestId, 'request'),
+  account_id: ofHold.operators(text, ({ accountId }) => accountId, 'account'),
+  key_id: ofHold.operators(text, ({ keyId }) => keyId, 'key'),
+  amount_usd: ofHold.operators(usd, ({ amount }) => formatUsd(amount), 'amount'),
+  created_at: ofHold.operators(time, ({ createdAt }) => createdAt.toISOString(), 'placed'),
+  orphaned_at: ofHold.operators(orNull(time), ({ orphanedAt }) => isoOf(orphanedAt), 'orphaned'),
+};
+
+export const { schema: hold, view: holdView } = viewFor('operators', holdMembers, { id: 'Hold' });
+
+/** A list of holds in the command line. */
+export const holdCells = cellsOf(holdMembers, [
+  'created_at',
+  'request_id',
+  'key_id',
+  'amount_usd',
+  'orphaned_at',
+]);
+
+const ofEvent = membersFrom<StoredEvent>();
+
+export const eventMembers = {
+  object: ofEvent.operators(z.literal('event'), () => 'event' as const),
+  seq: ofEvent.operators(text, ({ seq }) => seq.toString()),
+  id: ofEvent.operators(text, ({ id }) => id),
+  type: ofEvent.operators(z.enum(EVENT_TYPES), ({ type }) => type, 'event'),
+  account_id: ofEvent.operators(
+    orNull(text),
+    ({ accountId }) => (accountId === '' ? null : accountId),
+    'account',
+  ),
+  key_id: ofEvent.operators(orNull(text), ({ keyId }) => keyId ?? null),
+  data: ofEvent.operators(z.record(text, orNull(text)), ({ data }) => eventDetails(data), 'data'),
+  created_at: ofEvent.operators(time, ({ createdAt }) => createdAt.toISOString(), 'time'),
+  attempts: ofEvent.operators(count, ({ attempts }) => attempts, 'attempts'),
+  delivered_at: ofEvent.operators(
+    orNull(time),
+    ({ deliveredAt }) => isoOf(deliveredAt),
+    'delivery',
+  ),
+  last_error: ofEvent.operators(orNull(text), ({ lastError }) => lastError, 'last error'),
+  mail: ofEvent.operators(
+    orNull(z.enum(['pending', 'delivered', 'undelivered'])).meta({
       description: 'null: not sent by mail',
     }),
-    mail_error: orNull(text),
-  })
-  .meta({ id: 'Event' });
+    ({ mail }) => mail ?? null,
+  ),
+  mail_error: ofEvent.operators(orNull(text), ({ mailError }) => mailError),
+};
 
-export const trailEntry = z
-  .strictObject({
-    object: z.literal('trail_entry'),
-    seq: text,
-    created_at: time,
-    actor: text,
-    address: orNull(text),
-    action: text,
-    account_id: orNull(text),
-    account_name: orNull(text).exactOptional(),
-    key_id: orNull(text),
-    key_name: orNull(text).exactOptional(),
-    details: z.record(text, z.unknown()),
-    personal: z.union([z.record(text, z.unknown()), text, z.null()]),
-  })
-  .meta({ id: 'TrailEntry' });
+export const { schema: event, view: eventView } = viewFor('operators', eventMembers, {
+  id: 'Event',
+});
+
+/** A list of events in the command line. */
+export const eventCells = cellsOf(eventMembers, [
+  'created_at',
+  'type',
+  'account_id',
+  [
+    'attempts',
+    ({ delivered_at, attempts }) => (delivered_at === null ? String(attempts) : 'delivered'),
+  ],
+  'last_error',
+]);
+
+/** A list of events in the console. */
+export const eventColumns = pageColumnsOf(eventMembers, [
+  'created_at',
+  'type',
+  'account_id',
+  'delivered_at',
+  'data',
+]);
+
+const ofTrail = membersFrom<TrailEntry>();
+
+const trailMembers = {
+  object: ofTrail.operators(z.literal('trail_entry'), () => 'trail_entry' as const),
+  seq: ofTrail.operators(text, ({ seq }) => seq.toString()),
+  created_at: ofTrail.operators(time, ({ createdAt }) => createdAt.toISOString()),
+  actor: ofTrail.operators(text, ({ actor }) => actor),
+  address: ofTrail.operators(orNull(text), ({ address }) => address),
+  action: ofTrail.operators(text, ({ action }) => action),
+  account_id: ofTrail.operators(orNull(text), ({ accountId }) => accountId),
+  account_name: ofTrail.operators(addedName, () => undefined),
+  key_id: ofTrail.operators(orNull(text), ({ keyId }) => keyId),
+  key_name: ofTrail.operators(addedName, () => undefined),
+  details: ofTrail.operators(z.record(text, z.unknown()), ({ details }) => details),
+  personal: ofTrail.operators(
+    z.union([z.record(text, z.unknown()), text, z.null()]),
+    ({ personal }) => (personal === 'erased' ? '(erased)' : (personal ?? null)),
+  ),
+};
+
+export const { schema: trailEntry, view: trailView } = viewFor('operators', trailMembers, {
+  id: 'TrailEntry',
+});
 
 export const request = z
   .strictObject({

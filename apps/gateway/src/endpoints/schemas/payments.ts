@@ -1,37 +1,125 @@
 /** Payments, their codes, and auto top-up. */
 
 import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
+import { usdFromCents } from '../../config/cents.js';
+import type { Known } from '../../payments/payment-ledger.js';
+import { refundableOf } from '../../payments/refunds.js';
+import type { PaymentMoney } from '../../payments/refunds.js';
+import { cellsOf, linesOf, membersFrom, pageColumnsOf, viewFor } from '../resource.js';
 import { count, listOf, orNull, text, time, usd } from './basics.js';
 
-const paymentMembers = {
-  object: z.literal('payment'),
-  id: text,
-  account_id: text,
-  amount_usd: usd,
-  state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
-  by: z.enum(['key', 'operator', 'auto_top_up']),
-  url: orNull(text).meta({ description: 'where to pay, while that is possible' }),
-  url_expires_at: orNull(time),
-  reference: orNull(text).meta({ description: "the provider's id, once it is paid" }),
-  failure_code: orNull(text),
-  created_at: time,
-  updated_at: time,
+type Payment = Known<'payment'>;
+const ofPayment = membersFrom<Payment>();
+/** With what the ledger has of its money, which is read for one payment at a time. */
+const ofMoney = membersFrom<Payment & { readonly money: PaymentMoney | undefined }>();
+
+export const paymentMembers = {
+  object: ofPayment.everyone(z.literal('payment'), () => 'payment' as const),
+  id: ofPayment.everyone(text, ({ id }) => id, 'id'),
+  account_id: ofPayment.everyone(text, ({ accountId }) => accountId, 'account'),
+  amount_usd: ofPayment.everyone(usd, ({ data }) => usdFromCents(data.amount_cents), 'amount'),
+  /** `paid` once the provider has the money. The credit is booked right after that. */
+  state: ofPayment.everyone(
+    z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
+    ({ data }) => data.state,
+    'state',
+  ),
+  by: ofPayment.everyone(z.enum(['key', 'operator', 'auto_top_up']), ({ data }) => data.by, 'by'),
+  url: ofPayment.everyone(
+    orNull(text).meta({ description: 'where to pay, while that is possible' }),
+    ({ data }) => data.url,
+    'to pay',
+  ),
+  url_expires_at: ofPayment.everyone(
+    orNull(time),
+    ({ data }) => (data.url === null ? null : data.expires_at),
+    'page expires',
+  ),
+  reference: ofPayment.everyone(
+    orNull(text).meta({ description: "the provider's id, once it is paid" }),
+    ({ data }) => data.provider_payment_id,
+    'reference',
+  ),
+  failure_code: ofPayment.everyone(orNull(text), ({ data }) => data.code, 'failure'),
+  created_at: ofPayment.everyone(time, ({ createdAt }) => createdAt.toISOString(), 'time'),
+  updated_at: ofPayment.everyone(time, ({ updatedAt }) => updatedAt.toISOString()),
 };
 
-export const payment = z.strictObject(paymentMembers).meta({ id: 'Payment' });
+export const moneyMembers = {
+  ...paymentMembers,
+  started_by: ofMoney.operators(text, ({ data }) => data.started_by, 'started by'),
+  credited_usd: ofMoney.operators(usd, ({ money }) => formatUsd(money?.credited ?? 0n), 'credited'),
+  taken_back_usd: ofMoney.operators(
+    usd,
+    ({ money }) => formatUsd(money?.takenBack ?? 0n),
+    'taken back',
+  ),
+  /** The most that can be paid back. */
+  refundable_usd: ofMoney.operators(
+    usd,
+    ({ money }) => formatUsd(refundableOf(money)),
+    'refundable',
+  ),
+  /** The part of the payment that the account has not spent. */
+  unspent_usd: ofMoney.operators(usd, ({ money }) => formatUsd(money?.unspent ?? 0n), 'unspent'),
+};
+
+/** A payment as the customer sees it, and operators in a list. */
+export const { schema: payment, view: paymentView } = viewFor('holders', paymentMembers, {
+  id: 'Payment',
+});
+const withMoney = viewFor('operators', moneyMembers, { id: 'PaymentMoney' });
+export const paymentMoney = withMoney.schema;
+
+/** A payment with its refundable and its unspent part, as the operator sees it. */
+export function paymentMoneyView(of: Payment, money: PaymentMoney | undefined) {
+  return withMoney.view({ ...of, money });
+}
+
+/** A payment in the command line. */
+export const paymentLines = linesOf(paymentMembers, [
+  'id',
+  'account_id',
+  'amount_usd',
+  'state',
+  'url',
+  'url_expires_at',
+  'reference',
+  'failure_code',
+  ['started', ({ created_at }) => created_at],
+]);
+
+/** What the ledger has of a payment, in the command line. */
+export const moneyLines = linesOf(moneyMembers, [
+  'started_by',
+  'credited_usd',
+  'taken_back_usd',
+  'refundable_usd',
+  'unspent_usd',
+]);
+
+/** A list of payments in the command line. */
+export const paymentCells = cellsOf(paymentMembers, [
+  'created_at',
+  ['payment', ({ id }) => id],
+  'account_id',
+  'state',
+  'by',
+  'amount_usd',
+  'reference',
+]);
+
+/** A list of payments on the pages. */
+export const paymentColumns = pageColumnsOf(paymentMembers, [
+  'by',
+  'created_at',
+  'amount_usd',
+  'state',
+  'account_id',
+]);
 
 export const payments = listOf(payment).extend({ min_usd: usd, max_usd: usd });
-
-export const paymentMoney = z
-  .strictObject({
-    ...paymentMembers,
-    started_by: text,
-    credited_usd: usd,
-    taken_back_usd: usd,
-    refundable_usd: usd,
-    unspent_usd: usd,
-  })
-  .meta({ id: 'PaymentMoney' });
 
 export const unbookedPayment = z
   .strictObject({

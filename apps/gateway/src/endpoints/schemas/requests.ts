@@ -1,54 +1,75 @@
 /** Recorded requests and their sums. */
 
 import { z } from 'zod';
-import { count, listOf, orNull, text, time, usd } from './basics.js';
+import type { RequestRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { membersFrom, viewFor } from '../resource.js';
+import { addedName, count, listOf, orNull, text, time, usd } from './basics.js';
 
-const requestMembers = {
-  object: z.literal('recorded_request'),
-  id: text,
-  ended_at: time,
-  account_id: orNull(text),
-  key_id: orNull(text),
-  model: orNull(text),
-  endpoint: text,
-  status: z.int(),
-  error_type: orNull(text),
-  error_message: orNull(text).meta({ description: 'without what it quoted' }),
-  streamed: z.boolean(),
-  client_left: z.boolean(),
-  count: count.meta({ description: 'how many equal refusals, or requests of a gap; otherwise 1' }),
-  not_recorded_since: orNull(time).meta({
-    description:
-      'of a gap: `count` requests, the first over at this time and the last at `ended_at`, were ' +
-      'not recorded one by one. Tokens and the charge are their sums, times their means',
-  }),
-  duration_ms: count,
-  first_byte_ms: orNull(count),
-  input_tokens: orNull(count),
-  output_tokens: orNull(count),
-  cache_read_input_tokens: orNull(count),
-  cache_creation_input_tokens: orNull(count),
-  charged_usd: orNull(usd),
-  upstream_request_id: orNull(text),
-  trace_id: orNull(text),
-  client: orNull(text),
-  session: orNull(text),
-  tag: orNull(text),
+const seenBy = membersFrom<RequestRecord>();
+
+export const requestMembers = {
+  object: seenBy.everyone(z.literal('recorded_request'), () => 'recorded_request' as const),
+  id: seenBy.everyone(text, ({ id }) => id),
+  ended_at: seenBy.everyone(time, ({ endedAt }) => new Date(endedAt).toISOString()),
+  account_id: seenBy.everyone(orNull(text), ({ accountId }) => accountId ?? null),
+  key_id: seenBy.everyone(orNull(text), ({ keyId }) => keyId ?? null),
+  model: seenBy.everyone(orNull(text), ({ model }) => model ?? null),
+  endpoint: seenBy.everyone(text, ({ endpoint }) => endpoint),
+  status: seenBy.everyone(z.int(), ({ status }) => status),
+  error_type: seenBy.everyone(orNull(text), ({ errorType }) => errorType ?? null),
+  error_message: seenBy.everyone(
+    orNull(text).meta({ description: 'without what it quoted' }),
+    ({ errorMessage }) => errorMessage ?? null,
+  ),
+  streamed: seenBy.everyone(z.boolean(), ({ streamed }) => streamed),
+  client_left: seenBy.everyone(z.boolean(), ({ clientLeft }) => clientLeft),
+  count: seenBy.everyone(
+    count.meta({ description: 'how many equal refusals, or requests of a gap; otherwise 1' }),
+    (request) => request.count,
+  ),
+  not_recorded_since: seenBy.everyone(
+    orNull(time).meta({
+      description:
+        'of a gap: `count` requests, the first over at this time and the last at `ended_at`, were ' +
+        'not recorded one by one. Tokens and the charge are their sums, times their means',
+    }),
+    ({ since }) => (since === undefined ? null : new Date(since).toISOString()),
+  ),
+  duration_ms: seenBy.everyone(count, ({ durationMs }) => durationMs),
+  first_byte_ms: seenBy.everyone(orNull(count), ({ firstByteMs }) => firstByteMs ?? null),
+  input_tokens: seenBy.everyone(orNull(count), ({ tokens }) => tokens?.input ?? null),
+  output_tokens: seenBy.everyone(orNull(count), ({ tokens }) => tokens?.output ?? null),
+  cache_read_input_tokens: seenBy.everyone(orNull(count), (of) => of.tokens?.cacheRead ?? null),
+  cache_creation_input_tokens: seenBy.everyone(
+    orNull(count),
+    (of) => of.tokens?.cacheWrite ?? null,
+  ),
+  charged_usd: seenBy.everyone(orNull(usd), ({ charge }) =>
+    charge === undefined ? null : formatUsd(charge),
+  ),
+  upstream_request_id: seenBy.everyone(orNull(text), (of) => of.upstreamRequestId ?? null),
+  trace_id: seenBy.everyone(orNull(text), ({ traceId }) => traceId ?? null),
+  client: seenBy.everyone(orNull(text), ({ client }) => client ?? null),
+  session: seenBy.everyone(orNull(text), ({ sessionId }) => sessionId ?? null),
+  tag: seenBy.everyone(orNull(text), ({ tag }) => tag ?? null),
+  account_name: seenBy.operators(addedName, () => undefined),
+  key_name: seenBy.operators(addedName, () => undefined),
+  upstream_account: seenBy.operators(orNull(text), (of) => of.upstreamAccount ?? null),
+  upstream_status: seenBy.operators(orNull(z.int()), (of) => of.upstreamStatus ?? null),
+  fault: seenBy.operators(orNull(text), ({ fault }) => fault ?? null),
 };
 
 /** A recorded request, as its customer sees it. */
-export const recordedRequest = z.strictObject(requestMembers).meta({ id: 'RecordedRequest' });
+export const { schema: recordedRequest, view: requestView } = viewFor('holders', requestMembers, {
+  id: 'RecordedRequest',
+});
 
-export const operatorRecordedRequest = z
-  .strictObject({
-    ...requestMembers,
-    account_name: orNull(text).exactOptional(),
-    key_name: orNull(text).exactOptional(),
-    upstream_account: orNull(text),
-    upstream_status: orNull(z.int()),
-    fault: orNull(text),
-  })
-  .meta({ id: 'OperatorRecordedRequest' });
+export const { schema: operatorRecordedRequest, view: operatorRequestView } = viewFor(
+  'operators',
+  requestMembers,
+  { id: 'OperatorRecordedRequest' },
+);
 
 export const requestSums = listOf(
   z

@@ -7,7 +7,8 @@ import type { BalanceStore, ChargeEntry, SettledRates, UsageSum } from '@gateway
 import { formatUsd } from '@gateway/billing';
 import { readEntries } from '../../ledger/ledger-entries.js';
 import type { Month } from '../fields.js';
-import { holderBookingView, ratesView } from '../views.js';
+import { creditView } from '../schemas/entries.js';
+import { ratesView } from '../schemas/models.js';
 
 type StatementStore = Pick<
   BalanceStore,
@@ -56,7 +57,7 @@ export async function readFacts(
     until: until.toISOString(),
     opening_balance_usd: formatUsd(opening),
     /** Oldest first. */
-    bookings: bookings.map(holderBookingView),
+    bookings: bookings.map(creditView),
     charges: charges.map((sum) => ({
       day: dayOf(sum),
       model: sum.model ?? '',

@@ -31,7 +31,7 @@ import { OperationError, invalidInput, notFound } from '../../endpoints/operatio
 import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
 import { readStatement } from '../../endpoints/statement/statement.js';
-import { accountView, unspentView } from '../../endpoints/views.js';
+import { accountView, unspentView } from '../../endpoints/schemas/accounts.js';
 import { cancelAutoTopUp, stopBeforeDebit } from '../../payments/stop-auto-top-up.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
 import { cursorAfter, refusingTakenIds, usedId } from './keys.js';

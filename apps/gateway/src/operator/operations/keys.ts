@@ -44,7 +44,7 @@ import {
   OperationError,
 } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
-import { keyView } from '../../endpoints/views.js';
+import { keyView } from '../../endpoints/schemas/keys.js';
 import { linkView } from '../../ledger/read-links.js';
 import {
   creditExpiry,
@@ -255,12 +255,14 @@ export const keyOperations = {
       idempotency_key: idempotencyId.optional(),
     }),
     output: schema.rotatedKey,
-    run: ({ key_id, grace_seconds, idempotency_key }, context) =>
-      rotated(
+    async run({ key_id, grace_seconds, idempotency_key }, context) {
+      const { key, rotation } = await rotated(
         key_id,
         { graceMs: grace_seconds * 1_000, rotationId: operatorsId(idempotency_key) },
         context,
-      ),
+      );
+      return { ...keyView(key), ...rotation };
+    },
   }),
 
   suspendKey: operation({

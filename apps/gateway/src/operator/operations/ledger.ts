@@ -23,15 +23,10 @@ import {
 } from '../../endpoints/fields.js';
 import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
+import { entryView } from '../../endpoints/schemas/entries.js';
 import { line } from '../../endpoints/storable.js';
-import {
-  auditView,
-  entryView,
-  eventView,
-  holdView,
-  trailView,
-  costedUsageSumView,
-} from '../../endpoints/views.js';
+import { eventView, holdView, trailView } from '../../endpoints/schemas/ledger.js';
+import { auditView, costedUsageSumView } from '../../endpoints/views.js';
 import { chargesOf, findCharge } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
 import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';

@@ -1,13 +1,17 @@
 /** Operations on prices: the table in force, and its differences from the upstream's models. */
 
 import { z } from 'zod';
-import { isDeprecated } from '@gateway/billing';
 import type { ModelPrice, PriceSchedule, PriceTable } from '@gateway/billing';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { accountPrices, help } from '../../endpoints/fields.js';
 import { OperationError, invalidInput } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
-import { ratesView, specialPricesView } from '../../endpoints/views.js';
+import {
+  feesView,
+  offeredModelView,
+  ratesView,
+  specialRatesOf,
+} from '../../endpoints/schemas/models.js';
 import type { UpstreamModel } from '../../upstream/upstream-models.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -28,20 +32,11 @@ export const modelOperations = {
       const { now } = context;
       const schedule = scheduleOf(prices, context);
       const table = schedule.at(now());
-      const data = table.list().map((price) => ({
-        object: 'model' as const,
-        id: price.id,
-        display_name: price.displayName,
-        rate_in: price.rateIn,
-        rate_out: price.rateOut,
-        rates: ratesView(price.rates),
-        ...specialPricesView(price, table.fees),
-        next_change: nextChangeOf(price, schedule, now()) ?? null,
-        is_deprecated: isDeprecated(price, now()),
-        retires_at: price.retiresAt ?? null,
-        max_output_tokens: price.maxOutputTokens,
-        context_window: price.contextWindow,
-      }));
+      const nowMs = now();
+      const data = table.list().map((price) => {
+        const next = nextChangeOf(price, schedule, nowMs) ?? null;
+        return offeredModelView({ price, fees: table.fees, nowMs, next });
+      });
       return Promise.resolve(list(data, undefined));
     },
   }),
@@ -105,7 +100,7 @@ function idOf({ id }: ModelPrice): string {
 /** The next scheduled change of one model's rates. Rates of other models may change before it. */
 function nextChangeOf(price: ModelPrice, prices: PriceSchedule, nowMs: number) {
   const textOf = (of: ModelPrice, table: PriceTable): string =>
-    JSON.stringify([ratesView(of.rates), specialPricesView(of, table.fees)]);
+    JSON.stringify([ratesView(of.rates), specialRatesOf(of), feesView(table.fees)]);
   const before = textOf(price, prices.at(nowMs));
   for (let at = prices.nextChange(nowMs); at !== Infinity; at = prices.nextChange(at)) {
     const table = prices.at(at);

@@ -2,11 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { formatUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsPaymentId } from '../../base/repeat-ids.js';
-import { centsFromUnits, unitsFromCents } from '../../config/cents.js';
+import { centsFromUnits, usdFromCents } from '../../config/cents.js';
 import {
   MUST_BE_AFTER_FROM,
   accountId,
@@ -24,14 +23,13 @@ import {
 import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import {
   autoTopUpView,
-  paymentMoneyView,
-  paymentView,
   promoCodeField,
   promoCodeView,
   reconciliationView,
   unbookedView,
 } from '../../endpoints/payment-views.js';
 import * as schema from '../../endpoints/schemas.js';
+import { paymentMoneyView, paymentView } from '../../endpoints/schemas/payments.js';
 import { findDocument } from '../../payments/payment-ledger.js';
 import type { Known } from '../../payments/payment-ledger.js';
 import type { Payments } from '../../payments/payments.js';
@@ -140,7 +138,9 @@ export const paymentOperations = {
       const amountCents = wholeCents(amount_usd);
       const { minCents, maxCents } = payments.limits;
       if (amountCents < minCents || amountCents > maxCents) {
-        throw invalidInput(`amount_usd: must be from ${usdOf(minCents)} to ${usdOf(maxCents)}`);
+        throw invalidInput(
+          `amount_usd: must be from ${usdFromCents(minCents)} to ${usdFromCents(maxCents)}`,
+        );
       }
       const returnUrl = `${payments.publicUrl}/dashboard/`;
       const started = await reachingProvider(() =>
@@ -191,7 +191,7 @@ export const paymentOperations = {
       return {
         object: 'refund' as const,
         id: refunded.fact.refundId,
-        amount_usd: usdOf(refunded.fact.amountCents),
+        amount_usd: usdFromCents(refunded.fact.amountCents),
         payment: paymentMoneyView(payment, await payments.moneyOf(payment)),
       };
     },
@@ -291,10 +291,6 @@ function wholeCents(amount: bigint): number {
   const cents = centsFromUnits(amount);
   if (cents === undefined) throw invalidInput('amount_usd: must be in whole cents');
   return cents;
-}
-
-function usdOf(cents: number): string {
-  return formatUsd(unitsFromCents(cents));
 }
 
 function hashOf(text: string): string {

@@ -15,7 +15,6 @@ import {
 import { invalidInput } from '../../endpoints/operation-error.js';
 import {
   TOO_MANY_REQUEST_SUMS,
-  operatorRequestView,
   readRequests,
   requestFields,
   requestSumFields,
@@ -23,6 +22,7 @@ import {
   sumQueryOf,
 } from '../../endpoints/requests.js';
 import * as schema from '../../endpoints/schemas.js';
+import { operatorRequestView } from '../../endpoints/schemas/requests.js';
 import { line } from '../../endpoints/storable.js';
 import { readNames, withNames } from '../read-names.js';
 import { list, operation } from './operation.js';
