@@ -36,9 +36,9 @@ const PLACE = '/home/newcomer/my projects/a gateway';
 /** What is in a home after it: the caches of npm and pnpm, and the folder with the repository. */
 const CACHES = ['.npm', '.cache', '.local', 'my projects'];
 const TESTS = [
-  'packages/balance-store/test/tables.test.ts',
-  'packages/rate-limiter/test/redis-cluster.test.ts',
-  'apps/dashboard/test/settings.test.ts',
+  'packages/balance-store/test/both/tables.test.ts',
+  'packages/rate-limiter/test/redis/redis-cluster.test.ts',
+  'apps/dashboard/test/console/settings.test.ts',
 ];
 const START_MS = 15 * 60_000;
 /** Where they are set, this machine needs them to reach a registry. */

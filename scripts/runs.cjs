@@ -17,48 +17,54 @@ const { env } = require('node:process');
  */
 const RUNS = {
   'packages/billing/test/decimal-model.test.ts': { usages: [4_000, 1_000_000] },
-  'packages/translator/test/request-properties.test.ts': { inputs: [400, 4_000] },
-  'packages/translator/test/responses-properties.test.ts': { inputs: [400, 4_000] },
-  'packages/translator/test/interleaved-thinking.test.ts': { answers: [100, 2_000] },
-  'packages/translator/test/object-text.test.ts': { texts: [2_000, 20_000] },
-  'packages/translator/test/well-formed.test.ts': { texts: [1_000, 20_000] },
-  'packages/translator/test/json-scanner.test.ts': { texts: [1_000, 5_000] },
-  'packages/translator/test/string-deltas.test.ts': { splits: [200, 2_000] },
-  'packages/translator/test/utf8.test.ts': { characters: [2_000, 20_000] },
-  'packages/translator/test/tap-replay.test.ts': { streams: [100, 300] },
+  'packages/translator/test/whole/request-properties.test.ts': { inputs: [400, 4_000] },
+  'packages/translator/test/responses-client/responses-properties.test.ts': {
+    inputs: [400, 4_000],
+  },
+  'packages/translator/test/whole/interleaved-thinking.test.ts': { answers: [100, 2_000] },
+  'packages/translator/test/wire/object-text.test.ts': { texts: [2_000, 20_000] },
+  'packages/translator/test/wire/well-formed.test.ts': { texts: [1_000, 20_000] },
+  'packages/translator/test/wire/json-scanner.test.ts': { texts: [1_000, 5_000] },
+  'packages/translator/test/message/string-deltas.test.ts': { splits: [200, 2_000] },
+  'packages/translator/test/wire/utf8.test.ts': { characters: [2_000, 20_000] },
+  'packages/translator/test/native/tap-replay.test.ts': { streams: [100, 300] },
   'packages/rate-limiter/test/local.test.ts': { sequences: [400, 2_000] },
   'packages/rate-limiter/test/memory.test.ts': { sequences: [100, 300] },
-  'packages/rate-limiter/test/redis.test.ts': {
+  'packages/rate-limiter/test/redis/redis.test.ts': {
     sequences: [20, 60],
     subjects: [5_000, 100_000],
   },
-  'packages/balance-store/test/embedded.test.ts': { 'charges before a kill': [1_000, 5_000] },
-  'packages/balance-store/test/faults.test.ts': { 'charges of all writers': [4_000, 20_000] },
-  'packages/balance-store/test/model.test.ts': { histories: [25, 100] },
-  'packages/balance-store/test/standing-memory.test.ts': {
+  'packages/balance-store/test/embedded/embedded.test.ts': {
+    'charges before a kill': [1_000, 5_000],
+  },
+  'packages/balance-store/test/postgres/faults.test.ts': {
+    'charges of all writers': [4_000, 20_000],
+  },
+  'packages/balance-store/test/both/model.test.ts': { histories: [25, 100] },
+  'packages/balance-store/test/embedded/standing-memory.test.ts': {
     histories: [300, 5_000],
     'histories with processes': [8, 200],
   },
-  'packages/balance-store/test/postgres.test.ts': {
+  'packages/balance-store/test/postgres/postgres.test.ts': {
     'rounds of duplicates': [6, 30],
     'pairs of opposite order': [100, 650],
     'races of a top-up': [60, 300],
     'rounds of one id': [15, 50],
     'races of holds': [6, 30],
   },
-  'apps/gateway/test/ids-in-bodies.test.ts': { bodies: [2_000, 200_000] },
-  'apps/gateway/test/long-strings.test.ts': { values: [100, 2_000] },
-  'apps/gateway/test/written-members.test.ts': { bodies: [300, 20_000] },
-  'apps/gateway/test/smuggling.test.ts': { attempts: [150, 4_000] },
-  'apps/gateway/test/cost-guard.test.ts': { trials: [60, 1_000] },
-  'apps/gateway/test/account-limits.test.ts': { accounts: [4, 12] },
+  'apps/gateway/test/exchange/ids-in-bodies.test.ts': { bodies: [2_000, 200_000] },
+  'apps/gateway/test/exchange/long-strings.test.ts': { values: [100, 2_000] },
+  'apps/gateway/test/exchange/written-members.test.ts': { bodies: [300, 20_000] },
+  'apps/gateway/test/exchange/smuggling.test.ts': { attempts: [150, 4_000] },
+  'apps/gateway/test/repository/cost-guard.test.ts': { trials: [60, 1_000] },
+  'apps/gateway/test/upstream/account-limits.test.ts': { accounts: [4, 12] },
   // A key may make 120 such calls a minute.
-  'apps/gateway/test/ranges.test.ts': { ranges: [3, 10] },
-  'apps/gateway/test/account-pool.test.ts': { sequences: [100, 500] },
+  'apps/gateway/test/customer/ranges.test.ts': { ranges: [3, 10] },
+  'apps/gateway/test/upstream/account-pool.test.ts': { sequences: [100, 500] },
   // The long form is the specification's check of one day's traffic.
-  'apps/gateway/test/month.test.ts': { requests: [240, 12_000] },
-  'apps/dashboard/test/figures.test.ts': { ledgers: [1, 8] },
-  'apps/gateway/test/exactness.test.ts': { requests: [1_845, 25_845] },
+  'apps/gateway/test/whole/month.test.ts': { requests: [240, 12_000] },
+  'apps/dashboard/test/shared/figures.test.ts': { ledgers: [1, 8] },
+  'apps/gateway/test/whole/exactness.test.ts': { requests: [1_845, 25_845] },
 };
 
 /**
@@ -66,7 +72,7 @@ const RUNS = {
  * size `short`.
  */
 const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
-  (name) => `apps/gateway/test/${name}.test.ts`,
+  (name) => `apps/gateway/test/whole/${name}.test.ts`,
 );
 
 /** The tests of the pages: their long form gives each request of the browser a delay. */

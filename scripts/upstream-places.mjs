@@ -4,7 +4,7 @@
  * that change the price), and the members with free-form data. The list is derived from the types
  * of the provider's SDK, so that an update of the SDK shows new places.
  *
- * Writes `apps/gateway/test/upstream-places.json`, and the names that the simulator and the gateway
+ * Writes `apps/gateway/test/exchange/upstream-places.json`, and the names that the simulator and the gateway
  * know. With `--check` it compares instead of writing, as the test `upstream-places.test.ts` does.
  * That test also checks the gateway's rules against every place.
  */
@@ -78,7 +78,7 @@ const OUTPUTS = {
   'apps/gateway/src/exchange/preparation/known-members.ts': `/** Members of requests.${NOTE}
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(${listOf(names.members)});
 `,
-  'apps/gateway/test/upstream-places.json': JSON.stringify(sorted(found)),
+  'apps/gateway/test/exchange/upstream-places.json': JSON.stringify(sorted(found)),
   'packages/upstream-simulator/src/models/known-names.ts': `/** Names that the API knows.${NOTE}
 
 /** The members of a request's body, in all versions of the API. */

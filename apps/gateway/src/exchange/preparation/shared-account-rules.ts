@@ -5,7 +5,7 @@
  *
  * Every object of a request is visited, at any depth, except inside `tool_choice`, `metadata` and
  * the free-form members. A rule therefore applies wherever its value can occur,
- * even in places that a later version of the API adds. `test/upstream-places.test.ts` compares the
+ * even in places that a later version of the API adds. `upstream-places.test.ts` compares the
  * rules and the free-form members with the types of the provider's SDK.
  */
 

@@ -1,0 +1,393 @@
+/** Compares random histories of commands, step by step, with the model in `model.ts`. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { openEmbeddedStore } from '../../src/embedded/index.js';
+import type { BalanceStore, Settlement } from '../../src/index.js';
+import { openPostgresStore } from '../../src/postgres/index.js';
+import { sampleLimits, settlement } from '../../src/testing/index.js';
+import {
+  adjust,
+  chargeKey,
+  expireCredits,
+  expiredOf,
+  heldByAccount,
+  newModel,
+  placeHold,
+  rotate,
+  spendable,
+  standingOf,
+  topUp,
+  transfer,
+  unspentOf,
+} from '../model.js';
+import type { Model, ModelCredit, ModelKey } from '../model.js';
+import { usePostgresServer } from '../postgres-server.js';
+import { runs } from '../../../../scripts/runs.cjs';
+
+const PEPPER = 'pepper of the tests';
+const DEADLINE = { deadlineMs: 20_000 };
+const BY = { name: 'model' };
+/** The price of one input token, in units of 10^-14 USD. */
+const TOKEN_PRICE = 300_000_000n;
+const FAR_MS = Date.parse('2200-01-01T00:00:00.000Z');
+const ALWAYS = { from: new Date(0), until: new Date(FAR_MS) };
+
+/** For each key, the index of its account. */
+const OWNERS = [0, 0, 1] as const;
+const LOW_BALANCE = TOKEN_PRICE;
+const NOTICE_SHARES = [1, 50, 80, 100];
+
+interface Real {
+  readonly store: BalanceStore;
+  /** Prefix that makes the ids of one history unique. */
+  readonly history: string;
+  readonly startMs: number;
+  readonly accountIds: readonly string[];
+  readonly keyIds: readonly string[];
+  /** The credentials of each key, oldest first. */
+  readonly credentials: readonly string[][];
+}
+
+type Step = fc.AsyncCommand<Model, Real>;
+
+function step(name: string, run: (model: Model, real: Real) => Promise<void>): Step {
+  return { check: () => true, toString: () => name, run };
+}
+
+const keyOf = (model: Model, index: number): ModelKey => {
+  const key = model.keys[index];
+  if (key === undefined) throw new Error('the model lacks a key');
+  return key;
+};
+
+const settleStep = (key: number, id: number, tokens: number, overdraft: Settlement['overdraft']) =>
+  step(
+    `settle(key ${String(key)}, request ${String(id)}, ${String(tokens)} tokens, overdraft ${overdraft})`,
+    async (model, { store, history, keyIds }) => {
+      const requestId = `${history}:${String(id)}`;
+      const usage = { inputTokens: tokens };
+      const charge = settlement(keyIds[key] ?? '', { requestId, usage, overdraft });
+      const { amount } = charge;
+      const expected = chargeKey(model, keyOf(model, key), { requestId, amount, overdraft });
+      expect(await store.settle(charge, DEADLINE)).toEqual(expected);
+    },
+  );
+
+const holdStep = (key: number, id: number, amount: bigint) =>
+  step(
+    `hold(key ${String(key)}, request ${String(id)}, ${String(amount)} units)`,
+    async (model, { store, history, keyIds }) => {
+      const requestId = `${history}:${String(id)}`;
+      const outcome = await store.placeHold({ requestId, keyId: keyIds[key] ?? '', amount });
+      expect(outcome).toEqual(placeHold(model, keyOf(model, key), { requestId, amount }));
+    },
+  );
+
+const releaseStep = (id: number) =>
+  step(`release(request ${String(id)})`, async (model, { store, history }) => {
+    const requestId = `${history}:${String(id)}`;
+    model.holds.delete(requestId);
+    store.releaseHold(requestId);
+    const isThere = async () =>
+      (await store.listHolds({ state: 'live', limit: 1_000 })).some(
+        (hold) => hold.requestId === requestId,
+      );
+    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
+const topUpStep = (key: number, id: number, units: bigint, credit: ModelCredit) =>
+  step(
+    `topUp(key ${String(key)}, id ${String(id)}, ${String(units)} units, ${credit})`,
+    async (model, { store, history, startMs, accountIds, keyIds }) => {
+      const { account } = keyOf(model, key);
+      const accountId = accountIds[account.index] ?? '';
+      const topUpId = `${history}:${String(id)}`;
+      const expiresAt = { passing: startMs - 1_000 + id, far: FAR_MS + id }[credit as string];
+      const outcome = await store.topUp({
+        topUpId,
+        // Crediting a key is the same as crediting its account.
+        to: id % 2 === 0 ? { accountId } : { keyId: keyIds[key] ?? '' },
+        amount: units,
+        source: credit === 'given' ? 'promotional' : 'paid',
+        ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
+        by: BY,
+      });
+      const expected = topUp(model, account, { id: `topup:${topUpId}`, units, credit });
+      expect(outcome).toEqual(
+        expected.outcome === 'conflict' ? expected : { ...expected, accountId },
+      );
+    },
+  );
+
+const adjustStep = (account: number, id: number, units: bigint) =>
+  step(
+    `adjust(account ${String(account)}, id ${String(id)}, ${String(units)} units)`,
+    async (model, { store, history, accountIds }) => {
+      const adjustmentId = `${history}:${String(id)}`;
+      const accountId = accountIds[account] ?? '';
+      const outcome = await store.adjust({
+        adjustmentId,
+        accountId,
+        amount: units,
+        reason: 'correction',
+        by: BY,
+      });
+      const of = model.accounts[account]!;
+      expect(outcome).toEqual(adjust(model, of, { id: `adjustment:${adjustmentId}`, units }));
+    },
+  );
+
+const transferStep = (from: number, id: number, units: bigint) =>
+  step(
+    `transfer(from account ${String(from)}, id ${String(id)}, ${String(units)} units)`,
+    async (model, { store, history, accountIds }) => {
+      const transferId = `${history}:${String(id)}`;
+      const [source, target] = [model.accounts[from]!, model.accounts[1 - from]!];
+      const outcome = await store.transfer({
+        transferId,
+        from: accountIds[source.index] ?? '',
+        to: accountIds[target.index] ?? '',
+        amount: units,
+        by: BY,
+      });
+      expect(outcome).toEqual(transfer(model, { id: transferId, source, target, units }));
+    },
+  );
+
+const expireStep = () =>
+  step('expire()', async (model, { store }) => {
+    await store.expire({ keysWithinMs: 0 });
+    for (const account of model.accounts) expireCredits(model, account);
+  });
+
+// Rolls up the current hour, too, so that later charges are in an hour that was rolled up before.
+const rollUpStep = () =>
+  step('rollUp()', async (_model, { store }) => {
+    await store.rollUpUsage({ before: new Date(FAR_MS) });
+  });
+
+const capStep = (key: number, cap: bigint | null) =>
+  step(`cap(key ${String(key)}, ${String(cap)})`, async (model, { store, keyIds }) => {
+    keyOf(model, key).cap = cap;
+    await store.updateKey(keyIds[key] ?? '', { caps: { total: cap } });
+  });
+
+const rotateStep = (key: number, graceMs: number) =>
+  step(
+    `rotate(key ${String(key)}, grace ${String(graceMs)})`,
+    async (model, { store, keyIds, credentials }) => {
+      const rotated = await store.rotateKey(keyIds[key] ?? '', { graceMs, by: BY });
+      expect(rotated.outcome).toBe(rotate(model, keyOf(model, key), graceMs > 0));
+      if (rotated.outcome === 'rotated') credentials[key]?.push(rotated.credential);
+    },
+  );
+
+const operatorStep = (key: number, act: 'suspend' | 'resume' | 'revoke' | 'expire' | 'unexpire') =>
+  step(`${act}(key ${String(key)})`, async (model, { store, keyIds }) => {
+    const keyId = keyIds[key] ?? '';
+    const modelKey = keyOf(model, key);
+    switch (act) {
+      case 'suspend':
+        if (modelKey.state === 'active') {
+          modelKey.state = 'suspended';
+          modelKey.account.events.push('key.suspended');
+        }
+        await store.suspendKey(keyId);
+        break;
+      case 'resume':
+        if (modelKey.state === 'suspended') {
+          modelKey.state = 'active';
+          modelKey.account.events.push('key.resumed');
+        }
+        await store.resumeKey(keyId);
+        break;
+      case 'revoke':
+        if (modelKey.state !== 'revoked') modelKey.account.events.push('key.revoked');
+        modelKey.state = 'revoked';
+        await store.revokeKey(keyId);
+        break;
+      case 'expire':
+        modelKey.isExpired = true;
+        await store.updateKey(keyId, { expiresAt: new Date(0) });
+        break;
+      case 'unexpire':
+        modelKey.isExpired = false;
+        await store.updateKey(keyId, { expiresAt: null });
+        break;
+    }
+  });
+
+const readStep = (key: number) =>
+  step(`read(key ${String(key)})`, (model, real) => expectSame(model, real, key));
+
+async function expectSame(model: Model, real: Real, index: number): Promise<void> {
+  const { store, accountIds, keyIds, credentials } = real;
+  const key = keyOf(model, index);
+  const { account, cap, used } = key;
+  const { uncovered } = account;
+  const [balance, expired] = [spendable(account), expiredOf(account)];
+  const emptiedBy = expired > 0n ? 'expiry' : account.emptiedBy;
+  const [keyId, accountId] = [keyIds[index] ?? '', accountIds[account.index] ?? ''];
+  expect(await store.readStanding(keyId)).toEqual({
+    standing: standingOf(key),
+    balance,
+    uncovered,
+    ...(standingOf(key) === 'exhausted' && emptiedBy !== undefined ? { emptiedBy } : {}),
+    ...(cap === null ? {} : { cap: { period: 'total', cap, used } }),
+  });
+  expect(await store.getKey(keyId)).toMatchObject({
+    balance,
+    isActive: standingOf(key) === 'active',
+    used: { day: used, week: used, month: used, total: used },
+    spent: used - key.writtenOff,
+    writtenOff: key.writtenOff,
+    caps: { total: cap },
+  });
+  expect(await store.getAccount(accountId)).toMatchObject({
+    balance,
+    uncovered,
+    expired: account.expired + expired,
+    adjusted: account.adjusted,
+    credited: account.credited,
+    usableKeys: model.keys.filter((of) => of.account === account && isUsable(of)).length,
+  });
+  expect(await store.readUnspent(accountId)).toMatchObject(unspentOf(account));
+  const usage = await store.readUsage({ ...ALWAYS, by: [], keyId });
+  const [sum = { listPrice: 0n, writtenOff: 0n }] = usage;
+  expect([sum.listPrice, sum.writtenOff]).toEqual([used, key.writtenOff]);
+  const { entries } = await store.listEntries({ accountId, limit: 1 });
+  expect(entries[0]?.seq ?? 0n).toBe(BigInt(account.entries));
+  const events = await store.listEvents({ accountId, limit: 1_000 });
+  expect(events.map(({ type }) => type)).toEqual(account.events);
+  const works = await Promise.all(
+    (credentials[index] ?? []).map(async (credential) => {
+      const found = await store.findKeyByCredential(credential);
+      return found?.id === keyId;
+    }),
+  );
+  expect(works).toEqual(key.works);
+  const holds = await store.listHolds({ state: 'live', limit: 10_000 });
+  const held = holds
+    .filter((hold) => hold.accountId === accountId)
+    .reduce((sum, { amount }) => sum + amount, 0n);
+  expect(held).toBe(heldByAccount(model, account));
+}
+
+const isUsable = ({ state, isExpired }: ModelKey) => state === 'active' && !isExpired;
+
+const key = fc.integer({ min: 0, max: OWNERS.length - 1 });
+const account = fc.integer({ min: 0, max: 1 });
+// Few ids, so that replays and conflicts are frequent. Amounts are of the size of the balances,
+// which therefore cross zero in both directions.
+const id = fc.integer({ min: 0, max: 9 });
+const units = fc.constantFrom(1n, TOKEN_PRICE, 2n * TOKEN_PRICE);
+const steps = fc.commands(
+  [
+    fc
+      .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('bounded', 'none'))
+      .map((of) => settleStep(...of)),
+    fc
+      .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('none'))
+      .map((of) => settleStep(...of)),
+    fc
+      .tuple(key, id, fc.constantFrom(0n, 1n, TOKEN_PRICE, 2n * TOKEN_PRICE))
+      .map((of) => holdStep(...of)),
+    id.map(releaseStep),
+    fc
+      .tuple(key, id, units, fc.constantFrom('paid', 'given', 'passing', 'far'))
+      .map((of) => topUpStep(...of)),
+    fc.tuple(key, id, units, fc.constant('paid')).map((of) => topUpStep(...of)),
+    fc
+      .tuple(
+        account,
+        id,
+        fc.constantFrom(1n, 2n * TOKEN_PRICE, -1n, -TOKEN_PRICE, -3n * TOKEN_PRICE),
+      )
+      .map((of) => adjustStep(...of)),
+    fc.tuple(account, id, units).map((of) => transferStep(...of)),
+    fc.constant(expireStep()),
+    fc.constant(rollUpStep()),
+    fc
+      .tuple(key, fc.constantFrom(null, 0n, TOKEN_PRICE, 3n * TOKEN_PRICE))
+      .map((of) => capStep(...of)),
+    fc.tuple(key, fc.constantFrom(0, 3_600_000)).map((of) => rotateStep(...of)),
+    fc
+      .tuple(key, fc.constantFrom('suspend', 'resume', 'expire', 'unexpire'))
+      .map((of) => operatorStep(...of)),
+    key.map((of) => operatorStep(of, 'revoke')),
+    key.map(readStep),
+    key.map(readStep),
+  ],
+  { maxCommands: 40, size: '+1' },
+);
+
+async function open(store: BalanceStore, history: string): Promise<{ model: Model; real: Real }> {
+  const accountIds: string[] = [];
+  for (const name of ['a', 'b']) {
+    const created = await store.create({ account: { name, lowBalance: LOW_BALANCE }, by: BY });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    accountIds.push(created.account.id);
+    await store.updateAccount(created.account.id, { noticeShares: NOTICE_SHARES }, BY);
+  }
+  const keyIds: string[] = [];
+  const credentials: string[][] = [];
+  for (const owner of OWNERS) {
+    const created = await store.create({
+      account: { id: accountIds[owner] ?? '' },
+      key: { name: 'k', limits: sampleLimits, expiresAt: null },
+      by: BY,
+    });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    keyIds.push(created.key?.id ?? '');
+    credentials.push([created.credential ?? '']);
+  }
+  const startMs = Date.now();
+  return {
+    model: newModel(OWNERS, { lowBalance: LOW_BALANCE, noticeShares: NOTICE_SHARES }),
+    real: { store, history, startMs, accountIds, keyIds, credentials },
+  };
+}
+
+async function checkHistories(store: BalanceStore): Promise<void> {
+  let histories = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (commands) => {
+      histories += 1;
+      const opened = await open(store, `history ${String(histories)}`);
+      await fc.asyncModelRun(() => opened, commands);
+      for (const index of OWNERS.keys()) await expectSame(opened.model, opened.real, index);
+    }),
+    { numRuns: runs(__filename, 'histories') },
+  );
+  expect(await store.audit()).toMatchObject({ isSound: true, gap: 0n, quarantined: 0 });
+}
+
+describe('a store behaves like its model through any history', () => {
+  const cleanUps: (() => Promise<void> | void)[] = [];
+  afterAll(async () => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  });
+
+  it('on PostgreSQL', async () => {
+    const server = await usePostgresServer();
+    cleanUps.push(() => server.stop());
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    cleanUps.push(() => store.close());
+    await checkHistories(store);
+  });
+
+  it('embedded', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
+    cleanUps.push(() => {
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    cleanUps.push(() => store.close());
+    await checkHistories(store);
+  });
+});
