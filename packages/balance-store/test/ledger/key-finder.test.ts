@@ -5,33 +5,14 @@ import type { KeyRecord } from '../../src/index.js';
 import { createKeyFinder } from '../../src/ledger/store/key-finder.js';
 import type { FoundKey } from '../../src/ledger/database/ledger-database.js';
 
-const RECORD: KeyRecord = {
+/** What a finder looks at of a record, so that a new column of keys does not touch this test. */
+const RECORD = {
   id: 'key',
-  accountId: 'acct',
-  name: 'a key',
-  externalId: null,
-  metadata: {},
-  hint: '...',
   state: 'active',
-  expiresAt: null,
-  scope: 'use',
-  models: null,
-  limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
-  caps: { day: null, week: null, month: null, total: null },
-  used: { day: 0n, week: 0n, month: 0n, total: 0n },
-  prices: null,
-  allowanceDueAt: null,
-  balance: 1n,
-  spent: 0n,
-  credited: 1n,
-  writtenOff: 0n,
-  nextExpiryAt: null,
-  previousUntil: null,
   standing: 'active',
   isActive: true,
-  createdAt: new Date(0),
-  lastChargedAt: null,
-};
+  previousUntil: null,
+} as KeyRecord;
 
 function foundBy(record: KeyRecord, hasOldHash = false): FoundKey {
   return { record, hasOldHash, presented: 'current' };
