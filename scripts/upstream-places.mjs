@@ -4,9 +4,9 @@
  * that change the price), and the members with free-form data. The list is derived from the types
  * of the provider's SDK, so that an update of the SDK shows new places.
  *
- * Writes `apps/gateway/test/exchange/upstream-places.json`, and the names that the simulator and the
- * gateway know. With `--check` it compares instead of writing, as the test `upstream-places.test.ts`
- * does. That test also checks the gateway's rules against every place.
+ * Writes `apps/gateway/test/exchange/upstream-places.json`, and the names that the simulator and
+ * the gateway know. With `--check` it compares instead of writing, as the test
+ * `upstream-places.test.ts` does. That test also checks the gateway's rules against every place.
  */
 
 import { join } from 'node:path';
