@@ -313,17 +313,17 @@ const NOT_PROVOKED = {
   late_request: { why: 'an upload must be silent for a minute' },
   body_takes_too_much_memory: {
     why: 'needs a body of many megabytes',
-    test: 'preparer.test.ts',
+    test: 'exchange/preparer.test.ts',
     words: 'takes too much memory',
   },
   upstream_response_too_large: {
     why: 'needs a response of many megabytes',
-    test: 'large-responses.test.ts',
+    test: 'exchange/large-responses.test.ts',
     words: 'too large to pass on; it was charged',
   },
   refund_failed: {
     why: 'needs a refund that a bank sends back',
-    test: 'payments-money-back.test.ts',
+    test: 'payments/payments-money-back.test.ts',
     words: 'the refund with this id failed',
   },
   audit_failed: { why: 'needs a command whose audit fails in the gateway that it asks' },
@@ -821,7 +821,7 @@ describe('an error of the catalogue has the status, type, code, sentence and hea
     (name, { test, words }) => {
       if (test === undefined || words === undefined) return;
       expect(CATALOGUE[name as ErrorName].sentence).toContain(words);
-      expect(readFileSync(join(__dirname, test), 'utf8')).toContain(words);
+      expect(readFileSync(join(__dirname, '..', test), 'utf8')).toContain(words);
     },
   );
 });
