@@ -131,8 +131,8 @@ it('a test is quick unless it or its support starts a process or a server', () =
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   write('support.ts', 'export const gateway = () => startTestGateway({ env: {} });\n');
   write('../src/source.ts', "import { createServer } from 'node:http';\n");
-  write('fast.test.ts', "import { f } from '../../src/source.js';\nit('is 1', () => f('1'));\n");
-  write('slow.test.ts', "import { gateway } from '../support.js';\nit('is 1', gateway);\n");
+  write('fast.test.ts', "import { f } from '../src/source.js';\nit('is 1', () => f('1'));\n");
+  write('slow.test.ts', "import { gateway } from './support.js';\nit('is 1', gateway);\n");
   write('process.test.ts', "import { spawn } from 'node:child_process';\nspawn('true');\n");
   const isQuick = (name: string) =>
     runWith(
