@@ -32,10 +32,10 @@ export default {
   // One more than the cores that the project expects, because many tests wait: for a process that
   // starts, for a connection that is closed, for a lease that expires.
   maxWorkers: 3,
-  // A worker keeps some memory of each file. With gigabytes of it, each full GC takes seconds. At the
-  // end, V8 unmaps the heap page by page, after the `exit` event: 0.15 s of CPU time for 700 MB. If
-  // other processes are using the cores, that takes longer than the 0.5 s that Jest waits before it
-  // says that a worker "has failed to exit gracefully".
+  // A worker keeps some memory of each file. With gigabytes of it, each full GC takes seconds. At
+  // the end, V8 unmaps the heap page by page, after the `exit` event: 0.15 s of CPU time for 700 MB.
+  // If other processes are using the cores, that takes longer than the 0.5 s that Jest waits before
+  // it says that a worker "has failed to exit gracefully".
   workerIdleMemoryLimit: '800MB',
   testSequencer: '<rootDir>/scripts/jest-sequencer.cjs',
 };

@@ -12,7 +12,7 @@ const ERRORS = join(root, 'apps/gateway/src/base/errors');
 
 step(isCheck ? 'Comparing the page of errors' : 'Writing the page of errors');
 const { SECTIONS } = await sourceOf('catalogue.ts');
-const { FAILURES } = await sourceOf('failures.ts');
+const { EXIT, FAILURES } = await sourceOf('failures.ts');
 
 const INTRODUCTION = `# Errors
 
@@ -23,12 +23,10 @@ An error is \`{"type":"error","error":{"type","message"},"request_id"}\`; everyw
 admin port and the webhook, \`error\` also has \`param\` and \`code\`. Whether to try again is in the headers \`retry-after\`
 and \`x-should-retry\`, which SDKs obey. Errors of the provider about the request itself pass as they are
 ([which do](decisions/0006-relayed-and-replaced-errors.md)); in OpenAI's formats they get its \`code\`. A command
-prints the same sentences with exit code 1, or 3 for a status of 500 or more.
+prints the same sentences with exit code ${EXIT.refused}, or ${EXIT.unavailable} for a status of 500 or more.
 
 What \`/readyz\` answers is in [operating.md](operating.md#tls-and-balancers), and each alert [there](operating.md#alerts).
 `;
-
-const EXIT_CODES = { refused: 1, usage: 2, unavailable: 3 };
 
 const page = [
   INTRODUCTION,
@@ -39,7 +37,7 @@ const page = [
   'The message on stderr says the particulars.',
   ...Object.entries(FAILURES).map(
     ([name, { exit, cause, cure }]) =>
-      `### ${name}\n\n- Exit code ${EXIT_CODES[exit]}\n- Cause: ${cause}\n- Cure: ${cure}`,
+      `### ${name}\n\n- Exit code ${EXIT[exit]}\n- Cause: ${cause}\n- Cure: ${cure}`,
   ),
 ].join('\n\n');
 await writeOrCompare({ 'docs/errors.md': page }, 'npm run docs');

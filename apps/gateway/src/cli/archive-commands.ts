@@ -14,12 +14,12 @@ import type {
   BalanceStore,
 } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { EXIT } from '../base/errors/failures.js';
 import { ConfigError, readConfig } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { day } from '../endpoints/fields.js';
 import { invalidInput } from '../endpoints/operation-error.js';
 import { openStore } from '../ledger/open-store.js';
-import { EXIT } from '../process/exit-codes.js';
 import { show, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { pairs } from './print.js';

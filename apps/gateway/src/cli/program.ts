@@ -4,6 +4,7 @@
  */
 
 import { Argument, Command, Option } from 'commander';
+import { EXIT } from '../base/errors/failures.js';
 import { version } from '../../package.json';
 import { ConfigError, readConfig } from '../config/config.js';
 import type { Config } from '../config/config.js';
@@ -13,7 +14,6 @@ import { exampleFile } from '../config/describe-variables.js';
 import { readWholeTable } from '../config/settings.js';
 import { embeddedLedger, openStore } from '../ledger/open-store.js';
 import type { Port } from '../openapi/document.js';
-import { EXIT } from '../process/exit-codes.js';
 import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';

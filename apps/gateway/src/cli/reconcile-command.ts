@@ -6,11 +6,11 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { z } from 'zod';
+import { EXIT } from '../base/errors/failures.js';
 import { DAY_MS } from '../base/times.js';
 import { day, toleranceUsd } from '../endpoints/fields.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import type { CallOperation, OperationOutput } from '../operator/operations/operations.js';
-import { EXIT } from '../process/exit-codes.js';
 import { IN_FLIGHT_MS } from '../upstream/reconciliation/explain-difference.js';
 import { run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';

@@ -7,9 +7,9 @@ import { lookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import { Agent } from 'undici';
 import { z } from 'zod';
+import { EXIT } from '../base/errors/failures.js';
 import { reasonOf } from '../base/error-code.js';
 import { ConfigError, readConfig } from '../config/config.js';
-import { EXIT } from '../process/exit-codes.js';
 import { adminAddressOf, adminTokenOf, postToAdmin } from './admin-port.js';
 import type { AdminAnswer } from './admin-port.js';
 

@@ -3,7 +3,8 @@
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { keepYoungGenerationOfThreads } from '../base/heap-tuning.js';
-import { EXIT, exitCodeOf } from '../process/exit-codes.js';
+import { EXIT } from '../base/errors/failures.js';
+import { exitCodeOf } from '../process/exit-codes.js';
 import { createProgram } from './program.js';
 import { reportFailure } from './report-failure.js';
 

@@ -1,5 +1,6 @@
 /** The columns of the lists on the pages. The build of a page writes them into its bundle. */
 
+import { isSeenBy } from './resource.js';
 import type { PageColumn, Reader } from './resource.js';
 import { accountColumns } from './schemas/accounts.js';
 import { keyColumns } from './schemas/keys.js';
@@ -25,7 +26,7 @@ export function pageColumnsFor(reader: Reader): PageColumns {
     Object.entries(LISTS).map(([list, columns]) => [
       list,
       columns
-        .filter(({ seenBy }) => seenBy === 'everyone' || seenBy === reader)
+        .filter((column) => isSeenBy(reader, column))
         .map(({ seenBy: _seenBy, ...column }) => column),
     ]),
   ) as unknown as PageColumns;

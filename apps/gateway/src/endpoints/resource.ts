@@ -55,6 +55,10 @@ export function membersFrom<Source>(): {
   };
 }
 
+export function isSeenBy(reader: Reader, { seenBy }: Pick<Member, 'seenBy'>): boolean {
+  return seenBy === 'everyone' || seenBy === reader;
+}
+
 type Members = Readonly<Record<string, Member>>;
 
 /** What the members are read from. */
@@ -82,9 +86,7 @@ export function viewFor<By extends Reader, Of extends Members>(
   members: Of,
   meta: { readonly id: string; readonly description?: string },
 ): View<SourceOf<Of>, z.ZodObject<ShapeFor<By, Of>, z.core.$strict>> {
-  const seen = Object.entries(members).filter(
-    ([, { seenBy }]) => seenBy === 'everyone' || seenBy === reader,
-  );
+  const seen = Object.entries(members).filter(([, member]) => isSeenBy(reader, member));
   const schema = z
     .strictObject(Object.fromEntries(seen.map(([name, member]) => [name, member.schema])))
     .meta(meta);

@@ -89,12 +89,12 @@ export function denied(
     of === 'subject'
       ? (['this key', '', asked.limits] as const)
       : (['this account', 'account_', asked.account.policy] as const);
-  const told = { who, explanation, ...waitOf(retryAfterMs) };
+  const values = { who, explanation, ...waitOf(retryAfterMs) };
   const refusal =
     limit === 'concurrency'
-      ? newRefusal('concurrency_limit', { ...told, limit: limits.concurrency })
+      ? newRefusal('concurrency_limit', { ...values, limit: limits.concurrency })
       : newRefusal('rate_limit', {
-          ...told,
+          ...values,
           burst: limits.burst,
           per_minute: limits.requestsPerMinute,
         });

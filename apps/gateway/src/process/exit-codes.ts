@@ -1,4 +1,4 @@
-/** Exit codes that scripts can rely on, and the text that explains each failure. */
+/** The exit code of a failure, and the text that explains it. */
 
 import {
   BackgroundWorkError,
@@ -14,21 +14,11 @@ import {
   SchemaTooOldError,
   StoreUnavailableError,
 } from '@gateway/balance-store';
-import { FAILURES } from '../base/errors/failures.js';
+import { EXIT, FAILURES } from '../base/errors/failures.js';
 import type { FailureName } from '../base/errors/failures.js';
 import { ConfigError } from '../config/config.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { WorkerStartError } from './workers/worker-process.js';
-
-export const EXIT = {
-  ok: 0,
-  /** The operation was refused, an audit found a difference, or something unexpected failed. */
-  refused: 1,
-  /** The command or the configuration cannot be used. */
-  usage: 2,
-  /** The gateway or its ledger cannot be reached, or the ledger cannot be used as it is. */
-  unavailable: 3,
-} as const;
 
 type ErrorClass = abstract new (...args: never) => Error;
 

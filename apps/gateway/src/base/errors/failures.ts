@@ -3,10 +3,19 @@
  * the particulars. They go to stderr as `gateway: <message>`, with an exit code.
  */
 
-type Exit = 'refused' | 'usage' | 'unavailable';
+/** Exit codes that scripts can rely on. */
+export const EXIT = {
+  ok: 0,
+  /** The operation was refused, an audit found a difference, or something unexpected failed. */
+  refused: 1,
+  /** The command or the configuration cannot be used. */
+  usage: 2,
+  /** The gateway or its ledger cannot be reached, or the ledger cannot be used as it is. */
+  unavailable: 3,
+} as const;
 
 interface Failure {
-  readonly exit: Exit;
+  readonly exit: Exclude<keyof typeof EXIT, 'ok'>;
   readonly cause: string;
   readonly cure: string;
 }
