@@ -48,6 +48,7 @@ DECLARE
   with_expired_credit JSON;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
+  answered INTEGER;
 BEGIN
   IF EXISTS (
     SELECT FROM unnest("p_amounts") AS a ("amount")
@@ -89,13 +90,6 @@ BEGIN
       RAISE EXCEPTION 'credit has expired whose expiry is not booked'
         USING ERRCODE = 'GWEXP', DETAIL = with_expired_credit::TEXT;
     END IF;
-  END IF;
-
-  IF EXISTS (
-    SELECT FROM unnest("p_key_ids") AS p ("key_id")
-    WHERE NOT EXISTS (SELECT FROM "api_key" k WHERE k."id" = p."key_id")
-  ) THEN
-    RAISE EXCEPTION 'no such API key' USING ERRCODE = 'foreign_key_violation';
   END IF;
 
   IF true = ANY ("p_guarded")
@@ -186,6 +180,9 @@ BEGIN
       "last_charged_at" = moment
     FROM of_accounts d
     WHERE a."id" = d."account_id"
+    RETURNING a."id", a."balance", a."balance" + d.charged AS balance_before, a."low_balance",
+      d.written_off, a."uncovered" - d.written_off AS uncovered_before, a."notice_base",
+      a."notice_shares", a."notice_email" IS NOT NULL AS has_mail
   ),
   folded_keys AS (
     UPDATE "api_key" k
@@ -203,6 +200,18 @@ BEGIN
       "last_charged_at" = moment
     FROM of_keys d
     WHERE k."id" = d."key_id"
+    RETURNING k AS "key", d.charged + d.written_off AS used_now,
+      num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0 AS has_caps
+  ),
+  -- With the account of each, whose customer chose the shares.
+  used_caps AS (
+    SELECT (f."key")."account_id", (f."key")."id" AS "key_id", c."period", c."cap", c."used",
+      c."used" - f.used_now AS used_before, a."notice_shares",
+      a."notice_email" IS NOT NULL AS has_mail
+    FROM folded_keys f
+    JOIN "account" a ON a."id" = (f."key")."account_id"
+    CROSS JOIN LATERAL "caps_of"(f."key", moment) c
+    WHERE f.has_caps
   ),
   summed AS (
     INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint",
@@ -241,49 +250,42 @@ BEGIN
     INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at",
       "mail_due_at")
     SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment,
-      (SELECT moment FROM "account" a WHERE a."id" = e."account_id"
-        AND a."notice_email" IS NOT NULL AND "is_mailed"(e."type", e."data"))
+      CASE WHEN e.has_mail AND "is_mailed"(e."type", e."data") THEN moment END
     FROM (
       SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
-        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,
-          'threshold', a."low_balance"::TEXT) AS "data"
-      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
-      WHERE a."balance" > a."low_balance" AND a."balance" - d.charged <= a."low_balance"
+        jsonb_build_object('balance', a."balance"::TEXT,
+          'threshold', a."low_balance"::TEXT) AS "data", a.has_mail
+      FROM folded_accounts a
+      WHERE a.balance_before > a."low_balance" AND a."balance" <= a."low_balance"
       UNION ALL
       SELECT 'balance.exhausted', a."id", NULL,
-        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
-      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
-      WHERE a."balance" > 0 AND a."uncovered" = 0
-        AND (a."balance" <= d.charged OR d.written_off > 0)
+        jsonb_build_object('balance', a."balance"::TEXT), a.has_mail
+      FROM folded_accounts a
+      WHERE a.balance_before > 0 AND a.uncovered_before = 0
+        AND (a."balance" <= 0 OR a.written_off > 0)
       UNION ALL
       SELECT 'balance.share', a."id", NULL,
-        jsonb_build_object('share', s."share", 'balance', (a."balance" - d.charged)::TEXT,
-          'full', a."notice_base"::TEXT)
-      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+        jsonb_build_object('share', s."share", 'balance', a."balance"::TEXT,
+          'full', a."notice_base"::TEXT), a.has_mail
+      FROM folded_accounts a
       CROSS JOIN LATERAL jsonb_array_elements_text(a."notice_shares") AS s ("share")
       WHERE a."notice_base" > 0
-        AND (a."notice_base" - a."balance") * 100 < a."notice_base" * s."share"::INTEGER
-        AND (a."notice_base" - a."balance" + d.charged) * 100
-          >= a."notice_base" * s."share"::INTEGER
+        AND (a."notice_base" - a.balance_before) * 100 < a."notice_base" * s."share"::INTEGER
+        AND (a."notice_base" - a."balance") * 100 >= a."notice_base" * s."share"::INTEGER
       UNION ALL
-      SELECT 'cap.reached', k."account_id", k."id",
+      SELECT 'cap.reached', c."account_id", c."key_id",
         jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
-          'used', (c."used" + d.charged + d.written_off)::TEXT)
-      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
-      CROSS JOIN LATERAL "caps_of"(k, moment) c
-      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
-        AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+          'used', c."used"::TEXT), c.has_mail
+      FROM used_caps c
+      WHERE c.used_before < c."cap" AND c."used" >= c."cap"
       UNION ALL
-      SELECT 'cap.share', k."account_id", k."id",
+      SELECT 'cap.share', c."account_id", c."key_id",
         jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
-          'used', (c."used" + d.charged + d.written_off)::TEXT, 'share', s."share")
-      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
-      JOIN "account" a ON a."id" = k."account_id"
-      CROSS JOIN LATERAL jsonb_array_elements_text(a."notice_shares") AS s ("share")
-      CROSS JOIN LATERAL "caps_of"(k, moment) c
-      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
-        AND c."used" * 100 < c."cap" * s."share"::INTEGER
-        AND (c."used" + d.charged + d.written_off) * 100 >= c."cap" * s."share"::INTEGER
+          'used', c."used"::TEXT, 'share', s."share"), c.has_mail
+      FROM used_caps c
+      CROSS JOIN LATERAL jsonb_array_elements_text(c."notice_shares") AS s ("share")
+      WHERE c.used_before * 100 < c."cap" * s."share"::INTEGER
+        AND c."used" * 100 >= c."cap" * s."share"::INTEGER
     ) e
   ),
   judged AS (
@@ -308,5 +310,11 @@ BEGIN
     "standing_of"(j."state", j."expires_at", j.balance_at_end, j.uncovered_at_end) = 'active',
     j.entry_write_off
   FROM judged j;
+
+  -- A charge of an unknown key joins nothing, so it has no row.
+  GET DIAGNOSTICS answered = ROW_COUNT;
+  IF answered < cardinality("p_ids") THEN
+    RAISE EXCEPTION 'no such API key' USING ERRCODE = 'foreign_key_violation';
+  END IF;
 END
 $$;

@@ -12,6 +12,7 @@ import { pricingTextOf, sumOfFees } from '../ledger/rows/pricing-text.js';
 import { rateTextsOf } from '../ledger/rows/rate-texts.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
+import { arrayText } from './array-text.js';
 import {
   WRITE_TIMEOUT_MS,
   withExpiredCredit,
@@ -89,8 +90,8 @@ async function settleBatch(
 }
 
 /** One array for each parameter of the function. */
-function argumentsOf(batch: readonly Settlement[]): readonly (readonly unknown[])[] {
-  return [
+function argumentsOf(batch: readonly Settlement[]): readonly string[] {
+  const arrays = [
     batch.map(({ requestId }) => requestId),
     batch.map(({ keyId }) => keyId),
     batch.map(({ amount }) => numericFromUnits(amount)),
@@ -117,6 +118,7 @@ function argumentsOf(batch: readonly Settlement[]): readonly (readonly unknown[]
     batch.map(({ pricing }) => numericFromUnits(sumOfFees(pricing?.fees))),
     batch.map(({ cost }) => (cost === undefined ? null : numericFromUnits(cost))),
   ];
+  return arrays.map(arrayText);
 }
 
 function remarksOf({ remarks }: Settlement): string | undefined {

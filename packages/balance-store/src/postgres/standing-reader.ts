@@ -6,6 +6,7 @@ import type { CapPeriod, CapUse, KeyStanding } from '../key.js';
 import { createQueryBatcher } from '../ledger/base/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
+import { arrayText } from './array-text.js';
 import { READ_TIMEOUT_MS, queryArrays, reachingDatabase } from './query.js';
 
 type StandingRow = [
@@ -19,6 +20,7 @@ type StandingRow = [
   capUsed: string | null,
 ];
 
+/** With `now()`: PostgreSQL would plan a function of a volatile argument again in each reading. */
 const READ_STANDINGS =
   'SELECT k.id, standing_of(state_in(a.state, k.state), k.expires_at, f.balance, a.uncovered), ' +
   "f.balance::text, a.uncovered::text, CASE WHEN f.balance < a.balance THEN 'expiry' " +
@@ -26,7 +28,7 @@ const READ_STANDINGS =
   'FROM api_key k JOIN account a ON a.id = k.account_id ' +
   'CROSS JOIN LATERAL (SELECT CASE WHEN a.next_expiry_at <= now() ' +
   'THEN a.balance - expired_credit(a, now()) ELSE a.balance END AS balance) f ' +
-  'LEFT JOIN LATERAL tightest_cap(k, clock_timestamp()) c ' +
+  'LEFT JOIN LATERAL tightest_cap(k, now()) c ' +
   'ON num_nonnulls(k.cap_day, k.cap_week, k.cap_month, k.cap_total) > 0 ' +
   'WHERE k.id = ANY ($1)';
 
@@ -68,7 +70,7 @@ export function standingsQueryOf(keyIds: readonly string[]) {
   return {
     name: 'read_standings',
     text: READ_STANDINGS,
-    values: [keyIds],
+    values: [arrayText(keyIds)],
     timeoutMs: READ_TIMEOUT_MS,
   };
 }
