@@ -11,30 +11,35 @@ import { summary } from './statistics.mjs';
 import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
-const COMPARED = [
-  'native-json-1k',
-  'native-json-1m',
-  'native-stream-300',
-  'chat-json-1k',
-  'chat-json-100k',
-  'chat-stream-300',
-];
+/** Compared unless `--only` names others. */
+const COMPARED = works.filter(({ name }) =>
+  [
+    'native-json-1k',
+    'native-json-1m',
+    'native-stream-300',
+    'chat-json-1k',
+    'chat-json-100k',
+    'chat-stream-300',
+  ].includes(name),
+);
 const WARM_UP_MS = 15_000;
+const WARM_UP_ANSWERS = 30_000;
 const DURATION_MS = 750;
 
 /** @returns the exit code: 1 if an answer was wrong */
-export async function compareWith(session, { folder, rounds }, chosen = works) {
+export async function compareWith(session, { folder, rounds, chosen, ledgers }) {
   const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(folder) ?? [];
   const before =
     name === undefined
       ? { main: join(resolve(folder), 'apps/gateway/dist/main.js') }
       : { main: MAIN, env: { [name]: value } };
   let exitCode = 0;
-  for (const ledger of LEDGER_NAMES) {
+  for (const ledger of ledgers ?? LEDGER_NAMES) {
     const contestants = await startSides(session, ledger, { now: { main: MAIN }, before });
-    await warmUpAll(session, contestants, WARM_UP_MS);
-    for (const work of chosen.filter((each) => COMPARED.includes(each.name))) {
-      const measuring = { session, contestants, work, rounds, durationMs: DURATION_MS, say };
+    if (chosen === undefined) await warmUpAll(session, contestants, WARM_UP_MS);
+    for (const work of chosen ?? COMPARED) {
+      const warmUp = chosen && { durationMs: WARM_UP_MS, maxRequests: WARM_UP_ANSWERS };
+      const measuring = { session, contestants, work, rounds, durationMs: DURATION_MS, warmUp };
       const { wrong, ratios } = ratiosOfSides(await runRounds(measuring));
       if (wrong.length > 0) exitCode = 1;
       say(`${ledger}, ${work.title}: ${textOf(wrong, ratios)}`);

@@ -12,6 +12,7 @@
  *   npm run bench -- --requests 10000000                the record of requests at this size
  *   npm run bench -- --against ../before             a request's cost, with another checkout's
  *   npm run bench -- --against REQUEST_RECORD_DAYS=0   the same, with another setting's
+ *   npm run bench -- --against ../before --ledger servers --only native-json-1k-8
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
@@ -40,7 +41,7 @@ function run() {
   if (options.isReplicas) return measureReplicas(session);
   if (options.isUsage) return measureUsage(session);
   if (options.requests) return measureRequests(session, options.requests);
-  if (options.against !== undefined) return compareWith(session, options.against, options.works);
+  if (options.against !== undefined) return compareWith(session, options.against);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.guard !== undefined) return guardCost(session, options.guard);
   if (options.profile !== undefined) return profile(session, options.profile);

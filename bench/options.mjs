@@ -27,6 +27,7 @@ export function readOptions(contestants) {
       usage: { type: 'boolean', default: false },
       requests: { type: 'string' },
       against: { type: 'string' },
+      ledger: { type: 'string' },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -50,7 +51,12 @@ export function readOptions(contestants) {
     against:
       values.against === undefined
         ? undefined
-        : { folder: values.against, rounds: rounds ?? AGAINST_ROUNDS },
+        : {
+            folder: values.against,
+            rounds: rounds ?? AGAINST_ROUNDS,
+            chosen: values.only && chosen(values.only, works, 'workload'),
+            ledgers: values.ledger && [values.ledger],
+          },
     isQuick: values.quick,
     isPartial: [values.only, values.contestants, values.streams].some(
       (value) => value !== undefined,

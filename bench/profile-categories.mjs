@@ -49,6 +49,14 @@ export function isRuntime(category) {
   return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }
 
+/**
+ * Whether the time of a function counts for its caller: one that runs the ledger's statements, as
+ * a caller that is told apart says which statement it was.
+ */
+export function isTransparent({ functionName, url }) {
+  return /packages\/balance-store\//.test(url) && /^(run|get|all|prepare)$/.test(functionName);
+}
+
 /** The end of the file's path, and the line. */
 export function placeOf({ url, lineNumber }) {
   if (url === '') return '';

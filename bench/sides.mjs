@@ -64,7 +64,7 @@ export async function startSides(session, ledger, sides) {
  * @returns the ratios now / before of the rounds, and the reasons why they count for nothing
  */
 export function ratiosOfSides({ samples, leftOut }) {
-  const { now = [], before = [] } = samples.busy;
+  const [{ now = [], before = [] }] = Object.values(samples);
   return {
     wrong: [
       ...leftOut.map(({ contestant, reason }) => `${contestant}: ${reason}`),
