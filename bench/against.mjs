@@ -5,10 +5,8 @@
 
 import { join, resolve } from 'node:path';
 import { MAIN } from './gateway.mjs';
-import { runRounds } from './rounds.mjs';
-import { LEDGER_NAMES, ratiosOfSides, startSides } from './sides.mjs';
+import { LEDGER_NAMES, openSides } from './sides.mjs';
 import { summary } from './statistics.mjs';
-import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
 /** Compared unless `--only` names others. */
@@ -22,9 +20,8 @@ const COMPARED = works.filter(({ name }) =>
     'chat-stream-300',
   ].includes(name),
 );
-const WARM_UP_MS = 15_000;
-const WARM_UP_ANSWERS = 30_000;
-const DURATION_MS = 750;
+const WARM_UP_MS = 12_000;
+const DURATION_MS = 1_500;
 
 /** @returns the exit code: 1 if an answer was wrong */
 export async function compareWith(session, { folder, rounds, chosen, ledgers }) {
@@ -35,16 +32,16 @@ export async function compareWith(session, { folder, rounds, chosen, ledgers }) 
       : { main: MAIN, env: { [name]: value } };
   let exitCode = 0;
   for (const ledger of ledgers ?? LEDGER_NAMES) {
-    const contestants = await startSides(session, ledger, { now: { main: MAIN }, before });
-    if (chosen === undefined) await warmUpAll(session, contestants, WARM_UP_MS);
+    const sides = await openSides(session, ledger, { now: { main: MAIN }, before });
     for (const work of chosen ?? COMPARED) {
-      const warmUp = chosen && { durationMs: WARM_UP_MS, maxRequests: WARM_UP_ANSWERS };
-      const measuring = { session, contestants, work, rounds, durationMs: DURATION_MS, warmUp };
-      const { wrong, ratios } = ratiosOfSides(await runRounds(measuring));
+      const found = [await sides.measure(work, WARM_UP_MS)];
+      while (found.length <= rounds) found.push(await sides.measure(work, DURATION_MS));
+      const wrong = found.flatMap((each) => each.wrong);
       if (wrong.length > 0) exitCode = 1;
+      const [, ...ratios] = found.map(({ ratio }) => ratio);
       say(`${ledger}, ${work.title}: ${textOf(wrong, ratios)}`);
     }
-    await Promise.all(contestants.map((contestant) => contestant.stop()));
+    await sides.stop();
   }
   return exitCode;
 }

@@ -1,10 +1,10 @@
 /**
- * The guard of what a request costs: the CPU time of the gateway, PostgreSQL and Redis, in pairs
+ * The guard of what a request costs: the CPU time of the gateway, PostgreSQL and Redis, compared
  * with the pinned commit. The pin stays when a change has passed, so many small slowdowns fail
  * together. `verdict.mjs` decides.
  *
- * Each block starts new processes of both sides. Within it the sides take turns, A B B A. A row is
- * measured until it is decided.
+ * Each block starts new processes of both sides, which answer at the same time (`sides.mjs`). A row
+ * is measured until it is decided.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -13,19 +13,16 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { MAIN } from './gateway.mjs';
 import { machineBusySeconds } from './proc.mjs';
-import { runRounds } from './rounds.mjs';
-import { LEDGER_NAMES, ratiosOfSides, startSides } from './sides.mjs';
+import { LEDGER_NAMES, openSides } from './sides.mjs';
 import { median } from './statistics.mjs';
 import { MOST_OTHERS, verdictOf } from './verdict.mjs';
-import { warmUpAll } from './warm-up.mjs';
 import { works } from './works.mjs';
 
 const GUARDED = ['native-json-1k', 'native-stream-300', 'chat-json-1k', 'chat-stream-300'];
-const PAIRS = 10;
-const DURATION_MS = 400;
-const WARM_UP_MS = 3_000;
-/** Before the pairs of a row; the processes are warm already. */
-const WARM_UP_OF_ROW = { durationMs: 500 };
+const PAIRS = 16;
+const DURATION_MS = 1_000;
+/** Of each row, because V8 compiles what a row uses. */
+const WARM_UP_MS = 6_000;
 const MOST_BLOCKS = 4;
 const LOOK_MS = 3_000;
 const EXIT_CODES = { slower: 1, undecided: 3, busy: 3 };
@@ -83,10 +80,9 @@ async function guardLedger(session, { ledger, sides }) {
   const open = () =>
     rows.filter(({ verdict }) => (verdict?.outcome ?? 'undecided') === 'undecided');
   for (let block = 1; block <= MOST_BLOCKS && open().length > 0; block += 1) {
-    const contestants = await startSides(session, ledger, inOrderOf(block, sides));
-    await warmUpAll(session, contestants, WARM_UP_MS);
+    const opened = await openSides(session, ledger, inOrderOf(block, sides));
     for (const row of open()) {
-      await measureBlock({ session, contestants }, row);
+      await measureBlock(opened, row);
       if (row.wrong.length > 0) {
         say(`${titleOf(row)}: wrong answers: ${row.wrong.join('; ')}`);
         return rows;
@@ -98,35 +94,23 @@ async function guardLedger(session, { ledger, sides }) {
       });
       say(textOf(row));
     }
-    await Promise.all(contestants.map((contestant) => contestant.stop()));
+    await opened.stop();
   }
   return rows;
 }
 
-/** The side that is started, warmed up and measured first changes with each block. */
+/** The side that is started first changes with each block. */
 function inOrderOf(block, { now, before }) {
   return block % 2 === 0 ? { before, now } : { now, before };
 }
 
-async function measureBlock({ session, contestants }, row) {
-  /** @type {any} */
-  const result = await runRounds({
-    session,
-    contestants,
-    work: row.work,
-    rounds: PAIRS,
-    durationMs: DURATION_MS,
-    warmUp: WARM_UP_OF_ROW,
-    say,
-  });
-  const { wrong, ratios } = ratiosOfSides(result);
-  row.wrong.push(...wrong);
-  row.blocks.push(ratios);
-  row.othersBusy.push(
-    ...Object.values(result.samples.busy)
-      .flat()
-      .map((each) => each.othersBusy),
-  );
+async function measureBlock({ measure }, { work, wrong, blocks, othersBusy }) {
+  const found = [await measure(work, WARM_UP_MS)];
+  while (found.length <= PAIRS) found.push(await measure(work, DURATION_MS));
+  const [, ...pairs] = found;
+  wrong.push(...found.flatMap((each) => each.wrong));
+  blocks.push(pairs.map(({ ratio }) => ratio));
+  othersBusy.push(...pairs.map((each) => each.othersBusy));
 }
 
 function conclude(rows) {

@@ -1,7 +1,38 @@
-/** The category of a function in a profile is that of the first pattern that its file matches. */
+/** What a sample of a profile counts for. */
 
-const NATIVE = 'native code: sockets, parser, JSON, strings';
-const COLLECTOR = 'garbage collection';
+/** Work that is told apart whoever calls for it, by the names of functions on the stack. */
+/** @type {readonly [name: string, pattern: RegExp][]} */
+const SLICES = [
+  [
+    'garbage collection',
+    /^v8::internal::(?:Heap::CollectGarbage|Scavenger|ConcurrentMarking|Sweeper|ArrayBufferSweeper|MarkingVisitor|MinorGCJob|IncrementalMarking)/,
+  ],
+  [
+    'compiling',
+    /^v8::internal::(?:compiler|maglev|OptimizingCompile|Compiler|baseline|interpreter::Interpreter)/,
+  ],
+  ['messages between threads', /^(?:node::worker::Message|v8::Value(?:Des|S)erializer)/],
+  ['kernel: fsync', /^(?:__x64_sys_f(?:data)?sync|do_fsync)/],
+  ['kernel: files', /^(?:ext4_|vfs_fsync|__x64_sys_p(?:read|write)64|generic_perform_write)/],
+  ['kernel: sending on sockets', /^(?:tcp_sendmsg|sock_write_iter)/],
+  ['kernel: reading from sockets', /^(?:tcp_recvmsg|sock_read_iter)/],
+  ['kernel: waiting for sockets', /^(?:__x64_sys_epoll|do_epoll|ep_poll)/],
+  ['kernel: waking threads', /^(?:__x64_sys_futex|do_futex)/],
+  [
+    'SQLite: commit',
+    /^(?:sqlite3VdbeHalt|sqlite3PagerCommitPhaseOne|pagerWalFrames|sqlite3WalFrames)/,
+  ],
+  ['SQLite: checkpoint', /^sqlite3WalCheckpoint|^walCheckpoint/],
+  ['SQLite: statements', /^sqlite3(?:VdbeExec|Step|_step|LockAndPrepare)/],
+  ['SQLite: values from and to JavaScript', /^node::sqlite::/],
+  ['kernel: other', /^(?:entry_SYSCALL_64|asm_|do_syscall_64|irqentry|ret_from_fork)/],
+];
+
+/** @param stack - names of functions, the innermost first */
+export function sliceOf(stack) {
+  return SLICES.find(([, pattern]) => stack.some((name) => pattern.test(name)))?.[0];
+}
+
 /** @type {readonly [name: string, pattern: RegExp][]} */
 const CATEGORIES = [
   ['the gateway itself', /apps\/gateway\/dist\//],
@@ -25,28 +56,11 @@ const CATEGORIES = [
   ['PostgreSQL client', /node_modules\/(pg|pg-[\w]+|postgres-[\w]+)\/|@prisma/],
   ['zod', /node_modules\/zod\//],
   ['other packages', /node_modules\//],
-  ['Node: HTTP', /^node:(_http|http|internal\/http)/],
-  [
-    'Node: sockets and streams',
-    /^node:(net|stream|internal\/(streams|stream_base|net|js_stream|tls))/,
-  ],
-  [
-    'Node: timers, promises, events',
-    /^node:(events|timers|internal\/(timers|process|async|event|util|errors|abort))/,
-  ],
-  ['Node: other', /^node:/],
 ];
 
-export function categoryOf({ functionName, url }) {
-  if (functionName === '(garbage collector)') return COLLECTOR;
-  if (url === '') return NATIVE;
-  const [name] = CATEGORIES.find(([, pattern]) => pattern.test(url)) ?? ['other'];
-  return name;
-}
-
-/** Whether the category is Node's own code, native code or garbage collection. */
-export function isRuntime(category) {
-  return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
+/** The category of a function is that of the first pattern that its file matches. */
+export function categoryOf({ url }) {
+  return CATEGORIES.find(([, pattern]) => pattern.test(url))?.[0] ?? 'other';
 }
 
 /**
@@ -55,10 +69,4 @@ export function isRuntime(category) {
  */
 export function isTransparent({ functionName, url }) {
   return /packages\/balance-store\//.test(url) && /^(run|get|all|prepare)$/.test(functionName);
-}
-
-/** The end of the file's path, and the line. */
-export function placeOf({ url, lineNumber }) {
-  if (url === '') return '';
-  return `${url.split('/').slice(-3).join('/')}:${lineNumber + 1}`;
 }

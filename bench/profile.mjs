@@ -1,17 +1,21 @@
 /**
- * `--profile`: the functions in which a contestant's process spends its CPU time under one
- * workload, and those of its main thread that allocate, each by the room of the source.
+ * `--profile`: where a contestant's process spends its CPU time under one workload, in µs of each
+ * answer, and what its main thread allocates. The samples are those of `perf`, because it counts
+ * only time on a processor: V8's own profiler also counts the time in which a thread waits for one,
+ * and gives that to the system call at which it lost it.
  */
 
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { step } from '../scripts/setup.mjs';
 import { measure } from './measure.mjs';
-import { warmUp } from './warm-up.mjs';
-import { categoryOf, isRuntime, isTransparent, placeOf } from './profile-categories.mjs';
+import { categoryOf, isTransparent, sliceOf } from './profile-categories.mjs';
 import { roomOf } from './source-rooms.mjs';
+import { warmUp } from './warm-up.mjs';
 
 /**
  * The warm-up ends when either limit is reached. With fewer answers, V8 would still be compiling.
@@ -19,21 +23,23 @@ import { roomOf } from './source-rooms.mjs';
 const WARM_UP_MS = 15_000;
 const WARM_UP_ANSWERS = 30_000;
 const MEASURED_MS = 5_000;
-const INTERVAL_US = 500;
-const TOP = 25;
-/** Category of calls from Node's own queues, whose caller is not known. */
-const NOBODY = 'Node: its own queues, socket reads, garbage collection';
-/** Functions with at least this share of the busy time are listed. */
-const LEAST_SHARE = 0.002;
+/** Not a divisor of a second, so that the samples do not follow a timer. */
+const SAMPLES_PER_SECOND = 1_999;
+const TOP = 40;
+/** Time without a caller in JavaScript. */
+const NOBODY = 'Node itself';
 
 export async function profile(session, { contestant, work }) {
+  if (spawnSync('perf', ['--version']).error !== undefined) {
+    process.stderr.write('--profile needs perf (the package linux-perf)\n');
+    return 1;
+  }
   const dir = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
   const allocated = join(dir, 'allocated.json');
   const sampler = new URL('sample-allocations.mjs', import.meta.url);
   sampler.searchParams.set('to', allocated);
-  const cpu = ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-interval=${INTERVAL_US}`];
-  const flags = [...cpu, '--import', sampler.href];
-  const running = await session.start(contestant, flags);
+  const named = ['--perf-basic-prof', '--interpreted-frames-native-stack'];
+  const running = await session.start(contestant, [...named, '--import', sampler.href]);
   if (running.pid === undefined) throw new Error(`${contestant.name} has no process`);
   const run = (durationMs) =>
     measure({
@@ -48,86 +54,111 @@ export async function profile(session, { contestant, work }) {
     });
   step(`${work.title}: ${contestant.title}`);
   await warmUp(session, running, work, { durationMs: WARM_UP_MS, maxRequests: WARM_UP_ANSWERS });
-  const fromUs = nowUs();
+  const perf = record(running.pid, join(dir, 'perf.data'));
   const { answered, failures } = await run(MEASURED_MS);
-  const untilUs = nowUs();
+  await perf.stop();
   process.kill(running.pid, 'SIGUSR2');
   const { answered: sampled } = await run(MEASURED_MS);
   process.kill(running.pid, 'SIGUSR2');
   while (!existsSync(allocated)) await sleep(100);
+  const sums = await sumsOf(join(dir, 'perf.data'), running.pid);
   await running.stop();
   for (const failure of failures) process.stdout.write(`    ${failure}\n`);
-
+  printSums(sums, answered);
   printAllocations(JSON.parse(readFileSync(allocated, 'utf8')), sampled);
-  const threads = readdirSync(dir)
-    .filter((file) => file.endsWith('.cpuprofile'))
-    .map((file) => readProfile(JSON.parse(readFileSync(join(dir, file), 'utf8'))))
-    .filter(({ busyUs }) => busyUs > 0)
-    .sort((a, b) => b.busyUs - a.busyUs);
   rmSync(dir, { recursive: true, force: true });
-  if (threads.length === 0) throw new Error(`${contestant.name} wrote no profile when it ended`);
-  for (const [i, thread] of threads.entries()) print(thread, { answered, name: `thread ${i + 1}` });
   return failures.length === 0 ? 0 : 1;
+}
 
-  /** Counts only samples within the measured time, not those of start and warm-up. */
-  function readProfile({ nodes, samples, timeDeltas, startTime }) {
-    const byId = new Map(nodes.map((node) => [node.id, node]));
-    const ownerOf = owners(nodes, (callFrame) => {
-      const category = categoryOf(callFrame);
-      return isRuntime(category) ? undefined : category;
-    });
-    const owned = new Map();
-    const rooms = new Map();
-    const callers = new Map();
-    const roomOfNode = owners(nodes, (callFrame) => {
-      const category = categoryOf(callFrame);
-      return roomOf(callFrame) ?? (isRuntime(category) ? undefined : category);
-    });
-    const callerOf = owners(nodes, (callFrame) =>
-      isRuntime(categoryOf(callFrame))
-        ? undefined
-        : `${callFrame.functionName} ${placeOf(callFrame)}`,
-    );
-    const functions = new Map();
-    let busyUs = 0;
-    let at = startTime;
-    for (const [i, id] of samples.entries()) {
-      at += timeDeltas[i];
-      const { callFrame } = byId.get(id);
-      if (at < fromUs || at > untilUs || callFrame.functionName === '(idle)') continue;
-      const key = `${callFrame.functionName} ${placeOf(callFrame)}`;
-      const known = functions.get(key) ?? { key, category: categoryOf(callFrame), us: 0 };
-      // The function is counted as running until the next sample.
-      const us = timeDeltas[i + 1] ?? 0;
-      known.us += us;
-      busyUs += us;
-      functions.set(key, known);
-      add(owned, ownerOf.get(id), us);
-      add(rooms, roomOfNode.get(id), us);
-      add(callers, callerOf.get(id), us);
+function record(pid, to) {
+  const clock = ['-e', 'cpu-clock', '-F', String(SAMPLES_PER_SECOND), '-g'];
+  const child = spawn('perf', ['record', ...clock, '-p', String(pid), '-o', to]);
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  return {
+    stop() {
+      child.kill('SIGINT');
+      return ended;
+    },
+  };
+}
+
+/** @returns by thread, then by what is told apart, the number of samples */
+async function sumsOf(data, pid) {
+  // `perf` accepts the names of compiled functions only from a file of its own user.
+  const child = spawn('perf', ['script', '-i', data, '-F', 'comm,tid,ip,sym']);
+  const threads = new Map();
+  let thread;
+  let stack = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line === '') {
+      if (thread !== undefined && stack.length > 0) count(thread, stack);
+      stack = [];
+    } else if (line.startsWith('\t') || line.startsWith('  ')) {
+      stack.push(line.trim().replace(/^[0-9a-f]+ /, ''));
+    } else {
+      const [, name, tid] = /^\s*(\S.*?)\s+(\d+)\s*$/.exec(line) ?? [];
+      thread = threadOf(threads, name, Number(tid), pid);
     }
-    return { functions: [...functions.values()], owned, rooms, callers, busyUs };
   }
+  return threads;
+}
+
+/** V8's and libuv's helpers are many threads, and one thing. */
+function threadOf(threads, name = '', tid = 0, pid = 0) {
+  const key = tid === pid ? 'main thread' : /^Worker/.test(name) ? `${name} ${tid}` : name;
+  let found = threads.get(key);
+  if (found === undefined) {
+    found = { samples: 0, slices: new Map(), rooms: new Map(), functions: new Map() };
+    threads.set(key, found);
+  }
+  return found;
+}
+
+/** @param stack - names, the innermost first */
+function count(thread, stack) {
+  thread.samples += 1;
+  const first = stack.findIndex((name) => name.startsWith('JS:'));
+  // What a function of JavaScript calls, not what called it.
+  const slice = sliceOf(first === -1 ? stack : stack.slice(0, first));
+  const frames = stack.map(frameOf).filter((frame) => frame !== undefined);
+  const owner = frames.find((frame) => !isTransparent(frame) && !frame.url.startsWith('node:'));
+  const category = owner === undefined ? NOBODY : (roomOf(owner) ?? categoryOf(owner));
+  add(thread.slices, slice ?? category, 1);
+  add(thread.rooms, category, 1);
+  const place = owner === undefined ? NOBODY : `${owner.functionName} (${category})`;
+  add(thread.functions, slice === undefined ? place : `${place}: ${slice}`, 1);
+}
+
+/** A function of JavaScript, as `--perf-basic-prof` names it: `JS:*name file:///x.js:12:3`. */
+function frameOf(name) {
+  const [, functionName = '', url = '', line, column] =
+    /^JS:[~^*+']*(\S*) (\S+):(\d+):(\d+)$/.exec(name) ?? [];
+  if (url === '') return undefined;
+  return { functionName, url, lineNumber: Number(line) - 1, columnNumber: Number(column) - 1 };
 }
 
 function add(sums, name, amount) {
   sums.set(name, (sums.get(name) ?? 0) + amount);
 }
 
-/**
- * The name that the time of each node counts for: its own or, where it has none, as Node's own code
- * and native code, that of the nearest caller that has one.
- */
-function owners(nodes, nameOf) {
-  const result = new Map();
-  // A profile lists parents before their children.
-  for (const { id, callFrame, children = [] } of nodes) {
-    const own = isTransparent(callFrame) ? undefined : nameOf(callFrame);
-    const owner = own ?? result.get(id) ?? NOBODY;
-    result.set(id, owner);
-    for (const child of children) result.set(child, owner);
+/** @returns the names with their sums */
+function largest(sums) {
+  return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+function printSums(threads, answered) {
+  const us = (samples) => (samples * 1e6) / SAMPLES_PER_SECOND / answered;
+  const line = ([name, samples]) => `  ${us(samples).toFixed(1).padStart(8)}  ${name}\n`;
+  const all = [...threads.values()].reduce((sum, { samples }) => sum + samples, 0);
+  let text = `\n${answered} answers, ${us(all).toFixed(1)} µs of CPU time each\n`;
+  for (const [name, thread] of [...threads].sort((a, b) => b[1].samples - a[1].samples)) {
+    if (us(thread.samples) < 1) continue;
+    text += `\n${name}: ${us(thread.samples).toFixed(1)} µs of each answer\n`;
+    text += `  by what it does\n${largest(thread.slices).map(line).join('')}`;
+    text += `  by who called for it\n${largest(thread.rooms).map(line).join('')}`;
+    text += `  by function\n${largest(thread.functions).slice(0, TOP).map(line).join('')}`;
   }
-  return result;
+  process.stdout.write(text);
 }
 
 /** The largest first, in bytes per answer. */
@@ -138,60 +169,18 @@ function printAllocations({ head, samples }, answered) {
   const functions = new Map();
   let total = 0;
   const visit = ({ id, callFrame, children }, caller) => {
-    const room = (isTransparent(callFrame) ? undefined : roomOf(callFrame)) ?? caller;
+    const own = callFrame.url === '' || callFrame.url.startsWith('node:') ? undefined : callFrame;
+    const room = own === undefined ? caller : (roomOf(own) ?? categoryOf(own));
     const size = bytes.get(id) ?? 0;
     total += size;
     add(rooms, room, size);
-    add(functions, `${callFrame.functionName} ${placeOf(callFrame)}`, size);
+    add(functions, `${callFrame.functionName} (${room})`, size);
     for (const child of children) visit(child, room);
   };
   visit(head, NOBODY);
   const line = ([name, size]) => `  ${(size / answered).toFixed(0).padStart(8)}  ${name}\n`;
-  let text = `\nmain thread: ${(total / answered).toFixed(0)} bytes allocated each\n`;
-  text += `  in functions of, or called by, each room\n${largest(rooms).slice(0, TOP).map(line).join('')}`;
-  text += `  in functions\n${largest(functions).slice(0, TOP).map(line).join('')}`;
+  let text = `\nmain thread: ${(total / answered).toFixed(0)} bytes allocated for each answer\n`;
+  text += `  by room\n${largest(rooms).map(line).join('')}`;
+  text += `  by function\n${largest(functions).slice(0, TOP).map(line).join('')}`;
   process.stdout.write(text);
-}
-
-function print({ functions, owned, rooms, callers, busyUs }, { answered, name }) {
-  const perAnswer = (us) => (us / answered).toFixed(1).padStart(8);
-  const share = (us) => `${((us / busyUs) * 100).toFixed(1)} %`.padStart(7);
-  const line = (us, text) => `  ${perAnswer(us)} ${share(us)}  ${text}\n`;
-  const categories = Object.entries(Object.groupBy(functions, ({ category }) => category))
-    .map(([category, members]) => ({ category, members: heaviestFirst(members), us: sum(members) }))
-    .sort((a, b) => b.us - a.us);
-  let text = `\n${name}: ${answered} answers, ${(busyUs / answered).toFixed(1)} µs busy each\n`;
-  text += '  µs/answer   share  whose code runs\n';
-  for (const { category, us } of categories) text += line(us, category);
-  text += '\n  µs/answer   share  whose code runs, including the time that Node spends for it\n';
-  for (const [owner, us] of largest(owned)) text += line(us, owner);
-  text += '\n  µs/answer   share  in which room of the source, including what it calls elsewhere\n';
-  for (const [room, us] of largest(rooms)) text += line(us, room);
-  text += '\n  µs/answer   share  in which function, including native code and statements\n';
-  for (const [caller, us] of largest(callers).slice(0, TOP)) text += line(us, caller);
-  for (const { category, members, us } of categories) {
-    const listed = members.slice(0, TOP).filter((member) => member.us >= busyUs * LEAST_SHARE);
-    if (listed.length === 0) continue;
-    text += `\n  ${category} (${share(us).trim()})\n`;
-    for (const member of listed) text += line(member.us, member.key);
-  }
-  process.stdout.write(text);
-}
-
-/** @returns the names with their sums */
-function largest(sums) {
-  return [...sums].sort((a, b) => b[1] - a[1]);
-}
-
-function heaviestFirst(members) {
-  return members.sort((a, b) => b.us - a.us);
-}
-
-function sum(members) {
-  return members.reduce((total, { us }) => total + us, 0);
-}
-
-/** The time on the clock that V8's profiles use. */
-function nowUs() {
-  return Number(process.hrtime.bigint() / 1000n);
 }

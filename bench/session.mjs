@@ -42,6 +42,10 @@ export async function openSession() {
     load,
     /** PostgreSQL and Redis, started at the first call. */
     startServers: startServersOnce,
+    /** Others, which the caller stops. */
+    startOwnServers: startServers,
+    /** Another process of clients, which the caller stops. */
+    startLoad: () => startHelper('load.mjs'),
     /** @param nodeFlags - for the contestant's own process, such as `--cpu-prof` */
     async start(contestant, nodeFlags = []) {
       const started = await contestant.start({

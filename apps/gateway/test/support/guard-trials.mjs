@@ -12,7 +12,7 @@ import { verdictOf } from '../../../../bench/verdict.mjs';
 import { createRandom } from '../../../../torture/random.mjs';
 
 const PROCESS_SPREAD = 0.01;
-const [BLOCKS, PAIRS] = [4, 10];
+const [BLOCKS, PAIRS] = [4, 16];
 const STEPS = 1_000_000;
 
 const { trials, slowdown, pairSpread, othersBusy = 0 } = JSON.parse(process.argv[2] ?? '{}');
