@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function planOf(sql: string, values: readonly unknown[] = []): Promise<string> {
+async function planOf(sql: string, values: readonly string[] = []): Promise<string> {
   const rows = await querySql(database, `EXPLAIN (VERBOSE) ${sql}`, values);
   return rows.map((row) => String(row['QUERY PLAN'])).join('\n');
 }

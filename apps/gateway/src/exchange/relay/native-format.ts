@@ -6,39 +6,47 @@ import {
   messageErrorEvent,
   readMessage,
 } from '@gateway/translator/native';
-import { z } from 'zod';
 import type { ResponseFormat } from '../../http/response-format.js';
-
-const message = z.object({
-  id: z.string().optional(),
-  model: z.string().optional().catch(undefined),
-  // A message without this member is malformed.
-  usage: z.unknown(),
-});
 
 export const nativeFormat: ResponseFormat = {
   dialect: 'messages',
   createPipe: () => createMessagePieceTap(),
   readResponse(upstreamBody) {
-    let json: unknown;
-    let parsed: z.infer<typeof message>;
-    try {
-      json = JSON.parse(upstreamBody.toString());
-      parsed = message.parse(json);
-    } catch {
+    const message = parsed(upstreamBody);
+    if (message === undefined) {
       return { outcome: 'malformed', reason: 'the body is not a message' };
     }
+    const { id, model } = message;
     return {
       outcome: 'read',
       body: upstreamBody,
-      ...readMessage(json),
-      messageId: parsed.id,
-      model: parsed.model,
+      ...readMessage(message),
+      messageId: id as string | undefined,
+      model: typeof model === 'string' ? model : undefined,
     };
   },
   errorEvent: messageErrorEvent,
   keepAlive: () => MESSAGE_KEEP_ALIVE,
 };
+
+interface Message {
+  readonly id?: unknown;
+  readonly model?: unknown;
+  readonly usage: unknown;
+}
+
+/** Without a schema, because this runs for each response. @returns undefined if malformed */
+function parsed(body: Buffer): Message | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+  if (typeof message !== 'object' || message === null || !('usage' in message)) return undefined;
+  const found: Message = message;
+  return found.id === undefined || typeof found.id === 'string' ? found : undefined;
+}
 
 /** The response to counting tokens is plain JSON and free of charge. */
 export const tokenCountFormat: ResponseFormat = {

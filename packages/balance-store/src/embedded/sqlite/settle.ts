@@ -105,6 +105,7 @@ class ChargeFold {
   readonly #keys = new Map<string, KeyFold>();
   readonly #usage: ReturnType<typeof createUsageFold>;
   readonly #windows: WindowStarts;
+  readonly #hasHolds: boolean;
 
   constructor(connection: Connection, kept: KeptRows, now: number) {
     this.#connection = connection;
@@ -112,6 +113,7 @@ class ChargeFold {
     this.#now = now;
     this.#usage = createUsageFold(connection, now);
     this.#windows = windowStartsAt(now);
+    this.#hasHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
   }
 
   /**
@@ -197,6 +199,7 @@ class ChargeFold {
 
   /** Deletes the request's hold. @returns the held amount, if the hold was this key's */
   #takeHold(requestId: string, key: KeyFold): HoldTaken | undefined {
+    if (!this.#hasHolds) return undefined;
     const hold = this.#connection.get<HoldRow>(
       'DELETE FROM hold WHERE request_id = ? RETURNING account_id, key_id, amount, orphaned_at',
       requestId,
