@@ -81,7 +81,7 @@ async function checkInstall() {
   const app = join(scratch, 'app');
   pnpm('--filter', '@gateway/server', 'deploy', '--prod', '--legacy', app);
   const extra = readdirSync(app).filter(
-    (name) => !['dist', 'node_modules', 'package.json', 'README.md'].includes(name),
+    (name) => !['NOTICE', 'dist', 'node_modules', 'package.json', 'README.md'].includes(name),
   );
   if (extra.length > 0) throw new Error(`the install contains ${extra.join(', ')}`);
   const dockerfile = readFileSync(join(deploy, 'Dockerfile'), 'utf8');

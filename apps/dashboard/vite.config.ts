@@ -31,6 +31,8 @@ export default defineConfig(({ mode }) => {
       // Each page is one script, so it has no modulepreload links that would need the polyfill.
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      // What is in the page and whose, for those who receive it, and for scripts/notices.mjs.
+      license: { fileName: 'licenses.txt' },
     },
     logLevel: 'warn',
     // Only these data of the gateway get into a page, and none that its readers may not see.
