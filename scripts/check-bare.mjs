@@ -25,6 +25,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SERVES, ask } from './ask.mjs';
 import { freePort } from './free-port.cjs';
 import { debianProgram } from './deploy-tools.mjs';
 import { output, root, step } from './setup.mjs';
@@ -131,24 +132,9 @@ async function startAndAsk() {
   const started = Date.now();
   const machine = runInside('start', { PORT: String(port), ADMIN_PORT: String(adminPort) });
   try {
-    await machine.said(/ Ask: +curl/);
+    await machine.said(SERVES);
     const seconds = Math.round((Date.now() - started) / 1_000);
-    const [, key] = /Demo key: +(\S+)/.exec(machine.output()) ?? [];
-    const response = await fetch(`http://127.0.0.1:${String(port)}/v1/messages`, {
-      method: 'POST',
-      headers: {
-        'x-api-key': key,
-        'anthropic-version': '2023-06-01',
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify({
-        model: 'claude-opus-5',
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'Hello' }],
-      }),
-    });
-    const message = await response.json();
-    if (message.type !== 'message') throw new Error(`no message: ${JSON.stringify(message)}`);
+    await ask(port, machine.output());
     process.stdout.write(`\nserved, and answered a message, after ${String(seconds)} s\n`);
   } finally {
     await machine.stop();

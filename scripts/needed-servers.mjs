@@ -48,7 +48,7 @@ export function neededServers(testFiles) {
  * @param {string} testFile - its path
  */
 export function isQuick(testFile) {
-  const texts = textsOf([testFile], (path) => !path.includes('/src/'));
+  const texts = textsOf([testFile], (path) => !/[\\/]src[\\/]/.test(path));
   return !texts.some((text) => SLOW.test(text));
 }
 

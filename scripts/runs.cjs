@@ -87,7 +87,9 @@ const isLong = TEST_RUNS === 'long';
  * @returns {number} how often to repeat it
  */
 function runs(file, what) {
-  const [, sizesOf] = Object.entries(RUNS).find(([path]) => file.endsWith(`/${path}`)) ?? [];
+  // Windows separates folders by backslashes.
+  const name = file.replaceAll('\\', '/');
+  const [, sizesOf] = Object.entries(RUNS).find(([path]) => name.endsWith(`/${path}`)) ?? [];
   const sizes = sizesOf?.[what];
   if (sizes === undefined) throw new Error(`scripts/runs.cjs has no "${what}" of ${file}`);
   if (TEST_RUNS === undefined || TEST_RUNS === '') return sizes[0];

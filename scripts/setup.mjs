@@ -6,13 +6,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_VERSION, projectNode } from './node-programs.cjs';
 import { reasonOfBuild } from './reason-of-build.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
-/** The Node version that the project runs on, from its own dependencies. */
-export const node = join(root, 'node_modules', 'node', 'bin', 'node');
+/** The Node version that the project runs on, from its own dependencies if they have one. */
+export const node = projectNode ?? process.execPath;
 
 /** The arguments of `node` that run Jest. */
 export const JEST = [
@@ -50,7 +51,7 @@ export function run(command, args, options = {}) {
 
 /** Runs a command. @returns its output @throws an error that contains the output, if it fails */
 export function output(command, args, options = {}) {
-  const result = spawnSync(command, args, {
+  const result = spawnSync(...started(command, args), {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
@@ -59,6 +60,16 @@ export function output(command, args, options = {}) {
   });
   if (result.status === 0) return result.stdout;
   throw new Error(`${[command, ...args].join(' ')} failed\n${result.stdout}${result.stderr}`);
+}
+
+/**
+ * On Windows, npm's commands are batch files, which Node does not start. The programs that they run
+ * are beside Node.
+ */
+function started(command, args) {
+  if (process.platform !== 'win32' || !['npm', 'npx'].includes(command)) return [command, args];
+  const program = join(dirname(process.execPath), `node_modules/npm/bin/${command}-cli.js`);
+  return [process.execPath, [program, ...args]];
 }
 
 /**
@@ -78,6 +89,12 @@ export function pnpm(...args) {
  * package out, without an error, if it seems not to fit this machine.
  */
 export function ensureInstalled() {
+  const [major] = NODE_VERSION.split('.');
+  if (node === process.execPath && !process.version.startsWith(`v${major}.`)) {
+    fail(
+      `No package has Node for ${process.platform}-${process.arch}: start this with Node ${major}`,
+    );
+  }
   const files = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'scripts/native-tools.mjs'];
   const machine = `${process.platform} ${process.arch}`;
   const wanted = `${machine} ${digest(files.map((name) => join(root, name)))}`;

@@ -2,7 +2,8 @@
  * `npm test`: installs and builds if needed, starts real servers, runs every test.
  * Arguments go to jest, such as `npm test -- packages/billing`. With `--long`, as in `npm run
  * test:long`, it runs the long forms of the tests in `runs.cjs`; with `--quick`, as in `npm run
- * test:quick`, those that need neither servers nor a browser, network or process.
+ * test:quick`, those that need neither servers nor a browser, network or process. With
+ * `TEST_NODE=lowest`, Jest runs on the lowest Node that the gateway admits.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -11,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { longFiles } from './runs.cjs';
 import { NONE, neededServers } from './needed-servers.mjs';
+import { lowestNode } from './node-programs.cjs';
 import { startServers } from './servers.mjs';
 import {
   COMPILE_CACHE,
@@ -31,8 +33,10 @@ const { args, needs } = chosenTests();
 const servers = await startServers(needs);
 const scratch = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
 const report = join(scratch, 'report.json');
+const program = process.env.TEST_NODE === 'lowest' ? lowestNode : node;
+if (program === undefined) throw new Error('no package has the lowest Node for this platform');
 step('Testing');
-const jest = spawnSync(node, [...JEST, '--json', `--outputFile=${report}`, ...args], {
+const jest = spawnSync(program, [...JEST, '--json', `--outputFile=${report}`, ...args], {
   cwd: root,
   stdio: ['ignore', 'ignore', 'inherit'],
   env: {

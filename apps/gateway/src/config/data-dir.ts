@@ -95,8 +95,9 @@ export function openDataDir(path: string): DataDir {
   };
 }
 
-/** Makes a new name in this directory durable. */
+/** Makes a new name in this directory durable. Windows does that itself, and opens no directories. */
 function syncDir(path: string): void {
+  if (process.platform === 'win32') return;
   const dir = openSync(path, 'r');
   try {
     fsyncSync(dir);

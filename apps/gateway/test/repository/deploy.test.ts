@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NODE_VERSION } from '../../../../scripts/node-programs.cjs';
 import { BY_NAME } from '../../src/config/variables.js';
 import { startTestGateway } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
@@ -104,11 +105,7 @@ describe('the files that start a gateway', () => {
   });
 
   it('use the versions of Node and pnpm that the project uses', () => {
-    const { devDependencies } = JSON.parse(read('package.json')) as {
-      devDependencies: Record<string, string>;
-    };
-    const dockerfile = read('deploy/Dockerfile');
-    expect(dockerfile).toContain(`NODE_IMAGE=node:${devDependencies['node']!}-`);
+    expect(read('deploy/Dockerfile')).toContain(`NODE_IMAGE=node:${NODE_VERSION!}-`);
     const pnpm = /PNPM = 'pnpm@(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
     const { dependencies } = JSON.parse(read('.github/pnpm/package.json')) as {
       dependencies: Record<string, string>;

@@ -7,6 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { projectNode } from '../../../../scripts/node-programs.cjs';
 
 const ROOT = join(__dirname, '../../../..');
 const UNIT = join(ROOT, 'deploy/systemd/gateway.service');
@@ -41,7 +42,7 @@ export function restrict(restriction: Restriction, folder: string): RestrictedPl
   chmodSync(folder, 0o755);
   for (const each of [dataDir, repository]) mkdirSync(each);
   giveAway(dataDir);
-  const node = join(repository, 'node_modules/node/bin/node');
+  const node = join(repository, relative(ROOT, projectNode ?? process.execPath));
   const main = join(repository, 'apps/gateway/dist/main.js');
   const mounted = ['unshare', '--mount', 'sh', '-c', MOUNTS, 'sh', ROOT, repository, dataDir];
   const run = {
