@@ -45,13 +45,13 @@ describe('an installation', () => {
   });
 
   // F470
-  it('of this repository runs none, takes no version younger than a week, and pins every file', () => {
+  it('of this repository runs none, takes no version younger than a day, and pins every file', () => {
     const { allowBuilds, minimumReleaseAge } = parse(read('pnpm-workspace.yaml')) as {
       allowBuilds: Record<string, boolean>;
       minimumReleaseAge: number;
     };
     expect(Object.entries(allowBuilds).filter(([, isAllowed]) => isAllowed)).toEqual([]);
-    expect(minimumReleaseAge).toBe(7 * 24 * 60);
+    expect(minimumReleaseAge).toBeGreaterThanOrEqual(24 * 60);
     const { packages } = parse(read('pnpm-lock.yaml')) as {
       packages: Record<string, { resolution: { integrity?: string } }>;
     };
