@@ -4,7 +4,8 @@
  * both load it.
  */
 
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
+const process = require('node:process');
 const { optionalDependencies } = require('../package.json');
 
 const IS_WINDOWS = process.platform === 'win32';
@@ -17,7 +18,8 @@ const PLATFORM = `${IS_WINDOWS ? 'win' : process.platform}-${process.arch}`;
 function programOf(name) {
   const dependency = `${name}-${PLATFORM}`;
   if (!(dependency in optionalDependencies)) return undefined;
-  return join(__dirname, '../node_modules', dependency, IS_WINDOWS ? 'bin/node.exe' : 'bin/node');
+  const root = dirname(require.resolve('../package.json'));
+  return join(root, 'node_modules', dependency, IS_WINDOWS ? 'bin/node.exe' : 'bin/node');
 }
 
 /** The version that the project runs on. */

@@ -59,13 +59,17 @@ function notice(name, built, installed) {
   const isInside = ({ manifest }) => manifest.name in built;
   const others = installed.filter((each) => !isInside(each));
   for (const { manifest } of others) admit(manifest.name, manifest.license);
+  const beside = new Set(others.map(({ manifest }) => `${manifest.name} (${manifest.license})`));
   const lists = [
-    [`Software of others in the files of ${name}, with its licences below:`, listed(built)],
-    [
-      'Installed with it, and in its image, each with its licence in its folder:',
-      [...new Set(others.map(({ manifest }) => `${manifest.name} (${manifest.license})`))],
-    ],
-  ].filter(([, items]) => items.length > 0);
+    {
+      title: `Software of others in the files of ${name}, with its licences below:`,
+      items: Object.entries(built).map(([part, { license }]) => `${part} (${license})`),
+    },
+    {
+      title: 'Installed with it, and in its image, each with its licence in its folder:',
+      items: [...beside],
+    },
+  ].filter(({ items }) => items.length > 0);
   /** @type {Map<string, string[]>} */
   const texts = new Map();
   for (const [part, { copyright, text }] of Object.entries(built)) {
@@ -74,16 +78,11 @@ function notice(name, built, installed) {
   }
   return [
     'Written by `npm run notices`, not by hand.',
-    ...lists.map(([title, items]) => `${title}\n\n${items.map((item) => `  ${item}`).join('\n')}`),
+    ...lists.map(({ title, items }) => `${title}\n\n  ${items.join('\n  ')}`),
     ...[...texts].map(([text, parts]) => `${LINE}\n${parts.join('\n')}\n\n${text}`),
   ]
     .join('\n\n')
     .concat('\n');
-}
-
-/** @param {Record<string, Part>} built */
-function listed(built) {
-  return Object.entries(built).map(([part, { license }]) => `${part} (${license})`);
 }
 
 /** What the build of a package contains. @returns {Record<string, Part>} */
@@ -140,8 +139,8 @@ function partOf(path) {
 }
 
 /**
- * What a module contains that its package has bundled itself: by its source map, and by the comments
- * of licences that it kept.
+ * What a module contains that its package has bundled itself: by its source map, and by licences in
+ * its comments.
  *
  * @returns {[string, Part][]}
  */

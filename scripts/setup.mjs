@@ -65,6 +65,10 @@ export function output(command, args, options = {}) {
 /**
  * On Windows, npm's commands are batch files, which Node does not start. The programs that they run
  * are beside Node.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {[string, string[]]} the command that starts it, and its arguments
  */
 function started(command, args) {
   if (process.platform !== 'win32' || !['npm', 'npx'].includes(command)) return [command, args];

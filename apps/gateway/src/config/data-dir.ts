@@ -95,7 +95,7 @@ export function openDataDir(path: string): DataDir {
   };
 }
 
-/** Makes a new name in this directory durable. Windows does that itself, and opens no directories. */
+/** Makes a new name in this directory durable. Windows does not open directories. */
 function syncDir(path: string): void {
   if (process.platform === 'win32') return;
   const dir = openSync(path, 'r');

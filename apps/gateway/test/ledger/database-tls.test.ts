@@ -1,4 +1,4 @@
-/** What `sslmode` in DATABASE_URL does, with a server that only speaks the start of the protocol. */
+/** What `sslmode` in DATABASE_URL does, with a server that speaks only the first messages. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -105,7 +105,7 @@ describe('the files that start a gateway', () => {
   });
 
   it('use the versions of Node and pnpm that the project uses', () => {
-    expect(read('deploy/Dockerfile')).toContain(`NODE_IMAGE=node:${NODE_VERSION!}-`);
+    expect(read('deploy/Dockerfile')).toContain(`NODE_IMAGE=node:${NODE_VERSION}-`);
     const pnpm = /PNPM = 'pnpm@(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
     const { dependencies } = JSON.parse(read('.github/pnpm/package.json')) as {
       dependencies: Record<string, string>;
