@@ -33,7 +33,7 @@ describe('the documents', () => {
   });
 
   // The limit is about prose that people maintain, and that others must read through.
-  it('have at most 39,000 words together, without what the code or the benchmark writes', () => {
+  it('have at most 40,000 words together, without what the code or the benchmark writes', () => {
     const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
     const isMade =
       /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^docs\/errors\.md$|^AGENTS\.md$/;
@@ -44,7 +44,7 @@ describe('the documents', () => {
       .map((file) => readText(file).replace(measured, ''))
       .filter((text) => !isOneLine.test(text))
       .map((text) => text.trim().split(/\s+/).length);
-    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(39_000);
+    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(40_000);
   });
 
   function leads(from: string, link: string): boolean {
