@@ -8,14 +8,14 @@ import type { AUDITED_KINDS } from './generated/audited.js';
 
 /**
  * The kind of the documents of promotional codes. They grant money, so the trail must record each
- * of their writes, with one of {@link PROMO_CODE_ACTIONS}. An audit compares them with the trail.
+ * of their writes, with one of `PROMO_CODE_ACTIONS`. An audit compares them with the trail.
  */
 export const PROMO_CODE = 'promo_code';
 export const PROMO_CODE_ACTIONS = ['promo_code.create', 'promo_code.redeem'] as const;
 
 /**
  * The document of the settings that operators changed, a text for each. They decide what all pay,
- * so the trail must record each of its writes, with one of {@link SETTINGS_ACTIONS} and, under the
+ * so the trail must record each of its writes, with one of `SETTINGS_ACTIONS` and, under the
  * name of each changed setting, the text `before` and `after`; `null` for none. An audit compares
  * the document with the trail.
  */

@@ -46,7 +46,11 @@ export interface ExtendedTableJson {
 }
 
 /**
- * Checks a price table with changes; see {@link parseWholeSchedule}.
+ * Checks a price table whose models may have `price_changes`: rates that apply from a time on.
+ *
+ * A change replaces both rates. If it leaves out a factor for cached tokens, or a circumstance that
+ * only multiplies, the model's applies. Bands, and circumstances with rates of their own, must be
+ * given again, because they would otherwise keep the earlier rates.
  *
  * @param json - The parsed file: a `PriceScheduleJson`, or a table that extends another one: an
  * {@link ExtendedTableJson}.

@@ -23,11 +23,7 @@ export interface PriceSchedule {
 }
 
 /**
- * Checks a price table whose models may have `price_changes`: rates that apply from a time on.
- *
- * A change replaces both rates. If it leaves out a factor for cached tokens, or a circumstance that
- * only multiplies, the model's applies. Bands, and circumstances with rates of their own, must be
- * given again, because they would otherwise keep the earlier rates.
+ * Checks a price table whose models may have `price_changes`, as `parsePriceSchedule` says.
  *
  * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is also
  * accepted.

@@ -1,5 +1,5 @@
 /**
- * The tests that every {@link BalanceStore} passes. They work with any test runner.
+ * The tests that every `BalanceStore` passes. They work with any test runner.
  *
  * ```ts no-run
  * import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** The tests that every {@link BalanceStore} passes, for authors and users of an implementation. */
+/** The tests that every `BalanceStore` passes, for authors and users of an implementation. */
 
 export { balanceStoreContract } from './contract.js';
 export type { ContractOptions } from './contract.js';

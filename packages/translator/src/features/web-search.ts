@@ -14,10 +14,11 @@ const NAME = 'web_search';
  * `translateResponsesRequest` as the option `webSearch`. Searches are charged in addition to
  * tokens.
  *
- * @param options.maxUses - The maximum number of searches of one request. Default: the upstream
+ * @param limits - `maxUses` is the maximum number of searches of one request. Default: the upstream
  * decides.
  */
-export function webSearch({ maxUses }: { readonly maxUses?: number } = {}): ReadWebSearch {
+export function webSearch(limits: { readonly maxUses?: number } = {}): ReadWebSearch {
+  const { maxUses } = limits;
   return (options: JsonObject, tools) => {
     if (tools.includes(NAME)) return undefined;
     const { search_context_size: size, user_location: location, ...others } = options;

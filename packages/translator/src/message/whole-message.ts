@@ -12,7 +12,7 @@ export type MessageReport =
       readonly usage: UsageReading;
       readonly messageId: string | undefined;
       readonly stopReason: string | undefined;
-      /** See {@link MessageEnd}. */
+      /** The category of a refusal without content; an empty text if it names none. */
       readonly emptyRefusal?: string | undefined;
     }
   | { readonly outcome: 'malformed'; readonly reason: string };

@@ -64,7 +64,7 @@ export class MessageState {
     this.stopDetails = details ?? this.stopDetails;
   }
 
-  /** See {@link MessageEnd}. */
+  /** The category of a refusal without content; an empty text if it names none. */
   get emptyRefusal(): string | undefined {
     const { stopReason, stopDetails, content } = this;
     return emptyRefusalOf({ stopReason, stopDetails, hasContent: content.hasContent });
@@ -92,7 +92,6 @@ export class MessageState {
   }
 }
 
-/** The category of a refusal without content, or an empty text if it names none. */
 function emptyRefusalOf({
   stopReason,
   stopDetails,
@@ -106,7 +105,7 @@ function emptyRefusalOf({
 /** What a whole native message reports beside its content. */
 export interface MessageReading {
   readonly usage: UsageReading;
-  /** See {@link MessageEnd}. */
+  /** The category of a refusal without content; an empty text if it names none. */
   readonly emptyRefusal: string | undefined;
 }
 

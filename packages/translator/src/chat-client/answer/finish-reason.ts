@@ -5,7 +5,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 /**
  * The finish reason of a message that is complete. A stop reason without a case here, such as
  * `pause_turn` or one that a later version adds, is `length`: a client that took an unfinished
- * answer for a finished one would not notice what it lacks. See {@link unnamedReason}.
+ * answer for a finished one would not notice what it lacks.
  */
 export function finishReason(
   stopReason: string | undefined,
