@@ -68,7 +68,7 @@ export default tseslint.config(
   },
   {
     // The READMEs show these examples, which print what a program would keep.
-    files: ['packages/*/test/examples/**/*.ts'],
+    files: ['packages/*/test/examples/**/*.ts', 'examples/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {
@@ -173,7 +173,7 @@ export default tseslint.config(
   },
   {
     // Prettier wraps code but not comments, so this rule is for comments only.
-    files: ['{packages,apps}/**/*.{ts,tsx,mjs}', '{bench,clients,scripts,torture}/**/*.mjs'],
+    files: ['{packages,apps}/**/*.{ts,tsx,mjs}', '{bench,clients,scripts,site,torture}/**/*.mjs'],
     plugins: { '@stylistic': stylistic },
     rules: {
       '@stylistic/max-len': [

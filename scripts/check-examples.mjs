@@ -1,13 +1,14 @@
 /**
- * Type-checks the examples of READMEs and docstrings against the packed packages, and runs them.
- * Examples marked `ts no-run` are only type-checked, because they need a server or code of the
- * reader's.
+ * Type-checks the examples of READMEs and docstrings, and the programs of `examples/`, against the
+ * packed packages, and runs them. Examples marked `ts no-run` are only type-checked, because they
+ * need a server or code of the reader's; the programs run against a started gateway.
  */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
+import { programNames, runPrograms } from './example-programs.mjs';
 import { examplesOfMarkdown, examplesOfSource, importsOf, moduleOf } from './examples.mjs';
 import { installPacked, publishedPackages, withScratch } from './packed.mjs';
 import { node, root, run, step } from './setup.mjs';
@@ -15,13 +16,16 @@ import { node, root, run, step } from './setup.mjs';
 const TIMEOUT_MS = 60_000;
 const published = publishedPackages();
 
-await withScratch((dir) => {
+await withScratch(async (dir) => {
   step('Checking the examples');
   const examples = [
     ...examplesOfMarkdown(join(root, 'README.md')),
     ...published.flatMap(({ name, dir }) => examplesOf(dir).map((each) => ({ ...each, name }))),
   ].map((each) => ({ ...each, module: `${each.file.replaceAll('/', '-')}-${each.line}.mts` }));
-  installPacked(dir, dependenciesOf(examples));
+  const programs = programNames();
+  const codes = programs.map((name) => readFileSync(join(root, 'examples', name), 'utf8'));
+  installPacked(dir, dependenciesOf([...examples, ...codes.map((code) => ({ code }))]));
+  for (const name of programs) cpSync(join(root, 'examples', name), join(dir, name));
   const require = createRequire(join(dir, 'package.json'));
   for (const example of examples) {
     const own = example.name && {
@@ -36,6 +40,7 @@ await withScratch((dir) => {
     const how = example.isRun ? 'runs' : 'compiles';
     process.stdout.write(`  ${example.file}:${example.line} ${how}\n`);
   }
+  await runPrograms(dir, (name) => process.stdout.write(`  examples/${name} runs\n`));
 });
 
 function examplesOf(dir) {
@@ -52,13 +57,14 @@ function examplesOf(dir) {
  * Other packages that the examples import, in the versions that our packages are developed with.
  */
 function dependenciesOf(examples) {
-  const versions = Object.assign({}, ...published.map(({ manifest }) => manifest.devDependencies));
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const manifests = [{ devDependencies }, ...published.map(({ manifest }) => manifest)];
+  const versions = Object.assign({}, ...manifests.map((each) => each.devDependencies));
   const names = examples
     .flatMap(importsOf)
     .filter((name) => !isBuiltin(name) && !published.some(({ entries }) => entries.includes(name)));
-  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   return {
-    '@types/node': devDependencies['@types/node'],
+    '@types/node': versions['@types/node'],
     ...Object.fromEntries(names.map((name) => [name, versions[name]])),
   };
 }
@@ -76,7 +82,7 @@ function checkTypes(dir) {
   };
   writeFileSync(
     join(dir, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, include: ['*.mts'] }),
+    JSON.stringify({ compilerOptions, include: ['*.mts', '*.ts'] }),
   );
   run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', dir], { cwd: dir });
 }
