@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Command, CommanderError } from 'commander';
+import { headingsOf } from '../../../../scripts/headings.cjs';
 import { createProgram } from '../../src/cli/program.js';
 import { gatewayCommand } from '../support/gateway-process.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -32,7 +33,8 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
-  // The limit is about prose that people maintain, and that others must read through.
+  // The limit is about prose that people maintain, and that others must read through. The site adds
+  // pages of its own only from docstrings, and those are not committed.
   it('have at most 40,000 words together, without what the code or the benchmark writes', () => {
     const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
     const isMade =
@@ -82,8 +84,8 @@ describe('the README', () => {
   });
 
   it('creates a key with a budget', async () => {
-    const command = COMMANDS.find((text) => text.startsWith('npm run gateway -- '));
-    const args = command!.replace('npm run gateway -- ', '').split(' ');
+    const command = COMMANDS.find((text) => text.startsWith('npx farthing keys create '));
+    const args = command!.replace('npx farthing ', '').split(' ');
     const { code, out } = await gatewayCommand([...args, '--json'], {
       ADMIN_URL: gateway.adminUrl,
       ADMIN_TOKEN,
@@ -130,7 +132,8 @@ function commandsIn(text: string): readonly { readonly text: string; readonly is
     code!.split('\n'),
   );
   const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
-  const program = /^(?:[A-Z_]+=\S+ +)*(?:gateway|npm run (?:-s )?gateway --) +([a-z].*)$/;
+  const program =
+    /^(?:[A-Z_]+=\S+ +)*(?:(?:npx )?(?:farthing|gateway)|npm run (?:-s )?(?:farthing|gateway) --) +([a-z].*)$/;
   const after = (line: string): string | readonly string[] => program.exec(line.trim())?.[1] ?? [];
   return [
     ...blocks.flatMap(after).map((command) => ({ text: command, isWhole: true })),
@@ -164,15 +167,5 @@ function linksOf(text: string): readonly string[] {
 
 /** The anchors that GitHub gives to headings. */
 function anchorsOf(file: string): ReadonlySet<string> {
-  const headings = [...readText(file).matchAll(/^#+ (.*)$/gm)].map(([, text]) => text!);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .trim()
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(headingsOf(readText(file)).map(({ anchor }) => anchor));
 }
