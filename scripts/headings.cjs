@@ -3,27 +3,42 @@
 /** A fenced block, in which a line with `#` is no heading, or a heading. */
 const BLOCK_OR_HEADING = /^ *```[^]*?^ *```$|^(#+) (.*)$/gm;
 
-/** @returns `{ level, title, anchor, start, end }` of each; `start` and `end` are those of its line */
+/**
+ * @typedef {object} Heading
+ * @property {number} level
+ * @property {string} title
+ * @property {string} anchor
+ * @property {number} start - Where its line begins.
+ */
+
+/**
+ * @param {string} text
+ * @returns {readonly Heading[]}
+ */
 function headingsOf(text) {
   /** @type {Map<string, number>} */
   const seen = new Map();
   return [...text.matchAll(BLOCK_OR_HEADING)].flatMap((found) => {
-    const [line, marks, title] = found;
-    if (marks === undefined) return [];
+    const [, marks, title] = found;
+    if (marks === undefined || title === undefined) return [];
     const anchor = anchorOf(title);
     const earlier = seen.get(anchor) ?? 0;
     seen.set(anchor, earlier + 1);
-    return {
+    const heading = {
       level: marks.length,
       title,
       anchor: earlier === 0 ? anchor : `${anchor}-${earlier}`,
       start: found.index,
-      end: found.index + line.length,
     };
+    return [heading];
   });
 }
 
-/** @returns the text of a section, with its heading, up to the next of its level */
+/**
+ * @param {string} text
+ * @param {string} title
+ * @returns {string} a section, with its heading, up to the next of its level
+ */
 function textUnder(text, title) {
   const headings = headingsOf(text);
   const heading = headings.find((each) => each.title === title);
@@ -32,6 +47,7 @@ function textUnder(text, title) {
   return text.slice(heading.start, next?.start);
 }
 
+/** @param {string} title */
 function anchorOf(title) {
   return title
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

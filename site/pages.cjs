@@ -21,11 +21,21 @@ const CODE_OR_LINK =
  * reports.
  * @property {(path: string) => boolean} has - Whether there is such a file or folder.
  * @property {string | undefined} address - Where people read files that are no pages.
+ *
+ * @typedef {object} Site
+ * @property {ReadonlyMap<string, string>} pages - The text of each, by its path.
+ * @property {readonly Group[]} sidebar - The navigation.
+ * @property {ReadonlySet<string>} images - Their paths in the repository.
+ *
+ * @typedef {object} Group
+ * @property {string} text
+ * @property {boolean} [collapsed]
+ * @property {readonly { readonly text: string, readonly link: string }[]} items
  */
 
 /**
  * @param {Repository} repository
- * @returns the text of each page by its path, the navigation, and the images
+ * @returns {Site}
  * @throws {Error} if a link leads nowhere
  */
 function siteOf(repository) {
@@ -48,7 +58,7 @@ function siteOf(repository) {
 
   /** @returns undefined for a file that is no page, while nobody says where people read it */
   function targetOf(from, link) {
-    const [, name, anchor] = /^([^#]*)#?(.*)$/.exec(link);
+    const [name = '', anchor = ''] = link.split('#');
     const path = posix.normalize(name === '' ? from : posix.join(posix.dirname(from), name));
     const place = placeOf(path.replace(/\/$/, ''), anchor);
     if (place !== undefined) return place;
@@ -130,7 +140,7 @@ function piecesAt(text, level) {
 
 /** A section as a page of its own: its heading is the first. */
 function raised(text) {
-  const headings = headingsOf(text).reverse();
+  const headings = headingsOf(text).toReversed();
   return headings.reduce(
     (changed, { start }) => changed.slice(0, start) + changed.slice(start + 1),
     text,

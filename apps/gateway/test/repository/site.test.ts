@@ -35,7 +35,7 @@ describe('the site of this repository', () => {
   documents.set('packages/translator/docs/mapping.md', '');
   const has = (path: string) => existsSync(join(ROOT, path));
   const { pages, sidebar } = siteOf({ ...PLAIN, documents, has, address: 'https://git.example' });
-  const links = sidebar.flatMap(({ items }) => items.map(({ link }: { readonly link: string }) => link));
+  const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
 
   it('has a page for each task and each client, in its navigation', () => {
     for (const link of [
