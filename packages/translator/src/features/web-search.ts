@@ -14,11 +14,11 @@ const NAME = 'web_search';
  * `translateResponsesRequest` as the option `webSearch`. Searches are charged in addition to
  * tokens.
  *
- * @param limits - `maxUses` is the maximum number of searches of one request. Default: the upstream
+ * @param input - `maxUses` is the maximum number of searches of one request. Default: the upstream
  * decides.
  */
-export function webSearch(limits: { readonly maxUses?: number } = {}): ReadWebSearch {
-  const { maxUses } = limits;
+export function webSearch(input: { readonly maxUses?: number } = {}): ReadWebSearch {
+  const { maxUses } = input;
   return (options: JsonObject, tools) => {
     if (tools.includes(NAME)) return undefined;
     const { search_context_size: size, user_location: location, ...others } = options;
