@@ -53,7 +53,7 @@ export function App() {
         <div class="wrap">
           <div class="brand">
             <img src="./icon.svg" alt="" />
-            <strong>Console</strong>
+            <strong>Farthing console</strong>
           </div>
           {state.name === 'signed in' && (
             <div class="row middle">
@@ -120,12 +120,12 @@ function SignedIn() {
   const current = TABS.find(({ path }) => path === first) ?? TABS[0];
   return (
     <>
-      <h1 class="hidden">Operator's console</h1>
+      <h1 class="hidden">Farthing console</h1>
       <Tabs
         label="Parts of the console"
         tabs={TABS}
         current={current}
-        page="Console"
+        page="Farthing console"
         end={<Search what="accounts, keys, requests, payments" tabs={TABS} find={find} />}
       />
       {current?.content(rest)}

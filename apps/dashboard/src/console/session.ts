@@ -68,7 +68,7 @@ function sentenceOf(message: string): string {
 }
 
 const OTHER_WAYS =
-  'On the machine of the gateway, "gateway console-link" makes another link. Or sign in with an admin token.';
+  'On the machine of the gateway, "farthing console-link" makes another link. Or sign in with an admin token.';
 
 /** @param message - Says why the person has to sign in, if there is no session. */
 async function findSession(message: string | undefined): Promise<Answer<Operator>> {

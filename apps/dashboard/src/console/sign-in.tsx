@@ -11,10 +11,10 @@ export function SignIn({ message }: { readonly message: string | undefined }) {
 function TokenForm({ message }: { readonly message: string | undefined }) {
   return (
     <SignInForm
-      title="Operator's console"
+      title="Farthing console"
       message={message}
       label="Admin token"
-      hint="The value of ADMIN_TOKEN, or of one of ADMIN_TOKENS. It is exchanged for a session of at most 12 hours. On the gateway's machine, gateway console-link prints a link that signs in."
+      hint="The value of ADMIN_TOKEN, or of one of ADMIN_TOKENS. It is exchanged for a session of at most 12 hours. On the gateway's machine, farthing console-link prints a link that signs in."
       unknown="This is not an admin token of this gateway."
       what="the log-in"
       signIn={signIn}
@@ -27,7 +27,7 @@ function NeedsTls() {
   const port = location.port === '' ? '80' : location.port;
   return (
     <div class="card sign-in">
-      <h1>Operator's console</h1>
+      <h1>Farthing console</h1>
       <p class="note warning" role="status">
         This page was opened without TLS, so nobody can sign in here: others on the network could
         read the token.

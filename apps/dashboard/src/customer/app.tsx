@@ -42,7 +42,7 @@ export function App() {
         <div class="wrap">
           <div class="brand">
             <img src="./icon.svg" alt="" />
-            <strong>Usage and balance</strong>
+            <strong>Farthing</strong>
           </div>
           {state.name === 'signed in' && (
             <div class="row middle">
@@ -173,7 +173,7 @@ function SignedIn() {
         label="Parts of this page"
         tabs={tabs}
         current={current}
-        page="Usage and balance"
+        page="Farthing"
         end={<Search what="keys, requests, payments, models" tabs={tabs} find={findFor(value)} />}
       />
       {current?.content(value)}

@@ -286,7 +286,7 @@ describe('the console', () => {
 
     // On paper there is the statement alone.
     await page.emulateMedia({ media: 'print' });
-    expect(await page.locator('main').innerText()).toMatch(/^(Operator's console\s+)?Statement of/);
+    expect(await page.locator('main').innerText()).toMatch(/^(Farthing console\s+)?Statement of/);
     for (const name of ['Account', 'Usage', 'Keys']) {
       expect(await page.getByRole('region', { name, exact: true }).isVisible()).toBe(false);
     }
