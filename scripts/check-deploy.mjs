@@ -6,19 +6,21 @@
  * The image itself is built and run by `check-image.mjs`, which needs a container engine.
  */
 
+import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { deployTool } from './deploy-tools.mjs';
 import { freePort } from './free-port.cjs';
 import { node, output, pnpm, root } from './setup.mjs';
 
 /** Values that turn each feature of the chart on, and values that turn each off. */
 const CHART_VALUES = [
-  ['existingSecret=gateway'],
+  ['existingSecret=farthing'],
   [
-    'existingSecret=gateway',
+    'existingSecret=farthing',
     'autoscaling.enabled=true',
     'ingress.enabled=true',
     'ingress.tlsSecret=tls',
@@ -34,7 +36,7 @@ const CHART_VALUES = [
     'env.PUBLIC_URL=https://gateway.example:9443',
   ],
   [
-    'existingSecret=gateway',
+    'existingSecret=farthing',
     'migration.enabled=false',
     'disruptionBudget.enabled=false',
     'networkPolicy.enabled=false',
@@ -106,7 +108,7 @@ async function checkInstall() {
     for (const stream of [gateway.stdout, gateway.stderr]) {
       stream.on('data', (bytes) => {
         printed += bytes;
-        if (printed.includes('The gateway is ready')) resolve('ready');
+        if (printed.includes('Farthing is ready')) resolve('ready');
       });
     }
   });
@@ -181,7 +183,7 @@ function checkHaproxy() {
 
 function checkChart() {
   const helm = deployTool('helm');
-  const chart = join(deploy, 'helm/gateway');
+  const chart = join(deploy, 'helm/farthing');
   const env = { ...process.env, HELM_CACHE_HOME: scratch, HELM_CONFIG_HOME: scratch };
   for (const values of CHART_VALUES) {
     const set = values.flatMap((value) => ['--set', value]);
@@ -196,6 +198,7 @@ function checkChart() {
       checkEgress(values, manifests);
     }
   }
+  checkFormerName(helm, chart, env);
   const { status, stderr } = spawnSync(
     helm,
     ['template', 'test', chart, '--kube-version', `${KUBERNETES[1]}.0`],
@@ -203,6 +206,34 @@ function checkChart() {
   );
   if (status === 0 || !stderr.includes('existingSecret')) {
     throw new Error(`the chart accepts a missing secret: ${stderr}`);
+  }
+}
+
+/**
+ * A release of the chart that was named gateway keeps the names and selectors of its objects: a
+ * Deployment's selector cannot be changed, and clients use the name of the Service.
+ */
+function checkFormerName(helm, chart, env) {
+  const set = ['--set', 'existingSecret=gateway', '--set', 'nameOverride=gateway'];
+  for (const [release, name] of [
+    ['gateway', 'gateway'],
+    ['shop', 'shop-gateway'],
+  ]) {
+    const kube = ['--kube-version', `${KUBERNETES[1]}.0`];
+    const manifests = output(helm, ['template', release, chart, ...kube, ...set], { env });
+    const objects = parseAllDocuments(manifests).map((document) => document.toJS());
+    const names = [...new Set(objects.map(({ metadata }) => metadata.name))].sort();
+    const selectors = objects.flatMap(({ spec = {} }) => [
+      ...(spec.selector === undefined ? [] : [spec.selector.matchLabels ?? spec.selector]),
+      ...(spec.podSelector === undefined ? [] : [spec.podSelector.matchLabels]),
+    ]);
+    const selectorOf = (app) =>
+      JSON.stringify({ 'app.kubernetes.io/name': app, 'app.kubernetes.io/instance': release });
+    assert.deepEqual(names, [name, `${name}-admin`, `${name}-migrate`]);
+    assert.deepEqual(
+      new Set(selectors.map((selector) => JSON.stringify(selector))),
+      new Set(['gateway', 'gateway-migrate'].map(selectorOf)),
+    );
   }
 }
 
@@ -238,10 +269,10 @@ function checkUnit() {
   if (spawnSync('systemd-analyze', ['--version']).error !== undefined) {
     return 'NOT RUN: there is no systemd-analyze on this machine';
   }
-  const unit = join(deploy, 'systemd/gateway.service');
+  const unit = join(deploy, 'systemd/farthing.service');
   // The unit names /usr/bin/node, which may be missing on this machine.
   const text = readFileSync(unit, 'utf8').replace('/usr/bin/node', node);
-  const copy = join(scratch, 'gateway.service');
+  const copy = join(scratch, 'farthing.service');
   writeFileSync(copy, text);
   output('systemd-analyze', ['verify', '--man=no', copy]);
   // The threshold is 10 times the figure that systemd calls "exposure". A service without any

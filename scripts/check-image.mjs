@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { output, root } from './setup.mjs';
 
-const IMAGE = 'gateway';
-const ENV_FILE = join(root, 'deploy/gateway.env');
+const IMAGE = 'farthing';
+const ENV_FILE = join(root, 'deploy/farthing.env');
 /** A project of its own, so that a gateway of this machine keeps its volume. */
 const COMPOSE = [
   'compose',
   '--project-name',
-  'gateway-check',
+  'farthing-check',
   '--env-file',
   ENV_FILE,
   '--file',

@@ -11,6 +11,6 @@ import { root } from './setup.mjs';
 
 const { version } = JSON.parse(readFileSync(join(root, 'apps/gateway/package.json'), 'utf8'));
 
-const chart = join(root, 'deploy/helm/gateway/Chart.yaml');
+const chart = join(root, 'deploy/helm/farthing/Chart.yaml');
 const text = readFileSync(chart, 'utf8');
 writeFileSync(chart, text.replace(/^appVersion: .*$/m, `appVersion: '${version}'`));

@@ -12,7 +12,7 @@ import { startTestGateway } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
 
 const ROOT = join(__dirname, '../../../..');
-const CHART = 'deploy/helm/gateway';
+const CHART = 'deploy/helm/farthing';
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 let gateway: TestGateway;
@@ -60,8 +60,8 @@ describe('the files that start a gateway', () => {
     ['deploy/compose.yaml'],
     ['deploy/compose.replicas.yaml'],
     ['deploy/Dockerfile'],
-    ['deploy/systemd/gateway.service'],
-    ['deploy/helm/gateway/templates/deployment.yaml'],
+    ['deploy/systemd/farthing.service'],
+    ['deploy/helm/farthing/templates/deployment.yaml'],
   ])('set only variables that the gateway reads: %s', (file) => {
     const others = /^(NODE_|PATH$|POSTGRES_|SITE$|SQLITE_TMPDIR$|WORKERS$)/;
     const set = [
@@ -133,7 +133,7 @@ describe('the files that start a gateway', () => {
   // F408: the process crashes where core files are written: none is, because it would have
   // credentials and prompts.
   it('let the gateway write no core file', () => {
-    expect(read('deploy/systemd/gateway.service')).toMatch(/^LimitCORE=0$/m);
+    expect(read('deploy/systemd/farthing.service')).toMatch(/^LimitCORE=0$/m);
     for (const file of ['deploy/compose.yaml', 'deploy/compose.replicas.yaml']) {
       expect(read(file)).toMatch(/^ +ulimits: \{ core: 0 \}$/m);
     }
@@ -145,7 +145,7 @@ describe('the files that start a gateway', () => {
     'pass on every setting of a file, and set only those that belong to the containers: %s',
     (file) => {
       const [gateway = ''] = /^( *)environment:\n(?:\1 .*\n)+/m.exec(read(file)) ?? [];
-      expect(read(file)).toMatch(/^ +env_file: gateway\.env$/m);
+      expect(read(file)).toMatch(/^ +env_file: farthing\.env$/m);
       const set = [...gateway.matchAll(/^ +([A-Z_]+): (.*)$/gm)];
       expect(set.map(([, name]) => name)).toEqual(expect.arrayContaining(['HOST', 'PORT']));
       // A variable with a default here would hide the value of the file.
@@ -173,8 +173,8 @@ describe('the files that start a gateway', () => {
     for (const workload of workloads) {
       const [, labels = ''] =
         /\n {2}template:[^]*?\n {6}labels:([^]*?)\n {4}\S/.exec(workload) ?? [];
-      const selected = ['gateway.selector', '{{ .Chart.Name }}-migrate'].filter((name) =>
-        labels.replace('gateway.labels', 'gateway.selector').includes(name),
+      const selected = ['farthing.selector', '{{ include "farthing.app" . }}-migrate'].filter(
+        (name) => labels.replace('farthing.labels', 'farthing.selector').includes(name),
       );
       expect([labels, selected.length]).toEqual([labels, 1]);
       expect(policies).toContain(selected[0]);

@@ -38,11 +38,22 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'needs root and systemd; check:deploy makes the install, restricted.test.ts runs it as the unit does',
   'ssh -N -L 8081:127.0.0.1:8081 SERVER   # on your machine, as long as you need it':
     'needs a second machine; the second line is run',
-  'litestream replicate /var/lib/gateway/ledger.db s3://bucket/ledger':
+  'litestream replicate /var/lib/farthing/ledger.db s3://bucket/ledger':
     'needs a cloud; the handbook names the version with which it was tried',
-  'journalctl --unit gateway --output cat --since 2026-11-01 > gateway.log': 'needs systemd',
+  'journalctl --unit farthing --output cat --since 2026-11-01 > gateway.log': 'needs systemd',
   '/var/log/gateway.log {': 'needs logrotate, which the tests do not install',
 };
+
+/** Makes of an installation one as it was before 0.1.0. */
+const NAMED_GATEWAY = `systemctl stop farthing
+mv /opt/farthing /opt/gateway
+mv /var/lib/farthing /var/lib/gateway
+mv /etc/farthing /etc/gateway
+mv /etc/gateway/farthing.env /etc/gateway/gateway.env
+sed -i 's|/etc/farthing/|/etc/gateway/|' /etc/gateway/gateway.env
+sed 's/farthing/gateway/g' /etc/systemd/system/farthing.service >/etc/systemd/system/gateway.service
+rm /etc/systemd/system/farthing.service
+systemctl start gateway`;
 
 const handbook = readHandbook();
 let sites: HandbookSites;
@@ -68,7 +79,7 @@ async function follow(site: Site, heading: string, words: Words = {}): Promise<r
 const all = (site: Site, status: number) => site.urls().map(() => status);
 
 describe.each(Object.entries(SITES))('with %s', (_name, start) => {
-  // F427: a rotation of the admin token by the handbook: `gateway reload` shows the new token to
+  // F427: a rotation of the admin token by the handbook: `farthing reload` shows the new token to
   // gateways that know only the old one, and they answer 401.
   it('the admin token is replaced', async () => {
     const site = await start();
@@ -119,7 +130,7 @@ describe.each(Object.entries(SITES))('with %s', (_name, start) => {
     for (const block of handbook.take('Metrics, logs and traces')) {
       await site.machine.follow(block, { '…': 'of-the-collector' });
     }
-    expect(await site.machine.type('gateway check-config')).toMatchObject({ code: 0 });
+    expect(await site.machine.type('farthing check-config')).toMatchObject({ code: 0 });
   });
 
   it('a request is found, and the bill of the provider compared', async () => {
@@ -143,8 +154,8 @@ describe.each(Object.entries(SITES))('with %s', (_name, start) => {
       });
       expect(found).toContain(ids[1]);
     }
-    const lost = await site.machine.type(`gateway ledger show ${ids[0]!}`);
-    expect(lost.err).toContain('gateway requests --id');
+    const lost = await site.machine.type(`farthing ledger show ${ids[0]!}`);
+    expect(lost.err).toContain('farthing requests --id');
   });
 
   it('what was done with a leaked secret is seen, and stopped', async () => {
@@ -172,7 +183,7 @@ describe('with an embedded ledger', () => {
     const site = await sites.startEmbedded();
     const { machine } = site;
     const { apiKey } = await createKey(site);
-    expect(await machine.type('gateway ledger backup --to /backups/ledger-1.db')).toMatchObject({
+    expect(await machine.type('farthing ledger backup --to /backups/ledger-1.db')).toMatchObject({
       code: 0,
     });
     expect(await askAll(site, apiKey)).toEqual([200]);
@@ -199,13 +210,13 @@ describe('with an embedded ledger', () => {
     const { apiKey } = await createKey(site);
     expect(await askAll(site, apiKey)).toEqual([200]);
     const [tunnel] = handbook.take('The console of a server');
-    const link = tunnel!.code.split('\n').find((line) => line.startsWith('gateway '))!;
+    const link = tunnel!.code.split('\n').find((line) => line.startsWith('farthing '))!;
     expect(await machine.follow({ kind: 'commands', code: link })).toContain('#link=');
 
     await follow(site, 'Upgrade');
     expect(await askAll(site, apiKey)).toEqual([200]);
-    await machine.type('systemctl stop gateway');
-    await ageLedger({ dataDir: machine.path('/var/lib/gateway') }, 100);
+    await machine.type('systemctl stop farthing');
+    await ageLedger({ dataDir: machine.path('/var/lib/farthing') }, 100);
     await follow(site, 'Retention and erasure', { '2026-10-01': dayBefore(50) });
 
     const database = await sites.createDatabase();
@@ -215,10 +226,33 @@ describe('with an embedded ledger', () => {
     });
     expect(moved).toContain('DATABASE_URL');
     machine.configure({ DATABASE_URL: database });
-    expect(await machine.type('gateway check-config --ledger')).toMatchObject({ code: 0 });
-    expect(await machine.type('systemctl start gateway')).toMatchObject({ code: 0 });
+    expect(await machine.type('farthing check-config --ledger')).toMatchObject({ code: 0 });
+    expect(await machine.type('systemctl start farthing')).toMatchObject({ code: 0 });
     expect(await askAll(site, apiKey)).toEqual([200]);
-    expect(await machine.type('gateway ledger audit')).toMatchObject({ code: 0 });
+    expect(await machine.type('farthing ledger audit')).toMatchObject({ code: 0 });
+  });
+
+  // F460: an installation from before the name, whose unit, folders and user are called gateway: it
+  // serves the new version as it is, and the handbook renames it with its ledger and its settings.
+  it('an installation named gateway serves, and is renamed', async () => {
+    const site = await sites.startEmbedded();
+    const { machine } = site;
+    const { apiKey } = await createKey(site);
+    const prices = machine.path('/etc/farthing/prices.json');
+    writeFileSync(prices, JSON.stringify(defaultPriceTableJson));
+    machine.configure({ PRICES: prices });
+    await machine.follow({ kind: 'commands', code: NAMED_GATEWAY });
+    expect(await askAll(site, apiKey)).toEqual([200]);
+
+    await follow(site, 'An installation named gateway');
+    expect(await askAll(site, apiKey)).toEqual([200]);
+    expect(await machine.type('ls /etc/systemd/system')).toMatchObject({
+      out: 'farthing.service\n',
+    });
+    expect(await machine.type('farthing check-config')).toMatchObject({ code: 0 });
+    expect(await machine.type('farthing ledger audit')).toMatchObject({ code: 0 });
+    const call = createRemoteCaller({ url: machine.adminUrl, token: OLD_TOKEN });
+    expect((await call('listLedger', { kind: 'charge' })).data).toHaveLength(2);
   });
 });
 
@@ -236,7 +270,7 @@ it('several upstream accounts are configured', async () => {
   const reached = listed.map((account) => ({ ...account, url: provider.url }));
   writeFileSync(file, JSON.stringify({ accounts: reached }));
   machine.configure({ UPSTREAMS: file, UPSTREAM_API_KEY: '', UPSTREAM_URL: '' });
-  const checked = await machine.type('gateway check-config');
+  const checked = await machine.type('farthing check-config');
   await provider.close();
   expect(checked).toMatchObject({ code: 0, err: '' });
   expect(checked.out).toContain('acme');
@@ -264,7 +298,7 @@ it('a standby of PostgreSQL takes over, and each response that was served is cha
       if (status === 200) served += 1;
       return status === 200;
     });
-    expect(await site.machine.type('gateway ledger audit')).toMatchObject({ code: 0 });
+    expect(await site.machine.type('farthing ledger audit')).toMatchObject({ code: 0 });
     const call = createRemoteCaller({ url: site.adminUrls()[0]!, token: OLD_TOKEN });
     expect((await call('listLedger', { kind: 'charge' })).data).toHaveLength(served);
   } finally {

@@ -56,7 +56,7 @@ export async function spawnGateway(
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
   }
-  while (!/The gateway is ready[^]*\/metrics/.test(output)) {
+  while (!/Farthing is ready[^]*\/metrics/.test(output)) {
     if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -5,14 +5,15 @@
  */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../../../scripts/free-port.cjs';
 import { INHERITED } from './gateway-process.js';
 import type { Block } from './handbook.js';
 
 const ROOT = join(__dirname, '../../../..');
-const UNIT = readFileSync(join(ROOT, 'deploy/systemd/gateway.service'), 'utf8');
+const UNIT = join(ROOT, 'deploy/systemd/farthing.service');
+const UNITS = '/etc/systemd/system';
 /** A minute in which nothing happens lasts a fifth of a second. */
 const QUICK = `--import=${join(__dirname, 'quick-minutes.mjs')}`;
 
@@ -24,20 +25,27 @@ interface Typed {
 
 export type HandbookMachine = Awaited<ReturnType<typeof createMachine>>;
 
-/** @param shellFunction - The definition of `gateway` in the handbook. */
+/** @param shellFunction - The definition of `farthing` in the handbook. */
 export async function createMachine(folder: string, shellFunction: string) {
   const bin = join(folder, 'bin');
+  const own = ['/var/lib', '/etc', '/opt'].flatMap((parent) => [
+    `${parent}/farthing`,
+    `${parent}/gateway`,
+  ]);
   const places: readonly (readonly [string, string])[] = [
-    ...['/var/lib/gateway', '/etc/gateway', '/opt/gateway', '/backups', '/archives'].map(
+    ...[...own, UNITS, '/backups', '/archives'].map(
       (place) => [place, join(folder, place)] as const,
     ),
     ['/usr/bin/node', process.execPath],
-    // Only root may give a file to another user.
-    [' -o gateway -g gateway', ''],
+    [' deploy/systemd/', ` ${join(ROOT, 'deploy/systemd/')}`],
+    // Only root may give a file to another user, and rename one.
+    [' -o farthing -g farthing', ''],
+    ['usermod --login farthing gateway && groupmod --new-name farthing gateway', ''],
   ];
   for (const place of [
-    '/var/lib/gateway',
-    '/etc/gateway',
+    '/var/lib/farthing',
+    '/etc/farthing',
+    UNITS,
     '/backups',
     '/archives',
     '/log',
@@ -45,7 +53,8 @@ export async function createMachine(folder: string, shellFunction: string) {
   ]) {
     mkdirSync(join(folder, place), { recursive: true });
   }
-  for (const version of ['/opt/gateway', '/opt/gateway-new']) {
+  copyFileSync(UNIT, join(folder, UNITS, 'farthing.service'));
+  for (const version of ['/opt/farthing', '/opt/farthing-new']) {
     mkdirSync(join(folder, version), { recursive: true });
     symlinkSync(join(ROOT, 'apps/gateway/dist'), join(folder, version, 'dist'));
   }
@@ -58,17 +67,17 @@ export async function createMachine(folder: string, shellFunction: string) {
   function configure(more: Readonly<Record<string, string>>): void {
     variables = { ...variables, ...more };
     const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
-    writeFileSync(join(folder, '/etc/gateway/gateway.env'), lines.join(''));
+    writeFileSync(join(folder, '/etc/farthing/farthing.env'), lines.join(''));
   }
 
   writeProgram(join(bin, 'sudo'), SUDO);
-  writeProgram(join(bin, 'systemctl'), here(systemctlOf(folder, adminPort)));
+  writeProgram(join(bin, 'systemctl'), systemctlOf(folder, adminPort, places));
   configure(ports);
   return {
     folder,
     url: `http://127.0.0.1:${port}`,
     adminUrl: `http://127.0.0.1:${adminPort}`,
-    envFile: join(folder, '/etc/gateway/gateway.env'),
+    envFile: join(folder, '/etc/farthing/farthing.env'),
     path: here,
     /** Writes variables into the file that `ENV_FILE` names, beside those that are there. */
     configure,
@@ -131,21 +140,35 @@ done
 exec env -i "PATH=$PATH" "$@"
 `;
 
-/** Runs `ExecStart` of the unit with its `Environment`, and the signals that systemd sends. */
-function systemctlOf(folder: string, adminPort: string): string {
-  const valueOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(UNIT)![1]!;
+/**
+ * Runs `ExecStart` of an installed unit with its `Environment`, and sends the signals that systemd
+ * sends. One unit runs at a time.
+ */
+function systemctlOf(
+  folder: string,
+  adminPort: string,
+  places: readonly (readonly [string, string])[],
+): string {
+  const moved = places.map(([place, other]) => `-e 's|${place}|${other}|g'`).join(' ');
   const isReady =
     `fetch("http://127.0.0.1:${adminPort}/readyz")` +
     '.then((res) => process.exit(res.ok ? 0 : 1), () => process.exit(1))';
   const [log, pid] = [join(folder, 'log/gateway.log'), join(folder, 'pid')];
   return `#!/bin/sh
-[ "$2" = gateway ] || { echo "systemctl: $*: not known here" >&2; exit 1; }
+case "$*" in
+  daemon-reload) exit ;;
+  'enable --now '*) set -- start "$3" ;;
+  'disable --now '*) set -- stop "$3" ;;
+esac
+unit=${join(folder, UNITS)}/$2.service
+[ -e "$unit" ] || { echo "systemctl $*: there is no such unit" >&2; exit 1; }
+value() { sed -n "s/^$1=//p" "$unit" | sed ${moved}; }
 case "$1" in
   start)
-    env -i "PATH=$PATH" "NODE_OPTIONS=${QUICK}" ${valueOf('Environment')} \\
-      ${valueOf('ExecStart')} >>${log} 2>&1 &
+    env -i "PATH=$PATH" "NODE_OPTIONS=${QUICK}" $(value Environment) $(value ExecStart) \\
+      >>${log} 2>&1 &
     echo $! >${pid}
-    until /usr/bin/node -e '${isReady}'; do
+    until ${process.execPath} -e '${isReady}'; do
       kill -0 "$(cat ${pid})" || { cat ${log} >&2; exit 1; }
       sleep 0.1
     done ;;

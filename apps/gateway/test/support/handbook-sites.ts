@@ -60,9 +60,11 @@ export async function openSites(handbook: Handbook) {
 
   async function startEmbedded(): Promise<Site> {
     const machine = await newMachine();
-    cleanUps.push(() => machine.type('systemctl stop gateway'));
+    cleanUps.push(() => machine.type('systemctl stop farthing'));
     const restart = async () => {
-      const { code, err } = await machine.type('systemctl stop gateway && systemctl start gateway');
+      const { code, err } = await machine.type(
+        'systemctl stop farthing && systemctl start farthing',
+      );
       if (code !== 0) throw new Error(err);
     };
     await restart();

@@ -10,7 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { projectNode } from '../../../../scripts/node-programs.cjs';
 
 const ROOT = join(__dirname, '../../../..');
-const UNIT = join(ROOT, 'deploy/systemd/gateway.service');
+const UNIT = join(ROOT, 'deploy/systemd/farthing.service');
 const PYTHON = process.env['TEST_SECCOMP'] ?? '';
 /** The lowest from which a process without rights cannot go back to the 5 of long work. */
 const NICENESS = '6';

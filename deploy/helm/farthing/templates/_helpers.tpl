@@ -1,24 +1,30 @@
-{{- define "gateway.name" -}}
-{{- if contains .Chart.Name .Release.Name -}}
+{{/* An installation of a chart that had another name keeps its own with nameOverride. */}}
+{{- define "farthing.app" -}}
+{{ .Values.nameOverride | default .Chart.Name }}
+{{- end -}}
+
+{{- define "farthing.name" -}}
+{{- $app := include "farthing.app" . -}}
+{{- if contains $app .Release.Name -}}
 {{ .Release.Name | trunc 50 | trimSuffix "-" }}
 {{- else -}}
-{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}
+{{ printf "%s-%s" .Release.Name $app | trunc 50 | trimSuffix "-" }}
 {{- end -}}
 {{- end -}}
 
-{{- define "gateway.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+{{- define "farthing.selector" -}}
+app.kubernetes.io/name: {{ include "farthing.app" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{- define "gateway.labels" -}}
-{{ include "gateway.selector" . }}
+{{- define "farthing.labels" -}}
+{{ include "farthing.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{- define "gateway.image" -}}
+{{- define "farthing.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}
 {{ .repository }}@{{ .digest }}
@@ -29,7 +35,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
 {{/* Every pod of the gateway runs as a user without privileges. */}}
-{{- define "gateway.podSecurity" -}}
+{{- define "farthing.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 1000
 runAsGroup: 1000
@@ -38,7 +44,7 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
-{{- define "gateway.containerSecurity" -}}
+{{- define "farthing.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
@@ -49,7 +55,7 @@ capabilities:
 The ports of the addresses in `env` to which the gateway connects. Of an address in the Secret, the
 chart knows nothing: mail that has a sender gets the ports for submission.
 */}}
-{{- define "gateway.ports" -}}
+{{- define "farthing.ports" -}}
 {{- $ports := list -}}
 {{- range $name, $value := omit .Values.env "PUBLIC_URL" "TOP_UP_URL" "ADMIN_URL" -}}
 {{- range regexFindAll "[a-z]+://[^/\\s\",]+" (toString $value) -1 -}}
@@ -72,7 +78,7 @@ chart knows nothing: mail that has a sender gets the ports for submission.
 Named although envFrom contains it too: if the Secret lacks it, the container must not start. The
 gateway would otherwise make an embedded ledger, which is lost with the pod.
 */}}
-{{- define "gateway.databaseUrl" -}}
+{{- define "farthing.databaseUrl" -}}
 - name: DATABASE_URL
   valueFrom:
     secretKeyRef: { name: {{ .Values.existingSecret }}, key: DATABASE_URL }
