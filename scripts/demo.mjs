@@ -20,6 +20,6 @@ step(`Simulating two months in ${dataDir}`);
 const settings = writeDemo(dataDir, process.env['DEMO_SEED']);
 if (option !== '--fill') {
   Object.assign(process.env, settings);
-  step('Starting the gateway');
+  step('Starting Farthing');
   runGateway(['serve']);
 }

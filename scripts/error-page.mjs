@@ -14,7 +14,7 @@ step(isCheck ? 'Comparing the page of errors' : 'Writing the page of errors');
 const { SECTIONS } = await sourceOf('catalogue.ts');
 const { EXIT, FAILURES } = await sourceOf('failures.ts');
 
-const INTRODUCTION = `# Errors
+const INTRODUCTION = `# Errors of Farthing
 
 Made by \`npm run docs\` from \`apps/gateway/src/base/errors\`. Search for the words of the message: \`<name>\` stands for a
 value.

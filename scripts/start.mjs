@@ -11,5 +11,5 @@ import { ensureBuilt, ensureInstalled, step } from './setup.mjs';
 
 ensureInstalled();
 ensureBuilt();
-step('Starting the gateway');
+step('Starting Farthing');
 runGateway(['serve']);

@@ -173,7 +173,7 @@ function openFile(isShared: boolean, onFailure: (error: NodeJS.ErrnoException) =
 
 function complain({ message }: Error): void {
   try {
-    writeSync(process.stderr.fd, `gateway: the log cannot be written: ${message}\n`);
+    writeSync(process.stderr.fd, `farthing: the log cannot be written: ${message}\n`);
   } catch {
     // Standard error is often the same file.
   }

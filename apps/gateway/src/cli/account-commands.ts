@@ -1,4 +1,4 @@
-/** `gateway accounts …` */
+/** `farthing accounts …` */
 
 import type { Command } from 'commander';
 import { statementCsv } from '../endpoints/statement/statement-lines.js';

@@ -1,5 +1,5 @@
 /**
- * `gateway ledger archive` and `verify-archive`. Both run on the machine that has the file, so they
+ * `farthing ledger archive` and `verify-archive`. Both run on the machine that has the file, so they
  * open the ledger themselves, whether or not a gateway is running. `--alone` opens no ledger.
  */
 
@@ -143,7 +143,7 @@ function printArchive(view: ReturnType<typeof reportView>): string {
   })}
 
 ${view.file} has these charges. Keep it as long as you must be able to show them; the ledger has only their sums.
-To verify at any time that it is intact:  gateway ledger verify-archive ${view.file}`;
+To verify at any time that it is intact:  farthing ledger verify-archive ${view.file}`;
 }
 
 function fileView(file: ArchiveFileSummary) {

@@ -1,5 +1,5 @@
 /**
- * `gateway check-config`: checks the whole configuration without starting anything, and whether the
+ * `farthing check-config`: checks the whole configuration without starting anything, and whether the
  * upstream accepts the credentials.
  */
 
@@ -122,7 +122,7 @@ export async function tryLedger(): Promise<readonly string[]> {
 }
 
 function toBeMade(reason: string): string {
-  return `There is no ledger of this version yet (${reason}): gateway serve makes it.`;
+  return `There is no ledger of this version yet (${reason}): farthing serve makes it.`;
 }
 
 /** Leaves out the path of the address, which may be a secret. */

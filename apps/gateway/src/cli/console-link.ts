@@ -1,4 +1,4 @@
-/** `gateway console-link`: asks the running gateway for a link to its console that works once. */
+/** `farthing console-link`: asks the running gateway for a link to its console that works once. */
 
 import { z } from 'zod';
 import { relayed } from '../base/errors/refusal.js';

@@ -1,4 +1,4 @@
-/** `gateway keys …` */
+/** `farthing keys …` */
 
 import type { Command } from 'commander';
 import { invalidInput } from '../endpoints/operation-error.js';

@@ -40,7 +40,7 @@ export async function withOperations<Result>(
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
     throw new SchemaTooOldError(
-      `${error.message}. Run "gateway migrate", or start this version of the gateway`,
+      `${error.message}. Run "farthing migrate", or start this version of the gateway`,
       { cause: error },
     );
   });

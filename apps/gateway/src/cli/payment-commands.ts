@@ -1,4 +1,4 @@
-/** `gateway payments …` and `gateway promo-codes …` */
+/** `farthing payments …` and `farthing promo-codes …` */
 
 import type { Command } from 'commander';
 import { addOperation } from './operation-command.js';

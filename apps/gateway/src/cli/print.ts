@@ -316,7 +316,7 @@ export function printBackup(to: string, dataDir: string): string {
 To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
                                           install -m 600 -o "$(stat -c %U ${dataDir})" ${to} ${dataDir}/ledger.db
 Then audit it with the last anchor from the log. The audit shows whether the restore lost charges:
-                                          gateway ledger audit --anchor <block:hash>`;
+                                          farthing ledger audit --anchor <block:hash>`;
 }
 
 export function printModels({ data }: OperationOutput<'listModels'>): string {

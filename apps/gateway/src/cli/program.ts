@@ -52,8 +52,8 @@ import { printReloads, reloadReplicas } from './reload.js';
 import { compareWithFiles, rechargeFromFiles } from './witness-commands.js';
 
 export function createProgram(): Command {
-  const program = new Command('gateway')
-    .description("Prepaid gateway to Anthropic's Messages API")
+  const program = new Command('farthing')
+    .description("Farthing, a prepaid gateway to Anthropic's Messages API")
     .version(version)
     .exitOverride()
     .showHelpAfterError();
@@ -67,7 +67,7 @@ export function createProgram(): Command {
     });
   program
     .command('migrate')
-    .description("bring the ledger's schema to this version; gateway serve does so by itself")
+    .description("bring the ledger's schema to this version; farthing serve does so by itself")
     .action(migrate);
   program
     .command('config')

@@ -1,5 +1,5 @@
 /**
- * `gateway reconcile`: compares the ledger with the provider's reports, and searches a log for
+ * `farthing reconcile`: compares the ledger with the provider's reports, and searches a log for
  * requests that explain the differences.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `gateway reload`: makes running gateways read their settings again. An address whose name stands
+ * `farthing reload`: makes running gateways read their settings again. An address whose name stands
  * for several machines, such as that of a headless service, reaches each of them.
  */
 

@@ -8,7 +8,7 @@ import { optionNameOf } from './option-names.js';
 export function reportFailure(error: unknown, command: Command | undefined): void {
   const text = failureText(error);
   const shown = command === undefined ? text : withOptionName(text, command);
-  process.stderr.write(`gateway: ${shown}\n`);
+  process.stderr.write(`farthing: ${shown}\n`);
 }
 
 /**

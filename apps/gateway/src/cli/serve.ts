@@ -1,4 +1,4 @@
-/** `gateway serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
+/** `farthing serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
@@ -17,8 +17,8 @@ import { runWorker } from '../process/workers/worker.js';
 
 /** The command that starts this program, as people type it: in a checkout, npm runs it. */
 const COMMAND = existsSync(join(dirname(process.argv[1] ?? ''), '../../../pnpm-workspace.yaml'))
-  ? 'npm run gateway --'
-  : 'gateway';
+  ? 'npm run farthing --'
+  : 'farthing';
 const DEMO_NAME = 'demo';
 const DEMO_BALANCE = parseUsd('5');
 /** Also asked by the README. */
@@ -117,7 +117,7 @@ async function creditDemoKey(store: BalanceStore, { id }: KeyRecord): Promise<vo
 function banner(gateway: RunningGateway, config: Config, demoKey: DemoKey | undefined): string {
   const { url, isSimulated } = gateway;
   const blocks = [
-    [`The gateway is ready:  ${url}/v1`],
+    [`Farthing is ready:  ${url}/v1`],
     isSimulated
       ? [
           'NO MODEL ANSWERS: the bundled simulator does. For real answers, write',

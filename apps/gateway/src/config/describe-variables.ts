@@ -4,9 +4,9 @@ import { BY_NAME, RETIRED } from './variables.js';
 import type { Environment } from './variables.js';
 
 const INTRODUCTION =
-  "Every variable of the gateway's configuration, with its default. All are optional, and most " +
+  "Every variable of Farthing's configuration, with its default. All are optional, and most " +
   'gateways set only some of the first twelve. An empty value counts as absent. Copy this file to ' +
-  '.env: `npm start` and `npm run gateway` read it there. A variable of the environment takes ' +
+  '.env: `npm start` and `npm run farthing` read it there. A variable of the environment takes ' +
   'precedence over the file.';
 const COLUMNS = 100;
 

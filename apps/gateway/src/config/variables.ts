@@ -1,5 +1,5 @@
 /**
- * The variables of the configuration. Each is declared here once: `.env.example`, `gateway config`,
+ * The variables of the configuration. Each is declared here once: `.env.example`, `farthing config`,
  * `check-config` and the reload follow from this table.
  */
 
@@ -212,7 +212,7 @@ export const VARIABLES = {
     section: 'More settings',
     about:
       'Another file of NAME=value lines. A variable of the environment takes precedence over ' +
-      'it, too. On SIGHUP and on `gateway reload`, the gateway reads prices, models, the ' +
+      'it, too. On SIGHUP and on `farthing reload`, the gateway reads prices, models, the ' +
       "upstream's key, the limits of new keys, the admin tokens and METRICS_TOKEN from it " +
       'again.',
     schema: text.optional(),
@@ -290,7 +290,7 @@ export const VARIABLES = {
   WEBHOOK_URL: {
     about:
       'Where events (balance.low, credit.added, ...) are sent as signed webhooks. Empty: events ' +
-      'are only listed by `gateway events`. Must be https://.',
+      'are only listed by `farthing events`. Must be https://.',
     schema: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).optional(),
     isSecret: true,
   },
@@ -409,7 +409,7 @@ export const VARIABLES = {
   },
   ANTHROPIC_ADMIN_KEY: {
     about:
-      "For `gateway reconcile`: a key of Anthropic's Admin API (sk-ant-admin…). The gateway reads " +
+      "For `farthing reconcile`: a key of Anthropic's Admin API (sk-ant-admin…). The gateway reads " +
       'the usage that the provider counted and the costs that it bills. The key is a secret. ' +
       'Without it, this comparison is not available. An account in UPSTREAMS may have a key of ' +
       'its own: admin_key or admin_key_file.',

@@ -22,7 +22,7 @@ export const describeGateway = declare(
     (req, res) => {
       const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
       res.json({
-        name: 'gateway',
+        name: 'Farthing',
         base_urls: { messages: base, chat_completions: `${base}/v1`, responses: `${base}/v1` },
         ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
         ...(isSimulated ? { simulated: true } : {}),

@@ -111,7 +111,7 @@ function addDiskMetrics(registry: Registry, dataDir: DataDir): void {
   addGauge(
     registry,
     'gateway_ledger_last_backup_timestamp_seconds',
-    'When `gateway ledger backup` last finished; absent before the first time',
+    'When `farthing ledger backup` last finished; absent before the first time',
     () => {
       const at = dataDir.lastBackupAt();
       return at === undefined ? undefined : at.getTime() / 1000;

@@ -11,7 +11,7 @@ export function createRegistry(worker?: string): Registry {
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'gateway_build_info',
-    help: 'Always 1; the labels are the versions of the gateway and of Node',
+    help: 'Always 1; the labels are the versions of Farthing and of Node',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: manifest.version, node: process.version }, 1);

@@ -14,8 +14,8 @@ interface JsonSchema {
 }
 
 const TITLES: Readonly<Record<Port, string>> = {
-  client: 'Gateway',
-  admin: 'Gateway administration',
+  client: 'Farthing',
+  admin: 'Farthing administration',
 };
 
 /** With TLS. */

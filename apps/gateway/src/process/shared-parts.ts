@@ -159,7 +159,7 @@ function readInitialSettings(
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError([
       ...error.problems,
-      `operators changed ${names.join(', ')}: "gateway change-setting <name> --value none" takes a change back`,
+      `operators changed ${names.join(', ')}: "farthing change-setting <name> --value none" takes a change back`,
     ]);
   }
 }

@@ -1,4 +1,4 @@
-/** Tries the mail server for `gateway check-config`, which may not use `observe` itself. */
+/** Tries the mail server for `farthing check-config`, which may not use `observe` itself. */
 
 import type { Config } from '../config/config.js';
 import { createMailClient } from '../observe/notifications/mail-client.js';

@@ -196,7 +196,7 @@ function notify(body: string, signature?: string): Promise<Response> {
 }
 async function printed(args: readonly string[]): Promise<Answer> {
   const { code, err } = await gatewayCommand(args, { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN });
-  return { message: err.replace(/^gateway: |\n$/g, ''), exitCode: code };
+  return { message: err.replace(/^farthing: |\n$/g, ''), exitCode: code };
 }
 function payAt(url: string | null): void {
   stripe.pay(new URL(url ?? '').pathname.split('/').at(-1) ?? '');
@@ -327,7 +327,7 @@ const NOT_PROVOKED = {
     words: 'the refund with this id failed',
   },
   audit_failed: { why: 'needs a command whose audit fails in the gateway that it asks' },
-  reload_needs_gateway: { why: 'no command calls it: `gateway reload` always asks a gateway' },
+  reload_needs_gateway: { why: 'no command calls it: `farthing reload` always asks a gateway' },
 } as const satisfies Partial<Record<ErrorName, Unprovoked>>;
 
 interface Unprovoked {

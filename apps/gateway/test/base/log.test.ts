@@ -30,7 +30,7 @@ it('a process whose log is on a full disk says so once, goes on, and ends when i
   child.stderr!.on('data', (bytes: Buffer) => (errors += bytes.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   closeSync(full);
-  expect(errors.match(/^gateway: the log cannot be written: ENOSPC/gm)).toHaveLength(1);
+  expect(errors.match(/^farthing: the log cannot be written: ENOSPC/gm)).toHaveLength(1);
   expect(errors).toContain('still running');
   expect(code).toBe(0);
 });

@@ -172,7 +172,7 @@ describe('a list as CSV', () => {
   });
 });
 
-it('gateway models table prints what PRICES takes, so that it can be changed there', async () => {
+it('farthing models table prints what PRICES takes, so that it can be changed there', async () => {
   const text = await printed('models', 'table');
   const table = JSON.parse(text) as { readonly models: readonly unknown[] };
   expect(table).toEqual(defaultPriceTableJson);
@@ -182,7 +182,7 @@ it('gateway models table prints what PRICES takes, so that it can be changed the
   expect(JSON.parse(out)).toEqual({ models: table.models.slice(0, 1) });
 });
 
-it('gateway keys list names the account of each key', async () => {
+it('farthing keys list names the account of each key', async () => {
   const { data } = await gateway.call('listKeys', {});
   const list = await printed('keys', 'list');
   for (const { id, account_id } of data) {
@@ -324,16 +324,16 @@ describe('a refusal', () => {
     ],
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);
-    expect({ code, start: err.slice(0, 'gateway: '.length + start.length) }).toEqual({
+    expect({ code, start: err.slice(0, 'farthing: '.length + start.length) }).toEqual({
       code: 1,
-      start: `gateway: ${start}`,
+      start: `farthing: ${start}`,
     });
   });
 
   it('names the field if its value was computed from an option', async () => {
     const { data } = await gateway.call('listKeys', { limit: 1 });
     const { err } = await cli('keys', 'link', data[0]!.id, '--days', '367');
-    expect(err).toMatch(/^gateway: expires_in_seconds: /);
+    expect(err).toMatch(/^farthing: expires_in_seconds: /);
   });
 
   it('exits with 3 if the admin API cannot be reached, or with 2 if `reconcile` may not use it', async () => {
@@ -347,7 +347,7 @@ describe('a refusal', () => {
       expect(await gatewayCommand(command, unreachable)).toEqual({
         code: 3,
         out: '',
-        err: expect.stringMatching(/^gateway: ADMIN_URL: cannot be reached \(ECONNREFUSED\)\n$/),
+        err: expect.stringMatching(/^farthing: ADMIN_URL: cannot be reached \(ECONNREFUSED\)\n$/),
       });
     }
     const stranger = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: 'x'.repeat(20) };

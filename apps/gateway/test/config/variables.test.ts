@@ -12,7 +12,7 @@ import { BY_NAME, RETIRED } from '../../src/config/variables.js';
 const NAMES = [...BY_NAME.keys()];
 
 describe('the example file', () => {
-  it('is .env.example: npm run -s gateway -- config > .env.example', () => {
+  it('is .env.example: npm run -s farthing -- config > .env.example', () => {
     expect(readFileSync(join(__dirname, '../../../../.env.example'), 'utf8')).toBe(exampleFile());
   });
 

@@ -136,7 +136,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
     },
   };
   const COMMANDS: typeof ENDPOINTS = {
-    'gateway usage': {
+    'farthing usage': {
       unit: HOUR,
       count: async (from, until) =>
         requestsOf(
@@ -154,7 +154,7 @@ describe.each(Object.keys(LEDGERS))('a range of time: %s', (ledger) => {
           ).data,
         ),
     },
-    'gateway ledger list': {
+    'farthing ledger list': {
       unit: 1,
       count: async (from, until) =>
         JSON.parse(

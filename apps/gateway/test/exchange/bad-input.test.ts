@@ -747,7 +747,7 @@ describe('the gateway', () => {
     const response = await fetch(gateway.url);
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
-      name: 'gateway',
+      name: 'Farthing',
       base_urls: {
         messages: gateway.url,
         chat_completions: `${gateway.url}/v1`,

@@ -95,7 +95,7 @@ describe('a page', () => {
     for (const accept of ['*/*', 'application/json', undefined]) {
       const program = await get(gateway.url, '/', accept === undefined ? {} : { accept });
       expect(program.status).toBe(200);
-      expect(JSON.parse(program.bytes.toString())).toMatchObject({ name: 'gateway' });
+      expect(JSON.parse(program.bytes.toString())).toMatchObject({ name: 'Farthing' });
     }
   });
 

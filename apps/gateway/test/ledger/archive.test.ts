@@ -1,4 +1,4 @@
-/** `gateway ledger archive` and `verify-archive` while the built gateway runs, on both ledgers. */
+/** `farthing ledger archive` and `verify-archive` while the built gateway runs, on both ledgers. */
 
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
   },
 };
 
-describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
+describe.each(['embedded', 'postgres'])('farthing ledger archive: %s', (kind) => {
   // F123: a record of an archived charge is booked again: refused if its time is missing, or
   // earlier than ten minutes after the archive's end.
   it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
@@ -117,7 +117,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const today = new Date().toISOString().slice(0, 10);
     expect(await cli([...archive, today])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^gateway: --until: must be at least 3 days ago\n$/),
+      err: expect.stringMatching(/^farthing: --until: must be at least 3 days ago\n$/),
     });
     expect(await cli([...archive, day], { ADMIN_URL: gateway.adminUrl })).toMatchObject({
       code: 2,

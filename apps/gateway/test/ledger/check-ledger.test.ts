@@ -1,4 +1,4 @@
-/** `gateway check-config --ledger`: whether a charge can be recorded, tried without a trace. */
+/** `farthing check-config --ledger`: whether a charge can be recorded, tried without a trace. */
 
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { gatewayCommand } from '../support/gateway-process.js';
 const KEY_PEPPER = 'the pepper of these tests';
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 const TO_BE_MADE: unknown = expect.stringMatching(
-  /^There is no ledger of this version yet .*: gateway serve makes it\.$/,
+  /^There is no ledger of this version yet .*: farthing serve makes it\.$/,
 );
 const CAN_CHARGE = 'A charge can be recorded in the ledger.';
 

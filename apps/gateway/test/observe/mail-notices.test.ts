@@ -177,6 +177,7 @@ describe.each(['embedded', 'postgres'] as const)('mail from the %s ledger', (kin
       from: 'Example Ltd <billing@example.com>',
       to: ADDRESS,
       'auto-submitted': 'auto-generated',
+      'x-mailer': 'Farthing',
       'content-type': 'text/plain; charset=utf-8',
     });
     expect(new Set(server.received.map(idOf)).size).toBe(4);

@@ -134,7 +134,7 @@ describe('the admin port', () => {
     ]);
   });
 
-  it('is asked by `gateway console-link`, which prints a link that works, and says why there is none', async () => {
+  it('is asked by `farthing console-link`, which prints a link that works, and says why there is none', async () => {
     const ADMIN_URL = gateway.adminUrl;
     const { code, out } = await gatewayCommand(['console-link'], { ADMIN_URL, ADMIN_TOKEN });
     expect(code).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * `gateway reconcile` on a running gateway, with both ledgers. It must find no difference from the
+ * `farthing reconcile` on a running gateway, with both ledgers. It must find no difference from the
  * simulated provider's reports after a day of random traffic, and must find each kind of loss that
  * the tests cause.
  */
@@ -434,7 +434,11 @@ describe.each([
 
   // F114
   it.each([
-    ['a refused key', { error: { type: 'authentication_error' } }, /^gateway: ANTHROPIC_ADMIN_KEY/],
+    [
+      'a refused key',
+      { error: { type: 'authentication_error' } },
+      /^farthing: ANTHROPIC_ADMIN_KEY/,
+    ],
     ['a provider that is down', { error: { type: 'api_error' } }, /report with 500/],
     [
       'a page that is not an object',
@@ -554,7 +558,7 @@ describe.each([
     const ran = await gatewayCommand(['reconcile', ...RANGE], without);
     expect([ran.code, ran.err]).toEqual([
       2,
-      expect.stringMatching(/^gateway: ANTHROPIC_ADMIN_KEY/),
+      expect.stringMatching(/^farthing: ANTHROPIC_ADMIN_KEY/),
     ]);
     const normal = await gatewayCommand(['reconcile', ...RANGE], {
       ...env,

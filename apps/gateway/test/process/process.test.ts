@@ -91,7 +91,7 @@ async function serve(extra?: Record<string, string>): Promise<Served> {
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  while (!output.includes('The gateway is ready')) {
+  while (!output.includes('Farthing is ready')) {
     if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -141,7 +141,7 @@ async function waitFor(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-describe('gateway serve', () => {
+describe('farthing serve', () => {
   it('prints a demo key on the first start, keeps the key and its balance on the second, prints a link to the console in a terminal only, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
@@ -604,7 +604,7 @@ describe('the command line', () => {
     const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
     const early = await cli(['keys', 'list'], fresh);
     expect(early.code).toBe(3);
-    expect(early.err).toMatch(/^gateway: there is no ledger in .* Run "gateway migrate"/);
+    expect(early.err).toMatch(/^farthing: there is no ledger in .* Run "farthing migrate"/);
     expect(await cli(['migrate'], fresh)).toMatchObject({ code: 0, err: '' });
     expect(await cli(['keys', 'list'], fresh)).toMatchObject({ code: 0, err: '' });
     rmSync(fresh.DATA_DIR, { recursive: true });

@@ -1,6 +1,6 @@
 /**
  * Changes without a restart: the built gateway, as one process and with workers, reads its settings
- * again on SIGHUP and by `gateway reload`.
+ * again on SIGHUP and by `farthing reload`.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -383,7 +383,7 @@ it('a worker that replaces another has the settings in force, even if the files 
   ]);
 });
 
-describe('gateway reload', () => {
+describe('farthing reload', () => {
   // Nothing listens on these ports, so the answers show which addresses were used.
   const env = { ADMIN_TOKEN: TOKEN, ADMIN_PORT: '1' };
 
@@ -405,7 +405,7 @@ describe('gateway reload', () => {
   });
 });
 
-describe('gateway check-config', () => {
+describe('farthing check-config', () => {
   // F456: an operator still sets a variable that the gateway no longer has: the start and
   // `check-config` name it, and what applies in its place.
   it('names a retired variable, and so does the start', async () => {
@@ -445,7 +445,7 @@ describe('gateway check-config', () => {
   });
 });
 
-describe('gateway models diff', () => {
+describe('farthing models diff', () => {
   it('prints an entry that lacks only its prices for each new model, and names models that are gone', async () => {
     const setup = await start('1');
     const upstream = await startUpstreamSimulator({ models: ['claude-opus-5', 'claude-next-6'] });
@@ -479,7 +479,7 @@ describe('gateway models diff', () => {
     const { code, out } = await cli(setup, ['models', 'diff']);
     expect(code).toBe(3);
     expect(out).toBe(
-      "gateway: the upstream's models cannot be read: its response could not be received (ECONNREFUSED)\n",
+      "farthing: the upstream's models cannot be read: its response could not be received (ECONNREFUSED)\n",
     );
   });
 });

@@ -95,8 +95,8 @@ describe('the README', () => {
   });
 });
 
-it('the handbook has at most 5,950 words', () => {
-  expect(readText('docs/operating.md').split(/\s+/).length).toBeLessThanOrEqual(5_950);
+it('the handbook has at most 6,020 words', () => {
+  expect(readText('docs/operating.md').split(/\s+/).length).toBeLessThanOrEqual(6_020);
 });
 
 describe('the commands in the documents', () => {

@@ -38,7 +38,7 @@ export const ACCOUNT_ERRORS = {
     param: 'code',
     sentence: 'code: cannot be redeemed, or can no longer be redeemed',
     cause: 'the code is unknown, used up, expired or suspended; which one is not said to strangers',
-    cure: 'check it with who gave it; operators: `gateway promo-codes list`',
+    cure: 'check it with who gave it; operators: `farthing promo-codes list`',
   },
   idempotency_key_used: {
     status: 409,

@@ -1,6 +1,6 @@
 /**
  * Why the gateway does not start, or a command ends: by the class of the error, whose message says
- * the particulars. They go to stderr as `gateway: <message>`, with an exit code.
+ * the particulars. They go to stderr as `farthing: <message>`, with an exit code.
  */
 
 /** Exit codes that scripts can rely on. */
@@ -24,7 +24,7 @@ export const FAILURES = {
   ConfigError: {
     exit: 'usage',
     cause: 'a variable, a file that one names, or an option cannot be used; the message names it',
-    cure: 'correct it; `gateway check-config` checks all at once',
+    cure: 'correct it; `farthing check-config` checks all at once',
   },
   StoreUnavailableError: {
     exit: 'unavailable',
@@ -69,7 +69,7 @@ export const FAILURES = {
   SchemaTooOldError: {
     exit: 'unavailable',
     cause: 'a command opened a database that this version has not migrated',
-    cure: '`gateway migrate`, or start the gateway',
+    cure: '`farthing migrate`, or start the gateway',
   },
   BackgroundWorkError: {
     exit: 'unavailable',

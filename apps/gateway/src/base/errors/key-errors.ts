@@ -20,7 +20,7 @@ export const KEY_ERRORS = {
     code: 'invalid_api_key',
     sentence: 'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
     cause: 'the key is missing, malformed, unknown or revoked; which one is not said to strangers',
-    cure: 'check the variable with the key; operators: `gateway keys find`',
+    cure: 'check the variable with the key; operators: `farthing keys find`',
   },
   bearer_only: {
     ...UNAUTHORIZED,
@@ -43,7 +43,7 @@ export const KEY_ERRORS = {
     code: 'link_ended',
     sentence: 'this link is no longer valid: ask the person who sent it for a new one',
     cause: 'it expired, or its key was rotated or revoked',
-    cure: 'make another with `gateway keys link`',
+    cure: 'make another with `farthing keys link`',
   },
   session_ended: {
     ...UNAUTHORIZED,
@@ -71,7 +71,7 @@ export const KEY_ERRORS = {
     code: 'insufficient_quota',
     sentence: '{reason} ({balance} USD): add credit to go on',
     cause: "the balance is at or below zero, which disables the account's keys",
-    cure: 'top up; operators: `gateway keys top-up`',
+    cure: 'top up; operators: `farthing keys top-up`',
   },
   balance_uncovered: {
     ...UNAUTHORIZED,
@@ -86,7 +86,7 @@ export const KEY_ERRORS = {
     code: 'key_suspended',
     sentence: 'this API key or its account is suspended',
     cause: 'an operator, or a holder with the scope `manage`, suspended it',
-    cure: 'ask them; operators: `gateway keys resume`',
+    cure: 'ask them; operators: `farthing keys resume`',
   },
   key_expired: {
     ...UNAUTHORIZED,
@@ -168,7 +168,7 @@ export const KEY_ERRORS = {
     code: 'model_not_allowed',
     sentence: '{param}: this key may not use {model}, only {models}',
     cause: "the key's list of models",
-    cure: 'name one of those; operators: `gateway keys update key_… --models claude-haiku-4-5`',
+    cure: 'name one of those; operators: `farthing keys update key_… --models claude-haiku-4-5`',
     retry: 'no',
   },
   concurrency_limit: {
@@ -176,14 +176,14 @@ export const KEY_ERRORS = {
     sentence:
       '{who} already has {limit} requests in flight, its limit{explanation}; wait {wait} before trying again',
     cause: 'the concurrency of the key, or of its account (`ACCOUNT_CONCURRENCY`)',
-    cure: 'send fewer at once; operators: `gateway keys update key_… --concurrency 20`',
+    cure: 'send fewer at once; operators: `farthing keys update key_… --concurrency 20`',
   },
   rate_limit: {
     ...LIMITED,
     sentence:
       '{who} exceeds its limit of {burst} requests at once and {per_minute} per minute{explanation}; wait {wait} before trying again',
     cause: 'the burst and the rate of the key, or of its account',
-    cure: 'send them more slowly; operators: `gateway keys update key_… --requests-per-minute 600`',
+    cure: 'send them more slowly; operators: `farthing keys update key_… --requests-per-minute 600`',
   },
   endpoint_limit: {
     ...LIMITED,

@@ -43,19 +43,19 @@ export const OPERATOR_ERRORS = {
     ...UNAUTHORIZED,
     sentence: 'authorization: a link is made with an admin token, not a session',
     cause: 'a session could otherwise prolong itself',
-    cure: '`gateway console-link`',
+    cure: '`farthing console-link`',
   },
   console_link_used: {
     ...UNAUTHORIZED,
     sentence: 'code: this link was used before; if that was not you, replace the admin token',
     cause: 'a link works once',
-    cure: '`gateway console-link` makes another',
+    cure: '`farthing console-link` makes another',
   },
   console_link_unknown: {
     ...UNAUTHORIZED,
     sentence: 'code: this link has expired, or the gateway was started again after it was made',
     cause: 'a link works for ten minutes',
-    cure: '`gateway console-link` makes another',
+    cure: '`farthing console-link` makes another',
   },
   console_link_elsewhere: {
     ...BAD_REQUEST,
@@ -153,7 +153,7 @@ export const OPERATOR_ERRORS = {
     sentence:
       'key_id: this key is revoked, which cannot be undone: create another key for its account',
     cause: 'as the sentence says',
-    cure: '`gateway keys create --name bob --account acct_…`',
+    cure: '`farthing keys create --name bob --account acct_…`',
   },
   too_many_keys: {
     ...BAD_REQUEST,
@@ -170,7 +170,7 @@ export const OPERATOR_ERRORS = {
   id_of_recorded_charge: {
     ...CONFLICT,
     sentence: '{field}: a charge was booked from a record under the id {id}: use another id',
-    cause: '`gateway ledger recharge` booked a charge with that id',
+    cause: '`farthing ledger recharge` booked a charge with that id',
     cure: 'use another id',
   },
   external_id_taken: {
@@ -231,7 +231,7 @@ export const OPERATOR_ERRORS = {
     ...CONFLICT,
     sentence: 'nothing was changed: {problems}',
     cause: 'a file or a variable cannot be used',
-    cure: 'repair it; `gateway check-config` checks it',
+    cure: 'repair it; `farthing check-config` checks it',
   },
   no_console: {
     ...CONFLICT,
@@ -249,7 +249,7 @@ export const OPERATOR_ERRORS = {
     ...CONFLICT,
     sentence: 'ADMIN_URL: is needed, because only a running gateway can run audits as jobs',
     cause: 'a command ends before such a job',
-    cure: 'set it, or use `gateway ledger audit`',
+    cure: 'set it, or use `farthing ledger audit`',
   },
   reload_needs_gateway: {
     ...CONFLICT,
@@ -291,7 +291,7 @@ export const OPERATOR_ERRORS = {
     ...BAD_REQUEST,
     sentence:
       '{files}: has usage objects, which anybody can write, and would charge {keys}: confirm each key that may be charged with --key <key_id>; nothing was booked',
-    cause: "`gateway ledger recharge` got usages that are not of the gateway's own log",
+    cause: "`farthing ledger recharge` got usages that are not of the gateway's own log",
     cure: 'check them first',
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -59,7 +59,7 @@ export function createMailClient({
           from,
           to: { name: '', address: to },
           // By RFC 3834: no automatic reply to it.
-          headers: { 'Auto-Submitted': 'auto-generated' },
+          headers: { 'Auto-Submitted': 'auto-generated', 'X-Mailer': 'Farthing' },
           signal: AbortSignal.any([timeout, signal]),
         });
         return { outcome: 'delivered' };

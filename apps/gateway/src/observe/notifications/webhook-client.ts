@@ -52,7 +52,7 @@ export function createWebhookClient(
           origin,
           path: pathname + search,
           method: 'POST',
-          headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'gateway' },
+          headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'farthing' },
           body,
           signal: AbortSignal.any([timeout, signal]),
         });

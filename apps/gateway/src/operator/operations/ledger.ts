@@ -309,7 +309,7 @@ export async function whereElse(
   const archived = (await store.listArchives()).at(-1)?.until.toISOString();
   const notes = [
     // The provider's ids have the same form as the gateway's.
-    ...(id.startsWith('req_') ? ["gateway requests --id also finds the provider's ids"] : []),
+    ...(id.startsWith('req_') ? ["farthing requests --id also finds the provider's ids"] : []),
     ...(archived === undefined ? [] : [`charges before ${archived} are archived`]),
   ];
   return notes.map((note) => `; ${note}`).join('');

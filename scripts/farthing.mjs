@@ -1,4 +1,4 @@
-/** `npm run gateway -- <command>`: the gateway's command line, installed and built if needed. */
+/** `npm run farthing -- <command>`: the gateway's command line, installed and built if needed. */
 
 import { runGateway } from './run-gateway.mjs';
 import { ensureBuilt, ensureInstalled } from './setup.mjs';
