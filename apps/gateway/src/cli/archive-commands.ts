@@ -1,6 +1,6 @@
 /**
- * `farthing ledger archive` and `verify-archive`. Both run on the machine that has the file, so they
- * open the ledger themselves, whether or not a gateway is running. `--alone` opens no ledger.
+ * `farthing ledger archive` and `verify-archive`. Both run on the machine that has the file, so
+ * they open the ledger themselves, whether or not a gateway is running. `--alone` opens no ledger.
  */
 
 import { InvalidArgumentError } from 'commander';

@@ -1,6 +1,6 @@
 /**
- * `farthing check-config`: checks the whole configuration without starting anything, and whether the
- * upstream accepts the credentials.
+ * `farthing check-config`: checks the whole configuration without starting anything, and whether
+ * the upstream accepts the credentials.
  */
 
 import { accessSync, constants, existsSync } from 'node:fs';

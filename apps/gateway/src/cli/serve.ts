@@ -1,4 +1,4 @@
-/** `farthing serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
+/** `farthing serve`: starts the gateway, prints how to use it, and serves until a signal. */
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';

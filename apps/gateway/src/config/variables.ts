@@ -1,6 +1,6 @@
 /**
- * The variables of the configuration. Each is declared here once: `.env.example`, `farthing config`,
- * `check-config` and the reload follow from this table.
+ * The variables of the configuration. Each is declared here once: `.env.example`,
+ * `farthing config`, `check-config` and the reload follow from this table.
  */
 
 import { availableParallelism } from 'node:os';

@@ -1,9 +1,9 @@
 /** The packages of a copy of this repository get another npm scope, and nothing else changes. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 
@@ -44,7 +44,9 @@ function changeScope(...args: readonly string[]) {
 }
 
 beforeAll(() => {
-  for (const path of paths) cpSync(join(ROOT, path), join(copy, path));
+  for (const folder of new Set(paths.map(dirname)))
+    mkdirSync(join(copy, folder), { recursive: true });
+  for (const path of paths) copyFileSync(join(ROOT, path), join(copy, path));
   execFileSync('git', ['init', '--quiet'], { cwd: copy });
   expect(changeScope(OTHER)).toMatchObject({ status: 0, stderr: '' });
   after = textsOf(copy);

@@ -36,7 +36,7 @@ import { until } from '../support/until.js';
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npx -y pnpm@12.21.0 install --frozen-lockfile':
     'needs root and systemd; check:deploy makes the install, restricted.test.ts runs it as the unit does',
-  'ssh -N -L 8081:127.0.0.1:8081 SERVER   # on your machine, as long as you need it':
+  'ssh -N -L 8081:127.0.0.1:8081 SERVER    # on your machine, as long as you need it':
     'needs a second machine; the second line is run',
   'litestream replicate /var/lib/farthing/ledger.db s3://bucket/ledger':
     'needs a cloud; the handbook names the version with which it was tried',
