@@ -1,8 +1,9 @@
 /** Runs the built gateway on the project's own Node, with the variables of `.env` if it exists. */
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { node, root } from './setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
@@ -12,12 +13,21 @@ const MAIN = join(root, 'apps/gateway/dist/main.js');
  */
 export const NODE_FLAGS = ['--max-semi-space-size=16'];
 
+/** A clone keeps its ledger to itself; what is installed has one for each user. */
+const CLONE_DATA_DIR = './.data';
+
 /** Forwards signals to the gateway, and exits as it does. */
 export function runGateway(args) {
+  const file = join(root, '.env');
+  const variables = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
   // With `--env-file-if-exists`, Node prints a line if the file is missing.
-  const environment = existsSync(join(root, '.env')) ? ['--env-file=.env'] : [];
+  const environment = existsSync(file) ? ['--env-file=.env'] : [];
+  // As for Node, a variable of the environment takes precedence over the file. An empty one counts
+  // as absent.
+  const DATA_DIR = (process.env.DATA_DIR ?? variables.DATA_DIR) || CLONE_DATA_DIR;
   const gateway = spawn(node, [...NODE_FLAGS, ...environment, MAIN, ...args], {
     cwd: root,
+    env: { ...process.env, DATA_DIR },
     stdio: 'inherit',
   });
   // A terminal sends its interrupt to the gateway too, which then gets the signal twice. The

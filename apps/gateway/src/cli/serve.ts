@@ -2,7 +2,8 @@
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { disableMemoryReducer } from '../base/heap-tuning.js';
@@ -15,10 +16,14 @@ import { startGateway } from '../process/single-process.js';
 import { startGatewayWithWorkers } from '../process/workers/primary.js';
 import { runWorker } from '../process/workers/worker.js';
 
-/** The command that starts this program, as people type it: in a checkout, npm runs it. */
-const COMMAND = existsSync(join(dirname(process.argv[1] ?? ''), '../../../pnpm-workspace.yaml'))
+/** The built file is beside the sources only in a clone; packages contain none. */
+const isClone = existsSync(fileURLToPath(new URL('../src/main.ts', import.meta.url)));
+/** The command that starts this program, as people type it: in a clone, npm runs it. */
+const COMMAND = isClone
   ? 'npm run farthing --'
-  : 'farthing';
+  : process.env['npm_command'] === 'exec'
+    ? 'npx farthing'
+    : 'farthing';
 const DEMO_NAME = 'demo';
 const DEMO_BALANCE = parseUsd('5');
 /** Also asked by the README. */
@@ -120,8 +125,10 @@ function banner(gateway: RunningGateway, config: Config, demoKey: DemoKey | unde
     [`Farthing is ready:  ${url}/v1`],
     isSimulated
       ? [
-          'NO MODEL ANSWERS: the bundled simulator does. For real answers, write',
-          'UPSTREAM_API_KEY=<your key> into .env, and start again.',
+          'NO MODEL ANSWERS: the bundled simulator does. For real answers, start again with',
+          isClone
+            ? 'UPSTREAM_API_KEY=<your key> in the file .env.'
+            : `your key:  UPSTREAM_API_KEY=<your key> ${COMMAND}`,
         ]
       : [`Upstream:  ${config.upstream?.url ?? `the accounts in ${config.upstreamsPath ?? ''}`}`],
     demoKey === undefined ? [] : demoLines(gateway, config, demoKey),

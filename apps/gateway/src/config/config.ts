@@ -15,6 +15,7 @@ import {
   leastBodyMemory,
   memoryLimit,
 } from './body-memory.js';
+import { defaultDataDir } from './default-data-dir.js';
 import { tracingConfigOf } from './tracing-config.js';
 import { PRICED_FEATURES, PROVIDER_URL, parseVariables } from './variables.js';
 import type { Environment, Values } from './variables.js';
@@ -144,7 +145,7 @@ function configOf(v: Values, env: Environment) {
     adminUrl: v.ADMIN_URL,
     /** If set, reading the metrics requires it. */
     metricsToken: v.METRICS_TOKEN,
-    dataDir: v.DATA_DIR,
+    dataDir: v.DATA_DIR ?? defaultDataDir(env),
     databaseUrl: v.DATABASE_URL,
     /**
      * Empty: limits in memory. One: a server. Several: nodes of a cluster, which report the other

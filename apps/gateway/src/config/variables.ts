@@ -179,10 +179,10 @@ export const VARIABLES = {
   DATA_DIR: {
     group: true,
     about:
-      'Embedded default: the ledger (ledger.db) and secrets, readable by their owner only. Must ' +
-      'be on a local disk.',
-    schema: text,
-    default: './.data',
+      'Embedded default: the folder of the ledger (ledger.db) and of secrets, readable by their ' +
+      'owner only. Must be on a local disk. Empty: farthing in XDG_DATA_HOME, or in ' +
+      '~/.local/share; in a clone of the repository, .data.',
+    schema: text.optional(),
   },
   DATABASE_URL: {
     about:

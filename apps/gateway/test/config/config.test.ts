@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import {
   defaultBodyMemory,
@@ -27,13 +28,22 @@ describe('readConfig', () => {
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',
       port: 8080,
-      dataDir: './.data',
+      dataDir: join(homedir(), '.local/share/farthing'),
       upstream: undefined,
       databaseUrl: undefined,
       maxBodyBytes: 33_554_432,
       metricsToken: undefined,
       app: { corsOrigins: new Set() },
     });
+  });
+
+  // F465: a command is typed in another folder than the one in which the gateway was started: it
+  // finds the same ledger, because the folder of the ledger depends on the user only.
+  it('keeps the ledger where programs of a user keep their data, unless told otherwise', () => {
+    const dataDirOf = (env: Record<string, string>) => readConfig(env).dataDir;
+    expect(dataDirOf({ XDG_DATA_HOME: '/data of/users' })).toBe('/data of/users/farthing');
+    expect(dataDirOf({ XDG_DATA_HOME: 'relative' })).toBe(dataDirOf({}));
+    expect(dataDirOf({ XDG_DATA_HOME: '/data', DATA_DIR: './here' })).toBe('./here');
   });
 
   it('can listen on all addresses while the admin API stays local', () => {

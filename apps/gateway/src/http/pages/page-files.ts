@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.js';
 
@@ -52,9 +53,9 @@ const START = 'index.html';
 const NO_PAGES = 'none';
 
 /**
- * @param folder - The folder that contains all pages. `undefined`: that of the package
- * `@gateway/dashboard`; `none`: no pages.
- * @returns `undefined` for `none`, or if the package's page is not built, which is logged.
+ * @param folder - The folder that contains all pages. `undefined`: that of this build; `none`: no
+ * pages.
+ * @returns `undefined` for `none`, or if this build has no pages, which is logged.
  * @throws {ConfigError} The given folder does not contain the page.
  */
 export function loadPage(
@@ -65,7 +66,7 @@ export function loadPage(
   const dir = findPage(name, folder);
   if (dir !== undefined) return readPage(dir);
   if (folder === undefined) {
-    log.info({ page: name }, 'this page is not served: apps/dashboard is not built');
+    log.info({ page: name }, 'this page is not served: it is not built');
   } else if (folder !== NO_PAGES) {
     throw new ConfigError([`PAGES_DIR: has no ${name}/${START}`]);
   }
@@ -75,12 +76,15 @@ export function loadPage(
 /** @returns the folder of a page, if it has been built */
 export function findPage(name: PageName, folder: string | undefined): string | undefined {
   if (folder === NO_PAGES) return undefined;
-  const pages = folder ?? dashboardFolder();
+  const pages = folder ?? builtPages();
   const dir = pages === undefined ? undefined : join(pages, name);
   return dir !== undefined && existsSync(join(dir, START)) ? dir : undefined;
 }
 
-function dashboardFolder(): string | undefined {
+/** The build puts the pages beside the program. The sources have them from their package. */
+function builtPages(): string | undefined {
+  const beside = fileURLToPath(new URL('pages', import.meta.url));
+  if (existsSync(beside)) return beside;
   try {
     const manifest = createRequire(import.meta.url).resolve('@gateway/dashboard/package.json');
     return join(dirname(manifest), 'dist');
