@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { publishedPackages, withScratch } from './packed.mjs';
+import { publishedLibraries, withScratch } from './packed.mjs';
 import { ensureBuilt, step } from './setup.mjs';
 
 const update = process.argv.includes('--update');
@@ -15,7 +15,7 @@ const update = process.argv.includes('--update');
 step(update ? 'Writing the API reports' : 'Comparing the API reports');
 ensureBuilt();
 await withScratch((scratch) => {
-  for (const published of publishedPackages()) {
+  for (const published of publishedLibraries()) {
     const reports = new Map(
       published.entries.map((entry) => [`${reportName(entry)}.api.md`, typesOf(published, entry)]),
     );

@@ -8,7 +8,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { installPacked, publishedPackages, withScratch } from './packed.mjs';
+import { installPacked, publishedLibraries, withScratch } from './packed.mjs';
 import { root, step } from './setup.mjs';
 import { BUNDLES, PAGE_LIMITS } from './size-limits.mjs';
 
@@ -78,7 +78,7 @@ function report(name, size, limit) {
 }
 
 function checkDependencies(name) {
-  const published = publishedPackages().find((each) => each.name === name);
+  const published = publishedLibraries().find((each) => each.name === name);
   if (published === undefined) throw new Error(`${name} is not published`);
   const { dependencies = {}, peerDependencies = {} } = published.manifest;
   const found = Object.keys({ ...dependencies, ...peerDependencies });

@@ -10,11 +10,11 @@ import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { programNames, runPrograms } from './example-programs.mjs';
 import { examplesOfMarkdown, examplesOfSource, importsOf, moduleOf } from './examples.mjs';
-import { installPacked, publishedPackages, withScratch } from './packed.mjs';
+import { installPacked, publishedLibraries, withScratch } from './packed.mjs';
 import { node, root, run, step } from './setup.mjs';
 
 const TIMEOUT_MS = 60_000;
-const published = publishedPackages();
+const published = publishedLibraries();
 
 await withScratch(async (dir) => {
   step('Checking the examples');

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installPacked, publishedPackages, withScratch } from './packed.mjs';
+import { installPacked, publishedLibraries, withScratch } from './packed.mjs';
 import { node, run, step } from './setup.mjs';
 
 // The declarations contain `Uint8Array<ArrayBuffer>`, which needs TypeScript 5.7.
@@ -26,7 +26,7 @@ const PORTABLE = [
   '@gateway/rate-limiter/redis',
 ];
 const NODE_TYPES = '24.19.2';
-const entries = publishedPackages().flatMap((published) => published.entries);
+const entries = publishedLibraries().flatMap((published) => published.entries);
 
 const IMPORTS = `
 import assert from 'node:assert/strict';
@@ -52,7 +52,7 @@ for (const [kind, { openEmbeddedStore }] of Object.entries({ imported, required 
 `;
 
 await withScratch(async (dir) => {
-  step(`Installing ${publishedPackages().length} packed packages into an empty project`);
+  step(`Installing ${publishedLibraries().length} packed packages into an empty project`);
   installPacked(dir, { ...COMPILERS, '@types/node': NODE_TYPES });
   checkTypes(dir);
   checkImports(dir);

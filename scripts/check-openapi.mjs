@@ -19,7 +19,7 @@ import { incompatibleChanges } from './openapi-changes.cjs';
 import { withScratch } from './packed.mjs';
 import { PNPM, ensureBuilt, output, root, step } from './setup.mjs';
 
-const SERVER = '@gateway/server';
+const SERVER = 'farthing';
 const exceptions = JSON.parse(readFileSync(join(root, 'scripts/openapi-exceptions.json'), 'utf8'));
 const problems = [];
 

@@ -1,27 +1,39 @@
 /**
- * Checks that the exports and types of each packed package resolve for every kind of importer, that
- * the pages in it link to files that are in it too, and that npm packs the licence as pnpm does.
+ * Checks that the exports and types of each packed library resolve for every kind of importer, that
+ * the pages in each package link to files that are in it too, that npm packs the licence as pnpm
+ * does, and that the server's package stays small.
  */
 
 import { execFileSync } from 'node:child_process';
 import { join, posix } from 'node:path';
-import { packAll, publishedPackages, withScratch } from './packed.mjs';
+import { packAll, publishedLibraries, publishedPackages, withScratch } from './packed.mjs';
 import { output, root, run, step } from './setup.mjs';
+import { SERVER_LIMIT } from './size-limits.mjs';
 
+const libraries = new Set(publishedLibraries().map(({ name }) => name));
 await withScratch((scratch) => {
   for (const [name, tarball] of packAll(scratch)) {
     step(`Checking ${name}`);
     run(join(root, 'node_modules/.bin/publint'), ['--strict', tarball]);
-    // This profile ignores Node's oldest resolution, which does not support subpath exports.
-    run(join(root, 'node_modules/.bin/attw'), [tarball, '--profile', 'node16']);
+    if (libraries.has(name)) {
+      // This profile ignores Node's oldest resolution, which does not support subpath exports.
+      run(join(root, 'node_modules/.bin/attw'), [tarball, '--profile', 'node16']);
+    }
     checkLinks(name, tarball);
   }
 });
 
 for (const { name, dir } of publishedPackages()) {
-  const [{ files }] = JSON.parse(output('npm', ['pack', '--dry-run', '--json'], { cwd: dir }));
-  if (files.some(({ path }) => path === 'LICENSE')) continue;
-  process.stderr.write(`${name}: npm packs no LICENSE\n`);
+  const pack = output('npm', ['pack', '--dry-run', '--json'], { cwd: dir });
+  const [{ files, size }] = JSON.parse(pack);
+  if (!files.some(({ path }) => path === 'LICENSE')) fail(`${name}: npm packs no LICENSE`);
+  if (libraries.has(name)) continue;
+  process.stdout.write(`  ${name}: ${files.length} files, ${size} bytes\n`);
+  if (size > SERVER_LIMIT) fail(`${name} is larger than ${SERVER_LIMIT} bytes`);
+}
+
+function fail(problem) {
+  process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }
 
@@ -31,8 +43,7 @@ function checkLinks(name, tarball) {
   for (const page of [...files].filter((file) => /^package\/(README|docs\/.*)\.md$/.test(file))) {
     for (const [, link] of tar('-xzOf', tarball, page).matchAll(/\]\((?!\w+:|#)([^)#]+)/g)) {
       if (files.has(posix.join(posix.dirname(page), link))) continue;
-      process.stderr.write(`${name}: ${page} links to ${link}, which is not packed\n`);
-      process.exitCode = 1;
+      fail(`${name}: ${page} links to ${link}, which is not packed`);
     }
   }
 }

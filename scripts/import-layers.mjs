@@ -57,7 +57,7 @@ export const TRANSLATOR_LAYERS = {
   fetch: [...CLIENTS_AND_BELOW, 'errors', 'streams'],
 };
 
-/** Their subjects are in the gateway's README. */
+/** Their subjects are in apps/gateway/src/README.md. */
 export const GATEWAY_LAYERS = {
   base: [],
   config: ['base'],

@@ -10,7 +10,7 @@ import { ensureBuilt, output, packageDirs, PNPM, root } from './setup.mjs';
 
 /**
  * @returns the published packages: `{ name, dir, manifest, entries }`; an entry is a name to
- * import.
+ * import. The server has none.
  */
 export function publishedPackages(from = root) {
   return packageDirs(from)
@@ -20,8 +20,13 @@ export function publishedPackages(from = root) {
       name: manifest.name,
       dir,
       manifest,
-      entries: Object.keys(manifest.exports).map((path) => manifest.name + path.slice(1)),
+      entries: Object.keys(manifest.exports ?? {}).map((path) => manifest.name + path.slice(1)),
     }));
+}
+
+/** @returns the published packages that programs import */
+export function publishedLibraries() {
+  return publishedPackages().filter(({ entries }) => entries.length > 0);
 }
 
 /** Calls `use` with a new folder, and removes the folder when `use` has ended or failed. */
@@ -39,23 +44,23 @@ export async function withScratch(use) {
   }
 }
 
-/** Packs the current build of every published package. @returns the tarballs by name. */
-export function packAll(destination) {
+/** Packs the current build of the packages. @returns the tarballs by name. */
+export function packAll(destination, packages = publishedPackages()) {
   ensureBuilt();
-  const filters = publishedPackages().flatMap(({ name }) => ['--filter', name]);
+  const filters = packages.flatMap(({ name }) => ['--filter', name]);
   const to = ['--pack-destination', destination, '--json'];
   const packed = quietPnpm(root, '-r', ...filters, 'pack', ...to);
   return new Map(JSON.parse(packed).map(({ name, filename }) => [name, filename]));
 }
 
 /**
- * Makes a project in `dir` that depends only on the packed packages and the named ones.
+ * Makes a project in `dir` that depends only on the packed libraries and the named packages.
  *
  * pnpm installs it, because with pnpm a package can import only its declared dependencies. With a
  * flat `node_modules` an undeclared dependency would go unnoticed.
  */
 export function installPacked(dir, dependencies = {}) {
-  const tarballs = packAll(join(dir, 'tarballs'));
+  const tarballs = packAll(join(dir, 'tarballs'), publishedLibraries());
   const packages = [...tarballs].map(([name, file]) => [name, `file:${file}`]);
   const manifest = {
     name: 'consumer',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { defineConfig } from 'tsup';
 
@@ -10,14 +10,22 @@ const MOST_BYTES = 16 * 1024 * 1024;
  * `devDependencies` instead, so the build includes the parts that are used: 0.1 of 20 MB.
  */
 export default defineConfig({
-  entry: { main: 'src/main.ts', 'prepare-thread': 'src/exchange/preparation/prepare-thread.ts' },
+  entry: {
+    main: 'src/main.ts',
+    gateway: 'src/gateway.ts',
+    'prepare-thread': 'src/exchange/preparation/prepare-thread.ts',
+  },
   format: ['esm'],
   clean: true,
   // The lowest version that `engines` in package.json names: nothing newer may be in the syntax.
   target: 'node22.19',
   sourcemap: true,
-  /** Writes the OpenAPI documents that this build serves, also to be compared with later ones. */
+  /**
+   * Copies the pages, which are then part of the package. Writes the OpenAPI documents that this
+   * build serves, to be compared with later ones.
+   */
   async onSuccess() {
+    await cp('../dashboard/dist', 'dist/pages', { recursive: true });
     const run = promisify(execFile);
     await mkdir('dist/openapi', { recursive: true });
     for (const port of ['client', 'admin']) {
