@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { deployTool } from './deploy-tools.mjs';
 import { freePort } from './free-port.cjs';
+import { chartFolder } from './release/chart.mjs';
 import { node, output, pnpm, root } from './setup.mjs';
 
 /** Values that turn each feature of the chart on, and values that turn each off. */
@@ -44,6 +45,17 @@ const CHART_VALUES = [
 ];
 /** The oldest version that the chart admits, and the newest whose schemas are available. */
 const KUBERNETES = ['1.30', '1.37'];
+
+/** What is in the install. */
+const DEPLOYED = [
+  'dist',
+  'node_modules',
+  'package.json',
+  'CHANGELOG.md',
+  'LICENSE',
+  'NOTICE',
+  'README.md',
+];
 
 const deploy = join(root, 'deploy');
 const scratch = mkdtempSync(join(tmpdir(), 'gateway-deploy-'));
@@ -81,10 +93,8 @@ function checkDockerfile() {
  */
 async function checkInstall() {
   const app = join(scratch, 'app');
-  pnpm('--filter', '@gateway/server', 'deploy', '--prod', '--legacy', app);
-  const extra = readdirSync(app).filter(
-    (name) => !['NOTICE', 'dist', 'node_modules', 'package.json', 'README.md'].includes(name),
-  );
+  pnpm('--filter', 'farthing', 'deploy', '--prod', '--legacy', app);
+  const extra = readdirSync(app).filter((name) => !DEPLOYED.includes(name));
   if (extra.length > 0) throw new Error(`the install contains ${extra.join(', ')}`);
   const dockerfile = readFileSync(join(deploy, 'Dockerfile'), 'utf8');
   const [, health] = /HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])/.exec(dockerfile) ?? [];
@@ -183,7 +193,7 @@ function checkHaproxy() {
 
 function checkChart() {
   const helm = deployTool('helm');
-  const chart = join(deploy, 'helm/farthing');
+  const chart = chartFolder();
   const env = { ...process.env, HELM_CACHE_HOME: scratch, HELM_CONFIG_HOME: scratch };
   for (const values of CHART_VALUES) {
     const set = values.flatMap((value) => ['--set', value]);

@@ -5,7 +5,7 @@
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { checkImage } from './release/fetch-image.mjs';
 import { output, root } from './setup.mjs';
 
 const IMAGE = 'farthing';
@@ -20,47 +20,13 @@ const COMPOSE = [
   '--file',
   join(root, 'deploy/compose.yaml'),
 ];
-const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'];
-const HEALTHY_MS = 60_000;
 
 const docker = (...args) => output('docker', args).trim();
 
 docker('build', '--file', join(root, 'deploy/Dockerfile'), '--tag', IMAGE, root);
-await checkAlone();
+await checkImage(IMAGE);
+say('the image answers lines of the specification, is healthy, and stops on SIGTERM');
 await checkCompose();
-
-/** Without a credential of an upstream, the simulator answers a message. */
-async function checkAlone() {
-  const id = docker('run', '--detach', ...RESTRICTED, '--publish', '127.0.0.1::8080', IMAGE);
-  try {
-    await waitUntilHealthy(id);
-    const user = docker('exec', id, 'id', '-u');
-    if (user === '0') throw new Error('the gateway runs as root');
-    const [address] = docker('port', id, '8080/tcp').split('\n');
-    const message = await call(
-      `http://${address}/v1/messages`,
-      {
-        'x-api-key': docker('exec', id, 'cat', '/data/demo-key'),
-        'anthropic-version': '2023-06-01',
-      },
-      {
-        model: 'claude-opus-5',
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'Hello' }],
-      },
-    );
-    if (message.type !== 'message') throw new Error(`no message: ${JSON.stringify(message)}`);
-    docker('stop', '-t', '130', id);
-    const code = docker('inspect', '--format', '{{.State.ExitCode}}', id);
-    if (code !== '0') throw new Error(`SIGTERM ended the gateway with ${code}`);
-    say('the image answers a message, is healthy, and stops on SIGTERM');
-  } catch (error) {
-    process.stderr.write(`${docker('logs', id)}\n`);
-    throw error;
-  } finally {
-    docker('rm', '--force', '--volumes', id);
-  }
-}
 
 /** The console is reachable from this machine, and commands run beside the gateway. */
 async function checkCompose() {
@@ -90,16 +56,6 @@ async function checkCompose() {
   } finally {
     docker(...COMPOSE, 'down', '--volumes');
     rmSync(ENV_FILE);
-  }
-}
-
-async function waitUntilHealthy(id) {
-  const end = Date.now() + HEALTHY_MS;
-  for (;;) {
-    const state = docker('inspect', '--format', '{{.State.Health.Status}}', id);
-    if (state === 'healthy') return;
-    if (Date.now() > end) throw new Error(`the container is ${state}`);
-    await sleep(500);
   }
 }
 
