@@ -19,6 +19,8 @@ const GO_TOOLS = {
     // Leaves out the clients for cloud providers, which the checks do not use.
     tags: 'remove_all_sd',
   },
+  // Stores images in a registry, and is one.
+  crane: { module: 'github.com/google/go-containerregistry/cmd/crane', version: 'v0.22.1' },
   // The loader of Docker Compose itself.
   compose: { module: 'github.com/compose-spec/compose-go/v2/cmd', version: 'v2.16.2' },
 };

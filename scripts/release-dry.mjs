@@ -1,57 +1,80 @@
 /**
  * `npm run release:dry`: a rehearsal of a release. Like the release workflow, it raises the
  * versions if there are changesets, packs the packages and publishes them, but in a copy of this
- * repository and to a local registry. Then it installs them from there into an empty project and
- * uses them. It removes all of its files afterwards.
+ * repository and to registries on this machine. Then it deletes the copy, gets everything from
+ * there as a stranger does, and asks lines of the specification. It does so twice for npm: under
+ * the scope of this repository and under another, as an owner must who cannot have this one. The
+ * chart and an image, which is put together without a container engine, go through a registry
+ * likewise. It removes all of its files afterwards.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './free-port.cjs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { publishedPackages, withScratch } from './packed.mjs';
+import { buildImage, rehearseContainers } from './release/containers.mjs';
+import { copyTree } from './release/copy-tree.mjs';
+import { fetchFromNpm } from './release/fetch-npm.mjs';
+import { installRegistry, startRegistry } from './release/local-registry.mjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 
-/**
- * Verdaccio, the registry, is not a dependency of this repository, because every installation would
- * then include its 311 packages. One of them depends on node-fetch by a tag, which mirrors of the
- * registry may not have.
- */
-const VERDACCIO = { verdaccio: '6.10.4' };
-const OVERRIDES =
-  'overrides:\n  node-fetch: 2.7.0\nminimumReleaseAge: 1440\nstrictDepBuilds: false\n';
-/** History, build output and private files, which are not copied. */
-const NOT_COPIED = new Set(['.git', 'node_modules', 'dist', 'coverage', '.data', '.env']);
 const ORIGIN = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/name' };
+const CHANGE_SCOPE = 'scripts/change-scope.mjs';
+/** Of the other scope. `change-scope.mjs` refuses a scope that stands in a file. */
+const OTHER_OWNER = 'other';
+/** The Node that a stranger has, which is not that of this process. */
+const STRANGER = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
 
 ensureInstalled();
 await withScratch(async (scratch) => {
-  const copy = join(scratch, 'copy');
-  step('Raising the versions in a copy');
-  copyTree(copy);
-  pnpmIn({ cwd: copy }, 'install', '--frozen-lockfile', '--prefer-offline');
-  // Without changesets the versions are already raised, and `changeset version` would fail.
-  if (hasChangesets(copy)) pnpmIn({ cwd: copy }, 'run', 'release:version');
-  const registry = await startRegistry(join(scratch, 'registry'));
-  try {
-    step('Publishing to a registry on this machine');
-    publish(copy, registry, join(scratch, 'release'));
-    const releases = publishedPackages(copy).map(({ name, manifest }) => [name, manifest.version]);
-    for (const [name, version] of releases) report(registry, name, version);
-    step('Installing from there, and using it');
-    use(join(scratch, 'consumer'), registry, Object.fromEntries(releases));
-  } finally {
-    await registry.stop();
+  const registries = join(scratch, 'registry');
+  installRegistry(registries);
+  await rehearse(join(scratch, 'own-scope'), registries);
+  if (existsSync(join(root, CHANGE_SCOPE))) {
+    await rehearse(join(scratch, 'other-scope'), registries, `@${OTHER_OWNER}`);
+  } else {
+    process.stdout.write(`  NOT RUN: another scope, because there is no ${CHANGE_SCOPE}\n`);
   }
 });
 
-/** Copies the working tree, so that a change can be tried before it is committed. */
-function copyTree(copy) {
-  const isSource = (path) => !NOT_COPIED.has(basename(path));
-  cpSync(root, copy, { recursive: true, verbatimSymlinks: true, filter: isSource });
-  // Changesets reads the history and tags the published versions.
+/** @param {string} [scope] - in place of that of this repository */
+async function rehearse(dir, registries, scope) {
+  const copy = join(dir, 'copy');
+  step(scope === undefined ? 'Raising the versions in a copy' : `The same under ${scope}`);
+  copyTree(copy);
+  commit(copy);
+  if (scope !== undefined) output(node, [join(copy, CHANGE_SCOPE), scope], { cwd: copy });
+  pnpmIn({ cwd: copy }, 'install', '--frozen-lockfile', '--prefer-offline');
+  // Without changesets the versions are already raised, and `changeset version` would fail.
+  if (hasChangesets(copy)) pnpmIn({ cwd: copy }, 'run', 'release:version');
+  const releases = publishedPackages(copy);
+  const libraries = releases.filter(({ entries }) => entries.length > 0);
+  const [server] = releases.filter(({ entries }) => entries.length === 0);
+  const registry = await startRegistry(
+    registries,
+    releases.map(({ name }) => name),
+  );
+  try {
+    step('Publishing to a registry on this machine');
+    publish(copy, registry, dir);
+    for (const release of releases) report(registry, release);
+    listParts(copy, server.name, join(dir, 'sbom.json'));
+    const example = readFileSync(join(copy, 'scripts/release/example.mjs'), 'utf8');
+    const containers = scope === undefined ? buildImage(copy, join(dir, 'containers')) : undefined;
+    rmSync(copy, { recursive: true });
+    step('Installing the libraries from there, and using them');
+    use(join(dir, 'consumer'), registry, libraries, example);
+    step('Serving from there by npx, in an empty home, without the copy');
+    const spec = `${server.name}@${server.manifest.version}`;
+    const lines = await fetchFromNpm(spec, { registry: registry.url, env: STRANGER });
+    process.stdout.write(`  npx ${spec}: ${lines} lines of the specification hold\n`);
+    if (containers !== undefined) await rehearseContainers(containers);
+  } finally {
+    await registry.stop();
+  }
+}
+
+/** Changesets reads the history and tags the published versions. */
+function commit(copy) {
   const git = (...args) =>
     output('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd: copy });
   git('init', '-q', '-b', 'main');
@@ -64,59 +87,6 @@ function copyTree(copy) {
 function hasChangesets(copy) {
   const names = readdirSync(join(copy, '.changeset'));
   return names.some((name) => name.endsWith('.md') && name !== 'README.md');
-}
-
-/**
- * Starts Verdaccio. It stores the published packages and fetches all others from npm's registry.
- */
-async function startRegistry(dir) {
-  step('Starting a registry');
-  mkdirSync(dir);
-  writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: VERDACCIO }));
-  writeFileSync(join(dir, 'pnpm-workspace.yaml'), OVERRIDES);
-  pnpmIn({ cwd: dir }, 'install', '--prefer-offline');
-  const config = {
-    storage: join(dir, 'storage'),
-    auth: { htpasswd: { file: join(dir, 'htpasswd') } },
-    uplinks: { configured: { url: output('npm', ['config', 'get', 'registry']).trim() } },
-    packages: {
-      '@gateway/*': { access: '$all', publish: '$authenticated' },
-      '**': { access: '$all', proxy: 'configured' },
-    },
-    log: { type: 'stdout', level: 'error' },
-  };
-  writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config));
-  const listen = `127.0.0.1:${await freePort()}`;
-  const program = join(dir, 'node_modules/verdaccio/bin/verdaccio');
-  const args = [program, '--config', join(dir, 'config.yaml'), '--listen', listen];
-  const verdaccio = spawn(node, args, { stdio: 'ignore' });
-  const exited = once(verdaccio, 'exit');
-  const stop = () => {
-    verdaccio.kill();
-    return exited;
-  };
-  process.on('exit', stop);
-  const url = `http://${listen}/`;
-  await answering(`${url}-/ping`);
-  return { url, token: await addUser(url), stop };
-}
-
-async function answering(url) {
-  for (let tries = 0; tries < 300; tries += 1) {
-    const response = await fetch(url).catch(() => undefined);
-    if (response?.ok) return;
-    await sleep(100);
-  }
-  throw new Error('the registry did not start');
-}
-
-async function addUser(url) {
-  const response = await fetch(`${url}-/user/org.couchdb.user:dry`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'dry', password: 'a password for nothing' }),
-  });
-  return (await response.json()).token;
 }
 
 /**
@@ -133,38 +103,62 @@ function publish(copy, { url, token }, release) {
   const plan = join(release, 'publish-plan.json');
   const packed = join(release, 'packed');
   const npmrc = join(copy, '.npmrc');
-  mkdirSync(release);
   writeFileSync(npmrc, `registry=${url}\n`);
   pnpmHere('exec', 'changeset', 'publish-plan', '--output', plan);
+  const planned = output(node, ['scripts/release/planned-server.mjs', plan], { cwd: copy });
+  if (!/^version=\d/.test(planned)) throw new Error('the plan does not publish the server');
   pnpmHere('run', 'release:prepare');
   pnpmHere('exec', 'changeset', 'pack', '--from-publish-plan', plan, '--out-dir', packed);
   writeFileSync(npmrc, `registry=${url}\n${url.slice('http:'.length)}:_authToken=${token}\n`);
   pnpmHere('exec', 'changeset', 'publish', '--from-pack-dir', packed);
+  rmSync(npmrc);
 }
 
 /**
  * Prints a published version. Checks that its manifest names the repository, which npm needs for
- * provenance.
+ * provenance, and that it depends on exact versions of the others.
  */
-function report({ url }, name, version) {
+function report({ url }, { name, manifest: { version } }) {
   const asked = ['view', `${name}@${version}`, '--json', `--registry=${url}`];
-  const { repository, dist } = JSON.parse(output('npm', asked));
+  const { repository, homepage, bugs, keywords, dependencies, dist } = JSON.parse(
+    output('npm', asked),
+  );
   if (!repository?.url.includes(ORIGIN.GITHUB_REPOSITORY)) {
     throw new Error(`${name} does not name its repository`);
   }
+  if ([homepage, bugs?.url, keywords?.[0]].includes(undefined)) {
+    throw new Error(`${name} has no homepage, no bugs or no keywords`);
+  }
+  const inexact = Object.entries(dependencies ?? {}).filter(([, range]) => !/^\d/.test(range));
+  if (inexact.length > 0) throw new Error(`${name} depends on ${inexact.join(', ')}`);
   process.stdout.write(`  ${name}@${version} ${dist.integrity}\n`);
+}
+
+/** Writes the bill of materials as the workflow does, which then signs it. */
+function listParts(copy, server, file) {
+  const sbom = ['sbom', '--prod', '--sbom-type', 'application', '--sbom-format', 'cyclonedx'];
+  pnpmIn({ cwd: copy }, '--filter', server, ...sbom, '--out', file);
+  const { metadata, components } = JSON.parse(readFileSync(file, 'utf8'));
+  if (metadata.component.name !== server || !components.some(({ name }) => name === 'express')) {
+    throw new Error('the bill of materials is not that of the server');
+  }
+  process.stdout.write(`  bill of materials: ${components.length} packages\n`);
 }
 
 /**
  * Installs with npm, as most users do. Uses its own npm cache, because the registry's address is
  * temporary.
  */
-function use(dir, { url }, dependencies) {
+function use(dir, { url }, libraries, example) {
+  const dependencies = libraries.map(({ name, manifest }) => [name, manifest.version]);
   mkdirSync(dir);
-  writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+  writeFileSync(
+    join(dir, 'package.json'),
+    JSON.stringify({ type: 'module', dependencies: Object.fromEntries(dependencies) }),
+  );
   writeFileSync(join(dir, '.npmrc'), `registry=${url}\ncache=${join(dir, 'cache')}\n`);
   output('npm', ['install', '--no-audit', '--no-fund'], { cwd: dir });
-  cpSync(join(root, 'scripts/release-dry/example.mjs'), join(dir, 'example.mjs'));
+  writeFileSync(join(dir, 'example.mjs'), example);
   process.stdout.write(`  ${output(node, ['example.mjs'], { cwd: dir })}`);
 }
 

@@ -18,7 +18,9 @@ pnpm('run', 'build');
 function nameRepository(address) {
   for (const { dir, manifest } of publishedPackages()) {
     const repository = { type: 'git', url: `git+${address}.git`, directory: relative(root, dir) };
-    const named = JSON.stringify({ ...manifest, repository }, null, 2);
+    const homepage = `${address}#readme`;
+    const bugs = { url: `${address}/issues` };
+    const named = JSON.stringify({ ...manifest, repository, homepage, bugs }, null, 2);
     writeFileSync(join(dir, 'package.json'), `${named}\n`);
   }
 }
