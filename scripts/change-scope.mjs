@@ -1,6 +1,6 @@
 /**
- * `node scripts/change-scope.mjs @<scope>`: publishes the packages under another npm scope, for an
- * owner who cannot have the present one. Replaces the scope in every file of this checkout: names
+ * `node scripts/change-scope.mjs <scope>`, with its `@`: publishes the packages under another npm
+ * scope, for an owner who cannot have the present one. Replaces it in every file: names
  * of packages, imports, documents, changesets, the lockfile. Headers, metrics, folders and the
  * prefix of keys stay, because they name the gateway's role (decision 0101).
  *

@@ -16,6 +16,7 @@ import { copyTree } from './release/copy-tree.mjs';
 import { fetchFromNpm } from './release/fetch-npm.mjs';
 import { installRegistry, startRegistry } from './release/local-registry.mjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
+import { followFirstPage } from './stranger.mjs';
 
 const ORIGIN = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/name' };
 const CHANGE_SCOPE = 'scripts/change-scope.mjs';
@@ -67,6 +68,10 @@ async function rehearse(dir, registries, scope) {
     const spec = `${server.name}@${server.manifest.version}`;
     const lines = await fetchFromNpm(spec, { registry: registry.url, env: STRANGER });
     process.stdout.write(`  npx ${spec}: ${lines} lines of the specification hold\n`);
+    if (scope === undefined) {
+      const typed = await followFirstPage({ registry: registry.url, env: STRANGER });
+      process.stdout.write(`  the README's first page: ${typed} blocks do what it says\n`);
+    }
     if (containers !== undefined) await rehearseContainers(containers);
   } finally {
     await registry.stop();

@@ -37,7 +37,7 @@ describe('readConfig', () => {
     });
   });
 
-  // F465: a command is typed in another folder than the one in which the gateway was started: it
+  // F463: a command is typed in another folder than the one in which the gateway was started: it
   // finds the same ledger, because the folder of the ledger depends on the user only.
   it('keeps the ledger where programs of a user keep their data, unless told otherwise', () => {
     const dataDirOf = (env: Record<string, string>) => readConfig(env).dataDir;

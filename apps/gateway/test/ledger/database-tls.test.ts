@@ -49,7 +49,7 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-// F471: somebody between the gateway and PostgreSQL: with sslmode=verify-full, nothing is sent to a
+// F469: somebody between the gateway and PostgreSQL: with sslmode=verify-full, nothing is sent to a
 // server whose certificate no trusted authority has signed.
 it('a server without a trusted certificate gets no name, and no password', async () => {
   await expect(checkPostgresServer(url)).rejects.toThrow(/self-signed certificate/);

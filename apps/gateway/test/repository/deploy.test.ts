@@ -153,7 +153,7 @@ describe('the files that start a gateway', () => {
     },
   );
 
-  // F467: somebody gets to run commands in the container: there is no shell and no package manager,
+  // F465: somebody gets to run commands in the container: there is no shell and no package manager,
   // because the image has Node, the libraries that it loads, and nothing else.
   it('build an image of Node alone, in which nothing is installed', () => {
     const stages = read('deploy/Dockerfile').split(/^FROM /m);

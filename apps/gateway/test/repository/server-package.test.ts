@@ -30,7 +30,7 @@ describe('the package of the server', () => {
   ) as [{ files: readonly { readonly path: string }[] }];
   const paths = files.map(({ path }) => path);
 
-  // F466: what serves in a clone is missing in the package, such as the pages: the package has all
+  // F464: what serves in a clone is missing in the package, such as the pages: the package has all
   // that is built, and depends on published packages only.
   it('has its commands, both pages, a licence and a README', () => {
     expect(manifest.private).toBeUndefined();
@@ -66,7 +66,7 @@ describe('the package of the server', () => {
   });
 });
 
-// F468: somebody builds a release again, in another folder: the bytes are the same, because no
+// F466: somebody builds a release again, in another folder: the bytes are the same, because no
 // built file names the folder. `npm run check:reproducible` compares whole packages.
 it('no built file names the folder in which it was built', () => {
   const dirs = [
@@ -92,7 +92,7 @@ describe('the commands of the package', () => {
     expect(run('farthing')).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  // F469: a script uses the command's former name: it works for one release, and says what to type.
+  // F467: a script uses the command's former name: it works for one release, and says what to type.
   it('gateway does the same, and says in one line that this name ends', () => {
     const { status, stdout, stderr } = run('gateway');
     expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });

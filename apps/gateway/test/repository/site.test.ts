@@ -94,7 +94,7 @@ describe('a link of the site', () => {
     expect(pageOf({ documents }, 'docs/operating.md')).toContain('- [One](/docs/operating/one)\n');
   });
 
-  // F475: a document links to a file, a page or a heading that is gone: the site is not built.
+  // F471: a document links to a file, a page or a heading that is gone: the site is not built.
   it('that leads nowhere is refused, with its document', () => {
     for (const link of ['gone.md', 'docs/operating.md#gone', '#gone', 'site/'])
       expect(() =>

@@ -30,7 +30,7 @@ const libraries = readdirSync(join(ROOT, 'packages')).map((name) => `packages/${
 describe('an installation', () => {
   const AT_INSTALL = ['preinstall', 'install', 'postinstall'];
 
-  // F470: a poisoned package runs a script when it is installed: none runs where this is built, and
+  // F468: a poisoned package runs a script when it is installed: none runs where this is built, and
   // nothing that users install has one, or native code to compile.
   it.each([...libraries, SERVER])('of %s runs no script', (dir) => {
     const installed = productionGraph(join(ROOT, dir));
@@ -44,7 +44,7 @@ describe('an installation', () => {
     if (dir === SERVER) expect(installed.length).toBeGreaterThan(50);
   });
 
-  // F470
+  // F468
   it('of this repository runs none, takes no version younger than a day, and pins every file', () => {
     const { allowBuilds, minimumReleaseAge } = parse(read('pnpm-workspace.yaml')) as {
       allowBuilds: Record<string, boolean>;
@@ -74,7 +74,7 @@ describe('an installation', () => {
 });
 
 describe('the notices', () => {
-  // F472: code of others is published without its licence, or with one that nobody has looked at:
+  // F470: code of others is published without its licence, or with one that nobody has looked at:
   // the check of the notices fails, and so does this test for what is installed with the server.
   it('name each package that is installed with the server, and are published', () => {
     const notice = read(`${SERVER}/NOTICE`);

@@ -60,7 +60,7 @@ describe('SQL functions that requests call', () => {
     expect(called).toEqual(expect.arrayContaining(['day_of', 'hour_of', 'caps_of', 'standing_of']));
   });
 
-  // F480: its caps were looked up with `clock_timestamp()`, so that two functions were planned for
+  // F472: its caps were looked up with `clock_timestamp()`, so that two functions were planned for
   // each key: three times the cost of the reading.
   it('are part of the reading of standings', async () => {
     const { text, values } = standingsQueryOf(['key_a', 'key_b']);
