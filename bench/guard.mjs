@@ -2,7 +2,7 @@
  * Compares the cost of a request with that of a pinned commit. The comparison is in
  * `cost-guard.mjs`, the commit in `pinned.json`.
  *
- *   npm run bench:guard                  judges, in at most ten minutes
+ *   npm run bench:guard                  judges, in seven to fourteen minutes
  *   npm run bench:guard -- --plant 5     makes this checkout 5 % slower, which must not pass
  *
  * Exits with 0 if every row passed; 1 if one became more expensive, or an answer was wrong; 2 if
