@@ -33,6 +33,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     NEWEST_CLIENTS,
   'docs/clients.md: cline auth -p openai -k <API_KEY> -m claude-opus-5 -b http://127.0.0.1:8080/v1':
     NEWEST_CLIENTS,
+  'apps/gateway/README.md: npx farthing keys create --name alice --balance 20     # while it serves, or not':
+    '`release:dry` creates a key with the package; the other lines only print',
 };
 
 /** Scripts of package.json that the documents name and that CI does not run. */

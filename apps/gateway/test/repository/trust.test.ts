@@ -163,7 +163,7 @@ describe('the answers for a security review', () => {
       /only connects to ([^]*?)\. `HTTPS_PROXY`/.exec(read('docs/operating.md')) ?? [];
     const parts = ['PostgreSQL', 'Redis', 'traces', 'webhooks', 'Stripe'];
     expect(parts.filter((part) => !listed.includes(part))).toEqual([]);
-    const [, drawing = ''] = /^```\n([^]*?)^```/m.exec(page) ?? [];
+    const [, drawing = ''] = /^```text\n([^]*?)^```/m.exec(page) ?? [];
     expect(parts.filter((part) => !drawing.includes(part))).toEqual([]);
   });
 });
