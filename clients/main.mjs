@@ -14,6 +14,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { askNatively } from '../scripts/ask.mjs';
 import { freePort } from '../scripts/free-port.cjs';
 import { ensureBuilt, node, root, step } from '../scripts/setup.mjs';
 import { CLIENTS } from './clients.mjs';
@@ -178,19 +179,7 @@ async function chargedTo(apiKey) {
 /** @returns a key that has used up its balance */
 async function createExhaustedKey() {
   const apiKey = await createKey('exhausted', '0.00001');
-  const response = await fetch(`${url}/v1/messages`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': apiKey,
-      'anthropic-version': '2023-06-01',
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({
-      model: 'claude-opus-5',
-      max_tokens: 100,
-      messages: [{ role: 'user', content: 'Hello' }],
-    }),
-  });
+  const response = await askNatively(url, apiKey);
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return apiKey;

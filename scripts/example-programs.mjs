@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { askNatively } from './ask.mjs';
 import { freePort } from './free-port.cjs';
 import { node, root } from './setup.mjs';
 
@@ -110,19 +111,7 @@ async function openSite(dir) {
     },
     /** Asks in the native format. */
     async ask(key = apiKey) {
-      const response = await fetch(`${url}/v1/messages`, {
-        method: 'POST',
-        headers: {
-          'x-api-key': key,
-          'anthropic-version': '2023-06-01',
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({
-          model: MODEL,
-          max_tokens: 100,
-          messages: [{ role: 'user', content: 'Hello' }],
-        }),
-      });
+      const response = await askNatively(url, key, MODEL);
       const chargeUsd = response.headers.get('x-gateway-charge-usd');
       return { message: await response.json(), chargeUsd };
     },

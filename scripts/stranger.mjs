@@ -17,12 +17,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { freePort } from './free-port.cjs';
 import { textUnder } from './headings.cjs';
+import { KEPT } from './release/fetch-npm.mjs';
 import { root } from './setup.mjs';
 
 const INSTALL_AND_START_MS = 300_000;
 const PROVIDER_KEY = 'key-of-the-simulated-provider';
-/** What a new user of the machine has, and what the machine needs to reach a registry. */
-const KEPT = ['PATH', 'LANG', 'NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 
 /** The blocks of shell commands that a newcomer types, in their order. */
 export function firstSteps() {
