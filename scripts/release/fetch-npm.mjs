@@ -18,7 +18,14 @@ const INSTALL_AND_START_MS = 5 * 60_000;
 /** What the server prints: its address, the demo key, the folder of the ledger. */
 const BANNER = /is ready: +(\S+)\/v1[^]*Demo key: +(\S+)[^]*Ledger: +(\S+)\/ledger\.db/;
 /** What a new user of the machine has, and what the machine needs to reach a registry. */
-export const KEPT = ['PATH', 'LANG', 'NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
+export const KEPT = [
+  'PATH',
+  'LANG',
+  'NODE_EXTRA_CA_CERTS',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'NO_PROXY',
+];
 
 /**
  * @param {string} spec - such as `farthing@0.1.0`
