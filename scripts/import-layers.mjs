@@ -132,7 +132,7 @@ const LEDGER_LAYERS = {
     'ledger/archive',
   ],
   // All bookings but charges, as functions over one transaction.
-  'ledger/books': ['.', 'ledger/tables', 'ledger/rules', 'ledger/rows'],
+  'ledger/books': ['.', 'ledger/base', 'ledger/tables', 'ledger/rules', 'ledger/rows'],
   // Charges: their check, group commit, and whether they can be recorded now.
   'ledger/charging': ['.', 'ledger/base', 'ledger/rules', 'ledger/rows'],
   // The record of requests.

@@ -55,6 +55,8 @@ export interface AccountRecord extends AccountSettings {
    * it, but in `expired`, also before its expiry is booked.
    */
   readonly balance: bigint;
+  /** The part of the balance that was given, not paid; credit that has expired may be in it. */
+  readonly given: bigint;
   /** Sum of all charges so far. */
   readonly spent: bigint;
   /** Sum of all top-ups so far. */
@@ -161,6 +163,13 @@ export interface AccountFilter {
 export type AdjustmentReason =
   'refund' | 'chargeback' | 'correction' | 'goodwill' | 'write_off' | 'transfer';
 
+/**
+ * Why an adjustment was booked. Two reasons change no balance: `fee` is what the provider of a
+ * payment kept; `opening` states how much of a balance was given, of an account whose earlier
+ * entries do not say so.
+ */
+export type EntryReason = AdjustmentReason | 'fee' | 'opening';
+
 /** What took a balance to zero or below, if charges did not. */
 export type EmptiedBy = 'expiry' | AdjustmentReason;
 
@@ -174,6 +183,46 @@ export interface Adjustment {
   /** Can be erased later. */
   readonly note?: string | undefined;
   /** The id of a payment, an order or an entry. */
+  readonly reference?: string | undefined;
+  /** The operator's account from or to which the money goes. By default the one of the reason. */
+  readonly counter?: string | undefined;
+  /** Tax that is paid beside the amount, or paid back beside it (below zero). */
+  readonly tax?: bigint | undefined;
+  readonly by: Actor;
+}
+
+/**
+ * Undoes an entry exactly: its amount, its tax, and the credits that it took from or added. What a
+ * credit no longer has is taken from other money.
+ */
+export interface Reversal {
+  /** Chosen by the caller, of the same ids as those of adjustments. */
+  readonly adjustmentId: string;
+  readonly accountId: string;
+  /** The id of a credit or an adjustment, but of no transfer. Each is undone at most once. */
+  readonly reverses: string;
+  readonly note?: string | undefined;
+  readonly reference?: string | undefined;
+  readonly by: Actor;
+}
+
+export type ReversalOutcome =
+  | AdjustmentOutcome
+  | {
+      readonly outcome: 'not_reversible';
+      /** `reversed`: an earlier reversal names the same entry. */
+      readonly why: 'unknown_entry' | 'kind' | 'reversed';
+    };
+
+/** What the provider of a payment kept: a cost of the operator. It changes no balance. */
+export interface Fee {
+  /** Chosen by the caller; a replay with the same id changes nothing. */
+  readonly feeId: string;
+  readonly accountId: string;
+  /** In units of 10^-14 USD. Below zero if the provider gave a fee back. */
+  readonly fee: bigint;
+  /** Which account of the operator it was taken from, such as `cash:stripe`. */
+  readonly counter: string;
   readonly reference?: string | undefined;
   readonly by: Actor;
 }

@@ -15,6 +15,10 @@ export interface AuditDifference {
     | 'expiry'
     /** The unspent part, the source or the expiry of a credit differs from what entries say. */
     | 'credit_left'
+    /** What moved between two sides of the books differs from what entries say. */
+    | 'sides'
+    /** An entry has no author in the trail, or the trail has a booking without its entry. */
+    | 'origin'
     /** An hourly or daily total of usage differs from the sum of its charges. */
     | 'usage'
     /**
@@ -72,6 +76,12 @@ export interface AuditReport {
   /** Parts of charges that could not be charged: list prices add up to `charged + writtenOff`. */
   readonly writtenOff: bigint;
   readonly balances: bigint;
+  /**
+   * What each side of the books has, since its accounts name the sides of their entries. They sum
+   * to 0. `balance:paid` and `balance:given` still include the charges: `charged` is what they paid
+   * of these, less `redeemed`.
+   */
+  readonly sides: readonly { readonly side: string; readonly amount: bigint }[];
   /** `credited + adjusted - expired - charged - balances`: zero in a sound ledger. */
   readonly gap: bigint;
   /** Entries that the hash chain covers. */

@@ -1,6 +1,6 @@
 /** One immutable line of the ledger. Corrections are new entries. */
 
-import type { AdjustmentReason, CreditSource } from './account.js';
+import type { CreditSource, EntryReason } from './account.js';
 
 /** The four token classes of one finished request, and the one-hour part of the cache writes. */
 export interface SettledUsage {
@@ -80,9 +80,10 @@ export interface ChargeDetails {
 interface EntryCommon {
   /**
    * For a charge, the request id. For the other entries, the caller's id as part of `topup:<id>`,
-   * `adjustment:<id>`, `transfer:<id>:out` or `transfer:<id>:in`. Entries without a caller's id
-   * have `expiry:<id of the credit's entry>:<seq>`, or `topup:initial:<account id>:<seq>` for a
-   * credit that is given when an account or a key is created.
+   * `adjustment:<id>`, `fee:<id>`, `transfer:<id>:out` or `transfer:<id>:in`. Entries without a
+   * caller's id have `expiry:<id of the credit's entry>:<seq>`, `opening:<account id>`, or
+   * `topup:initial:<account id>:<seq>` for a credit that is given when an account or a key is
+   * created.
    */
   readonly id: string;
   readonly accountId: string;
@@ -100,12 +101,34 @@ interface Booked extends EntryCommon {
   readonly reference: string | undefined;
   /** `erased` if there was a note and its text was erased. */
   readonly note: { readonly text: string } | 'erased' | undefined;
+  /**
+   * The part of `delta` that is given money, not paid; in an entry `opening`, the part of the
+   * balance. `undefined` in entries of earlier versions: it is not known.
+   */
+  readonly given: bigint | undefined;
+  /**
+   * The account of the operator from which the money comes, or to which it goes: `cash:<provider>`,
+   * `given`, `breakage`, `refunds`, `corrections`, `bad_debt`, `transfers`, or `unknown` for what
+   * earlier versions booked. `undefined` in entries of earlier versions.
+   */
+  readonly counter: string | undefined;
+  /** In units of 10^-14 USD: what was paid beside `delta`, and is owed as tax. */
+  readonly tax: bigint;
+  /** What the provider of a payment kept, in the same unit. */
+  readonly fee: bigint;
+  /** The id of the entry that this one undoes. */
+  readonly reverses: string | undefined;
 }
 
 export type ChargeEntry = EntryCommon &
   ChargeDetails & {
     readonly kind: 'charge';
     readonly keyId: string;
+    /**
+     * The part of `delta` that was paid from given money, in units of 10^-14 USD: zero or below.
+     * Zero, too, before the account's entry `opening`, when nobody recorded it.
+     */
+    readonly given: bigint;
     /** In units of 10^-14 USD. Tokens times rates, and fees, are `-delta + writtenOff`. */
     readonly writtenOff: bigint;
     /**
@@ -123,7 +146,7 @@ export type LedgerEntry =
       /** When the unused part of the credit expires. */
       readonly expiresAt: Date | undefined;
     })
-  | (Booked & { readonly kind: 'adjustment'; readonly reason: AdjustmentReason })
+  | (Booked & { readonly kind: 'adjustment'; readonly reason: EntryReason })
   /**
    * Takes the unused part of a credit that has expired. `reference` is the id of that credit's
    * entry.
@@ -138,6 +161,8 @@ export interface EntryFilter {
   readonly kind?: LedgerEntry['kind'];
   /** Leaves out charges. */
   readonly withoutCharges?: boolean;
+  /** Leaves out what changes no balance: fees, and the entry that opens an account. */
+  readonly withoutFees?: boolean;
   readonly model?: string;
   /** Charges of the message that has this id at the upstream. An index serves it. */
   readonly upstreamId?: string;

@@ -17,6 +17,9 @@ import type {
   CreationOutcome,
   CreditSource,
   EmptiedBy,
+  Fee,
+  Reversal,
+  ReversalOutcome,
   Transfer,
   TransferOutcome,
   UnspentCredit,
@@ -54,7 +57,7 @@ export interface Settlement extends ChargeDetails {
   /**
    * Made by the gateway before the first attempt, and the same on every retry. Never used for
    * another request. 1 to 500 characters. Does not begin as the id of another kind of entry does
-   * (`topup:`, `adjustment:`, `transfer:`, `expiry:` or `allowance:`).
+   * (`topup:`, `adjustment:`, `transfer:`, `expiry:`, `allowance:`, `fee:` or `opening:`).
    */
   readonly requestId: string;
   readonly keyId: string;
@@ -112,6 +115,13 @@ export interface TopUp {
   readonly source?: CreditSource | undefined;
   /** The unused part of the credit is taken back at this time, by an entry. */
   readonly expiresAt?: Date | undefined;
+  /**
+   * The operator's account from which the money comes: `cash:<provider>` for paid credit
+   * (`cash:manual` when absent), `given` for promotional credit.
+   */
+  readonly counter?: string | undefined;
+  /** In units of 10^-14 USD: what was paid beside the amount, and is owed as tax. */
+  readonly tax?: bigint | undefined;
   /** Can be erased later. */
   readonly note?: string | undefined;
   /** The id of a payment or an order. */
@@ -387,6 +397,8 @@ export interface BalanceStore {
   listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
   adjust(adjustment: Adjustment): Promise<AdjustmentOutcome>;
+  reverse(reversal: Reversal): Promise<ReversalOutcome>;
+  bookFee(fee: Fee): Promise<AdjustmentOutcome>;
   /** Moves money between two accounts: two entries in one transaction. */
   transfer(transfer: Transfer): Promise<TransferOutcome>;
   /**

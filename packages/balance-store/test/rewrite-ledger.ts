@@ -52,9 +52,16 @@ export function ageLedger(place: LedgerPlace, days: number): Promise<void> {
     place,
     'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
       `${windowsAt(new Date(Date.now() - days * DAY_MS))}; ` +
-      `UPDATE usage_hour SET hour = hour - ${String(days * 24)}; ` +
+      `${hoursEarlier(days)}; ` +
       `UPDATE ledger SET created_at = ${earlier(place, days * DAY_MS)}`,
   );
+}
+
+/** Makes the sums of hours older. */
+export function hoursEarlier(days: number): string {
+  return ['usage_hour', 'money_hour']
+    .map((table) => `UPDATE ${table} SET hour = hour - ${String(days * 24)}`)
+    .join('; ');
 }
 
 /** A time as an SQL literal of this ledger. */

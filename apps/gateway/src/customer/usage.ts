@@ -75,6 +75,7 @@ export const listUsage = keyEndpoint(
       }
       const filter: EntryFilter = {
         accountId: key.accountId,
+        withoutFees: true,
         limit,
         ...(of === 'key' ? { keyId: key.id } : {}),
         ...(kind === 'charge' ? { kind } : {}),

@@ -106,6 +106,7 @@ BEGIN
   RETURN QUERY
   WITH incoming AS (
     SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered",
+      a."given" AS given_left, a."spent" - a."allotted" AS unallotted,
       "state_in"(a."state", k."state") AS "state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
       l."input_hash" AS known_hash, l."balance_after" AS known_balance,
@@ -133,6 +134,9 @@ BEGIN
       i."balance"
         - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
         AS balance_after,
+      i.unallotted
+        + coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
+        AS spent_after,
       i."balance"
         - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS balance_at_end,
@@ -143,26 +147,55 @@ BEGIN
     WINDOW of_account AS (PARTITION BY i."account_id"),
       so_far AS (PARTITION BY i."account_id" ORDER BY i."ordinal")
   ),
+  -- The part of each charge that is paid from given money: where the range that it spends meets the
+  -- credits that were given. Most accounts have none left. src/ledger/books/lots.ts has the same rule.
+  from_given AS (
+    SELECT n."ordinal", n."account_id", sum(greatest(0, least(l.last, n.spent_after)
+      - greatest(l.last - l."remaining", n.spent_after - n."amount" + n.new_write_off))) AS given
+    FROM numbered n
+    CROSS JOIN LATERAL (
+      SELECT c."source", c."remaining",
+        sum(c."remaining") OVER (ORDER BY c."expires_at" NULLS LAST, c."entry_id") AS last
+      FROM "credit_lot" c WHERE c."account_id" = n."account_id" AND c."remaining" > 0
+    ) l
+    WHERE n.is_new AND n.given_left > 0 AND l."source" = 'promotional'
+    GROUP BY n."ordinal", n."account_id"
+  ),
+  given_of_accounts AS (
+    SELECT g."account_id", sum(g.given) AS given FROM from_given g GROUP BY g."account_id"
+  ),
+  redeemed AS (
+    INSERT INTO "money_hour" ("account_id", "hour", "side", "amount")
+    SELECT g."account_id", "hour_of"(moment), s."side", s."sign" * g.given
+    FROM given_of_accounts g
+    CROSS JOIN (VALUES ('balance:given', -1), ('redeemed', 1)) AS s ("side", "sign")
+    WHERE g.given > 0
+    ON CONFLICT ("account_id", "hour", "side")
+    DO UPDATE SET "amount" = money_hour."amount" + excluded."amount"
+  ),
   entered AS (
     INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
       "written_off", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
-      "upstream_account", "remarks", "pricing", "cost")
+      "upstream_account", "remarks", "pricing", "cost", "given")
     SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
       n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
-      n."upstream_id", n."upstream_account", n."remarks", n."pricing", n."cost"
+      n."upstream_id", n."upstream_account", n."remarks", n."pricing", n."cost",
+      -nullif(g.given, 0)
     FROM numbered n
+    LEFT JOIN from_given g ON g."ordinal" = n."ordinal"
     WHERE n.is_new
     ORDER BY n."ordinal"
   ),
   of_accounts AS (
     SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
-      sum(n.new_write_off) AS written_off, count(*) AS entries
+      sum(n.new_write_off) AS written_off, count(*) AS entries,
+      (SELECT g.given FROM given_of_accounts g WHERE g."account_id" = n."account_id") AS given
     FROM numbered n WHERE n.is_new GROUP BY n."account_id"
   ),
   of_keys AS (
@@ -176,6 +209,7 @@ BEGIN
       "spent" = a."spent" + d.charged,
       "written_off" = a."written_off" + d.written_off,
       "uncovered" = a."uncovered" + d.written_off,
+      "given" = a."given" - coalesce(d.given, 0),
       "seq" = a."seq" + d.entries,
       "last_charged_at" = moment
     FROM of_accounts d

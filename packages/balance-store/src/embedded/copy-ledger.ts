@@ -34,6 +34,8 @@ export async function copyLedger(
   target: ClientBase,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
+  // Earlier entries do not say from where money came: see the trigger "refuse_one_sided".
+  await target.query("SELECT set_config('farthing.copies_ledger', 'yes', true)");
   for (const model of Object.keys(TABLES) as Model[]) {
     if (TABLES[model].isApart) continue;
     counts.set(TABLES[model].table, await copyTable(model, source, target));

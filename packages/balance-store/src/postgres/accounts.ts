@@ -177,5 +177,14 @@ export async function lotsOf(
   return lots.map((lot) => ({ ...readLot(lot), source: lot.source as CreditSource }));
 }
 
+/** Also if nothing of it is left. */
+export async function lotOf({ rows }: TransactionQueries, id: string): Promise<Lot | undefined> {
+  const [lot] = await rows<Row<'CreditLot', PostgresValues>>(
+    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot WHERE entry_id = $1`,
+    [id],
+  );
+  return lot === undefined ? undefined : { ...readLot(lot), source: lot.source as CreditSource };
+}
+
 const LOT_MEMBERS = membersWithout('CreditLot', []);
 const readLot = readerOf('CreditLot', LOT_MEMBERS);

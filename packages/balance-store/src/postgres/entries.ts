@@ -50,6 +50,7 @@ function conditionsOf({
   keyId,
   kind,
   withoutCharges = false,
+  withoutFees = false,
   model,
   upstreamId,
   from,
@@ -61,6 +62,7 @@ function conditionsOf({
     AND: [
       ...(kind === undefined ? [] : [{ kind }]),
       ...(withoutCharges ? [{ kind: { not: 'charge' } }] : []),
+      ...(withoutFees ? [{ OR: [{ kind: { not: 'adjustment' } }, { delta: { not: 0 } }] }] : []),
     ],
     ...(model === undefined ? {} : { model }),
     ...(upstreamId === undefined ? {} : { upstreamId }),

@@ -10,7 +10,7 @@ import type { KeyRecord } from '../key.js';
 import type { CarryRow } from '../ledger/rows/carry-row.js';
 import { callBook } from '../ledger/books/index.js';
 import type { BookArgs, BookName, BookResult, RunBook } from '../ledger/books/index.js';
-import { ACCOUNT_STATE, changeableColumns } from '../ledger/books/transaction.js';
+import { ACCOUNT_STATE, MOVEMENT_MEMBERS, changeableColumns } from '../ledger/books/transaction.js';
 import type {
   AccountRowChange,
   AccountState,
@@ -20,6 +20,7 @@ import type {
   KeyRowChange,
   KnownCreation,
   KnownEntry,
+  KnownMovement,
   LedgerTransaction,
   Lot,
   NewAccountRow,
@@ -30,9 +31,10 @@ import type {
 } from '../ledger/books/transaction.js';
 import type { AllowanceMonth } from '../ledger/rules/allowance.js';
 import type { HashRenewal } from '../ledger/rules/pepper.js';
+import type { Side } from '../ledger/rules/sides.js';
 import type { Row } from '../ledger/tables/tables.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
-import { accountRecord, countUsableKeys, lotsOf } from './accounts.js';
+import { accountRecord, countUsableKeys, lotOf, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
 import { bytesOf, keyRecord } from './keys.js';
@@ -63,6 +65,7 @@ export function createBookRunner(pool: Pool): RunBook {
 }
 
 const readState = readerOf('Account', ACCOUNT_STATE);
+const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 
 class PostgresTransaction implements LedgerTransaction {
   readonly #queries: TransactionQueries;
@@ -134,6 +137,49 @@ class PostgresTransaction implements LedgerTransaction {
 
   insertEntry({ hash, ...entry }: BookedEntry): Promise<void> {
     return insertRow(this.#queries, 'Ledger', { ...entry, inputHash: Buffer.from(hash, 'hex') });
+  }
+
+  async movement(id: string): Promise<KnownMovement | undefined> {
+    const [row] = await this.#queries.rows<
+      Pick<Row<'Ledger', PostgresValues>, keyof KnownMovement>
+    >(
+      `SELECT ${select('Ledger', MOVEMENT_MEMBERS)} FROM ledger ` +
+        "WHERE id = $1 AND kind <> 'charge'",
+      [id],
+    );
+    return row === undefined ? undefined : readMovement(row);
+  }
+
+  async isReversed(id: string): Promise<boolean> {
+    const found = await this.#queries.rows('SELECT FROM ledger WHERE reverses = $1', [id]);
+    return found.length > 0;
+  }
+
+  async addMoney(accountId: string, hour: number, sides: readonly Side[]): Promise<void> {
+    if (sides.length === 0) return;
+    await this.#run(
+      'INSERT INTO money_hour (account_id, hour, side, amount) ' +
+        'SELECT $1, $2, side, amount FROM unnest($3::text[], $4::numeric[]) AS s (side, amount) ' +
+        'ON CONFLICT (account_id, hour, side) ' +
+        'DO UPDATE SET amount = money_hour.amount + excluded.amount',
+      [
+        accountId,
+        hour,
+        sides.map(({ side }) => side),
+        sides.map(({ amount }) => numericFromUnits(amount)),
+      ],
+    );
+  }
+
+  accountsToOpen(after: string, limit: number): Promise<readonly string[]> {
+    return this.#ids('SELECT id FROM account WHERE NOT opened AND id > $1 ORDER BY id LIMIT $2', [
+      after,
+      limit,
+    ]);
+  }
+
+  lot(id: string): Promise<Lot | undefined> {
+    return lotOf(this.#queries, id);
   }
 
   lotsOf(accountId: string): Promise<readonly Lot[]> {

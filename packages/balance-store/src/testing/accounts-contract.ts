@@ -65,6 +65,7 @@ export function accountsContract(part: ContractPart): void {
         allowanceDueAt: null,
         noticeShares: [],
         noticeBase: 3n * USD,
+        given: 0n,
         nextExpiryAt: null,
         emptiedBy: null,
         noticeEmail: null,

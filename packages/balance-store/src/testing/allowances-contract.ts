@@ -6,6 +6,7 @@ import type { SettledRates } from '../ledger-entry.js';
 import { allowanceMonthOf } from '../ledger/rules/allowance.js';
 import { entryId } from '../ledger/rules/entry-ids.js';
 import { DAY_MS } from '../ledger/base/hours.js';
+import { moneyOf } from './money.js';
 import { waitPastMidnight } from './midnight.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS } from './subject.js';
@@ -60,6 +61,10 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
     const ended = subject().literal.time(new Date(month.start * DAY_MS));
     const credited = subject().literal.time(new Date(month.start * DAY_MS - 1));
     const older = `'${entryId.allowance(accountId, last.name)}-${randomUUID()}'`;
+    const { entries } = await subject().store.listEntries({ accountId, limit: 100 });
+    const moved = entries.map((entry) =>
+      `'${entry.id}'` === id ? { ...entry, createdAt: new Date(month.start * DAY_MS - 1) } : entry,
+    );
     await subject().tamper(
       [
         `UPDATE ledger SET id = ${older} WHERE id = ${before}`,
@@ -71,6 +76,7 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
         `UPDATE account SET allowance_start = ${String(last.start)} WHERE id = '${accountId}'`,
         `UPDATE account SET next_expiry_at = ${ended} WHERE id = '${accountId}' ` +
           'AND next_expiry_at IS NOT NULL',
+        ...moneyOf(accountId, moved),
       ].join('; '),
       'disabled',
     );

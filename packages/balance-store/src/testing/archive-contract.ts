@@ -54,7 +54,10 @@ export function archiveContract(part: ContractPart): void {
       [
         ...updates,
         windowsAt(past, `account_id = '${accountId}'`),
-        `UPDATE usage_hour SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,
+        ...['usage_hour', 'money_hour'].map(
+          (table) =>
+            `UPDATE ${table} SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,
+        ),
       ].join('; '),
       'disabled',
     );

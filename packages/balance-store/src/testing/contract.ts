@@ -266,6 +266,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           id: requestId,
           accountId: await accountOf(keyId),
           overCap: 0n,
+          given: 0n,
           kind: 'charge',
           delta: -amount,
           balanceAfter: balance,

@@ -60,6 +60,11 @@ export function correctionsContract(part: ContractPart): void {
         reason: 'refund',
         reference: 'inv "7"',
         note: { text: 'Ünïcode\n\\ 🙂' },
+        given: 0n,
+        counter: 'refunds',
+        tax: 0n,
+        fee: 0n,
+        reverses: undefined,
       });
       assert.deepEqual([second.delta, second.reference, second.note], [5n, undefined, undefined]);
       const account = await store.getAccount(accountId);

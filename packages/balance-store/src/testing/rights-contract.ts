@@ -100,6 +100,8 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
           expired: [amount, sums],
           written_off: [amount, sums],
           uncovered: [amount, sums],
+          given: [amount, sums],
+          opened: ['NOT opened', /opened/],
           next_expiry_at: [later, /^the first credit does not expire/],
           seq: ['seq + 1', sums],
         },

@@ -17,7 +17,7 @@ import { sampleLimits, settlement, windowsAt } from '../../src/testing/index.js'
 import { waitPastMidnight } from '../../src/testing/midnight.js';
 import { usePostgresServer } from '../postgres-server.js';
 import type { PostgresServer } from '../postgres-server.js';
-import { earlier, rewriteLedger } from '../rewrite-ledger.js';
+import { earlier, hoursEarlier, rewriteLedger } from '../rewrite-ledger.js';
 import type { LedgerPlace } from '../rewrite-ledger.js';
 
 const PEPPER = 'pepper of the tests';
@@ -101,7 +101,7 @@ async function oldLedger(kind: Place['kind'], charges = FEW_CHARGES) {
   await rewriteLedger(
     ledger,
     `UPDATE ledger SET created_at = ${earlier(ledger, AGE_DAYS * DAY_MS)}; ` +
-      `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; ` +
+      `${hoursEarlier(AGE_DAYS)}; ` +
       windowsAt(new Date(last!.createdAt.getTime() - AGE_DAYS * DAY_MS)),
   );
   await charge();

@@ -23,7 +23,7 @@ import { verifyArchiveFile } from '../../src/ledger/archive/verify-file.js';
 import { auditLedger } from '../../src/ledger/audit/audit-ledger.js';
 import { sampleLimits, settlement, windowsAt } from '../../src/testing/index.js';
 import { waitPastMidnight } from '../../src/testing/midnight.js';
-import { earlier, rewriteLedger } from '../rewrite-ledger.js';
+import { earlier, hoursEarlier, rewriteLedger } from '../rewrite-ledger.js';
 
 const VERIFY_FILE = join(__dirname, '../../src/ledger/archive/verify-file.ts');
 const PEPPER = 'pepper of the tests';
@@ -159,7 +159,7 @@ describe('a page of a few keys', () => {
     await rewriteLedger(
       place,
       `UPDATE ledger SET created_at = ${earlier(place, 40 * DAY_MS)}; ` +
-        `UPDATE usage_hour SET hour = hour - ${String(40 * 24)}; ` +
+        `${hoursEarlier(40)}; ` +
         windowsAt(new Date(last!.createdAt.getTime() - 40 * DAY_MS)),
     );
     file = join(newDirectory(), 'archive.jsonl');

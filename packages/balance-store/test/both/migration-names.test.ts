@@ -64,7 +64,9 @@ async function chargeAndAudit(store: BalanceStore, before: number): Promise<void
   await store.sealEntries({ all: true });
   const report = await store.audit();
   expect(report.differences).toEqual([]);
-  expect(report.entries).toBe(before + keys.length);
+  const { entries } = await store.listEntries({ kind: 'adjustment', limit: 100 });
+  const opening = entries.filter((of) => of.kind === 'adjustment' && of.reason === 'opening');
+  expect(report.entries).toBe(before + keys.length + opening.length);
   expect((await store.listRequests({ limit: 9 })).requests.length).toBe(3);
 }
 

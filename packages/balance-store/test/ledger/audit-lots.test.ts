@@ -6,9 +6,9 @@ const expiresAtMs = Date.UTC(2099, 0, 1);
 
 function auditOf(expiry: number | null) {
   const lots = createLotAudit();
-  const amounts = { delta: 50n, balance: 50n };
-  const expiresAt = expiry === null ? null : String(expiry);
-  lots.credit({ id: 'topup:1', ...amounts, source: 'promotional', expiresAtMs: expiresAt });
+  const expiresAt = expiry === null ? null : new Date(expiry);
+  const terms = { source: 'promotional', expiresAt } as const;
+  lots.bring([{ lot: 'topup:1', amount: 50n, terms }], 50n);
   return lots;
 }
 
@@ -20,7 +20,7 @@ describe('the audit of an expiry', () => {
     ['of a credit that does not expire', null, expiresAtMs, 'does not expire'],
   ])('reports one %s', (_name, expiry, createdAtMs, expected) => {
     const lots = auditOf(expiry);
-    expect(lots.expire({ delta: -50n, reference: 'topup:1', createdAtMs })).toEqual({
+    expect(lots.expire({ delta: -50n, reference: 'topup:1', createdAtMs }).problem).toEqual({
       expected: `topup:1 ${expected}`,
       found: `expired at ${new Date(createdAtMs).toISOString()}`,
     });
@@ -29,7 +29,7 @@ describe('the audit of an expiry', () => {
   it('accepts one at its time and later, and names one that takes too much', () => {
     const lots = auditOf(expiresAtMs);
     const expire = (delta: bigint, createdAtMs: number) =>
-      lots.expire({ delta, reference: 'topup:1', createdAtMs });
+      lots.expire({ delta, reference: 'topup:1', createdAtMs }).problem;
     expect(expire(-20n, expiresAtMs)).toBeUndefined();
     expect(expire(-30n, expiresAtMs + DAY_MS)).toBeUndefined();
     expect(expire(-1n, expiresAtMs + DAY_MS)).toEqual({

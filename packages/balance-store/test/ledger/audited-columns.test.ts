@@ -199,6 +199,7 @@ describe.each([
 const SPECIAL: Readonly<Record<string, string>> = {
   'account.state': "'suspended'",
   'api_key.state': "'suspended'",
+  'ledger.reverses': 'id',
   'document.kind': "'written_event'",
   'document.data': `'{"accounts":["acct_other"]}'`,
 };

@@ -45,20 +45,23 @@ describe('the digest of an entry', () => {
 
 describe('the line of a charge in an archive', () => {
   it.each([
-    [null, null, 33],
-    ['{}', null, 34],
-    [null, '0.5', 35],
+    [null, null, null, 33],
+    ['{}', null, null, 34],
+    [null, '0.5', null, 35],
+    [null, '0.5', '-0.1', 36],
   ])(
-    'with the added columns %j and %j has %d columns, and is read back',
-    (pricing, cost, length) => {
-      const charge = [...FIRST_COLUMNS, pricing, cost] as unknown as SealedLedger;
+    'with the added columns %j, %j and %j has %d columns, and is read back',
+    (pricing, cost, given, length) => {
+      const ofBookings = Array.from({ length: 5 }, () => null);
+      const added = [pricing, cost, given, ...ofBookings];
+      const charge = [...FIRST_COLUMNS, ...added] as unknown as SealedLedger;
       const line = chargeLineOf(charge);
       expect(line.charge).toHaveLength(length);
       expect(chargeOfLine(line)).toEqual(charge);
     },
   );
 
-  it.each([32, 36])('is not that of a charge with %d columns', (length) => {
+  it.each([32, 42])('is not that of a charge with %d columns', (length) => {
     expect(chargeOfLine({ charge: Array.from({ length }, () => 'x') })).toBeUndefined();
   });
 });

@@ -107,6 +107,11 @@ export const chargeMembers = {
     ({ cost, delta }) => (cost === undefined ? undefined : formatUsd(-delta - cost)),
     'margin',
   ),
+  given_usd: ofCharge.operators(
+    usd.meta({ description: 'the part of the amount that is given money, not paid' }),
+    ({ given }) => formatUsd(given),
+    'paid from given money',
+  ),
   upstream_account: ofCharge.operators(
     orNull(text),
     ({ upstreamAccount }) => upstreamAccount ?? null,
@@ -129,6 +134,15 @@ export const usageMembers = {
   ...chargeDetails,
 };
 
+const REASONS = [
+  'refund',
+  'chargeback',
+  'correction',
+  'goodwill',
+  'write_off',
+  'transfer',
+] as const;
+
 /** All but the reference, of which holders may not see all. */
 const bookingDetails = {
   kind: ofBooking.everyone(z.enum(['top_up', 'adjustment', 'expiry']), ({ kind }) => kind, 'kind'),
@@ -138,7 +152,7 @@ const bookingDetails = {
     'source',
   ),
   reason: ofBooking.everyone(
-    orNull(z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off', 'transfer'])),
+    orNull(z.enum([...REASONS, 'fee', 'opening'])),
     (of) => (of.kind === 'adjustment' ? of.reason : null),
     'reason',
   ),
@@ -155,6 +169,42 @@ export const bookingMembers = {
   ...bookingDetails,
   reference: ofBooking.operators(orNull(text), reference, 'reference', 'none'),
   expires_at,
+  given_usd: ofBooking.operators(
+    orNull(usd).meta({
+      description:
+        'the part of the amount that is given money, not paid; of the entry that opens an account, ' +
+        'the part of the balance; null in entries of earlier versions',
+    }),
+    ({ given }) => (given === undefined ? null : formatUsd(given)),
+    'given money',
+    'unknown',
+  ),
+  counter: ofBooking.operators(
+    orNull(text).meta({
+      description:
+        "the operator's account on the other side: cash:<provider>, given, breakage, refunds, " +
+        'corrections, bad_debt, transfers or unknown; null in entries of earlier versions',
+    }),
+    ({ counter }) => counter ?? null,
+    'other side',
+    'unknown',
+  ),
+  tax_usd: ofBooking.operators(
+    usd.meta({ description: 'what was paid beside the amount, and is owed as tax' }),
+    ({ tax }) => formatUsd(tax),
+    'tax',
+  ),
+  fee_usd: ofBooking.operators(
+    usd.meta({ description: 'what the provider of the payment kept' }),
+    ({ fee }) => formatUsd(fee),
+    'fee',
+  ),
+  reverses: ofBooking.operators(
+    orNull(text),
+    ({ reverses }) => reverses ?? null,
+    'reverses',
+    'none',
+  ),
   actor: ofBooking.operators(text, ({ actor }) => actor, 'by'),
   note: ofBooking.operators(
     orNull(text),
@@ -256,6 +306,11 @@ export const bookingLines = linesOf(bookingMembers, [
   ...COMMON_LINES,
   'source',
   'reason',
+  'counter',
+  'given_usd',
+  'tax_usd',
+  'fee_usd',
+  'reverses',
   ['expires_at', (of) => (of.kind === 'top_up' ? (of.expires_at ?? 'never') : undefined)],
   'actor',
   'reference',

@@ -34,7 +34,7 @@ export async function readFacts(
   const [account, opening, entries, charges, totals] = await Promise.all([
     store.getAccount(accountId),
     store.readBalanceAt(accountId, from),
-    readEntries(store, { accountId, withoutCharges: true, from, until }),
+    readEntries(store, { accountId, withoutCharges: true, withoutFees: true, from, until }),
     store.readUsage({ by: ['day', 'model'], byRates: true, from, until, accountId }),
     store.readUsage({ by: ['key', 'model'], from, until, accountId }),
   ]);

@@ -106,6 +106,15 @@ export function lotsOf(connection: Connection, accountId: string): readonly Lot[
     .map((row) => ({ ...readLot(row), source: row.source as CreditSource }));
 }
 
+/** Also if nothing of it is left. */
+export function lotOf(connection: Connection, id: string): Lot | undefined {
+  const row = connection.get<SqliteRow<'CreditLot'>>(
+    `SELECT ${select('CreditLot', LOT_MEMBERS)} FROM credit_lot WHERE entry_id = ?`,
+    id,
+  );
+  return row === undefined ? undefined : { ...readLot(row), source: row.source as CreditSource };
+}
+
 export function readLots(
   connection: Connection,
   accountId: string,

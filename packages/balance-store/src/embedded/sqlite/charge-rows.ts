@@ -11,6 +11,7 @@ import { columnOf, membersWithout } from '../../ledger/tables/tables.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
 import type { Settlement } from '../../store.js';
+import type { Lot } from '../../ledger/books/transaction.js';
 import type { Connection } from './connection.js';
 import { readCaps } from './keys.js';
 import { textOf, unitsOf } from './money.js';
@@ -26,11 +27,17 @@ export interface AccountFold {
   readonly noticeBase: bigint;
   /** Milliseconds since the epoch. */
   readonly nextExpiryAt: number | null;
-  before: { readonly balance: bigint; readonly uncovered: bigint };
+  before: { readonly balance: bigint; readonly uncovered: bigint; readonly given: bigint };
   balance: bigint;
   spent: bigint;
   writtenOff: bigint;
   uncovered: bigint;
+  /** The unspent money that was given. */
+  given: bigint;
+  /** The part of `spent` that is not taken from the rows of its credits yet. */
+  unallotted: bigint;
+  /** The rows of its credits, read when first needed. No charge changes them. */
+  lots: readonly Lot[] | undefined;
   seq: number;
   /** Sum of the account's live holds that the batch has not deleted; read when first needed. */
   held: bigint | undefined;
@@ -83,17 +90,20 @@ interface AccountRow {
   readonly spent: string;
   readonly written_off: string;
   readonly uncovered: string;
+  readonly given: string;
+  readonly allotted: string;
   readonly seq: number;
 }
 
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
     'SELECT state, low_balance, notice_shares, notice_base, next_expiry_at, balance, spent, ' +
-      'written_off, uncovered, seq FROM account WHERE id = ?',
+      'written_off, uncovered, given, allotted, seq FROM account WHERE id = ?',
     id,
   );
   if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
+  const spent = unitsOf(row.spent);
   return {
     id,
     state: row.state,
@@ -101,11 +111,14 @@ function readAccount(connection: Connection, id: string): AccountFold {
     noticeShares: JSON.parse(row.notice_shares) as readonly number[],
     noticeBase: unitsOf(row.notice_base),
     nextExpiryAt: row.next_expiry_at,
-    before: { balance, uncovered },
+    before: { balance, uncovered, given: unitsOf(row.given) },
     balance,
-    spent: unitsOf(row.spent),
+    spent,
     writtenOff: unitsOf(row.written_off),
     uncovered,
+    given: unitsOf(row.given),
+    unallotted: spent - unitsOf(row.allotted),
+    lots: undefined,
     seq: row.seq,
     held: undefined,
     isChanged: false,
@@ -137,8 +150,8 @@ export function keyForBatch(
 
 /** Call once in each batch in which a key of the account is charged. */
 export function beginBatch(account: AccountFold): void {
-  const { balance, uncovered } = account;
-  account.before = { balance, uncovered };
+  const { balance, uncovered, given } = account;
+  account.before = { balance, uncovered, given };
   account.held = undefined;
   account.isChanged = false;
 }
@@ -178,12 +191,13 @@ function readKey(
 
 export function updateAccount(connection: Connection, account: AccountFold, now: number): void {
   connection.run(
-    'UPDATE account SET balance = ?, spent = ?, written_off = ?, uncovered = ?, seq = ?, ' +
-      'last_charged_at = ? WHERE id = ?',
+    'UPDATE account SET balance = ?, spent = ?, written_off = ?, uncovered = ?, given = ?, ' +
+      'seq = ?, last_charged_at = ? WHERE id = ?',
     textOf(account.balance),
     textOf(account.spent),
     textOf(account.writtenOff),
     textOf(account.uncovered),
+    textOf(account.given),
     account.seq,
     now,
     account.id,
@@ -246,6 +260,11 @@ const CHARGE_MEMBERS = membersWithout('Ledger', [
   'reason',
   'reference',
   'noteId',
+  'counter',
+  'tax',
+  'fee',
+  'lots',
+  'reverses',
 ]);
 
 // A constant: the prepared statement is found by this text. Inside the function the text would be
@@ -264,7 +283,7 @@ export function insertCharge(
   connection: Connection,
   settlement: Settlement,
   account: AccountFold,
-  { hash, balanceAfter, writtenOff }: KnownCharge,
+  { hash, balanceAfter, writtenOff, given }: KnownCharge & { readonly given: bigint },
   now: number,
 ): boolean {
   const details = detailColumnsOf(settlement);
@@ -277,6 +296,7 @@ export function insertCharge(
     delta: textOf(writtenOff - settlement.amount),
     balanceAfter: textOf(balanceAfter),
     writtenOff: textOf(writtenOff),
+    given: given === 0n ? null : textOf(-given),
     inputHash: Buffer.from(hash, 'hex'),
     createdAt: now,
     keyId: settlement.keyId,

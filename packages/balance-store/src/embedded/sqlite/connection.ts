@@ -87,6 +87,9 @@ export function openWriter(file: string, { checkpoints }: WriterOptions): Connec
         'PRAGMA secure_delete = ON; ' +
         'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;',
     );
+    // Newer versions of Node have it on. Migrations could not change a constraint then. It protects
+    // from SQL of strangers, of which there is none.
+    if ('enableDefensive' in database) database.enableDefensive(false);
   } catch (error) {
     database.close();
     throw error;

@@ -5,6 +5,7 @@ import type { EntryPosition } from '../../ledger/queries/entry-cursor.js';
 import { ENTRY_MEMBERS, ledgerEntryOf } from '../../ledger/rows/stored-entry.js';
 import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
+import { ZERO } from './money.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
@@ -51,6 +52,7 @@ export function listEntries(
     keyId,
     kind,
     withoutCharges = false,
+    withoutFees = false,
     model,
     upstreamId,
     from,
@@ -65,6 +67,7 @@ export function listEntries(
   if (accountId !== undefined) conditions.push([`${account} = ?`, accountId]);
   if (keyId !== undefined) conditions.push(["(key_id = ? OR kind <> 'charge')", keyId]);
   if (withoutCharges) conditions.push(["kind <> 'charge'"]);
+  if (withoutFees) conditions.push([`(kind <> 'adjustment' OR delta <> '${ZERO}')`]);
   if (kind !== undefined) conditions.push(['kind = ?', kind]);
   if (model !== undefined) conditions.push(['model = ?', model]);
   if (upstreamId !== undefined) conditions.push(['upstream_id = ?', upstreamId]);

@@ -3,12 +3,17 @@
  * `settle_batch` and `write_offs` on PostgreSQL.
  */
 
+import { HOUR_MS } from '../../ledger/base/hours.js';
+import { givenBetween } from '../../ledger/books/lots.js';
 import { settlementHash } from '../../ledger/rows/contents-hash.js';
 import { windowStartsAt } from '../../ledger/rules/cap-windows.js';
 import type { WindowStarts } from '../../ledger/rules/cap-windows.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyCaps } from '../../key.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
+import { redeemedSides } from '../../ledger/rules/sides.js';
+import { lotsOf } from './accounts.js';
+import { addMoney } from './add-money.js';
 import { writeBalanceEvents, writeCapEvents } from './charge-events.js';
 import {
   beginBatch,
@@ -140,11 +145,14 @@ class ChargeFold {
     const writtenOff = isGuarded ? this.#writeOffOf(amount, account, hold) : 0n;
     const charged = amount - writtenOff;
     const hash = settlementHash(settlement);
-    const entry = { hash, balanceAfter: account.balance - charged, writtenOff };
+    const given = account.given === 0n ? 0n : this.#givenPartOf(charged, account);
+    const entry = { hash, balanceAfter: account.balance - charged, writtenOff, given };
     const isNew = insertCharge(this.#connection, settlement, account, entry, this.#now);
     if (!isNew) return this.#settledBefore(settlement, key, hash);
     account.balance -= charged;
     account.spent += charged;
+    account.unallotted += charged;
+    account.given -= given;
     account.writtenOff += writtenOff;
     account.uncovered += writtenOff;
     account.seq += 1;
@@ -161,6 +169,7 @@ class ChargeFold {
     for (const account of this.#accounts.values()) {
       if (!account.isChanged) continue;
       updateAccount(this.#connection, account, this.#now);
+      this.#addRedeemed(account);
       writeBalanceEvents(this.#connection, account, this.#now);
     }
     for (const key of this.#keys.values()) {
@@ -223,6 +232,18 @@ class ChargeFold {
     // have lowered it.
     const byBalance = max(0n, min(account.balance, max(ownHold, account.balance - account.held)));
     return max(0n, amount - byBalance);
+  }
+
+  /** How much of the charge is paid from given money. */
+  #givenPartOf(charged: bigint, account: AccountFold): bigint {
+    account.lots ??= lotsOf(this.#connection, account.id);
+    return givenBetween(account.lots, account.unallotted, account.unallotted + charged);
+  }
+
+  #addRedeemed({ id: accountId, before, given }: AccountFold): void {
+    if (before.given === given) return;
+    const hour = Math.floor(this.#now / HOUR_MS);
+    addMoney(this.#connection, { accountId, hour }, redeemedSides(before.given - given));
   }
 
   #settledBefore(settlement: Settlement, key: KeyFold, hash: string): Settled {

@@ -10,7 +10,11 @@ import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../../ledger/rows/carry-row.js';
-import { ACCOUNT_STATE, changeableColumns } from '../../ledger/books/transaction.js';
+import {
+  ACCOUNT_STATE,
+  MOVEMENT_MEMBERS,
+  changeableColumns,
+} from '../../ledger/books/transaction.js';
 import type {
   AccountRowChange,
   AccountState,
@@ -20,6 +24,7 @@ import type {
   KeyRowChange,
   KnownCreation,
   KnownEntry,
+  KnownMovement,
   LedgerTransaction,
   Lot,
   NewAccountRow,
@@ -30,19 +35,22 @@ import type {
 } from '../../ledger/books/transaction.js';
 import type { AllowanceMonth } from '../../ledger/rules/allowance.js';
 import type { HashRenewal } from '../../ledger/rules/pepper.js';
-import { countUsableKeys, getCreatedAccount, lotsOf } from './accounts.js';
+import type { Side } from '../../ledger/rules/sides.js';
+import { countUsableKeys, getCreatedAccount, lotOf, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
 import { NOT_REVOKED, getKey, renewHash } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
+import { addMoney } from './add-money.js';
 import { heldBy } from './holds.js';
 import { appendRow, insertRow, readerOf, select, updateRow } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
 const DONE = Promise.resolve();
 const readState = readerOf('Account', ACCOUNT_STATE);
+const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 
 export class SqliteTransaction implements LedgerTransaction {
   readonly #connection: Connection;
@@ -109,6 +117,36 @@ export class SqliteTransaction implements LedgerTransaction {
   insertEntry({ hash, ...entry }: BookedEntry): Promise<void> {
     insertRow(this.#connection, 'Ledger', { ...entry, inputHash: Buffer.from(hash, 'hex') });
     return DONE;
+  }
+
+  movement(id: string): Promise<KnownMovement | undefined> {
+    const row = this.#connection.get<Pick<SqliteRow<'Ledger'>, keyof KnownMovement>>(
+      `SELECT ${select('Ledger', MOVEMENT_MEMBERS)} FROM ledger WHERE id = ? AND kind <> 'charge'`,
+      id,
+    );
+    return Promise.resolve(row === undefined ? undefined : readMovement(row));
+  }
+
+  isReversed(id: string): Promise<boolean> {
+    const sql = 'SELECT 1 FROM ledger WHERE reverses = ?';
+    return Promise.resolve(this.#connection.get(sql, id) !== undefined);
+  }
+
+  addMoney(accountId: string, hour: number, sides: readonly Side[]): Promise<void> {
+    addMoney(this.#connection, { accountId, hour }, sides);
+    return DONE;
+  }
+
+  accountsToOpen(after: string, limit: number): Promise<readonly string[]> {
+    return this.#ids(
+      'SELECT id FROM account WHERE NOT opened AND id > ? ORDER BY id LIMIT ?',
+      after,
+      limit,
+    );
+  }
+
+  lot(id: string): Promise<Lot | undefined> {
+    return Promise.resolve(lotOf(this.#connection, id));
   }
 
   lotsOf(accountId: string): Promise<readonly Lot[]> {

@@ -12,9 +12,9 @@ import type { Row } from '../tables/tables.js';
 export interface AuditSource extends LedgerScan {
   /**
    * Accounts in the order of their ids, with their keys, their lots, and their hourly totals of
-   * usage from `fromHour` on. All are read in one state of the ledger, because charges continue
-   * meanwhile. At most so many accounts as have at most so many keys together. One account that has
-   * more comes alone, without its keys.
+   * usage and of the sides of the books from `fromHour` on. All are of one state of the ledger,
+   * because charges continue meanwhile. At most so many accounts as have at most so many keys
+   * together. One account that has more comes alone, without its keys.
    */
   accountsAfter(
     accountId: string,
@@ -30,6 +30,14 @@ export interface AuditSource extends LedgerScan {
     limit: number,
     fromHour: number,
   ): Promise<AuditedKeys>;
+  /** Sums of the sides of the books before an hour, in the order of their primary key. */
+  moneyAfter(
+    position: MoneyPosition,
+    until: { readonly lastAccountId: string; readonly hour: number },
+    limit: number,
+  ): Promise<readonly MoneyRow[]>;
+  /** Whether there is an entry with an id from `from` on and before `before`. */
+  hasEntry(ids: { readonly from: string; readonly before: string }): Promise<boolean>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
   seqOf(accountId: string): Promise<bigint | undefined>;
   /** Charges of some keys of an account, by their numbers, beginning after `position`. */
@@ -68,6 +76,8 @@ export interface RightsPage {
 export interface AuditedAccounts {
   readonly accounts: readonly AccountTotals[];
   readonly lots: readonly LotTotals[];
+  /** From `fromHour` on. */
+  readonly money: readonly MoneyRow[];
   /** `undefined` if the only account has too many. */
   readonly keys: readonly KeyTotals[] | undefined;
   readonly usage: readonly UsageFields[];
@@ -114,6 +124,8 @@ export const ACCOUNT_TOTALS = [
   'expired',
   'writtenOff',
   'uncovered',
+  'given',
+  'opened',
   'allotted',
   'nextExpiryAt',
   'allowanceStart',
@@ -136,6 +148,10 @@ export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]
 }
 
 export const LOT_TOTALS = ['entryId', 'accountId', 'source', 'expiresAt', 'remaining'] as const;
+
+export type MoneyRow = Row<'MoneyHour'>;
+
+export type MoneyPosition = Pick<MoneyRow, 'accountId' | 'hour' | 'side'>;
 
 export type LotTotals = Pick<Row<'CreditLot'>, (typeof LOT_TOTALS)[number]>;
 

@@ -5,6 +5,8 @@
  */
 
 import type { AuditDifference } from '../../audit.js';
+import { lotChangesText } from '../rows/lot-changes.js';
+import type { LotChange } from '../rows/lot-changes.js';
 import type { AccountTotals, LotTotals } from './audit-source.js';
 import { compareBytes } from '../base/text-order.js';
 
@@ -16,113 +18,167 @@ interface AuditedLot {
   remaining: bigint;
 }
 
+/** What an entry did to credits: the changes, and how much of it is given money. */
+interface Effect {
+  readonly changes: readonly LotChange[];
+  readonly given: bigint;
+}
+
+const NOTHING: Effect = { changes: [], given: 0n };
+
 export function createLotAudit() {
   /** In the order in which they are used. */
   const lots: AuditedLot[] = [];
-  function spend(amount: bigint): void {
+  function change(lot: AuditedLot, amount: bigint): Effect {
+    lot.remaining += amount;
+    return {
+      changes: [{ lot: lot.entryId, amount }],
+      given: lot.source === 'promotional' ? amount : 0n,
+    };
+  }
+  function take(amount: bigint): Effect {
     let left = amount;
+    let effect = NOTHING;
     for (const lot of lots) {
-      if (left === 0n) return;
       const part = lot.remaining < left ? lot.remaining : left;
-      lot.remaining -= part;
+      if (part === 0n) continue;
       left -= part;
+      effect = added(effect, change(lot, -part));
     }
+    return effect;
+  }
+  /** Called for what an entry leaves, because the lots never exceed the balance. */
+  function fitTo(balance: bigint): Effect {
+    const covered = balance > 0n ? balance : 0n;
+    const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+    return total > covered ? take(total - covered) : NOTHING;
+  }
+  function add(entryId: string, amount: bigint, terms: NonNullable<LotChange['terms']>): Effect {
+    const { source, expiresAt } = terms;
+    const expiresAtMs = expiresAt?.getTime() ?? Infinity;
+    const lot: AuditedLot = { entryId, source, expiresAtMs, remaining: 0n };
+    lots.push(lot);
+    lots.sort((a, b) => a.expiresAtMs - b.expiresAtMs || compareBytes(a.entryId, b.entryId));
+    const { given } = change(lot, amount);
+    return { changes: [{ lot: entryId, amount, terms }], given };
   }
 
   return {
-    spend,
-    /** Called after a negative adjustment, because the lots never exceed the balance. */
-    fitTo(balance: bigint): void {
-      const covered = balance > 0n ? balance : 0n;
-      const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
-      if (total > covered) spend(total - covered);
-    },
+    /** @returns the part that was paid from given money */
+    spend: (amount: bigint): bigint => -take(amount).given,
+    givenLeft: (): bigint =>
+      lots.reduce((sum, lot) => sum + (lot.source === 'promotional' ? lot.remaining : 0n), 0n),
+    fitTo,
     /**
-     * @param balance - The balance after the credit. If there was a debt, the part of the credit
-     * that pays it counts as used.
+     * Adds the lots that an entry brings.
+     *
+     * @param balance - The balance after the entry. If there was a debt, the part of the lots that
+     * pays it counts as used.
      */
-    credit(entry: {
-      readonly id: string;
-      readonly delta: bigint;
-      readonly balance: bigint;
-      readonly source: string | null;
-      readonly expiresAtMs: string | null;
-    }): void {
-      const { id: entryId, delta, balance, source, expiresAtMs } = entry;
-      if (source !== 'promotional' && expiresAtMs === null) return;
-      const expiry = expiresAtMs === null ? Infinity : Number(expiresAtMs);
-      const covered = balance > 0n ? balance : 0n;
-      const remaining = delta < covered ? delta : covered;
-      lots.push({ entryId, source, expiresAtMs: expiry, remaining });
-      lots.sort((a, b) => a.expiresAtMs - b.expiresAtMs || compareBytes(a.entryId, b.entryId));
+    bring(brought: readonly LotChange[], balance: bigint): Effect {
+      const effect = brought.reduce(
+        (sum, { lot, amount, terms }) =>
+          terms === undefined ? sum : added(sum, add(lot, amount, terms)),
+        NOTHING,
+      );
+      return { changes: effect.changes, given: effect.given + fitTo(balance).given };
     },
-    /** @returns what is wrong with this expiry, if anything */
+    /** Undoes the changes of an earlier entry. */
+    undo(changes: readonly LotChange[], balance: bigint): Effect {
+      let effect = NOTHING;
+      for (const { lot: id, amount } of changes) {
+        const lot = lots.find(({ entryId }) => entryId === id);
+        if (lot === undefined) continue;
+        const undone = amount < lot.remaining ? -amount : -lot.remaining;
+        if (undone !== 0n) effect = added(effect, change(lot, undone));
+      }
+      return added(effect, fitTo(balance));
+    },
+    /** @returns what is wrong with this expiry, if anything, and its part of given money */
     expire(entry: {
       readonly delta: bigint;
       readonly reference: string | null;
       readonly createdAtMs: number;
-    }): { readonly expected: string; readonly found: string } | undefined {
+    }): {
+      readonly given: bigint;
+      readonly problem?: { readonly expected: string; readonly found: string };
+    } {
       const lot = lots.find(({ entryId }) => entryId === entry.reference);
       const amount = -entry.delta;
       const most = lot?.remaining ?? 0n;
-      if (lot !== undefined) lot.remaining -= amount < most ? amount : most;
+      const given = lot === undefined ? 0n : change(lot, amount < most ? -amount : -most).given;
       const name = entry.reference ?? 'a credit';
-      if (amount > most)
-        return { expected: `at most ${String(most)} of ${name}`, found: String(amount) };
-      if (lot === undefined || entry.createdAtMs >= lot.expiresAtMs) return undefined;
-      return {
-        expected: `${name} ${expiryText(lot.expiresAtMs)}`,
-        found: `expired at ${timeText(entry.createdAtMs)}`,
-      };
+      if (amount > most) {
+        const expected = `at most ${String(most)} of ${name}`;
+        return { given, problem: { expected, found: String(amount) } };
+      }
+      if (lot === undefined || entry.createdAtMs >= lot.expiresAtMs) return { given };
+      const found = `expired at ${timeText(entry.createdAtMs)}`;
+      return { given, problem: { expected: `${name} ${expiryText(lot.expiresAtMs)}`, found } };
     },
-    /**
-     * Compares with the rows. These do not yet include the spending that the account has not
-     * allotted to lots.
-     */
-    compare(
-      account: AccountTotals,
-      rows: readonly LotTotals[],
-      complain: (found: AuditDifference) => void,
-    ): void {
-      const expiries = rows.flatMap(({ expiresAt, remaining }) =>
-        expiresAt === null || remaining === 0n ? [] : [expiresAt.getTime()],
-      );
-      const nextExpiry = account.nextExpiryAt?.getTime() ?? Infinity;
-      const stored = new Map(rows.map((row) => [row.entryId, row]));
-      let unallotted = account.spent - account.allotted;
-      let isSound = true;
-      const compareTexts = (entryId: string | undefined, expected: string, found: string) => {
-        if (expected === found) return;
-        isSound = false;
-        const accountId = account.id;
-        complain({ check: 'credit_left', accountId, keyId: undefined, entryId, expected, found });
-      };
-      for (const lot of lots) {
-        const { entryId } = lot;
-        const row = stored.get(entryId);
-        stored.delete(entryId);
-        if (row === undefined) {
-          compareTexts(entryId, leftText(lot.remaining), leftText('nothing'));
-          continue;
-        }
-        const part = row.remaining < unallotted ? row.remaining : unallotted;
-        unallotted -= part;
-        compareTexts(entryId, leftText(lot.remaining), leftText(row.remaining - part));
-        compareTexts(
-          entryId,
-          termsText(lot.source, lot.expiresAtMs),
-          termsText(row.source, row.expiresAt?.getTime() ?? Infinity),
-        );
-      }
-      for (const [entryId, { remaining }] of stored) {
-        compareTexts(entryId, leftText(0n), leftText(remaining));
-      }
-      // Without it, credit that has expired could be spent until its expiry is booked.
-      if (isSound) {
-        compareTexts(undefined, firstText(Math.min(...expiries)), firstText(nextExpiry));
-      }
-    },
+    lots: lots as readonly AuditedLot[],
   };
+}
+
+/**
+ * Compares with the rows. These do not yet include the spending that the account has not allotted
+ * to lots.
+ */
+export function compareLots(
+  lots: readonly AuditedLot[],
+  account: AccountTotals,
+  rows: readonly LotTotals[],
+  complain: (found: AuditDifference) => void,
+): void {
+  const expiries = rows.flatMap(({ expiresAt, remaining }) =>
+    expiresAt === null || remaining === 0n ? [] : [expiresAt.getTime()],
+  );
+  const nextExpiry = account.nextExpiryAt?.getTime() ?? Infinity;
+  const stored = new Map(rows.map((row) => [row.entryId, row]));
+  let unallotted = account.spent - account.allotted;
+  let isSound = true;
+  const compareTexts = (entryId: string | undefined, expected: string, found: string) => {
+    if (expected === found) return;
+    isSound = false;
+    const accountId = account.id;
+    complain({ check: 'credit_left', accountId, keyId: undefined, entryId, expected, found });
+  };
+  for (const lot of lots) {
+    const { entryId } = lot;
+    const row = stored.get(entryId);
+    stored.delete(entryId);
+    if (row === undefined) {
+      compareTexts(entryId, leftText(lot.remaining), leftText('nothing'));
+      continue;
+    }
+    const part = row.remaining < unallotted ? row.remaining : unallotted;
+    unallotted -= part;
+    compareTexts(entryId, leftText(lot.remaining), leftText(row.remaining - part));
+    compareTexts(
+      entryId,
+      termsText(lot.source, lot.expiresAtMs),
+      termsText(row.source, row.expiresAt?.getTime() ?? Infinity),
+    );
+  }
+  for (const [entryId, { remaining }] of stored) {
+    compareTexts(entryId, leftText(0n), leftText(remaining));
+  }
+  // Without it, credit that has expired could be spent until its expiry is booked.
+  if (isSound) {
+    compareTexts(undefined, firstText(Math.min(...expiries)), firstText(nextExpiry));
+  }
+}
+
+function added(one: Effect, other: Effect): Effect {
+  return {
+    changes: [...one.changes, ...other.changes],
+    given: one.given + other.given,
+  };
+}
+
+/** The text of an entry's changes, in the order in which it made them. */
+export function effectText({ changes }: Pick<Effect, 'changes'>): string {
+  return lotChangesText(changes) ?? 'none';
 }
 
 const firstText = (ms: number) => `the first credit ${expiryText(ms)}`;

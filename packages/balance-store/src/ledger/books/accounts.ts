@@ -17,6 +17,7 @@ import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js'
 import type { HashRenewal } from '../rules/pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../rows/contents-hash.js';
 import { entryId } from '../rules/entry-ids.js';
+import { counterOfCredit } from '../rules/sides.js';
 import { credit } from './booking.js';
 import { bookExpiries } from './expiries.js';
 import {
@@ -83,7 +84,9 @@ export async function create(
     return (await replayed()) ?? { outcome: 'external_id_taken', of: taken };
   }
   const at = await transaction.now();
-  const row = isNew ? { ...newSettings(account), id: accountId, createdAt: at } : undefined;
+  const row = isNew
+    ? { ...newSettings(account), id: accountId, createdAt: at, opened: true }
+    : undefined;
   if (row !== undefined) await transaction.insertAccount(row);
   const keyId = key === undefined ? null : prepared.keyId;
   if (key !== undefined) {
@@ -163,6 +166,7 @@ async function creditFirst(
     actor: by.name,
     amount,
     source,
+    counter: counterOfCredit(source),
     expiresAt,
   });
 }

@@ -1,9 +1,13 @@
 /** Adds entries to a locked account: every kind but charges. */
 
-import type { AdjustmentReason, CreditSource, EmptiedBy } from '../../account.js';
+import type { CreditSource, EmptiedBy, EntryReason } from '../../account.js';
 import { numericFromUnits } from '../../numeric.js';
+import { HOUR_MS } from '../base/hours.js';
+import { lotChangesText } from '../rows/lot-changes.js';
+import type { LotChange } from '../rows/lot-changes.js';
 import { balanceEvents } from '../rules/balance-events.js';
-import { allotSpending, fitLotsToBalance } from './lots.js';
+import { openingSides, sidesOf } from '../rules/sides.js';
+import { addLots } from './lots.js';
 import { recordPersonalText } from './personal-text.js';
 import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';
 
@@ -11,12 +15,21 @@ interface Booking {
   readonly id: string;
   readonly kind: BookedEntry['kind'];
   readonly delta: bigint;
+  /** The part of `delta` that is given money. */
+  readonly given: bigint;
+  /** The account of the operator on the other side. */
+  readonly counter: string;
+  readonly tax?: bigint | undefined;
+  readonly fee?: bigint | undefined;
+  /** The credits that it changes, if that does not follow from the rest. */
+  readonly lots?: readonly LotChange[] | undefined;
+  readonly reverses?: string | undefined;
   readonly hash: string;
   readonly at: Date;
   readonly actor: string;
   readonly source?: CreditSource;
   readonly expiresAt?: Date | undefined;
-  readonly reason?: AdjustmentReason;
+  readonly reason?: EntryReason;
   readonly reference?: string | undefined;
   readonly note?: string | undefined;
   /** Whether a credit follows in the same transaction. The caller then announces both together. */
@@ -29,13 +42,62 @@ export async function book(
   account: AccountState,
   booking: Booking,
 ): Promise<void> {
-  const { delta } = booking;
+  if (!account.opened) throw new Error(`account ${account.id} was not opened`);
+  const { delta, given, counter, tax = 0n, fee = 0n, at, reason } = booking;
   const { balance, uncovered, noticeBase } = account;
   const before = { balance, uncovered, noticeBase };
-  const cause = booking.reason ?? 'expiry';
+  addToTotals(account, booking);
+  await transaction.insertEntry({
+    id: booking.id,
+    accountId: account.id,
+    seq: account.seq,
+    kind: booking.kind,
+    delta,
+    balanceAfter: account.balance,
+    hash: booking.hash,
+    createdAt: at,
+    actor: booking.actor,
+    source: booking.source ?? null,
+    expiresAt: booking.expiresAt ?? null,
+    reason: reason ?? null,
+    reference: booking.reference ?? null,
+    noteId: await recordPersonalText(transaction, account.id, booking.note),
+    given,
+    counter,
+    tax: tax === 0n ? null : tax,
+    fee: fee === 0n ? null : fee,
+    lots: lotChangesText(booking.lots ?? []),
+    reverses: booking.reverses ?? null,
+  });
+  const sides =
+    reason === 'opening' ? openingSides(account) : sidesOf({ delta, given, counter, tax, fee });
+  await transaction.addMoney(account.id, Math.floor(at.getTime() / HOUR_MS), sides);
+  await transaction.saveAccount(account);
+  if (reason === 'fee' || reason === 'opening') return;
+  if (reason !== undefined) {
+    await transaction.insertEvent({
+      type: 'balance.adjusted',
+      accountId: account.id,
+      keyId: undefined,
+      data: {
+        entry: booking.id,
+        amount: numericFromUnits(delta),
+        reason,
+        balance: numericFromUnits(account.balance),
+      },
+    });
+  }
+  if (delta < 0n && booking.isReplaced !== true) {
+    await announceFall(transaction, account, { before, cause: reason ?? 'expiry' });
+  }
+}
+
+function addToTotals(account: AccountState, { kind, delta, given, reason }: Booking): void {
+  const { balance, noticeBase } = account;
   account.balance += delta;
+  account.given += given;
   account.seq += 1n;
-  switch (booking.kind) {
+  switch (kind) {
     case 'top_up':
       account.credited += delta;
       break;
@@ -51,44 +113,10 @@ export async function book(
     account.uncovered = 0n;
     account.noticeBase = account.balance;
     if (account.balance > 0n) account.emptiedBy = null;
-  } else {
+  } else if (delta < 0n) {
     // What is taken is not used, so the whole of which shares are used becomes smaller, too.
     account.noticeBase = noticeBase > -delta ? noticeBase + delta : 0n;
-    if (balance > 0n && account.balance <= 0n) account.emptiedBy = cause;
-  }
-  await transaction.insertEntry({
-    id: booking.id,
-    accountId: account.id,
-    seq: account.seq,
-    kind: booking.kind,
-    delta,
-    balanceAfter: account.balance,
-    hash: booking.hash,
-    createdAt: booking.at,
-    actor: booking.actor,
-    source: booking.source ?? null,
-    expiresAt: booking.expiresAt ?? null,
-    reason: booking.reason ?? null,
-    reference: booking.reference ?? null,
-    noteId: await recordPersonalText(transaction, account.id, booking.note),
-  });
-  if (booking.kind === 'adjustment' && delta < 0n) await fitLotsToBalance(transaction, account);
-  await transaction.saveAccount(account);
-  if (booking.reason !== undefined) {
-    await transaction.insertEvent({
-      type: 'balance.adjusted',
-      accountId: account.id,
-      keyId: undefined,
-      data: {
-        entry: booking.id,
-        amount: numericFromUnits(delta),
-        reason: booking.reason,
-        balance: numericFromUnits(account.balance),
-      },
-    });
-  }
-  if (delta < 0n && booking.isReplaced !== true) {
-    await announceFall(transaction, account, { before, cause });
+    if (balance > 0n && account.balance <= 0n) account.emptiedBy = reason ?? 'expiry';
   }
 }
 
@@ -112,7 +140,7 @@ export async function announceFall(
   for (const event of balanceEvents(after, before, cause)) await transaction.insertEvent(event);
 }
 
-interface Credit extends Omit<Booking, 'kind' | 'delta' | 'reason'> {
+interface Credit extends Omit<Booking, 'kind' | 'delta' | 'given' | 'lots' | 'reason'> {
   readonly amount: bigint;
   readonly source: CreditSource;
 }
@@ -121,27 +149,16 @@ interface Credit extends Omit<Booking, 'kind' | 'delta' | 'reason'> {
 export async function credit(
   transaction: LedgerTransaction,
   account: AccountState,
-  { amount, ...given }: Credit,
+  { amount, ...booking }: Credit,
 ): Promise<void> {
-  const { id, source, expiresAt } = given;
-  const isLot = source === 'promotional' || expiresAt !== undefined;
-  // Earlier spending is taken from the lots that existed before this one.
-  if (isLot) await allotSpending(transaction, account);
-  const balanceAfter = account.balance + amount;
-  const covered = balanceAfter > 0n ? balanceAfter : 0n;
-  // If there was a debt, the part of the credit that pays it counts as used.
-  const remaining = amount < covered ? amount : covered;
-  if (isLot && remaining > 0n) noteExpiry(account, expiresAt);
-  await book(transaction, account, { ...given, kind: 'top_up', delta: amount });
-  if (isLot) {
-    await transaction.saveLot({
-      entryId: id,
-      accountId: account.id,
-      source,
-      expiresAt: expiresAt ?? null,
-      remaining,
-    });
-  }
+  const { id, source, expiresAt = null } = booking;
+  const lot = { entryId: id, accountId: account.id, source, expiresAt, remaining: amount };
+  const isLot = source === 'promotional' || expiresAt !== null;
+  const balance = account.balance + amount;
+  const { given } = isLot
+    ? await addLots(transaction, account, { lots: [lot], balance })
+    : { given: 0n };
+  await book(transaction, account, { ...booking, kind: 'top_up', delta: amount, given });
   await transaction.insertEvent({
     type: 'credit.added',
     accountId: account.id,
@@ -153,10 +170,4 @@ export async function credit(
       balance: numericFromUnits(account.balance),
     },
   });
-}
-
-function noteExpiry(account: AccountState, expiresAt: Date | undefined): void {
-  if (expiresAt === undefined) return;
-  const { nextExpiryAt } = account;
-  if (nextExpiryAt === null || expiresAt < nextExpiryAt) account.nextExpiryAt = expiresAt;
 }

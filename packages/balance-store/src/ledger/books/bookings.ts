@@ -1,16 +1,28 @@
-/** Credits, adjustments and transfers, each once per id of its caller. */
+/** Credits, adjustments, reversals, transfers and fees, each once per id of its caller. */
 
-import type { Adjustment, AdjustmentOutcome, Transfer, TransferOutcome } from '../../account.js';
+import type {
+  Adjustment,
+  AdjustmentOutcome,
+  Fee,
+  Reversal,
+  ReversalOutcome,
+  Transfer,
+  TransferOutcome,
+} from '../../account.js';
 import type { TopUp, TopUpOutcome } from '../../store.js';
 import { bookingHash } from '../rows/contents-hash.js';
+import { lotChangesOf } from '../rows/lot-changes.js';
 import { entryId } from '../rules/entry-ids.js';
+import { COUNTER_OF_REASON, TRANSFERS, UNKNOWN, counterOfCredit } from '../rules/sides.js';
 import { book, credit } from './booking.js';
 import { bookExpiries } from './expiries.js';
+import { addLots, fitLotsTo, undoLotChanges } from './lots.js';
+import type { LotEffect } from './lots.js';
 import { recordChange } from './trail.js';
-import type { AccountState, LedgerTransaction } from './transaction.js';
+import type { AccountState, KnownMovement, LedgerTransaction, Lot } from './transaction.js';
 
 export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {
-  const { to, amount, source = 'paid', expiresAt, note, reference, by } = input;
+  const { to, amount, source = 'paid', expiresAt, tax, note, reference, by } = input;
   const accountId =
     'accountId' in to ? to.accountId : (await transaction.keyRecord(to.keyId))?.accountId;
   const account =
@@ -26,6 +38,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
     source,
     expiresAt ?? null,
     reference ?? null,
+    ...taxPart(tax),
   );
   const known = await transaction.findEntry(id);
   if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
@@ -38,6 +51,8 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
       at,
       amount,
       source,
+      counter: input.counter ?? counterOfCredit(source),
+      tax,
       actor: by.name,
       expiresAt,
       note,
@@ -48,7 +63,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
       accountId: account.id,
       by,
       at,
-      details: { entry: id, amount, source, expires_at: expiresAt, reference },
+      details: { entry: id, amount, source, expires_at: expiresAt, tax, reference },
       personal: note === undefined ? undefined : { note },
     });
   }
@@ -67,37 +82,167 @@ async function activeKeysOf(
   return balance > 0n && uncovered === 0n ? transaction.countUsableKeys(id) : 0;
 }
 
+/** What bookings got later is left out if it is absent, so that earlier hashes stay the same. */
+function taxPart(tax: bigint | undefined): readonly string[] {
+  return tax === undefined || tax === 0n ? [] : [`tax ${tax.toString()}`];
+}
+
 export async function adjust(
   transaction: LedgerTransaction,
   input: Adjustment,
 ): Promise<AdjustmentOutcome> {
-  const { accountId, amount, reason, note, reference, by } = input;
+  const { accountId, amount, reason, counter = COUNTER_OF_REASON[reason], tax, reference } = input;
+  const id = entryId.adjustment(input.adjustmentId);
+  const hash = bookingHash(
+    'adjustment',
+    accountId,
+    amount,
+    reason,
+    reference ?? null,
+    ...taxPart(tax),
+  );
+  return bookOnce<never>(transaction, { ...input, id, hash }, async (account, common) => {
+    const balance = account.balance + amount;
+    const { changes, given } =
+      amount < 0n
+        ? await fitLotsTo(transaction, account, balance)
+        : await lotsOfGoodwill(transaction, account, { id, amount, reason, balance });
+    const lots = changes;
+    const booking = { ...common, delta: amount, given, counter, tax, reason, lots } as const;
+    await book(transaction, account, { ...booking, kind: 'adjustment' });
+    return {
+      action: 'balance.adjust',
+      details: { entry: id, amount, reason, tax, reference, balance_after: account.balance },
+    };
+  });
+}
+
+/** Goodwill is a gift: like other given money, nobody pays it back. */
+async function lotsOfGoodwill(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  {
+    id: entryId,
+    amount: remaining,
+    reason,
+    balance,
+  }: Pick<Adjustment, 'amount' | 'reason'> & { readonly id: string; readonly balance: bigint },
+): Promise<LotEffect> {
+  if (reason !== 'goodwill') return { changes: [], given: 0n };
+  const source = 'promotional';
+  const lot: Lot = { entryId, accountId: account.id, source, expiresAt: null, remaining };
+  return addLots(transaction, account, { lots: [lot], balance });
+}
+
+export async function reverse(
+  transaction: LedgerTransaction,
+  input: Reversal,
+): Promise<ReversalOutcome> {
+  const { accountId, reverses, reference } = input;
+  const id = entryId.adjustment(input.adjustmentId);
+  const hash = bookingHash('reversal', accountId, reverses, reference ?? null);
+  const found = await transaction.movement(reverses);
+  return bookOnce<NotReversible>(transaction, { ...input, id, hash }, async (account, common) => {
+    if (found?.accountId !== accountId) {
+      return { outcome: 'not_reversible', why: 'unknown_entry' };
+    }
+    const { kind, reason, counter, tax } = found;
+    if (kind === 'expiry' || found.delta === 0n || reason === 'transfer') {
+      return { outcome: 'not_reversible', why: 'kind' };
+    }
+    if (await transaction.isReversed(reverses)) {
+      return { outcome: 'not_reversible', why: 'reversed' };
+    }
+    const amount = -found.delta;
+    const { changes, given } = await undoLotChanges(transaction, account, {
+      changes: changesBy(found),
+      balance: account.balance + amount,
+    });
+    await book(transaction, account, {
+      ...common,
+      kind: 'adjustment',
+      delta: amount,
+      given,
+      counter: counter ?? UNKNOWN,
+      tax: tax === null ? undefined : -tax,
+      reason: reason === null ? 'correction' : (reason as Adjustment['reason']),
+      lots: changes,
+      reverses,
+    });
+    // A credit that was restored may have expired meanwhile.
+    await bookExpiries(transaction, account, common.at);
+    return {
+      action: 'balance.adjust',
+      details: { entry: id, amount, reverses, reference, balance_after: account.balance },
+    };
+  });
+}
+
+/** A credit changes its own lot, which its column does not repeat. */
+function changesBy({ id: lot, kind, delta: amount, lots }: KnownMovement) {
+  return kind === 'top_up' ? [{ lot, amount }] : lotChangesOf(lots);
+}
+
+export async function bookFee(
+  transaction: LedgerTransaction,
+  input: Fee,
+): Promise<AdjustmentOutcome> {
+  const { accountId, fee, counter, reference } = input;
+  const id = entryId.fee(input.feeId);
+  const hash = bookingHash('fee', accountId, fee, counter, reference ?? null);
+  return bookOnce<never>(transaction, { ...input, id, hash }, async (account, common) => {
+    const nothing = { delta: 0n, given: 0n } as const;
+    const booking = { ...common, ...nothing, fee, counter, reason: 'fee' } as const;
+    await book(transaction, account, { ...booking, kind: 'adjustment' });
+    return { action: 'fee.book', details: { entry: id, amount: fee, reference } };
+  });
+}
+
+interface Once {
+  readonly id: string;
+  readonly hash: string;
+  readonly accountId: string;
+  readonly note?: string | undefined;
+  readonly reference?: string | undefined;
+  readonly by: Adjustment['by'];
+}
+
+interface Recorded {
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+type Common = Pick<Once, 'id' | 'hash' | 'note' | 'reference'> & {
+  readonly at: Date;
+  readonly actor: string;
+};
+
+type NotReversible = Extract<ReversalOutcome, { readonly outcome: 'not_reversible' }>;
+
+/**
+ * Books an entry of an account, unless an earlier booking with this id did.
+ *
+ * @param work - Books it, and returns what the trail says of it; or why it did not.
+ */
+async function bookOnce<Refused extends NotReversible>(
+  transaction: LedgerTransaction,
+  { id, hash, accountId, note, reference, by }: Once,
+  work: (account: AccountState, common: Common) => Promise<Recorded | Refused>,
+): Promise<AdjustmentOutcome | Refused> {
   const account = (await transaction.lockAccounts([accountId])).get(accountId);
   if (account === undefined) return { outcome: 'unknown_account' };
-  const id = entryId.adjustment(input.adjustmentId);
-  const hash = bookingHash('adjustment', accountId, amount, reason, reference ?? null);
   const known = await transaction.findEntry(id);
   if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
   if (known === undefined) {
     const at = await transaction.now();
     await bookExpiries(transaction, account, at);
-    await book(transaction, account, {
-      id,
-      kind: 'adjustment',
-      delta: amount,
-      hash,
-      at,
-      actor: by.name,
-      reason,
-      reference,
-      note,
-    });
+    const done = await work(account, { id, hash, note, reference, at, actor: by.name });
+    if ('outcome' in done) return done;
     await recordChange(transaction, {
-      action: 'balance.adjust',
+      ...done,
       accountId,
       by,
       at,
-      details: { entry: id, amount, reason, reference, balance_after: account.balance },
       personal: note === undefined ? undefined : { note },
     });
   }
@@ -136,13 +281,33 @@ export async function transfer(
   const common = {
     kind: 'adjustment',
     reason: 'transfer',
+    counter: TRANSFERS,
     hash,
     at,
     actor: by.name,
     note,
   } as const;
-  await book(transaction, source, { ...common, id: ids[0], delta: -amount, reference: to });
-  await book(transaction, target, { ...common, id: ids[1], delta: amount, reference: from });
+  const taken = await fitLotsTo(transaction, source, source.balance - amount);
+  await book(transaction, source, {
+    ...common,
+    id: ids[0],
+    delta: -amount,
+    given: taken.given,
+    lots: taken.changes,
+    reference: to,
+  });
+  const brought = await addLots(transaction, target, {
+    lots: await carriedLots(transaction, { taken, to, id: ids[1] }),
+    balance: target.balance + amount,
+  });
+  await book(transaction, target, {
+    ...common,
+    id: ids[1],
+    delta: amount,
+    given: brought.given,
+    lots: brought.changes,
+    reference: from,
+  });
   await recordChange(transaction, {
     action: 'balance.transfer',
     accountId: from,
@@ -152,4 +317,23 @@ export async function transfer(
     personal: note === undefined ? undefined : { note },
   });
   return { outcome: 'transferred', fromBalance: source.balance, toBalance: target.balance };
+}
+
+/** The credits that a transfer took, as credits of the other account; equal terms as one. */
+async function carriedLots(
+  transaction: LedgerTransaction,
+  { taken, to, id }: { readonly taken: LotEffect; readonly to: string; readonly id: string },
+): Promise<readonly Lot[]> {
+  const lots = new Map<string, Lot>();
+  for (const { lot: takenId, amount } of taken.changes) {
+    const from = await transaction.lot(takenId);
+    if (from === undefined) throw new Error(`credit ${takenId} has no row`);
+    const { source, expiresAt } = from;
+    const terms = `${source} ${String(expiresAt?.getTime())}`;
+    const before = lots.get(terms);
+    const entryId = before?.entryId ?? (lots.size === 0 ? id : `${id}#${String(lots.size + 1)}`);
+    const remaining = (before?.remaining ?? 0n) - amount;
+    lots.set(terms, { entryId, accountId: to, source, expiresAt, remaining });
+  }
+  return [...lots.values()];
 }

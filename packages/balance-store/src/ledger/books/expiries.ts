@@ -6,14 +6,16 @@ import { numericFromUnits } from '../../numeric.js';
 import { allowanceDueAt, allowanceMonthOf } from '../rules/allowance.js';
 import { bookingHash } from '../rows/contents-hash.js';
 import { entryId } from '../rules/entry-ids.js';
+import { BREAKAGE, GIFTS, UNKNOWN } from '../rules/sides.js';
 import { announceFall, book, credit } from './booking.js';
-import { allotSpending, firstExpiryOf } from './lots.js';
+import { allotSpending, firstExpiryOf, isGiven } from './lots.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';
 
 const ACCOUNTS_PER_CALL = 10;
 /** The actors of what the store itself books. */
 const EXPIRY_ACTOR = 'expiry';
 const ALLOWANCE_ACTOR = 'allowance';
+const OPENING_ACTOR = 'opening';
 
 /** The progress of one call. */
 export interface ExpiryProgress {
@@ -39,6 +41,45 @@ export async function expireCredits(
   let done = 0;
   for (const account of accounts.values()) done += await bookExpiries(transaction, account, at);
   return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
+}
+
+/**
+ * Opens a few accounts of earlier versions, which recorded no other side of an entry.
+ *
+ * @param after - Only accounts whose ids are greater.
+ */
+export async function openAccounts(
+  transaction: LedgerTransaction,
+  after: string,
+): Promise<ExpiryProgress> {
+  const due = await transaction.accountsToOpen(after, ACCOUNTS_PER_CALL);
+  const accounts = await transaction.lockAccounts(due);
+  const at = await transaction.now();
+  for (const account of accounts.values()) await openAccount(transaction, account, at);
+  return { done: due.length, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
+}
+
+/** From this entry on, the account's entries say which part of them is given money. */
+async function openAccount(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  at: Date,
+): Promise<void> {
+  if (account.opened) return;
+  account.opened = true;
+  if (account.seq === 0n) return transaction.saveAccount(account);
+  const lots = await allotSpending(transaction, account);
+  await book(transaction, account, {
+    id: entryId.opening(account.id),
+    kind: 'adjustment',
+    reason: 'opening',
+    delta: 0n,
+    given: lots.reduce((sum, lot) => sum + (isGiven(lot) ? lot.remaining : 0n), 0n),
+    counter: UNKNOWN,
+    hash: bookingHash('opening', account.id),
+    at,
+    actor: OPENING_ACTOR,
+  });
 }
 
 /**
@@ -70,8 +111,8 @@ export async function bookDue(
 }
 
 /**
- * Books the expiry of credits that have expired. Must precede every entry that takes from a balance
- * or adds to it, so that the entry finds no money that has expired.
+ * Opens the account, and books the expiry of credits that have expired. Must precede every entry
+ * that takes from a balance or adds to it, so that the entry finds no money that has expired.
  *
  * @param account - Locked.
  * @returns how many entries it booked
@@ -81,6 +122,7 @@ export async function bookExpiries(
   account: AccountState,
   at: Date,
 ): Promise<number> {
+  await openAccount(transaction, account, at);
   if (account.nextExpiryAt === null || account.nextExpiryAt > at) return 0;
   return isAllowanceDue(account, at)
     ? renew(transaction, account, at)
@@ -115,6 +157,7 @@ async function renew(
   account: AccountState,
   at: Date,
 ): Promise<number> {
+  await openAccount(transaction, account, at);
   const { balance, uncovered, noticeBase } = account;
   const before = { balance, uncovered, noticeBase };
   const expired = await expireLots(transaction, account, { at, isReplaced: true });
@@ -138,6 +181,7 @@ async function renew(
     actor: ALLOWANCE_ACTOR,
     amount,
     source: 'promotional',
+    counter: GIFTS,
     expiresAt,
     reference,
   });
@@ -191,6 +235,8 @@ async function expireLots(
       id: entryId.expiry(lot.entryId, account.seq + 1n),
       kind: 'expiry',
       delta: -taken,
+      given: isGiven(lot) ? -taken : 0n,
+      counter: isGiven(lot) ? GIFTS : BREAKAGE,
       hash: bookingHash('expiry', account.id, lot.entryId, taken),
       at,
       actor: EXPIRY_ACTOR,

@@ -20,8 +20,14 @@ import {
   updateKey,
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
-import { adjust, topUp, transfer } from './bookings.js';
-import { announceExpiringKeys, bookDue, expireCredits, renewAllowances } from './expiries.js';
+import { adjust, bookFee, reverse, topUp, transfer } from './bookings.js';
+import {
+  announceExpiringKeys,
+  bookDue,
+  expireCredits,
+  openAccounts,
+  renewAllowances,
+} from './expiries.js';
 
 /** Each function runs in one transaction. */
 export const books = {
@@ -36,7 +42,10 @@ export const books = {
   eraseAccount,
   topUp,
   adjust,
+  reverse,
+  bookFee,
   transfer,
+  openAccounts,
   bookDue,
   renewAllowances,
   expireCredits,

@@ -13,7 +13,15 @@
  */
 
 import type { UnspentCredit } from '../../account.js';
+import type { LotChange } from '../rows/lot-changes.js';
 import type { AccountState, LedgerTransaction, Lot } from './transaction.js';
+
+/** What an entry changes in lots. */
+export interface LotEffect {
+  readonly changes: readonly LotChange[];
+  /** What it changes in given money. */
+  readonly given: bigint;
+}
 
 /** Takes the spending since the last call from the lots. @returns the lots with an unspent part */
 export async function allotSpending(
@@ -23,36 +31,118 @@ export async function allotSpending(
   const lots = await transaction.lotsOf(account.id);
   const unallotted = account.spent - account.allotted;
   account.allotted = account.spent;
-  return takeFromLots(transaction, account, { lots, amount: unallotted });
+  return (await takeFromLots(transaction, account, { lots, amount: unallotted })).left;
 }
 
-/** Reduces the lots to the amount that the balance covers. */
-export async function fitLotsToBalance(
+/** Reduces the lots to what this balance covers, which an entry will leave. */
+export async function fitLotsTo(
   transaction: LedgerTransaction,
   account: AccountState,
-): Promise<void> {
+  balance: bigint,
+): Promise<LotEffect> {
   const lots = await allotSpending(transaction, account);
   const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
-  const covered = account.balance > 0n ? account.balance : 0n;
-  if (total > covered) await takeFromLots(transaction, account, { lots, amount: total - covered });
+  const excess = total - (balance > 0n ? balance : 0n);
+  if (excess <= 0n) return { changes: [], given: 0n };
+  return (await takeFromLots(transaction, account, { lots, amount: excess })).effect;
+}
+
+/** Adds lots that an entry brings, which will leave this balance. */
+export async function addLots(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  { lots, balance }: { readonly lots: readonly Lot[]; readonly balance: bigint },
+): Promise<LotEffect> {
+  // Earlier spending is taken from the lots that existed before these.
+  await allotSpending(transaction, account);
+  for (const lot of lots) await transaction.saveLot(lot);
+  // If there was a debt, the part of a lot that pays it counts as used.
+  const used = await fitLotsTo(transaction, account, balance);
+  const brought = lots.reduce((sum, lot) => sum + (isGiven(lot) ? lot.remaining : 0n), 0n);
+  return {
+    changes: lots.map(({ entryId: lot, remaining: amount, source, expiresAt }) => ({
+      lot,
+      amount,
+      terms: { source, expiresAt },
+    })),
+    given: brought + used.given,
+  };
+}
+
+/**
+ * Undoes changes of lots: what was taken from a lot is its again, also if the lot has expired, and
+ * what was added is taken, as far as it is left.
+ *
+ * @param balance - What the reversal will leave.
+ */
+export async function undoLotChanges(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  { changes, balance }: { readonly changes: readonly LotChange[]; readonly balance: bigint },
+): Promise<LotEffect> {
+  await allotSpending(transaction, account);
+  const undone: LotChange[] = [];
+  let given = 0n;
+  for (const { lot: id, amount: changed } of changes) {
+    const lot = await transaction.lot(id);
+    if (lot === undefined) continue;
+    const amount = changed < lot.remaining ? -changed : -lot.remaining;
+    if (amount === 0n) continue;
+    lot.remaining += amount;
+    await transaction.saveLot(lot);
+    undone.push({ lot: id, amount });
+    if (isGiven(lot)) given += amount;
+  }
+  const fitted = await fitLotsTo(transaction, account, balance);
+  return { changes: [...undone, ...fitted.changes], given: given + fitted.given };
+}
+
+export function isGiven({ source }: Pick<Lot, 'source'>): boolean {
+  return source === 'promotional';
 }
 
 async function takeFromLots(
   transaction: LedgerTransaction,
   account: AccountState,
   { lots, amount }: { readonly lots: readonly Lot[]; readonly amount: bigint },
-): Promise<readonly Lot[]> {
-  let left = amount;
+): Promise<{ readonly left: readonly Lot[]; readonly effect: LotEffect }> {
+  const changes: LotChange[] = [];
+  let given = 0n;
+  let toTake = amount;
   for (const lot of lots) {
-    const taken = lot.remaining < left ? lot.remaining : left;
+    const taken = lot.remaining < toTake ? lot.remaining : toTake;
     if (taken === 0n) continue;
-    left -= taken;
+    toTake -= taken;
     lot.remaining -= taken;
     await transaction.saveLot(lot);
+    changes.push({ lot: lot.entryId, amount: -taken });
+    if (isGiven(lot)) given -= taken;
   }
-  const unspent = lots.filter(({ remaining }) => remaining > 0n);
-  account.nextExpiryAt = firstExpiryOf(unspent);
-  return unspent;
+  const left = lots.filter(({ remaining }) => remaining > 0n);
+  account.nextExpiryAt = firstExpiryOf(left);
+  return { left, effect: { changes, given } };
+}
+
+/**
+ * The part of charges that is paid from given money, if the spending that is not allotted rises
+ * from one amount to another. The SQL function `settle_batch` has the same rule.
+ *
+ * @param lots - In the order in which charges use them.
+ */
+export function givenBetween(
+  lots: readonly Pick<Lot, 'source' | 'remaining'>[],
+  from: bigint,
+  until: bigint,
+): bigint {
+  let start = 0n;
+  let given = 0n;
+  for (const lot of lots) {
+    const end = start + lot.remaining;
+    const [first, last] = [start > from ? start : from, end < until ? end : until];
+    if (isGiven(lot) && last > first) given += last - first;
+    start = end;
+  }
+  return given;
 }
 
 /** @param lots - In their order, with an unspent part each. */

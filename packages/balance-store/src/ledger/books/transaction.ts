@@ -3,7 +3,7 @@
  * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
-import type { AdjustmentReason, CreatedAccount, CreditSource } from '../../account.js';
+import type { CreatedAccount, CreditSource, EntryReason } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
 import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
@@ -11,6 +11,7 @@ import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../rows/carry-row.js';
 import type { Row, SomeColumns } from '../tables/tables.js';
 import type { AllowanceMonth } from '../rules/allowance.js';
+import type { Side } from '../rules/sides.js';
 import type { HashRenewal } from '../rules/pepper.js';
 
 export interface LedgerTransaction {
@@ -35,9 +36,19 @@ export interface LedgerTransaction {
 
   findEntry(id: string): Promise<KnownEntry | undefined>;
   insertEntry(entry: BookedEntry): Promise<void>;
+  /** What a reversal must know of an entry that is no charge; `undefined` if there is none. */
+  movement(id: string): Promise<KnownMovement | undefined>;
+  /** Whether an entry undoes this one. */
+  isReversed(id: string): Promise<boolean>;
+  /** Adds to the sums of an account's hour. @param hour - In hours since 1970-01-01 UTC. */
+  addMoney(accountId: string, hour: number, sides: readonly Side[]): Promise<void>;
+  /** Accounts after this id whose entries do not say from where money came, in the order of ids. */
+  accountsToOpen(after: string, limit: number): Promise<readonly string[]>;
 
   /** Lots with an unused part, in the order in which charges use them. */
   lotsOf(accountId: string): Promise<readonly Lot[]>;
+  /** Also if nothing of it is left. */
+  lot(id: string): Promise<Lot | undefined>;
   saveLot(lot: Lot): Promise<void>;
   /** Active accounts after this id whose last allowance is of a month before this one. */
   accountsWithDueAllowance(
@@ -114,6 +125,8 @@ export const ACCOUNT_STATE = [
   'adjusted',
   'expired',
   'uncovered',
+  'given',
+  'opened',
   'allotted',
   'nextExpiryAt',
   'emptiedBy',
@@ -157,13 +170,32 @@ export type BookedEntry = Pick<
   | 'expiresAt'
   | 'reference'
   | 'noteId'
+  | 'tax'
+  | 'fee'
+  | 'lots'
+  | 'reverses'
 > & {
   readonly kind: 'top_up' | 'adjustment' | 'expiry';
   readonly hash: string;
   readonly actor: string;
   readonly source: CreditSource | null;
-  readonly reason: AdjustmentReason | null;
+  readonly reason: EntryReason | null;
+  readonly given: bigint;
+  readonly counter: string;
 };
+
+export const MOVEMENT_MEMBERS = [
+  'id',
+  'accountId',
+  'kind',
+  'reason',
+  'delta',
+  'counter',
+  'tax',
+  'lots',
+] as const;
+
+export type KnownMovement = Pick<Row<'Ledger'>, (typeof MOVEMENT_MEMBERS)[number]>;
 
 export type Lot = Omit<Row<'CreditLot'>, 'source' | 'remaining'> & {
   readonly source: CreditSource;

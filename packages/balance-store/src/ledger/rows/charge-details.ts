@@ -20,6 +20,7 @@ export const DETAIL_MEMBERS = membersWithout('Ledger', [
   'keyId',
   'writtenOff',
   'overCap',
+  'given',
   'inputRate',
   'outputRate',
   'cacheReadRate',
@@ -32,6 +33,11 @@ export const DETAIL_MEMBERS = membersWithout('Ledger', [
   'reason',
   'reference',
   'noteId',
+  'counter',
+  'tax',
+  'fee',
+  'lots',
+  'reverses',
 ]);
 
 /** Null: absent. */

@@ -1,12 +1,12 @@
 /** Turns a row of the ledger into a {@link LedgerEntry}. */
 
-import type { AdjustmentReason, CreditSource } from '../../account.js';
+import type { CreditSource, EntryReason } from '../../account.js';
 import type { LedgerEntry, SettledRates } from '../../ledger-entry.js';
 import { detailsOf, recorded } from './charge-details.js';
 import { membersWithout } from '../tables/tables.js';
 import type { Row } from '../tables/tables.js';
 
-export const ENTRY_MEMBERS = membersWithout('Ledger', ['inputHash']);
+export const ENTRY_MEMBERS = membersWithout('Ledger', ['inputHash', 'lots']);
 
 export type StoredEntry = Pick<Row<'Ledger'>, (typeof ENTRY_MEMBERS)[number]>;
 
@@ -24,6 +24,7 @@ export function ledgerEntryOf(row: StoredEntry, note: string | undefined): Ledge
   return {
     ...common,
     kind: 'charge',
+    given: row.given ?? 0n,
     keyId: recorded(row.keyId),
     writtenOff: row.writtenOff,
     overCap: row.overCap,
@@ -42,6 +43,11 @@ function bookedEntryOf(
     actor: recorded(row.actor),
     reference: row.reference ?? undefined,
     note: row.noteId === null ? undefined : text === undefined ? ('erased' as const) : { text },
+    given: row.given ?? undefined,
+    counter: row.counter ?? undefined,
+    tax: row.tax ?? 0n,
+    fee: row.fee ?? 0n,
+    reverses: row.reverses ?? undefined,
   };
   switch (row.kind) {
     case 'top_up':
@@ -52,7 +58,7 @@ function bookedEntryOf(
         expiresAt: row.expiresAt ?? undefined,
       };
     case 'adjustment':
-      return { ...booked, kind: 'adjustment', reason: recorded(row.reason) as AdjustmentReason };
+      return { ...booked, kind: 'adjustment', reason: recorded(row.reason) as EntryReason };
     case 'expiry':
       return { ...booked, kind: 'expiry' };
     default:

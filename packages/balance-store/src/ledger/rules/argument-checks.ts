@@ -3,7 +3,7 @@
  * error names the argument.
  */
 
-import type { AccountChange, Actor, Creation, NewAccount } from '../../account.js';
+import type { AccountChange, Actor, Adjustment, Creation, NewAccount } from '../../account.js';
 import { PROMO_CODE, PROMO_CODE_ACTIONS, SETTINGS, SETTINGS_ACTIONS } from '../../document.js';
 import type { DocumentKind, DocumentWrite } from '../../document.js';
 import { CAP_PERIODS } from '../../key.js';
@@ -43,6 +43,17 @@ export function assertId(name: string, id: string): void {
     throw new RangeError(`${name} must have 1 to ${String(MAX_ID_LENGTH)} characters`);
   }
   assertText(name, id);
+}
+
+/** Of an entry: its other side and its tax. @throws {RangeError} */
+export function assertSides({ counter, tax }: Pick<Adjustment, 'counter' | 'tax'>): void {
+  if (counter !== undefined && !/^[a-z][a-z0-9_:-]{0,59}$/.test(counter)) {
+    throw new RangeError('counter is not the name of an account of the operator');
+  }
+  if (counter?.startsWith('balance:') === true) {
+    throw new RangeError('counter is an account of the customer');
+  }
+  if (tax !== undefined) assertAmount('a tax', tax);
 }
 
 /** @throws {RangeError} for a text that is too long, contains NUL or is not valid Unicode. */

@@ -10,6 +10,8 @@ const PREFIX = {
   transfer: 'transfer:',
   expiry: 'expiry:',
   allowance: 'allowance:',
+  fee: 'fee:',
+  opening: 'opening:',
 } as const;
 
 const PREFIXES = Object.values(PREFIX);
@@ -23,6 +25,8 @@ export const entryId = {
   transferOut: (id: string) => `${PREFIX.transfer}${id}:out`,
   transferIn: (id: string) => `${PREFIX.transfer}${id}:in`,
   expiry: (lotId: string, seq: bigint) => `${PREFIX.expiry}${lotId}:${seq.toString()}`,
+  fee: (id: string) => `${PREFIX.fee}${id}`,
+  opening: (accountId: string) => `${PREFIX.opening}${accountId}`,
   /** @param month - As people write it: `2026-12`. */
   allowance: (accountId: string, month: string) => `${PREFIX.allowance}${accountId}:${month}`,
 };

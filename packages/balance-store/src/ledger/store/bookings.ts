@@ -7,6 +7,7 @@ import {
   assertDocument,
   assertId,
   assertPositive,
+  assertSides,
   assertText,
   assertTime,
 } from '../rules/argument-checks.js';
@@ -24,7 +25,15 @@ export function createBookings(
   },
 ): Pick<
   BalanceStore,
-  'topUp' | 'adjust' | 'transfer' | 'expire' | 'bookDue' | 'recordEvent' | 'writeDocument'
+  | 'topUp'
+  | 'adjust'
+  | 'reverse'
+  | 'bookFee'
+  | 'transfer'
+  | 'expire'
+  | 'bookDue'
+  | 'recordEvent'
+  | 'writeDocument'
 > {
   const book = bookFor(undefined);
   return {
@@ -34,6 +43,7 @@ export function createBookings(
       assertTime('expiresAt', topUp.expiresAt);
       assertText('reference', topUp.reference);
       assertText('note', topUp.note);
+      assertSides(topUp);
       assertActor(topUp.by);
       return bookFor(topUp.by)('topUp', topUp);
     },
@@ -43,8 +53,24 @@ export function createBookings(
       assertId('adjustmentId', adjustment.adjustmentId);
       assertText('reference', adjustment.reference);
       assertText('note', adjustment.note);
+      assertSides(adjustment);
       assertActor(adjustment.by);
       return bookFor(adjustment.by)('adjust', adjustment);
+    },
+    async reverse(reversal) {
+      assertId('adjustmentId', reversal.adjustmentId);
+      assertText('reference', reversal.reference);
+      assertText('note', reversal.note);
+      assertActor(reversal.by);
+      return bookFor(reversal.by)('reverse', reversal);
+    },
+    async bookFee(fee) {
+      assertAmount('a fee', fee.fee);
+      assertId('feeId', fee.feeId);
+      assertText('reference', fee.reference);
+      assertSides(fee);
+      assertActor(fee.by);
+      return bookFor(fee.by)('bookFee', fee);
     },
     async transfer(transfer) {
       assertPositive('a transfer', transfer.amount);
@@ -60,6 +86,7 @@ export function createBookings(
       // A process that places no holds must also find the holds of a process that was killed.
       // Otherwise they would keep credits from expiring.
       await sweepHolds();
+      await forEachAccount((after) => book('openAccounts', after));
       return (
         (await forEachAccount((after) => book('renewAllowances', after))) +
         (await forEachAccount((after) => book('expireCredits', after))) +

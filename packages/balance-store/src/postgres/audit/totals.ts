@@ -21,6 +21,7 @@ import type { UsageFields, UsagePosition } from '../../ledger/scan/ledger-scan.j
 import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit/usage-days.js';
 import type { DayDifferenceRow } from '../../ledger/audit/usage-days.js';
 import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../ledger/scan/usage-rows.js';
+import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Row } from '../../ledger/tables/tables.js';
 import { HOURS_PER_DAY } from '../../ledger/queries/usage-source.js';
 import { unitsFromNumeric } from '../../numeric.js';
@@ -33,7 +34,16 @@ const timeoutMs = LONG_TIMEOUT_MS;
 
 export function totalReaders(
   pool: Pool,
-): Pick<AuditSource, 'accountsAfter' | 'keysFrom' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
+): Pick<
+  AuditSource,
+  | 'accountsAfter'
+  | 'keysFrom'
+  | 'seqOf'
+  | 'hasEntry'
+  | 'moneyAfter'
+  | 'usageAfter'
+  | 'usageDayAfter'
+> {
   return {
     accountsAfter: (accountId, limits, fromHour) =>
       inTransaction(pool, 'snapshot', (queries) =>
@@ -52,6 +62,23 @@ export function totalReaders(
         timeoutMs,
       });
       return row === undefined ? undefined : BigInt(row.seq);
+    },
+
+    async hasEntry({ from, before }) {
+      const text = 'SELECT FROM ledger WHERE id >= $1 AND id < $2 LIMIT 1';
+      return (await queryRows(pool, { text, values: [from, before], timeoutMs })).length > 0;
+    },
+
+    async moneyAfter({ accountId, hour, side }, until, limit) {
+      const rows = await queryRows<Row<'MoneyHour', PostgresValues>>(pool, {
+        text:
+          `${SELECT_MONEY} WHERE (account_id, money_hour.hour, money_hour.side) > ($1, $2, $3) ` +
+          'AND account_id <= $4 AND money_hour.hour < $5 ' +
+          'ORDER BY account_id, money_hour.hour, money_hour.side LIMIT $6',
+        values: [accountId, hour, side, until.lastAccountId, until.hour, limit],
+        timeoutMs,
+      });
+      return rows.map(readMoney);
     },
 
     async usageAfter(position, { lastAccountId, hour, keys }, limit) {
@@ -137,6 +164,10 @@ const readTotals = readerOf('Account', ACCOUNT_TOTALS);
 const readKey = readerOf('ApiKey', KEY_TOTALS);
 const readLot = readerOf('CreditLot', LOT_TOTALS);
 
+const MONEY_MEMBERS = membersWithout('MoneyHour', []);
+const readMoney = readerOf('MoneyHour', MONEY_MEMBERS);
+const SELECT_MONEY = `SELECT ${select('MoneyHour', MONEY_MEMBERS)} FROM money_hour`;
+
 const SELECT_KEYS = `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key`;
 type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_TOTALS)[number]>;
 
@@ -169,6 +200,10 @@ async function readAccounts(
       'WHERE account_id > $1 AND account_id <= $2 ORDER BY expires_at NULLS LAST, entry_id',
     [accountId, last],
   );
+  const money = await rows<Row<'MoneyHour', PostgresValues>>(
+    `${SELECT_MONEY} WHERE account_id > $1 AND account_id <= $2 AND money_hour.hour >= $3`,
+    [accountId, last, fromHour],
+  );
   const usage = hasKeys
     ? await rows<UsageRow>(
         `${SELECT_USAGE} WHERE account_id > $1 AND account_id <= $2 AND hour >= $3`,
@@ -178,6 +213,7 @@ async function readAccounts(
   return {
     accounts: accounts.map(readTotals),
     lots: lots.map(readLot),
+    money: money.map(readMoney),
     keys: hasKeys
       ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
       : undefined,

@@ -22,6 +22,7 @@ import { dayDifferenceOf, differencesOfDay } from '../../../ledger/audit/usage-d
 import type { DayDifferenceRow } from '../../../ledger/audit/usage-days.js';
 import { NEXT_USAGE_DAY, USAGE_ORDER, wholeSums } from '../../../ledger/scan/usage-rows.js';
 import { HOURS_PER_DAY } from '../../../ledger/queries/usage-source.js';
+import { membersWithout } from '../../../ledger/tables/tables.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { unitsOf } from '../money.js';
@@ -32,7 +33,16 @@ import { pageReader } from './page.js';
 
 export function totalReaders(
   connection: Connection,
-): Pick<AuditSource, 'accountsAfter' | 'keysFrom' | 'seqOf' | 'usageAfter' | 'usageDayAfter'> {
+): Pick<
+  AuditSource,
+  | 'accountsAfter'
+  | 'keysFrom'
+  | 'seqOf'
+  | 'hasEntry'
+  | 'moneyAfter'
+  | 'usageAfter'
+  | 'usageDayAfter'
+> {
   const page = pageReader(connection);
   return {
     async accountsAfter(accountId, limits, fromHour) {
@@ -51,6 +61,25 @@ export function totalReaders(
         accountId,
       );
       return row === undefined ? undefined : BigInt(row.seq);
+    },
+
+    async hasEntry({ from, before }) {
+      const sql = 'SELECT 1 FROM ledger WHERE id >= ? AND id < ? LIMIT 1';
+      return (await page(sql, from, before)).length > 0;
+    },
+
+    async moneyAfter({ accountId, hour, side }, until, limit) {
+      const rows = await page<SqliteRow<'MoneyHour'>>(
+        `${SELECT_MONEY} WHERE (account_id, hour, side) > (?, ?, ?) AND account_id <= ? ` +
+          'AND hour < ? ORDER BY account_id, hour, side LIMIT ?',
+        accountId,
+        hour,
+        side,
+        until.lastAccountId,
+        until.hour,
+        limit,
+      );
+      return rows.map(readMoney);
     },
 
     async usageAfter(position, { lastAccountId, hour, keys }, limit) {
@@ -166,6 +195,10 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
   return { day, differences: rows.map(dayDifferenceOf) };
 }
 
+const MONEY_MEMBERS = membersWithout('MoneyHour', []);
+const readMoney = readerOf('MoneyHour', MONEY_MEMBERS);
+const SELECT_MONEY = `SELECT ${select('MoneyHour', MONEY_MEMBERS)} FROM money_hour`;
+
 const SELECT_KEYS = `SELECT ${select('ApiKey', KEY_TOTALS)} FROM api_key`;
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_TOTALS)[number]>;
 
@@ -193,6 +226,12 @@ function readAccounts(
     accountId,
     last,
   );
+  const money = connection.all<SqliteRow<'MoneyHour'>>(
+    `${SELECT_MONEY} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
+    accountId,
+    last,
+    fromHour,
+  );
   const usage = hasKeys
     ? connection.all<UsageRow>(
         `${SELECT_USAGE} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
@@ -204,6 +243,7 @@ function readAccounts(
   return {
     accounts: accounts.map(readTotals),
     lots: lots.map(readLot),
+    money: money.map(readMoney),
     keys: hasKeys
       ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
       : undefined,
