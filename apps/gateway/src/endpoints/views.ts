@@ -91,6 +91,7 @@ export function auditView(report: AuditReport) {
     charged_usd: formatUsd(report.charged),
     written_off_usd: formatUsd(report.writtenOff),
     balances_usd: formatUsd(report.balances),
+    sides: report.sides.map(({ side, amount }) => ({ side, amount_usd: formatUsd(amount) })),
     gap_usd: formatUsd(report.gap),
     sealed: report.sealed,
     trail: report.trail,

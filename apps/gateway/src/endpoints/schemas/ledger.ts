@@ -67,6 +67,11 @@ export const audit = z
     charged_usd: usd,
     written_off_usd: usd,
     balances_usd: usd,
+    sides: z.array(z.strictObject({ side: text, amount_usd: usd })).meta({
+      description:
+        'what each side of the books has; they sum to 0. Charges are in balance:paid and ' +
+        'balance:given only as far as they were redeemed from given money',
+    }),
     gap_usd: usd,
     sealed: count,
     trail: count,
