@@ -4,6 +4,8 @@ export interface AuditDifference {
   readonly check:
     | 'amount'
     | 'sequence'
+    /** An entry is earlier than the one before it in its account. */
+    | 'time'
     | 'running_balance'
     | 'balance'
     | 'account_totals'

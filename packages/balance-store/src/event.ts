@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   'auto_top_up.failed',
   'upstream.refused',
   'ledger.unsound',
+  'ledger.clock_behind',
   'model.retiring',
   'model.retired',
   'model.sold_below_cost',

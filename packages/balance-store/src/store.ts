@@ -214,6 +214,10 @@ export interface LedgerSummary {
   readonly oldestPendingEventAt: Date | undefined;
   /** When the hash chain was last extended. */
   readonly lastSealAt: Date | undefined;
+  /** The latest time of an entry. New entries of its account are not earlier. */
+  readonly lastEntryAt: Date | undefined;
+  /** How far the clock of the ledger is behind that time: 0 unless the clock was set back. */
+  readonly clockBehindMs: number;
 }
 
 /** See {@link BalanceStore.charging}. */

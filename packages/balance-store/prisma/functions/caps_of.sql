@@ -1,10 +1,11 @@
 -- The caps of a key, each with what the key has used since the cap's window began. Write-offs count
--- as used, so that a key cannot cause the same loss again and again.
+-- as used, so that a key cannot cause the same loss again and again. A window that begins later than
+-- now counts: the clock was set back since the key was charged.
 CREATE OR REPLACE FUNCTION "caps_of"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
 RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
 LANGUAGE sql STABLE AS $$
   SELECT c."period", c."cap",
-    CASE WHEN c."window_start" = c."this_window"
+    CASE WHEN c."window_start" >= c."this_window"
       THEN "p_key"."spent" + "p_key"."written_off" - c."base" ELSE 0 END
   FROM (
     SELECT "day_of"("p_moment") AS "today", "month_start"("p_moment") AS "this_month"

@@ -14,8 +14,9 @@
 -- scan the ledger once it is large.
 --
 -- A charge is never paid with credit that has expired. If the expiry of such credit is not booked yet,
--- nothing is settled: it raises the error GWEXP, whose detail is a JSON array of the accounts to book.
--- Then call it again. Credit that is held for requests in flight is left to them.
+-- nothing is settled: it raises the error GWEXP, whose detail is a JSON array of the accounts to book,
+-- and whose hint is the time, in milliseconds since the epoch. Book them as of this time or a later
+-- one, then call it again. Credit that is held for requests in flight is left to them.
 --
 -- It stops waiting for a lock (after 8 seconds) before its caller stops waiting for the answer (10
 -- seconds). Otherwise a call for which nobody waits would keep its connection, and settle late.
@@ -44,6 +45,7 @@ DECLARE
   today INTEGER;
   this_week INTEGER;
   this_month INTEGER;
+  last_entry TIMESTAMPTZ(3);
   first_expiry TIMESTAMPTZ(3);
   with_expired_credit JSON;
   -- Empty when no charge of the batch is guarded, which is the usual case.
@@ -65,15 +67,17 @@ BEGIN
 
   -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
   -- sees what earlier holders of these locks committed.
-  SELECT min(locked."next_expiry_at") INTO first_expiry FROM (
-    SELECT a."next_expiry_at" FROM "account" a
+  SELECT min(locked."next_expiry_at"), max(greatest(locked."last_charged_at", locked."last_booked_at"))
+    INTO first_expiry, last_entry
+  FROM (
+    SELECT a."next_expiry_at", a."last_charged_at", a."last_booked_at" FROM "account" a
     WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY a."id"
     FOR NO KEY UPDATE
   ) locked;
 
   -- Read only after the rows are locked, so that the entries of one account are in order of time.
-  moment := clock_timestamp();
+  moment := "entry_time"(last_entry);
   today := "day_of"(moment);
   this_week := today - (today + 3) % 7;
   this_month := "month_start"(moment);
@@ -88,7 +92,8 @@ BEGIN
         );
     IF with_expired_credit IS NOT NULL THEN
       RAISE EXCEPTION 'credit has expired whose expiry is not booked'
-        USING ERRCODE = 'GWEXP', DETAIL = with_expired_credit::TEXT;
+        USING ERRCODE = 'GWEXP', DETAIL = with_expired_credit::TEXT,
+          HINT = (extract(epoch FROM moment) * 1000)::BIGINT::TEXT;
     END IF;
   END IF;
 
@@ -283,8 +288,9 @@ BEGIN
   new_events AS (
     INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at",
       "mail_due_at")
-    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment,
-      CASE WHEN e.has_mail AND "is_mailed"(e."type", e."data") THEN moment END
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment,
+      clock_timestamp(),
+      CASE WHEN e.has_mail AND "is_mailed"(e."type", e."data") THEN clock_timestamp() END
     FROM (
       SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
         jsonb_build_object('balance', a."balance"::TEXT,

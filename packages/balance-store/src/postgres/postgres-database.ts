@@ -66,7 +66,7 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     requests: createRequestTables(record, admin),
-    settling: createSettleDriver(hot, (accountIds) => book('bookDue', accountIds)),
+    settling: createSettleDriver(hot, (...due) => book('bookDue', ...due)),
     charging: {
       check: () => reachingDatabase(() => checkCharging(watch, others)),
       probe: () => reachingDatabase(() => probeCharging(watch, others)),

@@ -178,13 +178,16 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * The accounts with credit that has expired and is not booked, because of which `settle_batch`
- * settled nothing; `undefined` for any other error.
+ * The accounts with credit that has expired at this time and is not booked, because of which
+ * `settle_batch` settled nothing; `undefined` for any other error.
  */
-export function withExpiredCredit(error: unknown): readonly string[] | undefined {
+export function expiredCreditIn(
+  error: unknown,
+): { readonly accountIds: readonly string[]; readonly at: Date } | undefined {
   if (sqlStateOf(error) !== 'GWEXP') return undefined;
-  const { detail } = error as { readonly detail?: unknown };
-  return JSON.parse(String(detail)) as readonly string[];
+  const { detail, hint } = error as { readonly detail?: unknown; readonly hint?: unknown };
+  const accountIds = JSON.parse(String(detail)) as readonly string[];
+  return { accountIds, at: new Date(Number(hint)) };
 }
 
 /** Whether the server could not write a file because its disk is full. */

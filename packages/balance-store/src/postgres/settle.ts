@@ -15,7 +15,7 @@ import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
 import { arrayText } from './array-text.js';
 import {
   WRITE_TIMEOUT_MS,
-  withExpiredCredit,
+  expiredCreditIn,
   isDataError,
   isUniqueViolation,
   queryArrays,
@@ -38,10 +38,10 @@ type SettleRow = [
   writtenOff: string,
 ];
 
-/** @param bookDue - Books the expiry of credits of these accounts. */
+/** @param bookDue - Books the expiry of credits of these accounts, at this time or a later one. */
 export function createSettleDriver(
   pool: Pool,
-  bookDue: (accountIds: readonly string[]) => Promise<void>,
+  bookDue: (accountIds: readonly string[], since: Date) => Promise<void>,
 ): SettleDriver {
   return {
     async settleBatch(batch) {
@@ -49,9 +49,9 @@ export function createSettleDriver(
         try {
           return await settleBatch(pool, batch);
         } catch (error) {
-          const accountIds = withExpiredCredit(error);
-          if (accountIds === undefined) throw error;
-          await bookDue(accountIds);
+          const expired = expiredCreditIn(error);
+          if (expired === undefined) throw error;
+          await bookDue(expired.accountIds, expired.at);
         }
       }
     },

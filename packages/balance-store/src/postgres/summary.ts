@@ -26,6 +26,8 @@ interface CountsRow {
   readonly undeliveredEvents: number;
   readonly oldestPendingEventAt: Date | null;
   readonly lastSealAt: Date | null;
+  readonly lastEntryAt: Date | null;
+  readonly clockBehindMs: number;
 }
 
 const NO_KEYS = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
@@ -57,7 +59,10 @@ export async function summarizeLedger(pool: Pool, pepperId: string): Promise<Led
       '(SELECT count(*)::int4 FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
       'AS "undeliveredEvents", ' +
       '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS "oldestPendingEventAt", ' +
-      '(SELECT max(sealed_at) FROM ledger_block) AS "lastSealAt"',
+      '(SELECT max(sealed_at) FROM ledger_block) AS "lastSealAt", ' +
+      'e.last AS "lastEntryAt", greatest(0, ' +
+      'coalesce(extract(epoch FROM e.last - clock_timestamp()), 0) * 1000)::float8 ' +
+      'AS "clockBehindMs" FROM (SELECT max(created_at) AS last FROM ledger) e',
     values: [pepperId],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
@@ -67,6 +72,7 @@ export async function summarizeLedger(pool: Pool, pepperId: string): Promise<Led
     ...counts,
     oldestPendingEventAt: counts.oldestPendingEventAt ?? undefined,
     lastSealAt: counts.lastSealAt ?? undefined,
+    lastEntryAt: counts.lastEntryAt ?? undefined,
     keys: Object.assign(
       { ...NO_KEYS },
       ...standings.map(({ standing, keys }) => ({ [standing]: keys })),

@@ -10,7 +10,13 @@ import type { KeyRecord } from '../key.js';
 import type { CarryRow } from '../ledger/rows/carry-row.js';
 import { callBook } from '../ledger/books/index.js';
 import type { BookArgs, BookName, BookResult, RunBook } from '../ledger/books/index.js';
-import { ACCOUNT_STATE, MOVEMENT_MEMBERS, changeableColumns } from '../ledger/books/transaction.js';
+import {
+  ACCOUNT_STATE,
+  MOVEMENT_MEMBERS,
+  changeableColumns,
+  lastEntryAt,
+  latestOf,
+} from '../ledger/books/transaction.js';
 import type {
   AccountRowChange,
   AccountState,
@@ -69,6 +75,8 @@ const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 
 class PostgresTransaction implements LedgerTransaction {
   readonly #queries: TransactionQueries;
+  /** The time of the last entry of the accounts that are locked. */
+  #lastEntryAt: Date | null = null;
 
   constructor(queries: TransactionQueries) {
     this.#queries = queries;
@@ -82,14 +90,15 @@ class PostgresTransaction implements LedgerTransaction {
         'ORDER BY account.id FOR NO KEY UPDATE',
       [[...new Set(accountIds)]],
     );
-    return new Map(found.map((row) => [row.id, readState(row)]));
+    const accounts = found.map(readState);
+    this.#lastEntryAt = latestOf(this.#lastEntryAt, ...accounts.map(lastEntryAt));
+    return new Map(accounts.map((account) => [account.id, account]));
   }
 
   async now(): Promise<Date> {
-    // Rounded as in `settle_batch`, so that the times of an account's entries never decrease.
-    const [row] = await this.#queries.rows<{ now: Date }>(
-      'SELECT clock_timestamp()::timestamptz(3) AS now',
-    );
+    const [row] = await this.#queries.rows<{ now: Date }>('SELECT entry_time($1) AS now', [
+      this.#lastEntryAt,
+    ]);
     if (row === undefined) throw new Error('the database returned no time');
     return row.now;
   }

@@ -39,6 +39,7 @@ import type { ContractPart, ContractRunner, StoreUnderTest } from './subject.js'
 import { requestsContract } from './requests-contract.js';
 import { rightsContract } from './rights-contract.js';
 import { tamperingContract } from './tampering-contract.js';
+import { timesContract } from './times-contract.js';
 import { trailContract } from './trail-contract.js';
 import { usageContract } from './usage-contract.js';
 
@@ -649,6 +650,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     creditsContract(part);
     expiryContract(part);
     allowancesContract(part);
+    timesContract(part);
     capsContract(part);
     listOrderContract(part);
     usageContract(part);

@@ -70,9 +70,9 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // No other check of the audit depends on an entry's upstream id, or on its time within the
-      // hour. Only the seals reveal these two changes. The newest entry is deleted together with
-      // its effect on the account's row.
+      // No other check of the audit depends on an entry's upstream id, or on its time, as long as
+      // the hour and the order are the same. Only the seals reveal these two changes. The newest
+      // entry is deleted together with its effect on the account's row.
       const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
       const { amount } = charges[3] ?? { amount: 0n };

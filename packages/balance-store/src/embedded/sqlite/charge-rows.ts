@@ -27,6 +27,8 @@ export interface AccountFold {
   readonly noticeBase: bigint;
   /** Milliseconds since the epoch. */
   readonly nextExpiryAt: number | null;
+  /** The time of its last entry, in milliseconds since the epoch; 0 if it has none. */
+  lastEntryAt: number;
   before: { readonly balance: bigint; readonly uncovered: bigint; readonly given: bigint };
   balance: bigint;
   spent: bigint;
@@ -86,6 +88,7 @@ interface AccountRow {
   readonly notice_shares: string;
   readonly notice_base: string;
   readonly next_expiry_at: number | null;
+  readonly last_entry_at: number;
   readonly balance: string;
   readonly spent: string;
   readonly written_off: string;
@@ -98,7 +101,9 @@ interface AccountRow {
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
     'SELECT state, low_balance, notice_shares, notice_base, next_expiry_at, balance, spent, ' +
-      'written_off, uncovered, given, allotted, seq FROM account WHERE id = ?',
+      'written_off, uncovered, given, allotted, seq, ' +
+      'max(coalesce(last_charged_at, 0), coalesce(last_booked_at, 0)) AS last_entry_at ' +
+      'FROM account WHERE id = ?',
     id,
   );
   if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
@@ -111,6 +116,7 @@ function readAccount(connection: Connection, id: string): AccountFold {
     noticeShares: JSON.parse(row.notice_shares) as readonly number[],
     noticeBase: unitsOf(row.notice_base),
     nextExpiryAt: row.next_expiry_at,
+    lastEntryAt: row.last_entry_at,
     before: { balance, uncovered, given: unitsOf(row.given) },
     balance,
     spent,
@@ -190,6 +196,7 @@ function readKey(
 }
 
 export function updateAccount(connection: Connection, account: AccountFold, now: number): void {
+  account.lastEntryAt = now;
   connection.run(
     'UPDATE account SET balance = ?, spent = ?, written_off = ?, uncovered = ?, given = ?, ' +
       'seq = ?, last_charged_at = ? WHERE id = ?',

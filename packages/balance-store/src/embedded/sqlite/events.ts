@@ -8,8 +8,14 @@ import { isMailed } from '../../ledger/rows/mailed-events.js';
 import type { Connection } from './connection.js';
 import { dateOf } from './time.js';
 
-/** Call it within a transaction. @param now - Milliseconds since the epoch. */
+/**
+ * Call it within a transaction.
+ *
+ * @param now - Of the entry that caused it, in milliseconds since the epoch. The clock may be
+ * behind it, and an event that is due later than now would wait.
+ */
 export function insertEvent(connection: Connection, event: NewEvent, now: number): void {
+  const due = Date.now();
   connection.run(
     'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at, mail_due_at) ' +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ' +
@@ -21,8 +27,8 @@ export function insertEvent(connection: Connection, event: NewEvent, now: number
     event.keyId ?? null,
     JSON.stringify(event.data),
     now,
-    now,
-    isMailed(event) ? now : null,
+    due,
+    isMailed(event) ? due : null,
     event.accountId,
   );
 }

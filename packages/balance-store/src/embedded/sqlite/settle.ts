@@ -26,6 +26,7 @@ import {
 } from './charge-rows.js';
 import type { AccountFold, KeptRows, KeyFold, KnownCharge } from './charge-rows.js';
 import type { Connection } from './connection.js';
+import { entryClock } from './entry-clock.js';
 import { heldBy } from './holds.js';
 import { unitsOf } from './money.js';
 import { standingOf, stateIn } from './standing.js';
@@ -60,7 +61,12 @@ export type SettledBatch =
    * Nothing is settled, because these accounts have credit that has expired. It is not spent: book
    * its expiry, then call again.
    */
-  | { readonly outcomes: undefined; readonly withExpiredCredit: readonly string[] };
+  | {
+      readonly outcomes: undefined;
+      readonly withExpiredCredit: readonly string[];
+      /** The time of the batch, as of which it must be booked. */
+      readonly at: Date;
+    };
 
 /**
  * @throws {RangeError} when the key of a charge is unknown or an amount is out of range: then none
@@ -75,10 +81,12 @@ export function settleBatch(
   kept = noRows(),
 ): SettledBatch {
   return connection.write(() => {
-    const now = Date.now();
-    const fold = new ChargeFold(connection, kept, now);
-    const withExpiredCredit = fold.findExpiredCredit(batch);
-    if (withExpiredCredit.length > 0) return { outcomes: undefined, withExpiredCredit };
+    const fold = foldOf(connection, batch, kept);
+    const { now } = fold;
+    const withExpiredCredit = fold.findExpiredCredit();
+    if (withExpiredCredit.length > 0) {
+      return { outcomes: undefined, withExpiredCredit, at: new Date(now) };
+    }
     const settled = batch.map((settlement) => fold.settle(settlement));
     fold.finish();
     const outcomes = settled.map((one): SettleOutcome => {
@@ -95,6 +103,18 @@ export function settleBatch(
   });
 }
 
+/** With the rows of the batch. @param now - No entry of their accounts may be later. */
+function foldOf(
+  connection: Connection,
+  batch: readonly Settlement[],
+  kept: KeptRows,
+  now = entryClock(),
+): ChargeFold {
+  const fold = new ChargeFold(connection, kept, now);
+  const last = fold.read(batch);
+  return last > now ? foldOf(connection, batch, kept, last) : fold;
+}
+
 function partsOf({ account, state, expiresAt }: KeyFold): StandingParts {
   const { balance, uncovered } = account;
   return { state: stateIn(account.state, state), expiresAt, balance, uncovered };
@@ -102,8 +122,9 @@ function partsOf({ account, state, expiresAt }: KeyFold): StandingParts {
 
 /** Adds charges to the rows of accounts and keys, and writes these at the end. */
 class ChargeFold {
+  /** The time of its entries. */
+  readonly now: number;
   readonly #connection: Connection;
-  readonly #now: number;
   readonly #kept: KeptRows;
   /** The rows that this batch uses. */
   readonly #accounts = new Map<string, AccountFold>();
@@ -115,21 +136,28 @@ class ChargeFold {
   constructor(connection: Connection, kept: KeptRows, now: number) {
     this.#connection = connection;
     this.#kept = kept;
-    this.#now = now;
+    this.now = now;
     this.#usage = createUsageFold(connection, now);
     this.#windows = windowStartsAt(now);
     this.#hasHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
+  }
+
+  /** Reads the rows of the batch. @returns the time of the last entry of their accounts */
+  read(batch: readonly Settlement[]): number {
+    for (const { keyId } of batch) this.#keyOf(keyId);
+    let last = 0;
+    for (const { lastEntryAt } of this.#accounts.values()) last = Math.max(last, lastEntryAt);
+    return last;
   }
 
   /**
    * The accounts of the batch with credit that has expired and is not booked. Credit that is held
    * for requests in flight is left to them.
    */
-  findExpiredCredit(batch: readonly Settlement[]): readonly string[] {
-    for (const { keyId } of batch) this.#keyOf(keyId);
+  findExpiredCredit(): readonly string[] {
     const found: string[] = [];
     for (const account of this.#accounts.values()) {
-      if (account.nextExpiryAt === null || account.nextExpiryAt > this.#now) continue;
+      if (account.nextExpiryAt === null || account.nextExpiryAt > this.now) continue;
       account.held ??= heldBy(this.#connection, account.id);
       if (account.balance > account.held) found.push(account.id);
     }
@@ -147,7 +175,7 @@ class ChargeFold {
     const hash = settlementHash(settlement);
     const given = account.given === 0n ? 0n : this.#givenPartOf(charged, account);
     const entry = { hash, balanceAfter: account.balance - charged, writtenOff, given };
-    const isNew = insertCharge(this.#connection, settlement, account, entry, this.#now);
+    const isNew = insertCharge(this.#connection, settlement, account, entry, this.now);
     if (!isNew) return this.#settledBefore(settlement, key, hash);
     account.balance -= charged;
     account.spent += charged;
@@ -168,14 +196,14 @@ class ChargeFold {
   finish(): void {
     for (const account of this.#accounts.values()) {
       if (!account.isChanged) continue;
-      updateAccount(this.#connection, account, this.#now);
+      updateAccount(this.#connection, account, this.now);
       this.#addRedeemed(account);
-      writeBalanceEvents(this.#connection, account, this.#now);
+      writeBalanceEvents(this.#connection, account, this.now);
     }
     for (const key of this.#keys.values()) {
       if (!key.isChanged) continue;
-      updateKey(this.#connection, key, this.#windows, this.#now);
-      writeCapEvents(this.#connection, key, this.#now);
+      updateKey(this.#connection, key, this.#windows, this.now);
+      writeCapEvents(this.#connection, key, this.now);
     }
     this.#usage.finish();
   }
@@ -242,7 +270,7 @@ class ChargeFold {
 
   #addRedeemed({ id: accountId, before, given }: AccountFold): void {
     if (before.given === given) return;
-    const hour = Math.floor(this.#now / HOUR_MS);
+    const hour = Math.floor(this.now / HOUR_MS);
     addMoney(this.#connection, { accountId, hour }, redeemedSides(before.given - given));
   }
 
@@ -251,7 +279,7 @@ class ChargeFold {
     const entry = readKnown(this.#connection, requestId);
     if (entry.hash === hash) return { outcome: 'replayed', key, entry };
     const inputHash = Buffer.from(hash, 'hex');
-    const conflict = { requestId, inputHash, keyId, amount, createdAt: new Date(this.#now) };
+    const conflict = { requestId, inputHash, keyId, amount, createdAt: new Date(this.now) };
     insertRow(this.#connection, 'SettleConflict', conflict, 'ON CONFLICT DO NOTHING');
     return { outcome: 'conflict' };
   }

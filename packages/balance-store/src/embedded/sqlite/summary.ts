@@ -38,6 +38,7 @@ export function summarizeLedger(connection: Connection, pepperId: string): Ledge
     readonly undeliveredEvents: number;
     readonly oldestPendingEventAt: number | null;
     readonly lastSealAt: number | null;
+    readonly lastEntryAt: number | null;
   }>(
     `SELECT (SELECT count(*) FROM api_key WHERE ${UNDER_PREVIOUS_PEPPER}) ` +
       'AS keysUnderPreviousPepper, ' +
@@ -47,7 +48,8 @@ export function summarizeLedger(connection: Connection, pepperId: string): Ledge
       '(SELECT count(*) FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
       'AS undeliveredEvents, ' +
       '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS oldestPendingEventAt, ' +
-      '(SELECT max(sealed_at) FROM ledger_block) AS lastSealAt',
+      '(SELECT max(sealed_at) FROM ledger_block) AS lastSealAt, ' +
+      '(SELECT max(created_at) FROM ledger) AS lastEntryAt',
     pepperId,
     pepperId,
     now,
@@ -57,6 +59,8 @@ export function summarizeLedger(connection: Connection, pepperId: string): Ledge
     ...counts,
     oldestPendingEventAt: dateOf(counts.oldestPendingEventAt) ?? undefined,
     lastSealAt: dateOf(counts.lastSealAt) ?? undefined,
+    lastEntryAt: dateOf(counts.lastEntryAt) ?? undefined,
+    clockBehindMs: Math.max(0, (counts.lastEntryAt ?? 0) - now),
     keys,
     accounts: accounts.length,
     unspent,

@@ -14,6 +14,8 @@ import {
   ACCOUNT_STATE,
   MOVEMENT_MEMBERS,
   changeableColumns,
+  lastEntryAt,
+  latestOf,
 } from '../../ledger/books/transaction.js';
 import type {
   AccountRowChange,
@@ -40,6 +42,7 @@ import { countUsableKeys, getCreatedAccount, lotOf, lotsOf } from './accounts.js
 import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
+import { entryClock } from './entry-clock.js';
 import { insertEvent } from './events.js';
 import { NOT_REVOKED, getKey, renewHash } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
@@ -54,7 +57,7 @@ const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 
 export class SqliteTransaction implements LedgerTransaction {
   readonly #connection: Connection;
-  readonly #now = Date.now();
+  #now = entryClock();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -68,6 +71,8 @@ export class SqliteTransaction implements LedgerTransaction {
       );
       return row === undefined ? [] : [readState(row)];
     });
+    const last = latestOf(new Date(this.#now), ...found.map(lastEntryAt));
+    this.#now = last.getTime();
     return Promise.resolve(new Map(found.map((account) => [account.id, account])));
   }
 

@@ -103,8 +103,8 @@ export function createWriteOperations(
       return result;
     };
   };
-  const bookDue = (accountIds: readonly string[]) =>
-    guarded.writeAsync(() => callBook(new SqliteTransaction(guarded), 'bookDue', [accountIds]));
+  const bookDue = (...due: BookArgs<'bookDue'>) =>
+    guarded.writeAsync(() => callBook(new SqliteTransaction(guarded), 'bookDue', due));
   return {
     async settleBatch(batch: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
       for (;;) {
@@ -113,7 +113,7 @@ export function createWriteOperations(
           commits.knows(settled.changed);
           return settled.outcomes;
         }
-        await bookDue(settled.withExpiredCredit);
+        await bookDue(settled.withExpiredCredit, settled.at);
       }
     },
     quarantineSettlement: aside(quarantineSettlement),

@@ -29,6 +29,8 @@ export interface Fold {
   writtenOff: bigint;
   /** The amount written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
+  /** The time of the last entry, in milliseconds since the epoch. */
+  lastAtMs: number;
   readonly lots: ReturnType<typeof createLotAudit>;
   /** Whether its entries say from where money comes: from the first one that says so. */
   isOpen: boolean;
@@ -44,6 +46,8 @@ export interface Fold {
 }
 
 export interface Tally {
+  /** See `orderedSince` of the source. */
+  readonly orderedSince: number;
   accounts: number;
   keys: number;
   entries: number;
@@ -139,6 +143,10 @@ export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): reado
   if (charge !== undefined) expect('amount', writtenOff - charge.listPrice, delta);
   expect('sequence', fold.seq + 1n, entry.seq);
   expect('running_balance', fold.balance + delta, entry.balanceAfter);
+  if (isTooEarly(entry.createdAtMs, fold, tally)) {
+    complain('time', ...timeTexts(fold.lastAtMs, entry.createdAtMs));
+  }
+  fold.lastAtMs = entry.createdAtMs;
 
   tally.entries += 1;
   fold.seq = entry.seq;
@@ -262,6 +270,19 @@ function carriedBy({ id, delta, lots }: AuditedEntry): readonly LotChange[] {
   return areOwn && sum <= delta ? carried : [];
 }
 
+function isTooEarly(atMs: number, { lastAtMs }: Fold, { orderedSince }: Tally): boolean {
+  return atMs < lastAtMs && lastAtMs > orderedSince;
+}
+
+function timeTexts(...[earliest, found]: readonly [number, number]): [string, string] {
+  return [`${timeText(earliest)} or later`, timeText(found)];
+}
+
+function timeText(ms: number): string {
+  const time = new Date(ms);
+  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString();
+}
+
 /** The sums of a run, while they are added to the account with the same effect as its charges. */
 export interface RunFold extends CarriedRun {
   /** `undefined` if there is no such account. */
@@ -269,6 +290,9 @@ export interface RunFold extends CarriedRun {
   charges: bigint;
   /** The balances after the run that its sums state; one in a sound ledger. */
   readonly balances: Set<bigint>;
+  /** When the first and the last of its charges were settled, in milliseconds since the epoch. */
+  firstAtMs: number;
+  lastAtMs: number;
 }
 
 export function beginRun(
@@ -280,7 +304,8 @@ export function beginRun(
     complainOfRun(tally, { accountId, from }, 'sequence', fold.seq + 1n, from);
     fold.seq = to;
   }
-  return { accountId, from, to, fold, charges: 0n, balances: new Set() };
+  const [firstAtMs, lastAtMs] = [Infinity, 0];
+  return { accountId, from, to, fold, charges: 0n, balances: new Set(), firstAtMs, lastAtMs };
 }
 
 /** @returns the part that was paid from given money, as far as that is recorded */
@@ -288,6 +313,8 @@ export function addToRun(row: CarryRow, run: RunFold, tally: Tally): bigint {
   const { charges, charged, writtenOff, overCap, balanceAfter } = row;
   run.charges += BigInt(charges);
   if (run.balances.size < MAX_DIFFERENCES) run.balances.add(balanceAfter);
+  run.firstAtMs = Math.min(run.firstAtMs, row.firstAt.getTime());
+  run.lastAtMs = Math.max(run.lastAtMs, row.lastAt.getTime());
   const { fold } = run;
   if (fold === undefined) return 0n;
   fold.balance -= charged;
@@ -307,14 +334,18 @@ export function endRun(run: RunFold, tally: Tally): void {
   for (const balance of run.balances) {
     complainOfRun(tally, run, 'running_balance', run.fold.balance, balance);
   }
+  if (isTooEarly(run.firstAtMs, run.fold, tally)) {
+    complainOfRun(tally, run, 'time', ...timeTexts(run.fold.lastAtMs, run.firstAtMs));
+  }
+  run.fold.lastAtMs = run.lastAtMs;
 }
 
 function complainOfRun(
   tally: Tally,
   { accountId, from }: Pick<CarriedRun, 'accountId' | 'from'>,
   check: AuditDifference['check'],
-  expected: bigint,
-  found: bigint,
+  expected: bigint | string,
+  found: bigint | string,
 ): void {
   if (expected === found) return;
   report(tally, {
@@ -384,6 +415,7 @@ export function emptyFold(): Fold {
     expired: 0n,
     writtenOff: 0n,
     uncovered: 0n,
+    lastAtMs: 0,
     lots: createLotAudit(),
     isOpen: false,
     hasBookings: false,

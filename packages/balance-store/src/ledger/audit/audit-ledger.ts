@@ -64,6 +64,7 @@ async function auditOnce(
   { anchor, onProgress, limits }: AuditOptions & { readonly limits: typeof PAGE_LIMITS },
 ): Promise<AuditReport> {
   const tally: Tally = {
+    orderedSince: await source.orderedSince(),
     accounts: 0,
     keys: 0,
     entries: 0,
@@ -110,7 +111,8 @@ async function auditOnce(
   });
   await auditUsageDays(source, complain);
   await auditRights(source, complain);
-  const { credited, adjusted, expired, charged, balances } = tally;
+  const { orderedSince: _, ...found } = tally;
+  const { credited, adjusted, expired, charged, balances } = found;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
   const expectTotal = (of: bigint, found: bigint, name = '') => {
@@ -128,12 +130,12 @@ async function auditOnce(
   const sum = sides.reduce((total, [, amount]) => total + amount, 0n);
   expectTotal(0n, sum, ' as the sum of all sides of the books');
   return {
-    ...tally,
+    ...found,
     sides: sides.map(([side, amount]) => ({ side, amount })),
     gap,
     head,
     ...(await source.counts()),
-    isSound: tally.differences.length === 0,
+    isSound: found.differences.length === 0,
   };
 }
 

@@ -92,11 +92,12 @@ export async function book(
   }
 }
 
-function addToTotals(account: AccountState, { kind, delta, given, reason }: Booking): void {
+function addToTotals(account: AccountState, { kind, delta, given, reason, at }: Booking): void {
   const { balance, noticeBase } = account;
   account.balance += delta;
   account.given += given;
   account.seq += 1n;
+  account.lastBookedAt = at;
   switch (kind) {
     case 'top_up':
       account.credited += delta;

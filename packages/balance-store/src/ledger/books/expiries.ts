@@ -9,6 +9,7 @@ import { entryId } from '../rules/entry-ids.js';
 import { BREAKAGE, GIFTS, UNKNOWN } from '../rules/sides.js';
 import { announceFall, book, credit } from './booking.js';
 import { allotSpending, firstExpiryOf, isGiven } from './lots.js';
+import { latestOf } from './transaction.js';
 import type { AccountState, LedgerTransaction } from './transaction.js';
 
 const ACCOUNTS_PER_CALL = 10;
@@ -97,13 +98,19 @@ export async function renewAllowances(
   return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
 }
 
-/** Books what is due of these accounts: the expiry of credits, and the allowance of this month. */
+/**
+ * Books what is due of these accounts: the expiry of credits, and the allowance of this month.
+ *
+ * @param since - The time of charges that wait for it. It is later than now if another account of
+ * their batch has a later entry, because the clock was set back.
+ */
 export async function bookDue(
   transaction: LedgerTransaction,
   accountIds: readonly string[],
+  since: Date | null = null,
 ): Promise<void> {
   const accounts = await transaction.lockAccounts(accountIds);
-  const at = await transaction.now();
+  const at = latestOf(await transaction.now(), since);
   for (const account of accounts.values()) {
     if (isAllowanceDue(account, at)) await renew(transaction, account, at);
     else await bookExpiries(transaction, account, at);

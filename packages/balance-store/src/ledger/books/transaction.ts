@@ -22,8 +22,9 @@ export interface LedgerTransaction {
    */
   lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>>;
   /**
-   * The time of the database's clock. Must be read after the locks are taken, so that an account's
-   * entries are in order of time.
+   * The time of the database's clock, or of the last entry of the accounts that are locked if that
+   * is later. Must be read after the locks are taken, so that an account's entries are in order of
+   * time.
    */
   now(): Promise<Date>;
   saveAccount(account: AccountState): Promise<void>;
@@ -131,12 +132,14 @@ export const ACCOUNT_STATE = [
   'nextExpiryAt',
   'emptiedBy',
   'seq',
+  'lastChargedAt',
+  'lastBookedAt',
 ] as const;
 
 type StoredState = Pick<Row<'Account'>, (typeof ACCOUNT_STATE)[number]>;
 
 /** An account's row, while a transaction changes it. */
-type Kept = 'id' | 'state' | 'lowBalance' | 'allowance' | 'noticeShares';
+type Kept = 'id' | 'state' | 'lowBalance' | 'allowance' | 'noticeShares' | 'lastChargedAt';
 export type AccountState = Pick<StoredState, Kept> & {
   -readonly [Name in Exclude<keyof StoredState, Kept>]: StoredState[Name];
 };
@@ -148,9 +151,29 @@ export function changeableColumns({
   lowBalance: _lowBalance,
   allowance: _allowance,
   noticeShares: _noticeShares,
+  lastChargedAt: _lastChargedAt,
   ...changeable
 }: AccountState): Omit<AccountState, Kept> {
   return changeable;
+}
+
+/** The time of the account's last entry; `null` if it has none. */
+export function lastEntryAt({
+  lastChargedAt,
+  lastBookedAt,
+}: Pick<AccountState, 'lastChargedAt' | 'lastBookedAt'>): Date | null {
+  return latestOf(lastChargedAt, lastBookedAt);
+}
+
+export function latestOf<First extends Date | null>(
+  first: First,
+  ...others: readonly (Date | null)[]
+): First | Date {
+  let latest: First | Date = first;
+  for (const time of others) {
+    if (time !== null && (latest === null || time > latest)) latest = time;
+  }
+  return latest;
 }
 
 export interface KnownEntry {

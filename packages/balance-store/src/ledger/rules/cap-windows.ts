@@ -49,7 +49,8 @@ export interface WindowBases {
 }
 
 /**
- * The amount that a key has used in each window.
+ * The amount that a key has used in each window. A window that begins later than the current one
+ * counts: the clock was set back since the key was charged.
  *
  * @param used - The amount that it has used since its creation.
  */
@@ -59,7 +60,7 @@ export function usedInWindows(
   current: WindowStarts,
 ): Record<CapPeriod, bigint> {
   const inWindow = (period: CapPeriod) =>
-    starts[period] === current[period] ? used - bases[period] : 0n;
+    starts[period] >= current[period] ? used - bases[period] : 0n;
   return {
     day: inWindow('day'),
     week: inWindow('week'),

@@ -6,6 +6,7 @@ import { TRAIL_PER_PAGE, replayRights } from '../../../ledger/audit/rights.js';
 import type { OwnerRow, RightsChange } from '../../../ledger/audit/rights.js';
 import { rightsStatements } from '../../../ledger/audit/rights-statements.js';
 import { AFTER_ALL_IDS } from '../../../ledger/scan/ledger-scan.js';
+import { ORDERED } from '../../../ledger/audit/audit-source.js';
 import type { AuditSource } from '../../../ledger/audit/audit-source.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
@@ -17,7 +18,10 @@ import { pageReader } from './page.js';
 
 export function entryReaders(
   connection: Connection,
-): Pick<AuditSource, 'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
+): Pick<
+  AuditSource,
+  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'orderedSince' | 'rightsAfter'
+> {
   const page = pageReader(connection);
   return {
     async entriesAfter({ accountId, seq }, lastAccountId, limit) {
@@ -56,6 +60,14 @@ export function entryReaders(
         limit,
       );
       return rows.map(sealedTrailOf);
+    },
+
+    async orderedSince() {
+      const [row] = await page<{ readonly created_at: number }>(
+        'SELECT created_at FROM trail WHERE action = ? ORDER BY seq LIMIT 1',
+        ORDERED,
+      );
+      return row?.created_at ?? 0;
     },
 
     async rightsAfter(of, after, limit) {
