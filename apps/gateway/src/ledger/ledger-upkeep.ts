@@ -8,6 +8,7 @@ import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-sto
 import { reasonOf } from '../base/error-code.js';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
 import type { Config } from '../config/config.js';
+import { createClockWatch } from './clock-watch.js';
 
 const PERIOD_MS = MINUTE_MS;
 /** Every hour, a pass looks for unsealed entries of all accounts, not only for new entries. */
@@ -40,6 +41,7 @@ export function startLedgerUpkeep(
   let last: SealHead | undefined;
   let summary: LedgerSummary | undefined;
   let passesUntilAll = 0;
+  const reportClock = createClockWatch(store, log);
   let isStopped = false;
   let running: Promise<void> | undefined = run([['summarize', summarize]]);
 
@@ -81,6 +83,7 @@ export function startLedgerUpkeep(
     summary = await store.summarize();
     const { orphanedHolds: holds } = summary;
     if (holds > known) log.error({ holds }, 'holds without a charge');
+    await reportClock(summary);
   }
 
   async function run(steps: readonly Step[]): Promise<void> {

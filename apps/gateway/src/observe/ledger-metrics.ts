@@ -59,6 +59,11 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
     'When the hash chain over the ledger was last extended; 0 if never',
     ({ lastSealAt }) => (lastSealAt?.getTime() ?? 0) / 1000,
   );
+  gauge(
+    'gateway_ledger_clock_behind_seconds',
+    "How far the ledger's clock is behind its last entry, because the clock was set back",
+    ({ clockBehindMs }) => clockBehindMs / 1000,
+  );
   addGauge(
     registry,
     'gateway_ledger_reachable',

@@ -1,12 +1,15 @@
 /** The ledger's upkeep when one of its steps fails or takes long. */
 
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import type { BalanceStore } from '@gateway/balance-store';
+import type { BalanceStore, LedgerSummary } from '@gateway/balance-store';
 import { pino } from 'pino';
 import { startLedgerUpkeep } from '../../src/ledger/ledger-upkeep.js';
 
 const MINUTE_MS = 60_000;
 const RECORD = { days: 30, maxRows: 1_000 };
+
+type Figures = Pick<LedgerSummary, 'orphanedHolds'> &
+  Partial<Pick<LedgerSummary, 'lastEntryAt' | 'clockBehindMs'>>;
 
 let lines: string[];
 beforeEach(() => {
@@ -23,7 +26,8 @@ function setUp(sealEntries: () => Promise<undefined>) {
     rollUpUsage: jest.fn(() => Promise.resolve()),
     expire: jest.fn(() => Promise.resolve()),
     pruneRequests: jest.fn(() => Promise.resolve()),
-    summarize: jest.fn(() => Promise.resolve({ orphanedHolds: 0 })),
+    summarize: jest.fn(() => Promise.resolve<Figures>({ orphanedHolds: 0 })),
+    recordEvent: jest.fn(() => Promise.resolve()),
   };
   const log = pino({}, { write: (line: string) => lines.push(line) });
   return { steps, upkeep: startLedgerUpkeep(steps as unknown as BalanceStore, log, RECORD) };
@@ -93,4 +97,33 @@ it('deletes old requests soon after the start, and then once an hour', async () 
   const [, second] = steps.pruneRequests.mock.calls as readonly unknown[];
   expect(second).toEqual([{ before, maxKept: RECORD.maxRows }]);
   await upkeep.stop();
+});
+
+// F504
+it('reports a clock behind the last entry once, and again when it has been set back again', async () => {
+  const { steps, upkeep } = setUp(() => Promise.resolve(undefined));
+  const entry = (ms: number, clockBehindMs: number) => {
+    const found = { orphanedHolds: 0, lastEntryAt: new Date(ms), clockBehindMs };
+    steps.summarize.mockImplementation(() => Promise.resolve(found));
+  };
+  const pass = () => jest.advanceTimersByTimeAsync(MINUTE_MS);
+  entry(5_000, 1_000);
+  await pass();
+  expect(lines).toEqual([]);
+  for (const clockBehindMs of [600_000, 540_000]) {
+    entry(5_000, clockBehindMs);
+    await pass();
+  }
+  entry(9_000, 60_000);
+  // The event cannot be written, so the next pass reports it.
+  steps.recordEvent.mockImplementationOnce(() => Promise.reject(new Error('no disk')));
+  await pass();
+  await pass();
+  await upkeep.stop();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'clock behind the ledger', behind_seconds: '600' },
+    { msg: 'ledger upkeep failed', step: 'summarize', reason: 'no disk' },
+    { msg: 'clock behind the ledger', last_entry_at: '1970-01-01T00:00:09.000Z' },
+  ]);
+  expect(steps.recordEvent).toHaveBeenCalledTimes(3);
 });
