@@ -67,7 +67,8 @@ function otherMoneyOf(
     const payment = paymentCreditedBy(providerName, entry.id) ?? entry.reference ?? '';
     return entry.delta - (takenBack.get(payment) ?? 0n);
   }
-  return entry.kind === 'adjustment' && !isOfPayment(entry) ? entry.delta : 0n;
+  if (entry.kind !== 'adjustment' || isOfPayment(entry)) return 0n;
+  return entry.delta - (entry.given ?? 0n);
 }
 
 function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigint> {

@@ -46,8 +46,6 @@ export interface Fold {
 }
 
 export interface Tally {
-  /** See `orderedSince` of the source. */
-  readonly orderedSince: number;
   accounts: number;
   keys: number;
   entries: number;
@@ -143,7 +141,7 @@ export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): reado
   if (charge !== undefined) expect('amount', writtenOff - charge.listPrice, delta);
   expect('sequence', fold.seq + 1n, entry.seq);
   expect('running_balance', fold.balance + delta, entry.balanceAfter);
-  if (isTooEarly(entry.createdAtMs, fold, tally)) {
+  if (isTooEarly(entry.createdAtMs, fold)) {
     complain('time', ...timeTexts(fold.lastAtMs, entry.createdAtMs));
   }
   fold.lastAtMs = entry.createdAtMs;
@@ -270,8 +268,9 @@ function carriedBy({ id, delta, lots }: AuditedEntry): readonly LotChange[] {
   return areOwn && sum <= delta ? carried : [];
 }
 
-function isTooEarly(atMs: number, { lastAtMs }: Fold, { orderedSince }: Tally): boolean {
-  return atMs < lastAtMs && lastAtMs > orderedSince;
+/** Versions whose entries have one side only followed a clock that was set back. */
+function isTooEarly(atMs: number, { isOpen, lastAtMs }: Fold): boolean {
+  return isOpen && atMs < lastAtMs;
 }
 
 function timeTexts(...[earliest, found]: readonly [number, number]): [string, string] {
@@ -334,7 +333,7 @@ export function endRun(run: RunFold, tally: Tally): void {
   for (const balance of run.balances) {
     complainOfRun(tally, run, 'running_balance', run.fold.balance, balance);
   }
-  if (isTooEarly(run.firstAtMs, run.fold, tally)) {
+  if (isTooEarly(run.firstAtMs, run.fold)) {
     complainOfRun(tally, run, 'time', ...timeTexts(run.fold.lastAtMs, run.firstAtMs));
   }
   run.fold.lastAtMs = run.lastAtMs;

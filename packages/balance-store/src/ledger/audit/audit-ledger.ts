@@ -64,7 +64,6 @@ async function auditOnce(
   { anchor, onProgress, limits }: AuditOptions & { readonly limits: typeof PAGE_LIMITS },
 ): Promise<AuditReport> {
   const tally: Tally = {
-    orderedSince: await source.orderedSince(),
     accounts: 0,
     keys: 0,
     entries: 0,
@@ -111,8 +110,7 @@ async function auditOnce(
   });
   await auditUsageDays(source, complain);
   await auditRights(source, complain);
-  const { orderedSince: _, ...found } = tally;
-  const { credited, adjusted, expired, charged, balances } = found;
+  const { credited, adjusted, expired, charged, balances } = tally;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
   const expectTotal = (of: bigint, found: bigint, name = '') => {
@@ -130,12 +128,12 @@ async function auditOnce(
   const sum = sides.reduce((total, [, amount]) => total + amount, 0n);
   expectTotal(0n, sum, ' as the sum of all sides of the books');
   return {
-    ...found,
+    ...tally,
     sides: sides.map(([side, amount]) => ({ side, amount })),
     gap,
     head,
     ...(await source.counts()),
-    isSound: found.differences.length === 0,
+    isSound: tally.differences.length === 0,
   };
 }
 

@@ -62,19 +62,8 @@ export interface AuditSource extends LedgerScan {
    * ledger.
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
-  /**
-   * The time, in milliseconds since the epoch, after which no entry may be earlier than the one
-   * before it; 0 unless the ledger has entries of versions that followed a clock that was set back.
-   */
-  orderedSince(): Promise<number>;
   counts(): Promise<AuditCounts>;
 }
-
-/**
- * The action of the row of the trail that has that time. A migration writes it. It is sealed, so
- * nobody can move it.
- */
-export const ORDERED = 'ledger.ordered';
 
 export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];
 

@@ -6,9 +6,8 @@ import { TRAIL_PER_PAGE, replayRights } from '../../ledger/audit/rights.js';
 import type { OwnerRow, RightsChange } from '../../ledger/audit/rights.js';
 import { rightsStatements } from '../../ledger/audit/rights-statements.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from '../../ledger/scan/ledger-scan.js';
-import { ORDERED } from '../../ledger/audit/audit-source.js';
 import type { AuditSource } from '../../ledger/audit/audit-source.js';
-import { LONG_TIMEOUT_MS, inTransaction, numbered, queryArrays, queryRows } from '../query.js';
+import { LONG_TIMEOUT_MS, inTransaction, numbered, queryArrays } from '../query.js';
 import { sealedColumns } from '../tables.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
@@ -17,7 +16,7 @@ export function entryReaders(
   pool: Pool,
 ): Pick<
   AuditSource,
-  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'orderedSince' | 'rightsAfter'
+  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'
 > {
   return {
     entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
@@ -55,15 +54,6 @@ export function entryReaders(
         values: [seq.toString(), limit],
         timeoutMs,
       }),
-
-    async orderedSince() {
-      const [row] = await queryRows<{ at: Date }>(pool, {
-        text: 'SELECT created_at AS at FROM trail WHERE action = $1 ORDER BY trail.seq LIMIT 1',
-        values: [ORDERED],
-        timeoutMs,
-      });
-      return row?.at.getTime() ?? 0;
-    },
 
     rightsAfter: (of, after, limit) =>
       inTransaction(pool, 'snapshot', async ({ rows }) => {

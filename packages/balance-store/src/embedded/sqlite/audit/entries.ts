@@ -6,7 +6,6 @@ import { TRAIL_PER_PAGE, replayRights } from '../../../ledger/audit/rights.js';
 import type { OwnerRow, RightsChange } from '../../../ledger/audit/rights.js';
 import { rightsStatements } from '../../../ledger/audit/rights-statements.js';
 import { AFTER_ALL_IDS } from '../../../ledger/scan/ledger-scan.js';
-import { ORDERED } from '../../../ledger/audit/audit-source.js';
 import type { AuditSource } from '../../../ledger/audit/audit-source.js';
 import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
@@ -20,7 +19,7 @@ export function entryReaders(
   connection: Connection,
 ): Pick<
   AuditSource,
-  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'orderedSince' | 'rightsAfter'
+  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'
 > {
   const page = pageReader(connection);
   return {
@@ -60,14 +59,6 @@ export function entryReaders(
         limit,
       );
       return rows.map(sealedTrailOf);
-    },
-
-    async orderedSince() {
-      const [row] = await page<{ readonly created_at: number }>(
-        'SELECT created_at FROM trail WHERE action = ? ORDER BY seq LIMIT 1',
-        ORDERED,
-      );
-      return row?.created_at ?? 0;
     },
 
     async rightsAfter(of, after, limit) {
