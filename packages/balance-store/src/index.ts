@@ -97,7 +97,7 @@ export { OPERATOR_BOUNDS, operatorBoundsOf } from './operator-bounds.js';
 export type { BoundField, OperatorBounds } from './operator-bounds.js';
 export { REQUEST_DIMENSIONS, REQUEST_PERIOD_MS } from './request-record.js';
 export type {
-  RecordedSums,
+  RecordedPart,
   RequestBatch,
   RequestDimension,
   RequestFacts,

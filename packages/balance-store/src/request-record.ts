@@ -171,8 +171,8 @@ export interface RequestSum extends Partial<RequestFacts> {
   readonly charge?: bigint;
 }
 
-/** Of which sums: those of programs, sessions and tags, or all others. */
-export type RecordedSums = 'sums' | 'labels';
+/** Of the record: the sums of programs, sessions and tags, all other sums, or the list. */
+export type RecordedPart = 'labels' | 'sums' | 'requests';
 
 export interface RequestPruning {
   /** Requests that ended before it are deleted. */

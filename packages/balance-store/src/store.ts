@@ -42,7 +42,7 @@ import type { ChargeDetails, EntryFilter, EntryPage, LedgerEntry } from './ledge
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 import type {
-  RecordedSums,
+  RecordedPart,
   RequestBatch,
   RequestPage,
   RequestPruning,
@@ -544,10 +544,10 @@ export interface BalanceStore {
   sumRequests(query: RequestSumQuery): Promise<readonly RequestSum[]>;
   /**
    * The beginning of the first hour, or with `labels` of the first day, of which the record has
-   * sums of any account; `undefined` if it has none. What is earlier was deleted, or nothing was
-   * recorded yet.
+   * sums of any account; with `requests` the time since which it lists all that ended; `undefined`
+   * if it has none. What is earlier was deleted, or nothing was recorded yet.
    */
-  requestsRecordedFrom(of: RecordedSums): Promise<Date | undefined>;
+  requestsRecordedFrom(of: RecordedPart): Promise<Date | undefined>;
   /** Deletes old requests. */
   pruneRequests(pruning: RequestPruning): Promise<void>;
   /**

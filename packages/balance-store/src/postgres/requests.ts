@@ -16,6 +16,7 @@ import {
 } from '../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../ledger/requests/prune.js';
 import {
+  FIRST_BLOCK,
   FIRST_SUM,
   figuresOf,
   seriesConditions,
@@ -60,6 +61,10 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
       }),
     recordedFrom: (of) =>
       reachingDatabase(async () => {
+        if (of === 'requests') {
+          const [block] = await read<{ first: Date | null }>(admin, FIRST_BLOCK);
+          return block?.first ?? undefined;
+        }
         const { text, unitMs } = FIRST_SUM[of];
         const [found] = await read<{ first: number | null }>(admin, text);
         return found?.first == null ? undefined : new Date(found.first * unitMs);

@@ -171,7 +171,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       assert.deepEqual(await listAll({ accountId, limit: 9 }), kept.toReversed());
     });
 
-    it('says where its sums begin', async () => {
+    it('says where its sums and its list begin', async () => {
       const { store } = subject();
       const endedAt = Date.now() - 45 * 86_400_000;
       const hour = Math.floor(endedAt / 3_600_000) * 3_600_000;
@@ -179,8 +179,10 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       await record(store, newRequest({ endedAt }));
       assert.deepEqual(await store.requestsRecordedFrom('sums'), new Date(hour));
       assert.deepEqual(await store.requestsRecordedFrom('labels'), new Date(day));
+      assert.deepEqual(await store.requestsRecordedFrom('requests'), new Date(endedAt));
       await store.pruneRequests({ ...NOTHING_OLD, before: new Date(hour + 3_600_000) });
       assert.notDeepEqual(await store.requestsRecordedFrom('sums'), new Date(hour));
+      assert.notDeepEqual(await store.requestsRecordedFrom('requests'), new Date(endedAt));
     });
 
     it('finds a rare request among many without reading them all', async () => {

@@ -1,7 +1,7 @@
 /** The record of requests in its own file, `requests.db`. */
 
 import type {
-  RecordedSums,
+  RecordedPart,
   RequestPage,
   RequestPruning,
   RequestQuery,
@@ -20,6 +20,7 @@ import {
 } from '../../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../../ledger/requests/prune.js';
 import {
+  FIRST_BLOCK,
   FIRST_SUM,
   figuresOf,
   seriesConditions,
@@ -105,8 +106,8 @@ export function sumRequests(connection: Connection, query: RequestSumQuery) {
   return sumsOf(connection.all<SumRow>(text, ...values), query, unitsOf);
 }
 
-export function recordedFrom(connection: Connection, of: RecordedSums): Date | undefined {
-  const { text, unitMs } = FIRST_SUM[of];
+export function recordedFrom(connection: Connection, of: RecordedPart): Date | undefined {
+  const { text, unitMs } = of === 'requests' ? { text: FIRST_BLOCK, unitMs: 1 } : FIRST_SUM[of];
   const found = connection.get<{ readonly first: number | null }>(text);
   return found?.first == null ? undefined : new Date(found.first * unitMs);
 }

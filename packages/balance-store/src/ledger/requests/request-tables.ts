@@ -1,7 +1,7 @@
 /** What the record of requests needs of a database. */
 
 import type {
-  RecordedSums,
+  RecordedPart,
   RequestPage,
   RequestPruning,
   RequestQuery,
@@ -14,7 +14,7 @@ export interface RequestTables {
   record(batch: StoredBatch): Promise<void>;
   list(query: RequestQuery): Promise<RequestPage>;
   sums(query: RequestSumQuery): Promise<readonly RequestSum[]>;
-  recordedFrom(of: RecordedSums): Promise<Date | undefined>;
+  recordedFrom(of: RecordedPart): Promise<Date | undefined>;
   /** Deletes a limited number. */
   prune(pruning: RequestPruning): Promise<{ readonly isDone: boolean }>;
   erase(accountId: string): Promise<void>;

@@ -2,7 +2,7 @@
 
 import { DAY_MS, HOUR_MS } from '../base/hours.js';
 import type {
-  RecordedSums,
+  RecordedPart,
   RequestDimension,
   RequestFilter,
   RequestSum,
@@ -45,13 +45,16 @@ export function seriesConditions(filter: RequestFilter): readonly Condition[] {
 }
 
 /** How the first sums of the record are found, and in what they count time. */
+export const FIRST_BLOCK = 'SELECT min(ended_at) AS first FROM request_block';
 export const FIRST_SUM = {
   sums: {
     text: `SELECT min(period) AS first FROM request_sum WHERE minutes = ${String(COARSE_MINUTES)}`,
     unitMs: HOUR_MS,
   },
   labels: { text: 'SELECT min(day) AS first FROM request_label', unitMs: DAY_MS },
-} as const satisfies Record<RecordedSums, { readonly text: string; readonly unitMs: number }>;
+} as const satisfies Partial<
+  Record<RecordedPart, { readonly text: string; readonly unitMs: number }>
+>;
 
 const TIMES = ['requests', 'duration_ms', 'first_byte_ms', 'first_bytes'] as const;
 const COUNTS = [

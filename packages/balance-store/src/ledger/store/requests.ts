@@ -106,7 +106,7 @@ export function createRequestRecord(requests: RequestTables): Pick<
       return requests.sums(query);
     },
     async requestsRecordedFrom(of) {
-      await writeSums();
+      if (of !== 'requests') await writeSums();
       return requests.recordedFrom(of);
     },
     async pruneRequests(pruning) {
