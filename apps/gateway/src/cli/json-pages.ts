@@ -15,7 +15,7 @@ export function createJsonPages() {
   };
 }
 
-interface JsonPage {
+export interface JsonPage {
   readonly data: readonly object[];
   readonly next_cursor: string | null;
 }

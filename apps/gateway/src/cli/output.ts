@@ -2,15 +2,18 @@
 
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import { listCsv, pageCsv } from '../operator/operations/list-csv.js';
+import { listCsv } from '../operator/operations/list-csv.js';
 import type { ListName } from '../operator/operations/list-csv.js';
+import { pagesOf } from '../operator/operations/list-pages.js';
 import type {
   CallOperation,
   OperationInput,
   OperationOutput,
 } from '../operator/operations/operations.js';
 import { createJsonPages } from './json-pages.js';
+import type { JsonPage } from './json-pages.js';
 import { withOperations } from './operations-access.js';
+import { printWholeCsv, write } from './whole-csv.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -28,28 +31,32 @@ export async function run<Result>(
   show(options, await withOperations(operate), print);
 }
 
-/** Runs an operation whose result is a list. */
+/** Runs an operation whose result is a list: a page of it; as CSV without `--limit`, the whole. */
 export async function runList<Name extends ListName>(
-  options: FormatOptions,
+  { csv = false, json = false, limit }: FormatOptions & { readonly limit?: unknown },
   list: { readonly name: Name; readonly input: OperationInput<Name> },
   print: (result: OperationOutput<Name>) => string,
 ): Promise<void> {
+  if (csv && !json && limit === undefined) {
+    await withOperations((call) => printWholeCsv(call, list));
+    return;
+  }
   const result = await withOperations((call) => call(list.name, list.input));
-  if (options.csv === true && options.json !== true) {
-    process.stdout.write(listCsv(list.name, result.data));
+  if (csv && !json) {
+    await write(listCsv(list.name, result.data));
+    const { next_cursor: next, archived_until: until } = result as Beside;
+    if (next != null) process.stderr.write(`More: --after ${next}\n`);
+    if (until != null) process.stderr.write(`Charges before ${until} are archived.\n`);
   } else {
-    show(options, result, print);
+    show({ json }, result, print);
   }
 }
 
-/** The operations with pages that {@link runPages} prints. */
-type PagedName = {
-  [Name in ListName]: OperationOutput<Name> extends { readonly next_cursor: string | null }
-    ? 'cursor' extends keyof OperationInput<Name>
-      ? Name
-      : never
-    : never;
-}[ListName];
+/** What CSV has no place for. */
+interface Beside {
+  readonly next_cursor?: string | null;
+  readonly archived_until?: string | null;
+}
 
 /** Runs an operation once for each page of its result, and prints each page before the next. */
 export async function runPages<Name extends PagedName>(
@@ -59,18 +66,25 @@ export async function runPages<Name extends PagedName>(
 ): Promise<void> {
   const pageJson = createJsonPages();
   await withOperations(async (call) => {
-    let cursor: string | null = null;
-    let isFirst = true;
-    do {
-      const input: OperationInput<Name> = cursor === null ? list.input : { ...list.input, cursor };
-      const page: OperationOutput<Name> = await call(list.name, input);
-      cursor = page.next_cursor;
-      if (json) process.stdout.write(pageJson(page));
-      else process.stdout.write(csv ? pageCsv(list.name, page.data, isFirst) : `${print(page)}\n`);
-      isFirst = false;
-    } while (cursor !== null);
+    if (csv && !json) {
+      await printWholeCsv(call, list);
+      return;
+    }
+    const ask = (input: OperationInput<Name>) => call(list.name, input);
+    for await (const page of pagesOf(list.name, list.input, ask)) {
+      await write(json ? pageJson(page) : `${print(page)}\n`);
+    }
   });
 }
+
+/** The operations with pages that {@link runPages} prints. */
+type PagedName = {
+  [Name in ListName]: OperationOutput<Name> extends JsonPage
+    ? 'cursor' extends keyof OperationInput<Name>
+      ? Name
+      : never
+    : never;
+}[ListName];
 
 export function show<Result>(
   { json = false }: OutputOptions,
@@ -87,7 +101,7 @@ export function withJson(command: Command): Command {
 
 /** Adds the options of a command that prints a list. */
 export function withFormats(command: Command): Command {
-  return withJson(command).option('--csv', 'print CSV');
+  return withJson(command).option('--csv', 'print CSV; without --limit, the whole list');
 }
 
 export function integer(text: string): number {

@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/config.js';
 import type { ExchangeParts } from '../exchange/exchange-parts.js';
+import type { Exports } from '../http/exports.js';
 import type { KeyTokens } from '../ledger/key-tokens.js';
 import type { Payments } from '../payments/payments.js';
 
@@ -23,6 +24,8 @@ export interface CustomerParts
     > {
   /** Sessions of the customer's page. */
   readonly pageSessions: KeyTokens;
+  /** Whole lists that are being sent. */
+  readonly exports: Exports;
   /** `undefined` unless a provider is configured. */
   readonly payments: Payments | undefined;
   /** Whether the bundled simulator answers in place of a model. */

@@ -18,6 +18,9 @@ import type { AcceptedCredential } from '../exchange/credentials.js';
 import { encoded, endWithBody } from '../exchange/relay/write-text.js';
 import { brokenStatusOn } from '../http/broken-request.js';
 import { addressGroup } from '../http/client-address.js';
+import type { ReadPages } from '../http/exports.js';
+import { NEXT_CURSOR } from '../http/list-headers.js';
+import { invalidQuery } from '../http/query-refusal.js';
 import { requestIdHeaders, sendRefusal, storeUnavailable, waitOf } from '../http/refusal.js';
 import { newRequestId } from '../http/request-id.js';
 import { reserveAnswer } from '../http/reserve-answer.js';
@@ -35,11 +38,14 @@ export type ReadAnswer =
       readonly next?: string | undefined;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  /** A whole list as CSV, which is sent while it is read. */
+  | { readonly pages: ReadPages }
   | { readonly refusal: Refusal };
 
 /** An answer as it is sent. */
 type WrittenAnswer =
   | { readonly headers: OutgoingHttpHeaders; readonly body: Uint8Array | string }
+  | { readonly sent: true }
   | { readonly refusal: Refusal };
 
 /**
@@ -49,20 +55,6 @@ type WrittenAnswer =
  * addresses or keys.
  */
 const TIMES = { address: 1, key: 4, account: 20 } as const;
-
-/** Contains the cursor of the next page if the body cannot contain it. */
-export const NEXT_CURSOR = 'x-gateway-next-cursor';
-
-/** States the range that a report used if the body cannot state it. */
-export function rangeHeaders({ from, until }: Range): Readonly<Record<string, string>> {
-  return { 'x-gateway-from': from, 'x-gateway-until': until };
-}
-
-/** Two times as ISO 8601; the range ends before `until`. */
-interface Range {
-  readonly from: string;
-  readonly until: string;
-}
 
 /** An endpoint for a key, as it is declared. */
 export interface KeyEndpoint extends AnyEndpoint {
@@ -112,7 +104,7 @@ function keyRoute(
     // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
     let finished: Pick<FinishedRequest, 'status' | 'fault'> = { status: 500 };
     try {
-      const answer = await answerOf(req, res);
+      const answer = await answerOf(req, res, requestId);
       send(res, answer, requestId);
       finished = {
         status: brokenStatusOn(req.socket) ?? res.statusCode,
@@ -131,22 +123,26 @@ function keyRoute(
   function send(res: Response, answer: WrittenAnswer, requestId: string): void {
     if ('refusal' in answer) {
       sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
-    } else {
+    } else if ('body' in answer) {
       res.writeHead(200, { ...requestIdHeaders(requestId), ...answer.headers });
       endWithBody(res, answer.body);
     }
   }
 
-  async function answerOf(req: Request, res: Response): Promise<WrittenAnswer> {
+  async function answerOf(req: Request, res: Response, requestId: string): Promise<WrittenAnswer> {
     try {
-      return await limitedAnswerOf(req, res);
+      return await limitedAnswerOf(req, res, requestId);
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (res.headersSent || !(error instanceof StoreUnavailableError)) throw error;
       return { refusal: storeUnavailable(error) };
     }
   }
 
-  async function limitedAnswerOf(req: Request, res: Response): Promise<WrittenAnswer> {
+  async function limitedAnswerOf(
+    req: Request,
+    res: Response,
+    requestId: string,
+  ): Promise<WrittenAnswer> {
     const tooMany = await refusalOfTooMany('address', addressGroup(req.ip));
     if (tooMany !== undefined) return { refusal: tooMany };
     const isReading = changesNothing ?? isRead(req);
@@ -159,9 +155,20 @@ function keyRoute(
     if (refusal !== undefined) return { refusal };
     const mayChange = presented === 'current' || presented === 'session';
     if (!mayChange && !isReading) return { refusal: onlyReads() };
-    const answer = written(await read(key, req, presented));
-    if ('refusal' in answer) return answer;
-    const full = reserveAnswer(res, parts.memory.open(key.accountId), answer.body.length);
+    const given = await read(key, req, presented);
+    if ('refusal' in given) return given;
+    const reserve = (bytes: number) => reserveAnswer(res, parts.memory.open(key.accountId), bytes);
+    if ('pages' in given) {
+      const headers = { ...requestIdHeaders(requestId), ...CSV_HEADERS };
+      const of = { owner: key.id, read: given.pages, headers, reserve };
+      const refused = await parts.exports.send(res, of).catch((error: unknown) => {
+        if (res.headersSent || !(error instanceof RangeError)) throw error;
+        return wrongCursor();
+      });
+      return refused === undefined ? { sent: true } : { refusal: refused };
+    }
+    const answer = written(given);
+    const full = reserve(answer.body.length);
     // After a change, the holder must get its answer, which may contain a new credential.
     return full === undefined || !isReading ? answer : { refusal: full };
   }
@@ -181,20 +188,27 @@ function keyRoute(
   }
 }
 
-function written(answer: ReadAnswer): WrittenAnswer {
-  if ('refusal' in answer) return answer;
+/** Otherwise the next person at the same browser could see the data. */
+const NOT_STORED = { 'cache-control': 'no-store' } as const;
+const CSV_HEADERS = { 'content-type': 'text/csv; charset=utf-8', ...NOT_STORED };
+
+function written(answer: Exclude<ReadAnswer, { refusal: Refusal } | { pages: ReadPages }>) {
   const body = encoded('text' in answer ? answer.text : JSON.stringify(answer.json));
   const next = 'next' in answer ? answer.next : undefined;
   const headers = {
     'content-type': 'text' in answer ? answer.contentType : 'application/json',
     'content-length': body.length,
-    // Otherwise the next person at the same browser could see the data.
-    'cache-control': 'no-store',
+    ...NOT_STORED,
     ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
     ...('headers' in answer ? answer.headers : undefined),
     ...('cookies' in answer ? { 'set-cookie': [...answer.cookies] } : undefined),
   };
   return { headers, body };
+}
+
+/** The store refuses a cursor that it did not make. */
+export function wrongCursor(): Refusal {
+  return invalidQuery('cursor', 'is not a cursor of this endpoint');
 }
 
 /**

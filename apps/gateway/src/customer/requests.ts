@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { MINUTE_MS } from '../base/times.js';
 import { csvOf } from '../endpoints/csv.js';
-import { MUST_BE_AFTER_FROM, isInOrder } from '../endpoints/fields.js';
+import { MUST_BE_AFTER_FROM, isInOrder, isWholeCsv, pagedFormat } from '../endpoints/fields.js';
 import {
   TOO_MANY_REQUEST_SUMS,
   readRequests,
@@ -17,19 +17,25 @@ import {
 } from '../endpoints/requests.js';
 import * as schema from '../endpoints/schemas.js';
 import { requestView } from '../endpoints/schemas/requests.js';
+import type { ReadPages } from '../http/exports.js';
+import { RECORDED_FROM } from '../http/list-headers.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
-import { keyEndpoint } from './key-route.js';
+import { csvPagesOf } from './csv-pages.js';
+import type { CustomerParts } from './customer-parts.js';
+import { keyEndpoint, wrongCursor } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { refusalOfScope, scopeOf, whose } from './whose.js';
 
 const POLICY = { limit: 120, windowMs: MINUTE_MS } as const;
 const ROUTE = { method: 'get', credential: 'link', name: 'requests', limit: POLICY } as const;
 
+const COLUMNS = Object.keys(schema.recordedRequest.shape);
+
 const listQuery = z
   .strictObject({
     ...requestFields,
     ...whose,
-    format: z.enum(['json', 'csv']).default('json'),
+    format: pagedFormat.default('json'),
   })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
 
@@ -49,6 +55,7 @@ export const listRequests = keyEndpoint(
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const scope = await scopeOf(query.data, key, parts);
       if (scope === undefined) return { refusal: refusalOfScope(query.data) };
+      if (isWholeCsv(req.query)) return { pages: requestPages(query.data, scope, parts.store) };
       try {
         const { requests, next } = await readRequests(query.data, scope, parts.store);
         const data = requests.map(requestView);
@@ -56,14 +63,32 @@ export const listRequests = keyEndpoint(
           const more = { has_more: next !== undefined, next_cursor: next ?? null };
           return { json: { object: 'list', data, ...more } };
         }
-        const text = csvOf(Object.keys(schema.recordedRequest.shape), data);
+        const text = csvOf(COLUMNS, data);
         return { text, contentType: 'text/csv; charset=utf-8', next };
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
+        return { refusal: wrongCursor() };
       }
     },
 );
+
+function requestPages(
+  query: z.output<typeof listQuery>,
+  scope: Parameters<typeof readRequests>[1],
+  store: CustomerParts['store'],
+): ReadPages {
+  return csvPagesOf(
+    query,
+    async (asked) => ({
+      ...(await readRequests(asked, scope, store)),
+      since: await store.requestsRecordedFrom('requests'),
+    }),
+    ({ requests, since }, write) => ({
+      text: write(COLUMNS, requests.map(requestView)),
+      headers: since === undefined ? {} : { [RECORDED_FROM]: since.toISOString() },
+    }),
+  );
+}
 
 const sumQuery = z
   .strictObject({

@@ -6,13 +6,16 @@
  */
 
 import { z } from 'zod';
-import type { EntryFilter } from '@gateway/balance-store';
+import type { EntryFilter, EntryPage } from '@gateway/balance-store';
 import { newRefusal } from '../base/errors/refusal.js';
 import { DAY_MS, MINUTE_MS } from '../base/times.js';
+import { csvOf } from '../endpoints/csv.js';
 import {
   MUST_BE_AFTER_FROM,
   day,
   isInOrder,
+  isWholeCsv,
+  pagedFormat,
   rangeOf,
   someOf,
   wholeNumber,
@@ -21,10 +24,14 @@ import * as schema from '../endpoints/schemas.js';
 import { entriesCsv, holderEntryView, usageView } from '../endpoints/schemas/entries.js';
 import { line } from '../endpoints/storable.js';
 import { usageSumView, usageSumsCsv } from '../endpoints/views.js';
+import type { ReadPages } from '../http/exports.js';
+import { ARCHIVED_UNTIL, rangeHeaders } from '../http/list-headers.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { chargesOf, findCharge } from '../ledger/find-charge.js';
+import { csvPagesOf } from './csv-pages.js';
+import type { CustomerParts } from './customer-parts.js';
 import { inTurns } from './in-turns.js';
-import { keyEndpoint, rangeHeaders } from './key-route.js';
+import { keyEndpoint, wrongCursor } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
@@ -45,7 +52,7 @@ const usageQuery = z
     kind: z.enum(['charge', 'credit', 'all']).default('charge'),
     limit: wholeNumber.min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
-    format: z.enum(['json', 'csv']).default('json'),
+    format: pagedFormat.default('json'),
   })
   .refine((query) => query.day === undefined || (query.from ?? query.until) === undefined, {
     path: ['day'],
@@ -86,14 +93,12 @@ export const listUsage = keyEndpoint(
         ...(from === undefined ? {} : { from }),
         ...(until === undefined ? {} : { until }),
       };
+      if (isWholeCsv(req.query)) return { pages: entryPages(filter, parts.store) };
       const page = await unlessRefused(() => parts.store.listEntries(filter));
-      if (page === undefined)
-        return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
+      if (page === undefined) return { refusal: wrongCursor() };
       if (format === 'csv') {
-        const { entries, next, archivedUntil } = page;
-        const headers =
-          archivedUntil === undefined ? {} : { [ARCHIVED_UNTIL]: archivedUntil.toISOString() };
-        return { ...csv(entriesCsv(entries)), next, headers };
+        const text = entriesCsv(page.entries, csvOf);
+        return { ...csv(text), next: page.next, headers: archiveHeaders(page) };
       }
       return {
         json: {
@@ -107,11 +112,18 @@ export const listUsage = keyEndpoint(
     },
 );
 
-/**
- * The end of the last archive, if the requested range begins before it. It is in a header, because
- * CSV has no member for it.
- */
-const ARCHIVED_UNTIL = 'x-gateway-archived-until';
+function entryPages(filter: EntryFilter, store: CustomerParts['store']): ReadPages {
+  return csvPagesOf(
+    filter,
+    (asked) => store.listEntries(asked),
+    (page, write) => ({ text: entriesCsv(page.entries, write), headers: archiveHeaders(page) }),
+  );
+}
+
+function archiveHeaders({ archivedUntil }: EntryPage): Readonly<Record<string, string>> {
+  return archivedUntil === undefined ? {} : { [ARCHIVED_UNTIL]: archivedUntil.toISOString() };
+}
+
 const DEFAULT_DAYS = 30;
 /** The most sums of one response. */
 const MAX_SUMS = 5_000;

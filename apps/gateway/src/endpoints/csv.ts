@@ -13,12 +13,19 @@ import { UNSEEN } from './storable.js';
  * semicolons finds one cell in each line, and it would begin with `-`.
  * @param rows - Values by column; absent and `null` ones become empty.
  */
-export function csvOf(
-  columns: readonly string[],
-  rows: readonly Readonly<Record<string, unknown>>[],
-): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
-  return lines.map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+export function csvOf(columns: readonly string[], rows: readonly Row[]): string {
+  return lineOf(columns) + csvRows(columns, rows);
+}
+
+/** The same without the names of the columns, for the pages after the first. */
+export function csvRows(columns: readonly string[], rows: readonly Row[]): string {
+  return rows.map((row) => lineOf(columns.map((column) => row[column]))).join('');
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function lineOf(cells: readonly unknown[]): string {
+  return `${cells.map(cellOf).join(',')}\r\n`;
 }
 
 function cellOf(value: unknown): string {

@@ -197,6 +197,21 @@ export const pageSize = wholeNumber
   .default(100)
   .register(help, { says: 'at most this many' });
 
+/** The forms of a list that has pages. */
+export const pagedFormat = z.enum(['json', 'csv']).meta({
+  description:
+    'csv: the whole list, unless limit is given; then the header x-gateway-next-cursor has the ' +
+    'cursor of the next page. A CSV that breaks off is not whole',
+});
+
+/** Whether the query asks for a list as CSV, to its end. */
+export function isWholeCsv(query: {
+  readonly format?: unknown;
+  readonly limit?: unknown;
+}): boolean {
+  return query.format === 'csv' && query.limit === undefined;
+}
+
 /** What comes first: the newest, the most spent, the lowest balance or the last charge. */
 export const listOrder = z
   .enum(['newest', 'spent', 'balance', 'last_charged'])

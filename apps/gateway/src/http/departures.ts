@@ -2,8 +2,8 @@
  * Judges how fast clients read their answers, so that slow clients get them to the end, and clients
  * that do not read hold neither connections nor memory (docs/decisions/0056).
  *
- * Only a response whose end was written is judged. While the relay still writes one, it has limits
- * of its own: see `exchange/relay/client-response.ts`.
+ * A response is judged when its end was written, and an export from its beginning. While the relay
+ * still writes a response, it has limits of its own: see `exchange/relay/client-response.ts`.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ export class Departure {
    * @returns whether the client is late: the caller must close the connection
    */
   look(elapsedMs: number, socket: AnswerSocket, stallMs: number): boolean {
-    if (socket.writableLength === 0 || socket._httpMessage?.writableEnded === false) {
+    if (socket.writableLength === 0 || isBeingWritten(socket)) {
       this.#pace = undefined;
       return false;
     }
@@ -48,6 +48,17 @@ export class Departure {
 function sentBytes({ _handle, bytesWritten, writableLength }: AnswerSocket): number {
   if (_handle === undefined || _handle === null) return bytesWritten - writableLength;
   return _handle.bytesWritten - _handle.writeQueueSize;
+}
+
+const judgedEarly = new WeakSet<object>();
+
+/** The client must read this response at the least pace before its end is written, too. */
+export function judgeWhileWritten(res: ServerResponse): void {
+  judgedEarly.add(res);
+}
+
+function isBeingWritten({ _httpMessage: res }: AnswerSocket): boolean {
+  return res?.writableEnded === false && !judgedEarly.has(res);
 }
 
 const charged = new WeakSet<object>();

@@ -15,12 +15,12 @@ import type { Refusal } from '../base/errors/refusal.js';
 import { mayDo } from '../config/admin-tokens.js';
 import type { AdminToken, Right } from '../config/admin-tokens.js';
 import type { Settings } from '../config/settings.js';
-import { NEXT_CURSOR, rangeHeaders } from '../customer/key-route.js';
 import type { Endpoint, Method, Served } from '../endpoints/endpoint.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import type { TextFormat } from '../endpoints/text-format.js';
 import { addressGroup } from '../http/client-address.js';
 import { inviteBody } from '../http/continue.js';
+import { createExports } from '../http/exports.js';
 import { refusalOfType } from '../http/json-body.js';
 import { allowHeader, methodNotAllowed } from '../http/no-endpoint.js';
 import { CONSOLE_PAGE } from '../http/pages/addresses.js';
@@ -28,6 +28,13 @@ import { redirectBrowsers, servePage } from '../http/pages/serve-page.js';
 import { storeUnavailable } from '../http/refusal.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from '../observe/open-metrics.js';
 import { openAdminEndpoints } from '../openapi/endpoints.js';
+import {
+  CSV_HEADERS,
+  csvExport,
+  csvFormatOf,
+  isWholeList,
+  listHeadersOf,
+} from '../operator/csv-lists.js';
 import { linkEndpoints, linkSessionEndpoints } from '../operator/console/link-routes.js';
 import type { LinkParts } from '../operator/console/link-routes.js';
 import {
@@ -36,8 +43,6 @@ import {
   requireAdmin,
   sessionEndpoints,
 } from '../operator/console/session-routes.js';
-import { listCsv } from '../operator/operations/list-csv.js';
-import type { ListName } from '../operator/operations/list-csv.js';
 import type { OperationContext } from '../operator/operations/operation.js';
 import {
   OPERATION_NAMES,
@@ -68,6 +73,7 @@ const MAX_LOG_IN = '4kb';
 
 export function createAdminApp(parts: AdminParts): Express {
   const app = express();
+  const exports = createExports();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
@@ -107,11 +113,19 @@ export function createAdminApp(parts: AdminParts): Express {
       const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
       const by = { name: token.name, address: addressGroup(req.ip) };
       const input: Record<string, unknown> = { ...members, ...repeatable, ...req.params };
-      const result = await runOperation(name, input, { ...parts, by }).catch((error: unknown) => {
-        const isRefused = error instanceof OperationError && error.status < 500;
-        if (!isRefused) parts.operationFailed(name);
-        throw error;
-      });
+      const run = (asked: unknown) =>
+        runOperation(name, asked, { ...parts, by }).catch((error: unknown) => {
+          const isRefused = error instanceof OperationError && error.status < 500;
+          if (!isRefused) parts.operationFailed(name);
+          throw error;
+        });
+      if (isWholeList(name, input)) {
+        const read = csvExport(name, input, run);
+        const refusal = await exports.send(res, { owner: token.name, read, headers: CSV_HEADERS });
+        if (refusal !== undefined) refuse(res, refusal);
+        return;
+      }
+      const result = await run(input);
       const format = textFormatOf(name, input) ?? csvFormatOf(name, input);
       if (format === undefined) res.json(result);
       else sendText(res, format, result);
@@ -129,39 +143,12 @@ export function createAdminApp(parts: AdminParts): Express {
   return app;
 }
 
-/** The format of a list that was asked for as CSV, from the columns of its schema. */
-function csvFormatOf(
-  name: OperationName,
-  { format }: { readonly format?: unknown },
-): TextFormat<unknown> | undefined {
-  const { isAlsoCsv } = operations[name] as { readonly isAlsoCsv?: true };
-  if (isAlsoCsv !== true || format !== 'csv') return undefined;
-  const write = (list: unknown) =>
-    listCsv(name as ListName, (list as { readonly data: readonly object[] }).data);
-  return { mediaType: 'text/csv', write };
-}
-
-/** The cursor of a list's next page, which a text cannot contain. */
-function nextCursorOf(result: unknown): string | undefined {
-  if (typeof result !== 'object' || result === null || !('next_cursor' in result)) return undefined;
-  return typeof result.next_cursor === 'string' ? result.next_cursor : undefined;
-}
-
-/** Whether the result states the range that it is about. */
-function hasRange(result: unknown): result is { readonly from: string; readonly until: string } {
-  if (typeof result !== 'object' || result === null) return false;
-  const { from, until } = result as { readonly from?: unknown; readonly until?: unknown };
-  return typeof from === 'string' && typeof until === 'string';
-}
-
 function sendText(res: express.Response, format: TextFormat<unknown>, result: unknown): void {
   const { mediaType, write, headers } = format;
-  const next = nextCursorOf(result);
   res.writeHead(200, {
     'content-type': `${mediaType}; charset=utf-8`,
     ...headers,
-    ...(next === undefined ? {} : { [NEXT_CURSOR]: next }),
-    ...(hasRange(result) ? rangeHeaders(result) : {}),
+    ...listHeadersOf(result),
   });
   res.end(write(result));
 }
@@ -262,7 +249,9 @@ const inviteToSend: RequestHandler = (req, res, next) => {
 
 function failed(log: Logger): ErrorRequestHandler {
   return function answerFailure(error: unknown, _req, res, _next): void {
-    if (error instanceof OperationError) {
+    if (res.headersSent) {
+      log.error({ err: error }, 'an export broke off');
+    } else if (error instanceof OperationError) {
       refuse(res, error.refusal);
     } else if (error instanceof StoreUnavailableError) {
       log.warn({ fault: error.message }, 'admin request failed');

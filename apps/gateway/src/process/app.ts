@@ -87,6 +87,7 @@ const EXPOSED_HEADERS = [
   'x-gateway-from',
   'x-gateway-until',
   'x-gateway-archived-until',
+  'x-gateway-recorded-from',
   'x-gateway-translation-notes',
   'x-gateway-max-tokens',
 ];

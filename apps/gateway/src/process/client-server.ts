@@ -7,6 +7,7 @@ import { enableMinorCollections, freeMemoryWhenIdle } from '../base/heap-tuning.
 import type { Config } from '../config/config.js';
 import type { Settings } from '../config/settings.js';
 import { RELAY_PATIENCE } from '../exchange/relay/relay.js';
+import { createExports } from '../http/exports.js';
 import {
   connectionLimitsOf,
   connectionsOn,
@@ -194,6 +195,7 @@ function lastingParts(
     payments,
     readLinks: createReadLinks(peppersOf(config)),
     pageSessions: createPageSessions(peppersOf(config)),
+    exports: createExports(),
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,
   };

@@ -507,6 +507,26 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     return posted(HELLO, {}, key.apiKey);
   },
   endpoint_limit: () => untilLimited(() => dashboard('balance', { of: strict })),
+  export_runs: async () => {
+    const { store } = gateway.running.appParts;
+    let isRead = (): void => undefined;
+    let mayGoOn = (): void => undefined;
+    const reading = new Promise<void>((resolve) => (isRead = resolve));
+    const going = new Promise<void>((resolve) => (mayGoOn = resolve));
+    const listEntries: typeof store.listEntries = async (filter) => {
+      isRead();
+      await going;
+      return store.listEntries(filter);
+    };
+    return withParts(storeWith({ listEntries }), async () => {
+      const first = dashboard('usage?format=csv');
+      await reading;
+      const second = await dashboard('usage?format=csv');
+      mayGoOn();
+      expect((await first).status).toBe(200);
+      return second;
+    });
+  },
   unknown_key_limit: () =>
     // Well formed, but of another gateway.
     untilLimited(() => POSTS.messages(strict, apiKey, HELLO)),

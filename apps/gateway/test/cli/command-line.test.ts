@@ -9,7 +9,7 @@ import { defaultPriceTableJson } from '@gateway/billing';
 import type { Command } from 'commander';
 import { createJsonPages } from '../../src/cli/json-pages.js';
 import { createProgram } from '../../src/cli/program.js';
-import { listCsv, pageCsv } from '../../src/operator/operations/list-csv.js';
+import { csvPages, listCsv } from '../../src/operator/operations/list-csv.js';
 import { gatewayCommand } from '../support/gateway-process.js';
 import { postMessages, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
@@ -126,8 +126,8 @@ describe('a list in pages', () => {
   it('has one header in CSV', async () => {
     const { data } = await gateway.call('listModels', {});
     const [first = {}, ...others] = data;
-    const csv = pageCsv('listModels', [first], true) + pageCsv('listModels', others, false);
-    expect(csv).toBe(listCsv('listModels', data));
+    const write = csvPages('listModels');
+    expect(write([first]) + write(others)).toBe(listCsv('listModels', data));
   });
 });
 

@@ -509,8 +509,8 @@ describe('the charges of all keys', () => {
       expect(formatUsd(before + change)).toBe(balance_after_usd);
     });
     const csv = await dashboard(manager.apiKey, `${path}&format=csv`);
-    expect(csv.text.split('\r\n')[0]).toMatch(/,key_id$/);
-    expect(csv.text).toContain(`,${manager.id}\r\n`);
+    expect(csv.text.split('\r\n')[0]).toMatch(/,key_id,terms,fees_usd$/);
+    expect(csv.text).toContain(`,${manager.id},,\r\n`);
   });
 });
 

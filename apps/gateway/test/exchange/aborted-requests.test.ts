@@ -86,10 +86,8 @@ describe.each(Object.entries(PATHS))('a request of %s', (_dialect, path) => {
 
     const csv = await (await charged(apiKey, '&format=csv')).text();
     const [names, values] = csv.split('\r\n');
-    expect([names!.split(',').at(-2)!.trim(), values!.split(',').at(-2)!.trim()]).toEqual([
-      'delivered_output_tokens',
-      String(delivered!.output_tokens),
-    ]);
+    const column = names!.split(',').indexOf('delivered_output_tokens');
+    expect(values!.split(',')[column]).toBe(String(delivered!.output_tokens));
     const [entry] = (await gateway.call('listLedger', { key_id: id, kind: 'charge' })).data;
     expect(entry).toMatchObject({
       delivered,

@@ -68,6 +68,7 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
 describe.each(['embedded', 'postgres'])('farthing ledger archive: %s', (kind) => {
   // F123: a record of an archived charge is booked again: refused if its time is missing, or
   // earlier than ten minutes after the archive's end.
+  // F482
   it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
     const { env, place } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
@@ -153,6 +154,21 @@ describe.each(['embedded', 'postgres'])('farthing ledger archive: %s', (kind) =>
     expect(await (await read('')).json()).toMatchObject({ archived_until: until.toISOString() });
     const csv = await read('?format=csv');
     expect(csv.headers.get('x-gateway-archived-until')).toBe(until.toISOString());
+    const asked = `${gateway.adminUrl}/admin/ledger?format=csv`;
+    const ofOperator = await fetch(asked, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    expect(ofOperator.headers.get('x-gateway-archived-until')).toBe(until.toISOString());
+    const lacks = `charges before ${until.toISOString()} are archived`;
+    expect(await cli(['ledger', 'list', '--csv'])).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(new RegExp(`^farthing: --from: ${lacks}, so the CSV would`)),
+    });
+    const later = await cli(['ledger', 'list', '--csv', '--from', day]);
+    expect([later.code, later.err, later.out.split('\r\n').length]).toEqual([0, '', 4]);
+    expect(await cli(['ledger', 'list', '--csv', '--limit', '9'])).toMatchObject({
+      code: 0,
+      err: `Charges before ${until.toISOString()} are archived.\n`,
+    });
     const gone = await read(`/${String(ids[0])}`);
     expect([gone.status, await gone.text()]).toEqual([
       404,

@@ -89,9 +89,13 @@ export async function gatewayCommand(
   const { stdout, stderr } = process;
   const before = { env: process.env, exitCode: process.exitCode };
   const text = { out: '', err: '' };
-  const collect = (name: keyof typeof text) => (chunk: string | Uint8Array) => {
-    text[name] += String(chunk);
-    return true;
+  const collect = (name: keyof typeof text) => {
+    return (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
+      text[name] += String(chunk);
+      const done = rest.at(-1);
+      if (typeof done === 'function') process.nextTick(done);
+      return true;
+    };
   };
   const writes = [
     jest.spyOn(stdout, 'write').mockImplementation(collect('out')),

@@ -192,6 +192,13 @@ export const KEY_ERRORS = {
     cause: "the dashboard's endpoints have limits per address, key and account",
     cure: 'ask less often',
   },
+  export_runs: {
+    ...LIMITED,
+    sentence:
+      'a whole list is being sent to this key or token already; wait {wait}, or ask for a page with limit',
+    cause: 'a CSV without `limit` is the whole list; a key or token can have one at a time',
+    cure: 'wait until it has arrived, or end it',
+  },
   unknown_key_limit: {
     ...LIMITED,
     sentence: 'too many requests with unknown API keys; wait {wait} before trying again',

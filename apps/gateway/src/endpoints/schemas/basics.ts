@@ -45,6 +45,9 @@ export function metadataText({
   return pairs.length === 0 ? undefined : pairs.join(', ');
 }
 
+/** The names that a record can have, if they are known. CSV has a column for each. */
+export const recordNames = z.registry<{ readonly names: readonly string[] }>();
+
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),

@@ -3,11 +3,22 @@
 import { z } from 'zod';
 import type { ChargeEntry, LedgerEntry } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { pricingView } from '../../base/pricing.js';
+import { TERMS, pricingView } from '../../base/pricing.js';
 import { readDelivery, sentTokens } from '../../ledger/delivery.js';
-import { csvOf } from '../csv.js';
+import type { csvOf } from '../csv.js';
 import { linesOf, membersFrom, viewFor } from '../resource.js';
-import { costMembers, count, isoOf, orNull, rates, text, time, tokens, usd } from './basics.js';
+import {
+  costMembers,
+  count,
+  isoOf,
+  orNull,
+  rates,
+  recordNames,
+  text,
+  time,
+  tokens,
+  usd,
+} from './basics.js';
 import { ratesView } from './models.js';
 
 /** An entry that is not a charge. */
@@ -19,11 +30,10 @@ const ofBooking = membersFrom<Booking>();
 
 const pricing = z
   .strictObject({
-    terms: z.record(text, text).meta({
-      description:
-        'the circumstances that decided the rates: above_prompt_tokens, speed, service_tier, ' +
-        'inference_geo',
-    }),
+    terms: z
+      .record(text, text)
+      .meta({ description: `the circumstances that decided the rates: ${TERMS.join(', ')}` })
+      .register(recordNames, { names: TERMS }),
     fees: z.array(z.strictObject({ what: text, units: count, unit_usd: usd, amount_usd: usd })),
   })
   .meta({ id: 'Pricing', description: 'absent if the charge is tokens at the usual rates' });
@@ -326,7 +336,7 @@ function deliveredText(of: NonNullable<ReturnType<typeof deliveredView>>): strin
   return `${String(bytes)} of ${String(of_bytes)} bytes, about ${String(output_tokens)} output tokens`;
 }
 
-/** The columns of entries as CSV. The last two are left out of files in which they are empty. */
+/** The columns of entries as CSV. */
 const CSV_COLUMNS = [
   'kind',
   'id',
@@ -349,14 +359,18 @@ const CSV_COLUMNS = [
   'expires_at',
   'delivered_output_tokens',
   'key_id',
+  'terms',
+  'fees_usd',
 ];
-const PRICING_COLUMNS = ['terms', 'fees_usd'];
 
-/** Entries as the holder of a key sees them. */
-export function entriesCsv(entries: readonly LedgerEntry[]): string {
+/**
+ * Entries as the holder of a key sees them.
+ *
+ * @param write - With or without the names of the columns.
+ */
+export function entriesCsv(entries: readonly LedgerEntry[], write: typeof csvOf): string {
   const rows = entries.map((of) => (of.kind === 'charge' ? chargeRow(of) : creditView(of)));
-  const isPlain = entries.every((of) => of.kind !== 'charge' || of.pricing === undefined);
-  return csvOf(isPlain ? CSV_COLUMNS : [...CSV_COLUMNS, ...PRICING_COLUMNS], rows);
+  return write(CSV_COLUMNS, rows);
 }
 
 function chargeRow(of: ChargeEntry) {

@@ -11,7 +11,7 @@
 import { z } from 'zod';
 import type { BookPage, BookSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { after, month, wholeNumber } from '../../endpoints/fields.js';
+import { after, month, pagedFormat, wholeNumber } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
 import * as schema from '../../endpoints/schemas.js';
 import { costFigures } from '../../endpoints/views.js';
@@ -31,7 +31,7 @@ export const booksOperations = {
       /** The most accounts of a page. Those without a balance or a movement are left out of it. */
       limit: wholeNumber.min(1).max(MAX_ACCOUNTS).default(MAX_ACCOUNTS),
       cursor: after.optional(),
-      format: z.enum(['json', 'csv']).optional(),
+      format: pagedFormat.optional(),
     }),
     output: schema.books,
     async run({ month: of, limit, cursor }, { store }) {

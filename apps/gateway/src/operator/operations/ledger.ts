@@ -17,6 +17,7 @@ import {
   ofCursor,
   ofKey,
   pageSize,
+  pagedFormat,
   rangeOf,
   time,
   wholeNumber,
@@ -56,7 +57,6 @@ const usageRange = rangeOf(hour);
 function endOfThisHour(): Date {
   return new Date((Math.floor(Date.now() / HOUR_MS) + 1) * HOUR_MS);
 }
-const listFormat = z.enum(['json', 'csv']).optional();
 
 /** The most sums of one response. Writing them takes a part of a second of the event loop. */
 const MAX_SUMS = 10_000;
@@ -78,7 +78,7 @@ export const ledgerOperations = {
       until: entryRange.until.optional(),
       limit: pageSize,
       cursor: z.string().min(1).max(200).optional().register(help, ofCursor),
-      format: listFormat,
+      format: pagedFormat.optional(),
     }),
     output: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
     async run(input, { store }) {
@@ -152,7 +152,7 @@ export const ledgerOperations = {
           .max(10_000)
           .optional()
           .register(help, { says: 'at most this many' }),
-        format: listFormat,
+        format: z.enum(['json', 'csv']).optional(),
       })
       .refine(
         ({ from, until = endOfThisHour() }) => isInOrder({ from, until }),
@@ -233,7 +233,12 @@ export const ledgerOperations = {
       limit: pageSize,
     }),
     output: schema.listOf(schema.hold),
-    run: async (input, { store }) => list((await store.listHolds(input)).map(holdView), undefined),
+    async run({ state, limit }, { store }) {
+      // One more than is shown, to know whether there are more.
+      const holds = await store.listHolds({ state, limit: limit + 1 });
+      const shown = list(holds.slice(0, limit).map(holdView), undefined);
+      return { ...shown, has_more: holds.length > limit };
+    },
   }),
 
   listEvents: operation({

@@ -5,7 +5,8 @@
  */
 
 import { z } from 'zod';
-import { csvOf } from '../../endpoints/csv.js';
+import { csvOf, csvRows } from '../../endpoints/csv.js';
+import { recordNames } from '../../endpoints/schemas/basics.js';
 import { operations } from './operations.js';
 import type { OperationName, OperationOutput } from './operations.js';
 
@@ -18,16 +19,56 @@ export type ListName = {
 
 /** The items of a list, with a column for each member, nested ones included. */
 export function listCsv(name: ListName, data: readonly object[]): string {
-  const rows = data.map((item) => flatten(item));
-  const columns = columnsOf(operations[name].output.shape.data.element);
-  // Records such as metadata have columns only for the names that they contain.
-  return csvOf([...new Set([...columns, ...rows.flatMap((row) => Object.keys(row))])], rows);
+  return csvPages(name, recordColumns(name, data))(data);
 }
 
-/** A page of a list whose items have no records. Only the first page has a header. */
-export function pageCsv(name: ListName, data: readonly object[], isFirst: boolean): string {
-  const csv = listCsv(name, data);
-  return isFirst ? csv : csv.slice(csv.indexOf('\r\n') + 2);
+/**
+ * @param more - Columns for the names in records that the schema does not name: see
+ * {@link recordColumns}.
+ * @returns a function that writes page after page; the first has the header
+ */
+export function csvPages(
+  name: ListName,
+  more: Iterable<string> = [],
+): (data: readonly object[]) => string {
+  const columns = [...schemaColumns(name), ...more];
+  const known = new Set(columns);
+  let write = csvOf;
+  return (data) => {
+    const rows = data.map((item) => flatten(item));
+    const missing = rows.flatMap((row) => Object.keys(row)).find((column) => !known.has(column));
+    if (missing !== undefined) throw new MissingColumnError(missing);
+    const text = write(columns, rows);
+    write = csvRows;
+    return text;
+  };
+}
+
+/** A row has a value that the header has no column for. */
+export class MissingColumnError extends Error {
+  constructor(column: string) {
+    super(`the CSV has no column ${column}`);
+  }
+}
+
+/** Whether rows of the list can have columns that only the rows themselves name. */
+export function hasRecords(name: ListName): boolean {
+  return isRecordIn(elementOf(name));
+}
+
+/** The columns of these items that the schema does not name: those of metadata, for example. */
+export function recordColumns(name: ListName, data: readonly object[]): ReadonlySet<string> {
+  const known = new Set(schemaColumns(name));
+  const used = data.flatMap((item) => Object.keys(flatten(item)));
+  return new Set(used.filter((column) => !known.has(column)));
+}
+
+function elementOf(name: ListName): z.ZodType {
+  return operations[name].output.shape.data.element;
+}
+
+function schemaColumns(name: ListName): ReadonlySet<string> {
+  return new Set(columnsOf(elementOf(name)));
 }
 
 /** The columns of all values that a schema allows. */
@@ -42,7 +83,19 @@ function columnsOf(schema: unknown, name = ''): readonly string[] {
   }
   if (schema instanceof z.ZodNullable) return [name, ...columnsOf(schema.unwrap(), name)];
   if (schema instanceof z.ZodExactOptional) return columnsOf(schema.unwrap(), name);
-  return schema instanceof z.ZodRecord ? [] : [name];
+  if (schema instanceof z.ZodRecord) {
+    return (recordNames.get(schema)?.names ?? []).map((member) => `${name}.${member}`);
+  }
+  return [name];
+}
+
+function isRecordIn(schema: unknown): boolean {
+  if (schema instanceof z.ZodObject) return Object.values(schema.shape).some(isRecordIn);
+  if (schema instanceof z.ZodUnion) return schema.options.some(isRecordIn);
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodExactOptional) {
+    return isRecordIn(schema.unwrap());
+  }
+  return schema instanceof z.ZodRecord && !recordNames.has(schema);
 }
 
 function flatten(item: object, prefix = ''): Record<string, unknown> {

@@ -2,7 +2,14 @@
 
 import { z } from 'zod';
 import { REQUEST_DIMENSIONS } from '@gateway/balance-store';
-import { MUST_BE_AFTER_FROM, help, isInOrder, ofAccount, ofKey } from '../../endpoints/fields.js';
+import {
+  MUST_BE_AFTER_FROM,
+  help,
+  isInOrder,
+  ofAccount,
+  ofKey,
+  pagedFormat,
+} from '../../endpoints/fields.js';
 import {
   BreakdownError,
   OPERATOR_GROUPS,
@@ -56,12 +63,18 @@ export const requestOperations = {
     summary: 'Recorded requests, failed ones too, the last one that ended first',
     right: 'read',
     input: z
-      .strictObject({ ...whose, ...requestFields, format: z.enum(['json', 'csv']).optional() })
+      .strictObject({ ...whose, ...requestFields, format: pagedFormat.optional() })
       .refine(isInOrder, MUST_BE_AFTER_FROM),
-    output: schema.listOf(schema.operatorRecordedRequest),
+    output: schema
+      .listOf(schema.operatorRecordedRequest)
+      .extend({ recorded_from: schema.time.nullable() }),
     async run(input, { store }) {
       const page = await readRequests(input, scopeOf(input), store);
-      return list(await withNames(page.requests.map(operatorRequestView), store), page.next);
+      const since = await store.requestsRecordedFrom('requests');
+      return {
+        ...list(await withNames(page.requests.map(operatorRequestView), store), page.next),
+        recorded_from: since?.toISOString() ?? null,
+      };
     },
     isAlsoCsv: true,
   }),
