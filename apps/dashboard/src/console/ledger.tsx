@@ -111,9 +111,7 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
     <>
       <SaveCsv
         fileName="ledger"
-        read={(cursor) =>
-          call('GET /admin/ledger', { query: { ...query, limit: 1_000, format: 'csv', cursor } })
-        }
+        read={() => call('GET /admin/ledger', { query: { ...query, format: 'csv' } })}
       />
       <PagedTable
         list={list}

@@ -82,11 +82,7 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
       <div class="row no-print">
         <SaveCsv
           fileName="ledger"
-          read={(cursor) =>
-            call('GET /v1/dashboard/usage', {
-              query: { ...query, limit: 1_000, format: 'csv', cursor },
-            })
-          }
+          read={() => call('GET /v1/dashboard/usage', { query: { ...query, format: 'csv' } })}
         />
       </div>
       <PagedTable

@@ -325,9 +325,6 @@ describe('the console', () => {
     };
     await openPart(page, 'ledger');
     expect(await page.getByText('Balance after', { exact: true }).count()).toBe(0);
-    await page.route('**/admin/ledger?*format=csv*', (route) =>
-      route.continue({ url: route.request().url().replace('limit=1000', 'limit=5') }),
-    );
     const { data } = await gateway.call('listLedger', { limit: 1_000 });
     const lines = await saved();
     expect(lines[0]).toContain('amount_usd');
@@ -342,7 +339,6 @@ describe('the console', () => {
     const sums = await saved();
     expect(sums[0]).toContain('charged_usd');
     expect(sums.length).toBeGreaterThan(1);
-    await page.unrouteAll({ behavior: 'wait' });
     expect(problems).toEqual([]);
     await context.close();
   });

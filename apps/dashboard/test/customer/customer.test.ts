@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { Browser, Page } from 'playwright-core';
 import { usePostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
@@ -271,14 +271,11 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await other.context.close();
   });
 
-  it('saves the ledger and the usage as CSV, with every page of them', async () => {
+  // F481
+  it('saves the ledger and the usage as CSV, whole or not at all', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
     await openPart(page, 'ledger');
-    // Pages of ten entries, so that the file has several.
-    await page.route('**/v1/dashboard/usage?*format=csv*', (route) =>
-      route.continue({ url: route.request().url().replace('limit=1000', 'limit=10') }),
-    );
     const saved = async () => {
       const waiting = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Save as CSV' }).click();
@@ -290,11 +287,23 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       });
       return response.text();
     };
-    expect(await saved()).toBe(await sent('usage?kind=all&of=account&limit=1000&format=csv'));
+    expect(await saved()).toBe(await sent('usage?kind=all&of=account&format=csv'));
+    const { store } = gateway.running.appParts;
+    const listEntries = store.listEntries.bind(store);
+    // The gateway sends a first page, and cannot read the second.
+    const broken = jest.spyOn(store, 'listEntries').mockImplementation(async (filter) => {
+      if (filter.cursor !== undefined) throw new Error('the ledger is away');
+      return { ...(await listEntries(filter)), next: 'more' };
+    });
+    const downloads: unknown[] = [];
+    page.on('download', (each) => downloads.push(each));
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    await page.getByRole('alert').getByText('No connection').waitFor();
+    expect(downloads).toEqual([]);
+    broken.mockRestore();
     await openPart(page, 'usage');
     expect(await saved()).toBe(await sent('usage/summary?by=day,model&of=account&format=csv'));
-    await page.unrouteAll({ behavior: 'wait' });
-    expect(problems).toEqual([]);
+    expect(problems.filter((problem) => !problem.includes('ERR_'))).toEqual([]);
     await context.close();
   });
 

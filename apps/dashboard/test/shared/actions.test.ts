@@ -267,6 +267,32 @@ describe('a table', () => {
     await context.close();
   });
 
+  // F480
+  it('is saved as CSV with the rows that are not loaded yet', async () => {
+    const { page, context, problems } = await open();
+    await page.route('**/admin/trail?*', (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=2'),
+      }),
+    );
+    await openPart(page, 'trail');
+    await page.getByRole('button', { name: 'Load more' }).waitFor();
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const lines = readFileSync(await (await waiting).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    const { data } = await gateway.call('listTrail', { limit: 1_000 });
+    expect(data.length).toBeGreaterThan(4);
+    expect(lines).toHaveLength(1 + data.length);
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   // F262: a list of thousands of rows: what is near the window is drawn, and an open row stays.
   it('draws only the rows near the window, and keeps open ones', async () => {
     const { page, context, problems } = await open();

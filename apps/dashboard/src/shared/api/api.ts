@@ -15,8 +15,8 @@ export interface Success<Value> {
   readonly value: Value;
   /** The body as it was sent, for numbers that would lose digits as floats. */
   readonly text: string;
-  /** The cursor of the next page, if the body cannot contain it. */
-  readonly next?: string | undefined;
+  /** A file lacks charges before this time, which are archived. */
+  readonly archivedUntil?: string | undefined;
 }
 export type Answer<Value> = Success<Value> | { readonly ok: false; readonly failure: Failure };
 
@@ -67,8 +67,8 @@ export async function send(path: string, call: Call): Promise<Answer<unknown>> {
   }
   const value = parsed(text);
   if (response.ok) {
-    const next = response.headers.get('x-gateway-next-cursor') ?? undefined;
-    return { ok: true, value, text, next };
+    const archivedUntil = response.headers.get('x-gateway-archived-until') ?? undefined;
+    return { ok: true, value, text, archivedUntil };
   }
   return { ok: false, failure: failureOf(response, value) };
 }

@@ -1,7 +1,8 @@
 /** Lists that the gateway sends page by page. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Failure, Page } from './api.js';
+import { patiently } from './api.js';
+import type { Answer, Failure, Page, Success } from './api.js';
 import { useLive } from './freshness.js';
 import type { Resource } from './resource.js';
 
@@ -14,6 +15,8 @@ export interface Paged<Item> {
   readonly archivedUntil: string | undefined;
   readonly more: () => void;
   readonly reload: () => void;
+  /** Reads the list to its end, beyond what is loaded. */
+  readonly all: () => Promise<Answer<readonly Item[]>>;
   /**
    * Set by what shows the list: whether something that the person has opened would close if the
    * list had only these items. A quiet loading then leaves the list as it is.
@@ -34,6 +37,7 @@ export function wholeList<Value, Item>(
     archivedUntil: undefined,
     more: reload,
     reload,
+    all: () => Promise.resolve(allOf(value === undefined ? [] : itemsOf(value))),
   };
 }
 
@@ -41,7 +45,29 @@ export function wholeList<Value, Item>(
 export function loadedList<Item>(items: readonly Item[]): Paged<Item> {
   const nothing = () => undefined;
   const state = { failure: undefined, isLoading: false, hasMore: false, archivedUntil: undefined };
-  return { ...state, items, more: nothing, reload: nothing };
+  const all = () => Promise.resolve(allOf(items));
+  return { ...state, items, more: nothing, reload: nothing, all };
+}
+
+function allOf<Item>(items: readonly Item[]): Success<readonly Item[]> {
+  return { ok: true, value: items, text: '' };
+}
+
+/** @param from - The cursor of the first page that is missing. */
+async function readRest<Item>(
+  items: readonly Item[],
+  from: string | undefined,
+  load: (cursor: string) => Promise<Answer<Page<Item>>>,
+): Promise<Answer<readonly Item[]>> {
+  const all = [...items];
+  for (let cursor = from; cursor !== undefined;) {
+    const at = cursor;
+    const page = await patiently(() => load(at));
+    if (!page.ok) return page;
+    all.push(...page.value.data);
+    cursor = page.value.next_cursor ?? undefined;
+  }
+  return allOf(all);
 }
 
 interface State<Item> {
@@ -154,5 +180,7 @@ export function usePages<Item>(
       setState({ ...state, failure: undefined, loading: { cursor: state.next } });
     },
     reload,
+    all: () =>
+      readRest(state.items ?? [], state.next, (at) => load(at, new AbortController().signal)),
   };
 }

@@ -18,8 +18,8 @@ import {
   SortedHeader,
   TableFrame,
   Time,
-  download,
 } from './parts.js';
+import { SaveCsv } from './save-csv.js';
 import type { Selection } from './selection.js';
 import { alignedDecimals, parseUsd } from '../text/usd.js';
 
@@ -63,7 +63,7 @@ interface TableProps<Item> {
   readonly comesBy?: string;
   /** The order of the gateway that is in force, and how to ask for another. */
   readonly order?: { readonly name: string; readonly change: (name: string) => void };
-  /** The name of the file that the shown rows can be saved as, without `.csv`. */
+  /** The name of the file that the list can be saved as, without `.csv`. */
   readonly file?: string;
 }
 
@@ -73,7 +73,7 @@ const MOST_DRAWN = 200;
 export function PagedTable<Item>(props: TableProps<Item>) {
   const { list, what, columns, empty, idOf, file } = props;
   const { items, failure, isLoading, hasMore, archivedUntil } = list;
-  const { sorted, ...sorts } = useSorting(items, columns);
+  const { sorted, inOrder, ...sorts } = useSorting(items, columns);
   /** The ids of the rows whose details are open. */
   const opened = useRef(new Set<string>()).current;
   if (list.wouldLose !== undefined) {
@@ -114,15 +114,13 @@ export function PagedTable<Item>(props: TableProps<Item>) {
             </button>
           )}
           {file !== undefined && (
-            <button
-              type="button"
-              class="small"
-              onClick={() => {
-                download(`${file}.csv`, csvOf(columns, sorted), 'text/csv');
+            <SaveCsv
+              fileName={file}
+              read={async () => {
+                const all = await list.all();
+                return all.ok ? { ...all, text: csvOf(columns, inOrder(all.value)) } : all;
               }}
-            >
-              {hasMore ? 'Save these rows as CSV' : 'Save as CSV'}
-            </button>
+            />
           )}
         </div>
       )}
@@ -146,16 +144,15 @@ interface Sorts {
 function useSorting<Item>(
   items: readonly Item[] | undefined,
   columns: readonly Column<Item>[],
-): Sorts & { readonly sorted: readonly Item[] | undefined } {
+): Sorts & {
+  readonly sorted: readonly Item[] | undefined;
+  readonly inOrder: (some: readonly Item[]) => readonly Item[];
+} {
   const [sorting, setSorting] = useState<Sorting>();
   const column = columns.find(({ label }) => label === sorting?.label);
-  const sorted = useMemo(
-    () =>
-      items === undefined || column === undefined || sorting === undefined
-        ? items
-        : sortedBy(items, column, sorting.isRising),
-    [items, column?.label, sorting],
-  );
+  const inOrder = (some: readonly Item[]) =>
+    column === undefined || sorting === undefined ? some : sortedBy(some, column, sorting.isRising);
+  const sorted = useMemo(() => items && inOrder(items), [items, column?.label, sorting]);
   const sortBy = (label: string | undefined) => {
     const isText = columns.find((each) => each.label === label)?.kind === undefined;
     // Texts begin with A, and everything else with the most. A third press gives the order back.
@@ -163,7 +160,7 @@ function useSorting<Item>(
     else if (sorting?.label !== label) setSorting({ label, isRising: isText });
     else setSorting(sorting.isRising === isText ? { label, isRising: !isText } : undefined);
   };
-  return { sorted, sorting: column === undefined ? undefined : sorting, sortBy };
+  return { sorted, inOrder, sorting: column === undefined ? undefined : sorting, sortBy };
 }
 
 const texts = new Intl.Collator(undefined, { numeric: true });

@@ -1,19 +1,19 @@
-/** A list as a CSV file: all pages of it, as the gateway writes them. */
+/** A whole list as a CSV file. */
 
 import { useState } from 'preact/hooks';
 import { patiently } from '../api/api.js';
-import type { Answer, Failure } from '../api/api.js';
+import type { Answer, Failure, Success } from '../api/api.js';
 import { FailureNote, download } from './parts.js';
 
 /**
  * @param props.fileName - Without `.csv`.
  * @param props.what - What the file has, if it is not what the screen shows.
- * @param props.read - Asks for the page of a cursor, as CSV; the first page has none.
+ * @param props.read - Its text is the file.
  */
 export function SaveCsv(props: {
   readonly fileName: string;
   readonly what?: string | undefined;
-  readonly read: (cursor: string | undefined) => Promise<Answer<unknown>>;
+  readonly read: () => Promise<Answer<unknown>>;
 }) {
   const { fileName, what, read } = props;
   const [isSaving, setIsSaving] = useState(false);
@@ -22,10 +22,11 @@ export function SaveCsv(props: {
   async function save() {
     setIsSaving(true);
     setFailure(undefined);
-    const text = await readAll(read);
+    // A key or an operator can have one file at a time.
+    const answer = await patiently(read);
     setIsSaving(false);
-    if (typeof text === 'string') download(`${fileName}.csv`, text, 'text/csv');
-    else setFailure(text);
+    if (answer.ok) download(`${fileName}${lackOf(answer)}.csv`, answer.text, 'text/csv');
+    else setFailure(answer.failure);
   }
 
   return (
@@ -40,19 +41,7 @@ export function SaveCsv(props: {
   );
 }
 
-/** @returns all pages as one text with one header, or why there is none */
-async function readAll(
-  read: (cursor: string | undefined) => Promise<Answer<unknown>>,
-): Promise<string | Failure> {
-  let whole = '';
-  let cursor: string | undefined;
-  do {
-    // A long list has more pages than one may read in a minute.
-    const page = await patiently(() => read(cursor));
-    if (!page.ok) return page.failure;
-    const { text, next } = page;
-    whole += cursor === undefined ? text : text.slice(text.indexOf('\n') + 1);
-    cursor = next;
-  } while (cursor !== undefined);
-  return whole;
+/** What the file lacks is in its name, which stays with it. */
+function lackOf({ archivedUntil }: Success<unknown>): string {
+  return archivedUntil === undefined ? '' : `-without-charges-before-${archivedUntil.slice(0, 10)}`;
 }

@@ -46,8 +46,8 @@ interface SumsAsked extends Asked {
 
 interface ListAsked extends Asked {
   readonly id: string | undefined;
-  readonly limit: number;
-  readonly cursor: string | undefined;
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
   readonly format?: 'csv';
 }
 
@@ -77,7 +77,10 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   const { id } = choice;
   const name = JSON.stringify([props.scope, choice.range, choice.own, choice.filters]);
   const list = usePages(`${name} ${id ?? ''}`, (cursor, signal) =>
-    readOn((next) => props.list(listed(choice, next, pageLimit(cursor)), signal), cursor),
+    readOn(
+      (next) => props.list({ ...listed(choice), limit: pageLimit(cursor), cursor: next }, signal),
+      cursor,
+    ),
   );
   const sums = useSums(choice, name, props.sums);
   return (
@@ -87,7 +90,7 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
         <Filters choice={choice} controls={controls} fields={fields} models={models} />
         <SaveCsv
           fileName="requests"
-          read={(cursor) => props.list({ ...listed(choice, cursor, 1_000), format: 'csv' })}
+          read={() => props.list({ ...listed(choice), format: 'csv' })}
         />
       </div>
       <Linked query={query} own={choice.own} />
@@ -125,10 +128,10 @@ export function Requests<Shown extends Recorded>(props: RequestsProps<Shown>) {
   );
 }
 
-function listed(choice: RequestChoice, cursor: string | undefined, limit: number): ListAsked {
+function listed(choice: RequestChoice): ListAsked {
   const { filters, id } = choice;
   const times = id === undefined ? timesOf(choice) : { from: undefined, until: undefined };
-  return { ...filters, ...times, id, limit, cursor };
+  return { ...filters, ...times, id };
 }
 
 /** The sums for the plot. There is no plot for one id. */
