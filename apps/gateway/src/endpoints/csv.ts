@@ -29,12 +29,17 @@ function lineOf(cells: readonly unknown[]): string {
 }
 
 function cellOf(value: unknown): string {
-  const text = shown(textOf(value));
+  const given = textOf(value);
+  if (PLAIN.test(given)) return given;
+  const text = shown(given);
   // A spreadsheet would run a text that begins like a formula. A negative amount is a number.
   const isFormula = FORMULA.test(text) && !/^-\d+(\.\d+)?$/.test(text);
   const safe = isFormula ? `'${text}` : text;
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/** Most cells: ASCII that is shown, without quotes and separators, and no formula. */
+const PLAIN = /^(?:[\w.:/][\w.:/ -]*)?$/;
 
 /** With or without blanks before it, and with the full-width forms, which spreadsheets accept. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;

@@ -13,7 +13,7 @@ import { ARCHIVED_UNTIL } from './list-headers.js';
 import { waitOf } from './refusal.js';
 
 /** Rows of a page. Reading and writing them takes a few milliseconds of the event loop. */
-export const ROWS_PER_PAGE = 500;
+export const ROWS_PER_PAGE = 200;
 
 export interface ExportPage {
   readonly text: string;

@@ -36,8 +36,10 @@ export function csvPages(
   let write = csvOf;
   return (data) => {
     const rows = data.map((item) => flatten(item));
-    const missing = rows.flatMap((row) => Object.keys(row)).find((column) => !known.has(column));
-    if (missing !== undefined) throw new MissingColumnError(missing);
+    for (const row of rows) {
+      const missing = Object.keys(row).find((column) => !known.has(column));
+      if (missing !== undefined) throw new MissingColumnError(missing);
+    }
     const text = write(columns, rows);
     write = csvRows;
     return text;
@@ -98,13 +100,19 @@ function isRecordIn(schema: unknown): boolean {
   return schema instanceof z.ZodRecord && !recordNames.has(schema);
 }
 
-function flatten(item: object, prefix = ''): Record<string, unknown> {
-  return Object.assign(
-    {},
-    ...Object.entries(item).map(([name, value]: [string, unknown]) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? flatten(value, `${prefix}${name}.`)
-        : { [`${prefix}${name}`]: value },
-    ),
-  ) as Record<string, unknown>;
+/** @returns the values by column, nested ones included, in `into` */
+function flatten(
+  item: object,
+  prefix = '',
+  into: Record<string, unknown> = {},
+): Readonly<Record<string, unknown>> {
+  for (const [name, value] of Object.entries(item) as [string, unknown][]) {
+    const column = prefix + name;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      flatten(value, `${column}.`, into);
+    } else {
+      into[column] = value;
+    }
+  }
+  return into;
 }
