@@ -163,11 +163,13 @@ function createRequestTable(
 ): Omit<LedgerDatabase['requests'], 'erasuresAfter'> {
   return {
     record: (batch) => thread.call('recordRequests', [batch], WRITE_TIMEOUT_MS),
+    addToSums: () => thread.call('addToSums', [], BACKGROUND_TIMEOUT_MS),
     list: (query) => thread.call('listRequests', [query], READ_TIMEOUT_MS),
     sums: (query) => thread.call('sumRequests', [query], READ_TIMEOUT_MS),
     recordedFrom: (of) => thread.call('recordedFrom', [of], READ_TIMEOUT_MS),
     prune: (pruning) => thread.call('pruneRequests', [pruning], BACKGROUND_TIMEOUT_MS),
-    erase: (accountId) => thread.call('eraseRequests', [accountId], BACKGROUND_TIMEOUT_MS),
+    erase: (accountId, series) =>
+      thread.call('eraseRequests', [accountId, series], BACKGROUND_TIMEOUT_MS),
   };
 }
 

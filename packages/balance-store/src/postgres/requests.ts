@@ -2,11 +2,12 @@
 
 import type { Pool, QueryResultRow } from 'pg';
 import type { RequestPruning } from '../request-record.js';
-import type { FoundErasures, RequestTables } from '../ledger/requests/request-tables.js';
+import type { FoundErasures, RequestTables, Summed } from '../ledger/requests/request-tables.js';
+import { readBlock } from '../ledger/requests/batch.js';
 import type { StoredBatch } from '../ledger/requests/batch.js';
 import { factsOf, listRequests } from '../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../ledger/requests/list.js';
-import { COARSE_MINUTES } from '../ledger/requests/pending-sums.js';
+import { BlockSums, COARSE_MINUTES } from '../ledger/requests/block-sums.js';
 import {
   blockWithout,
   endOfBlocks,
@@ -40,6 +41,7 @@ import type { TransactionQueries } from './query.js';
 import { recordset, select, textsOf } from './tables.js';
 
 const BLOCKS_PER_PRUNING = 100;
+const BLOCKS_PER_SUMMING = 64;
 
 /**
  * @param pool - Has one connection, so that the record never takes one from requests.
@@ -49,6 +51,7 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
   const source = createSource(admin);
   return {
     record: (batch) => reachingDatabase(() => recordBatch(pool, batch)),
+    addToSums: () => reachingDatabase(() => addToSums(admin)),
     list: (query) => reachingDatabase(() => listRequests(source, query)),
     sums: (query) =>
       reachingDatabase(async () => {
@@ -86,8 +89,10 @@ export function createRequestTables(pool: Pool, admin: Pool): RequestTables {
         );
       }),
     erasuresAfter: (seq, since) => reachingDatabase(() => readErasures(pool, seq, since)),
-    erase: (accountId) =>
-      reachingDatabase(() => inTransaction(admin, 'write', (queries) => erase(queries, accountId))),
+    erase: (accountId, series) =>
+      reachingDatabase(() =>
+        inTransaction(admin, 'write', (queries) => erase(queries, accountId, series)),
+      ),
   };
 }
 
@@ -98,7 +103,7 @@ function adding(model: 'RequestSum' | 'RequestLabel', table: string): string {
 
 async function recordBatch(
   pool: Pool,
-  { id, series, sums, labels, blocks }: StoredBatch,
+  { id, series, blocks, counted }: StoredBatch,
 ): Promise<void> {
   const stored = blocks.map(({ firstAt, endedAt, ids, requests, tags }, index) => ({
     index,
@@ -111,30 +116,91 @@ async function recordBatch(
   await queryRows(pool, {
     name: 'record_requests',
     text:
-      'WITH written AS (INSERT INTO request_write (id, written_at) VALUES ($5, now()) ' +
+      'WITH written AS (INSERT INTO request_write (id, written_at) VALUES ($4, now()) ' +
       'ON CONFLICT DO NOTHING RETURNING id), ' +
       `series AS (${insertOf('RequestSeries', '$1')} ${ONCE} ON CONFLICT (id) DO UPDATE ` +
       'SET last_at = greatest(request_series.last_at, excluded.last_at)), ' +
-      `sums AS (${insertOf('RequestSum', '$2')} ${ONCE} ON CONFLICT (minutes, period, series) ` +
-      `${adding('RequestSum', 'request_sum')}), ` +
-      `labels AS (${insertOf('RequestLabel', '$3')} ${ONCE} ON CONFLICT (day, series, label) ` +
-      `${adding('RequestLabel', 'request_label')}), ` +
       "given AS (SELECT b.*, nextval(pg_get_serial_sequence('request_block', 'seq')) AS seq " +
-      'FROM (SELECT * FROM json_to_recordset($4::json) AS r ("index" int4, first_at timestamptz, ' +
+      'FROM (SELECT * FROM json_to_recordset($2::json) AS r ("index" int4, first_at timestamptz, ' +
       `ended_at timestamptz, ids text, requests text, tags json) ${ONCE} ORDER BY "index") b), ` +
       'block AS (INSERT INTO request_block (seq, first_at, ended_at, ids, requests) ' +
-      "SELECT seq, first_at, ended_at, decode(ids, 'base64'), requests FROM given) " +
+      "SELECT seq, first_at, ended_at, decode(ids, 'base64'), requests FROM given), " +
+      'unsummed AS (INSERT INTO request_unsummed (block, counted) SELECT seq, NULL FROM given ' +
+      'UNION ALL SELECT NULL, $3 FROM written WHERE $3::text IS NOT NULL) ' +
       'INSERT INTO request_tag (tag, block) ' +
       'SELECT json_array_elements_text(tags)::int8, seq FROM given',
     values: [
       JSON.stringify(series.map((row) => textsOf('RequestSeries', row))),
-      JSON.stringify(sums.map((row) => textsOf('RequestSum', row))),
-      JSON.stringify(labels.map((row) => textsOf('RequestLabel', row))),
       JSON.stringify(stored),
+      counted ?? null,
       id,
     ],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
+}
+
+/**
+ * Adds some blocks to the sums in one transaction. It locks the first rows of what is not summed:
+ * another process waits for it, and then adds those that follow.
+ */
+async function addToSums(pool: Pool): Promise<Summed> {
+  const [some] = await read(pool, 'SELECT 1 FROM request_unsummed LIMIT 1');
+  if (some === undefined) return { added: 0, isDone: true };
+  return inTransaction(pool, 'write', async ({ rows }) => {
+    const found = await rows<{ seq: string; block: string | null; counted: string | null }>(
+      'SELECT u.seq::text AS seq, u.block::text AS block, u.counted FROM request_unsummed u ' +
+        'ORDER BY u.seq LIMIT $1 FOR UPDATE',
+      [BLOCKS_PER_SUMMING],
+    );
+    const sums = new BlockSums();
+    const added: string[] = [];
+    for (const { seq, block, counted } of found) {
+      if (sums.isFull) break;
+      added.push(seq);
+      if (counted !== null) {
+        sums.add(readBlock(counted), 'counted');
+        continue;
+      }
+      // One at a time, so that requests are served between them.
+      const [stored] = await rows<Pick<BlockRow, 'requests'>>(
+        'SELECT requests FROM request_block WHERE seq = $1',
+        [block],
+      );
+      if (stored !== undefined) sums.add(readBlock(stored.requests), 'kept');
+    }
+    await rows('DELETE FROM request_unsummed WHERE seq = ANY($1::int8[])', [added]);
+    const known = await touchSeries(rows, sums.series());
+    for (const { sums: some, labels } of sums.parts(known)) {
+      await rows(ADD_TO_SUMS, [
+        JSON.stringify(some.map((row) => textsOf('RequestSum', row))),
+        JSON.stringify(labels.map((row) => textsOf('RequestLabel', row))),
+      ]);
+    }
+    const isDone = added.length === found.length && added.length < BLOCKS_PER_SUMMING;
+    return { added: added.length, isDone };
+  });
+}
+
+const ADD_TO_SUMS =
+  `WITH sums AS (${insertOf('RequestSum', '$1')} ON CONFLICT (minutes, period, series) ` +
+  `${adding('RequestSum', 'request_sum')}) ` +
+  `${insertOf('RequestLabel', '$2')} ON CONFLICT (day, series, label) ` +
+  adding('RequestLabel', 'request_label');
+
+/** @returns those whose rows exist; an erasure waits for them, and then also deletes their sums */
+async function touchSeries(
+  rows: TransactionQueries['rows'],
+  series: readonly (readonly [id: number, lastAt: number])[],
+): Promise<ReadonlySet<number>> {
+  const found = await rows<{ id: string }>(
+    'WITH given AS MATERIALIZED (SELECT s.id, g.last_at FROM request_series s ' +
+      'JOIN unnest($1::int8[], $2::timestamptz[]) AS g (id, last_at) ON g.id = s.id ' +
+      'ORDER BY s.id FOR NO KEY UPDATE OF s) ' +
+      'UPDATE request_series s SET last_at = greatest(s.last_at, g.last_at) FROM given g ' +
+      'WHERE s.id = g.id RETURNING s.id::text AS id',
+    [series.map(([id]) => String(id)), series.map(([, lastAt]) => new Date(lastAt))],
+  );
+  return new Set(found.map(({ id }) => Number(id)));
 }
 
 /** Nothing is written again under the id of an earlier write. */
@@ -278,13 +344,17 @@ async function readErasures(pool: Pool, seq: bigint, since: Date): Promise<Found
   return { accountIds: found?.accountIds ?? [], last: BigInt(found?.last ?? seq) };
 }
 
-async function erase({ rows }: TransactionQueries, accountId: string): Promise<void> {
+async function erase(
+  { rows }: TransactionQueries,
+  accountId: string,
+  others: readonly number[],
+): Promise<void> {
   const found = await rows<{ id: string }>(
     'DELETE FROM request_series WHERE account_id = $1 RETURNING id::text AS id',
     [accountId],
   );
-  const ids = found.map(({ id }) => id);
-  const erased = new Set(ids.map(Number));
+  const erased = new Set([...found.map(({ id }) => Number(id)), ...others]);
+  const ids = [...erased].map(String);
   const blocks = await rows<{ seq: string }>(
     'SELECT DISTINCT block::text AS seq FROM request_tag WHERE tag = ANY($1::int8[])',
     [ids],

@@ -7,10 +7,11 @@ import type {
   RequestQuery,
   RequestSumQuery,
 } from '../../request-record.js';
+import { readBlock } from '../../ledger/requests/batch.js';
 import type { StoredBatch, StoredBlock } from '../../ledger/requests/batch.js';
 import { factsOf, listRequests as listFrom } from '../../ledger/requests/list.js';
 import type { FoundBlock, RequestSource } from '../../ledger/requests/list.js';
-import { COARSE_MINUTES } from '../../ledger/requests/pending-sums.js';
+import { BlockSums, COARSE_MINUTES } from '../../ledger/requests/block-sums.js';
 import {
   blockWithout,
   endOfBlocks,
@@ -19,6 +20,7 @@ import {
   tagsOf,
 } from '../../ledger/requests/prune.js';
 import type { KeptInPeriod } from '../../ledger/requests/prune.js';
+import type { Summed } from '../../ledger/requests/request-tables.js';
 import {
   FIRST_BLOCK,
   FIRST_SUM,
@@ -37,12 +39,13 @@ import { sumUsd } from './sums.js';
 import { insertRow, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
-/** Other calls wait while one pruning is done. */
+/** Other calls wait while one pruning is done, or while so many blocks are added to the sums. */
 const BLOCKS_PER_PRUNING = 200;
+const BLOCKS_PER_SUMMING = 16;
 
 export function recordRequests(
   connection: Connection,
-  { id, series, sums, labels, blocks }: StoredBatch,
+  { id, series, blocks, counted }: StoredBatch,
 ): void {
   connection.write(() => {
     const written = insertRow(
@@ -60,11 +63,51 @@ export function recordRequests(
         'ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)',
       );
     }
-    for (const row of sums) insertRow(connection, 'RequestSum', row, ADD_TO_SUM);
-    for (const row of labels) insertRow(connection, 'RequestLabel', row, ADD_TO_LABEL);
-    for (const block of blocks) insertBlock(connection, block);
+    for (const block of blocks) {
+      insertRow(connection, 'RequestUnsummed', { block: insertBlock(connection, block) });
+    }
+    if (counted !== undefined) insertRow(connection, 'RequestUnsummed', { counted });
   });
 }
+
+interface Unsummed {
+  readonly seq: number;
+  /** `null` if the block was deleted meanwhile. */
+  readonly requests: string | null;
+  readonly isKept: number;
+}
+
+export function addToSums(connection: Connection): Summed {
+  const isEmpty = connection.get('SELECT 1 FROM request_unsummed LIMIT 1') === undefined;
+  if (isEmpty) return { added: 0, isDone: true };
+  return connection.write(() => {
+    const found = connection.all<Unsummed>(
+      'SELECT u.seq, coalesce(u.counted, b.requests) AS requests, u.counted IS NULL AS isKept ' +
+        'FROM request_unsummed u LEFT JOIN request_block b ON b.seq = u.block ' +
+        'ORDER BY u.seq LIMIT ?',
+      BLOCKS_PER_SUMMING,
+    );
+    const sums = new BlockSums();
+    let added = 0;
+    for (const { seq, requests, isKept } of found) {
+      if (sums.isFull) break;
+      if (requests !== null) sums.add(readBlock(requests), isKept === 1 ? 'kept' : 'counted');
+      connection.run('DELETE FROM request_unsummed WHERE seq = ?', seq);
+      added += 1;
+    }
+    const known = sums
+      .series()
+      .filter(([id, lastAt]) => connection.run(TOUCH_SERIES, lastAt, id) > 0)
+      .map(([id]) => id);
+    for (const { sums: rows, labels } of sums.parts(new Set(known))) {
+      for (const row of rows) insertRow(connection, 'RequestSum', row, ADD_TO_SUM);
+      for (const row of labels) insertRow(connection, 'RequestLabel', row, ADD_TO_LABEL);
+    }
+    return { added, isDone: added === found.length && added < BLOCKS_PER_SUMMING };
+  });
+}
+
+const TOUCH_SERIES = 'UPDATE request_series SET last_at = max(last_at, ?) WHERE id = ?';
 
 const ADD_TO_SUM = adding('RequestSum');
 const ADD_TO_LABEL = adding('RequestLabel');
@@ -76,10 +119,13 @@ function adding(model: 'RequestSum' | 'RequestLabel'): string {
   return `ON CONFLICT DO UPDATE SET ${added.join(', ')}, charge = add_usd(charge, excluded.charge)`;
 }
 
-function insertBlock(connection: Connection, { tags, ...block }: StoredBlock): void {
+/** @returns its number */
+function insertBlock(connection: Connection, { tags, ...block }: StoredBlock): bigint {
   insertRow(connection, 'RequestBlock', block);
   const found = connection.get<{ readonly seq: number }>('SELECT last_insert_rowid() AS seq');
-  tagBlock(connection, BigInt(found?.seq ?? 0), tags);
+  const seq = BigInt(found?.seq ?? 0);
+  tagBlock(connection, seq, tags);
+  return seq;
 }
 
 function tagBlock(connection: Connection, block: bigint, tags: readonly number[]): void {
@@ -146,13 +192,17 @@ function deleteBlock(connection: Connection, { seq, requests }: FoundRow): void 
   connection.run('DELETE FROM request_block WHERE seq = ?', seq);
 }
 
-export function eraseRequests(connection: Connection, accountId: string): void {
+export function eraseRequests(
+  connection: Connection,
+  accountId: string,
+  others: readonly number[],
+): void {
   connection.write(() => {
     const ids = connection
       .all<{ readonly id: number }>('SELECT id FROM request_series WHERE account_id = ?', accountId)
       .map(({ id }) => id);
-    const erased = new Set(ids);
-    const series = JSON.stringify(ids);
+    const erased = new Set([...ids, ...others]);
+    const series = JSON.stringify([...erased]);
     const blocks = connection.all<{ readonly seq: number }>(
       'SELECT DISTINCT block AS seq FROM request_tag ' +
         'WHERE tag IN (SELECT value FROM json_each(?))',

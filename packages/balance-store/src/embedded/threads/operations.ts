@@ -22,6 +22,7 @@ import { listKeys } from '../sqlite/keys.js';
 import { insertQuarantine, listQuarantined, quarantineSettlement } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
 import {
+  addToSums,
   eraseRequests,
   listRequests,
   pruneRequests,
@@ -170,13 +171,14 @@ export function createRequestOperations(
   };
   return {
     recordRequests: on(guarded, recordRequests),
+    addToSums: on(guarded, addToSums),
     listRequests: on(connection, listRequests),
     sumRequests: on(connection, sumRequests),
     recordedFrom: on(connection, recordedFrom),
     pruneRequests: on(guarded, pruneRequests),
-    eraseRequests(accountId: string): void {
+    eraseRequests(accountId: string, series: readonly number[]): void {
       beforeErasure();
-      eraseRequests(guarded, accountId);
+      eraseRequests(guarded, accountId, series);
       afterErasure();
     },
   };

@@ -1,21 +1,20 @@
-/** Encodes the requests that are recorded together as one block, with its tags and its sums. */
+/** Encodes the requests that are recorded together as one block, with its tags. */
 
 import type { RequestBatch, RequestFacts, RequestRecord } from '../../request-record.js';
 import type { Row } from '../tables/tables.js';
-import { seriesRow, sortedById } from './pending-sums.js';
-import type { AddedRequest, PendingSums } from './pending-sums.js';
+import type { KnownSeries } from './known-series.js';
 import { clientTag, programTag, seriesOf, sessionTag } from './tags.js';
 
 /** The rows of one batch, in the form in which they are stored. */
 export interface StoredBatch {
   /** Batches with one id are stored once. */
   readonly id: string;
+  /** Those that this process has not written yet, in the order in which every one locks them. */
   readonly series: readonly Row<'RequestSeries'>[];
-  /** Empty in a batch with a block: see `pending-sums.ts`. */
-  readonly sums: readonly Row<'RequestSum'>[];
-  readonly labels: readonly Row<'RequestLabel'>[];
   /** The latest last. None if all requests are only counted. */
   readonly blocks: readonly StoredBlock[];
+  /** The requests that are only counted, as those of a block; kept until they are summed. */
+  readonly counted: string | undefined;
 }
 
 export interface StoredBlock extends Omit<Row<'RequestBlock'>, 'seq'> {
@@ -53,27 +52,55 @@ export type BlockRow = readonly [
   since?: number | null,
 ];
 
-/**
- * @param sums - Knows which series are written. Give it the requests when the batch is written.
- */
+/** @param known - The series that are written already. */
 export function encodeBatch(
   { kept, counted }: RequestBatch,
   id: string,
-  sums: Pick<PendingSums, 'knows'>,
-): { readonly stored: StoredBatch; readonly requests: readonly AddedRequest[] } {
-  const requests = [
-    ...kept.map((request) => ({ series: seriesOf(request), request, how: 'kept' as const })),
-    ...counted.map((request) => ({ series: seriesOf(request), request, how: 'counted' as const })),
-  ];
+  known: Pick<KnownSeries, 'has'>,
+): StoredBatch {
   const series = new Map<number, Row<'RequestSeries'>>();
-  for (const { series: of, request } of requests) {
-    if (!sums.knows(of)) series.set(of, seriesRow(of, request, request.endedAt));
-  }
-  const rows = requests.slice(0, kept.length).map((each) => rowOf(each.request, each.series));
-  const blocks = inBlocks(rows);
+  const rowsOf = (requests: readonly RequestRecord[], nameless: Partial<RequestRecord>) =>
+    requests.map((request) => {
+      const of = seriesOf(request);
+      if (!known.has(of)) series.set(of, seriesRow(of, request));
+      return rowOf({ ...request, ...nameless }, of);
+    });
+  const blocks = inBlocks(rowsOf(kept, {}));
+  const others = rowsOf(counted, NAMELESS);
   return {
-    stored: { id, series: sortedById([...series.values()]), sums: [], labels: [], blocks },
-    requests,
+    id,
+    series: [...series.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    blocks,
+    counted: others.length === 0 ? undefined : JSON.stringify(others),
+  };
+}
+
+/**
+ * What names requests that are only counted is left out, so that a flood that names a new session
+ * with each request adds no sums.
+ */
+const NAMELESS = {
+  id: '',
+  errorMessage: undefined,
+  fault: undefined,
+  upstreamRequestId: undefined,
+  traceId: undefined,
+  client: undefined,
+  sessionId: undefined,
+  tag: undefined,
+} as const satisfies Partial<RequestRecord>;
+
+function seriesRow(id: number, request: RequestRecord): Row<'RequestSeries'> {
+  return {
+    id: BigInt(id),
+    accountId: request.accountId ?? null,
+    keyId: request.keyId ?? null,
+    model: request.model ?? null,
+    endpoint: request.endpoint,
+    status: request.status,
+    errorType: request.errorType ?? null,
+    upstreamAccount: request.upstreamAccount ?? null,
+    lastAt: new Date(request.endedAt),
   };
 }
 

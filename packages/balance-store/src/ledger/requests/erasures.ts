@@ -9,14 +9,14 @@
 
 import type { RequestBatch, RequestRecord } from '../../request-record.js';
 import type { RequestTables } from './request-tables.js';
-import type { PendingSums } from './pending-sums.js';
+import type { KnownSeries } from './known-series.js';
 
 /** What waits for a database that is away is given up after this time at the latest. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 export class Erasures {
   readonly #tables: Pick<RequestTables, 'erase' | 'erasuresAfter'>;
-  readonly #pending: Pick<PendingSums, 'forget'>;
+  readonly #known: Pick<KnownSeries, 'forget'>;
   readonly #now: () => number;
   /** When this process learned of each erasure, by account; the earliest first. */
   readonly #learnedAt = new Map<string, number>();
@@ -26,11 +26,11 @@ export class Erasures {
 
   constructor(
     tables: Pick<RequestTables, 'erase' | 'erasuresAfter'>,
-    pending: Pick<PendingSums, 'forget'>,
+    known: Pick<KnownSeries, 'forget'>,
     now: () => number,
   ) {
     this.#tables = tables;
-    this.#pending = pending;
+    this.#known = known;
     this.#now = now;
     // Earlier ones are of no matter: nothing of this process waits for so long.
     this.#since = new Date(now() - LONGEST_WAIT_MS);
@@ -52,8 +52,7 @@ export class Erasures {
       if (at > this.#now() - LONGEST_WAIT_MS) break;
       this.#learnedAt.delete(known);
     }
-    this.#pending.forget(accountId);
-    await this.#tables.erase(accountId);
+    await this.#tables.erase(accountId, this.#known.forget(accountId));
   }
 
   /** Deletes again for each erasure since the last call, by whomever. */

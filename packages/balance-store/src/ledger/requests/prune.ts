@@ -2,7 +2,7 @@
 
 import { DAY_MS, HOUR_MS } from '../base/hours.js';
 import type { RequestPruning } from '../../request-record.js';
-import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES, FINE_SUMS_MS } from './pending-sums.js';
+import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES, FINE_SUMS_MS } from './block-sums.js';
 import { PLACE, blockOf, readBlock } from './batch.js';
 import type { StoredBlock } from './batch.js';
 

@@ -11,7 +11,7 @@ import type {
 import { matching } from '../queries/search.js';
 import type { Condition, Value } from '../queries/search.js';
 import { columnsOf } from '../tables/tables.js';
-import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES } from './pending-sums.js';
+import { COARSE_MINUTES, DAY_MINUTES, FINE_MINUTES } from './block-sums.js';
 
 const COLUMNS = {
   account: ['account_id', 'accountId'],

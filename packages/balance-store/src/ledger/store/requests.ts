@@ -3,18 +3,19 @@
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../base/hours.js';
 import { REQUEST_PERIOD_MS } from '../../request-record.js';
-import { StoreUnavailableError } from '../../store.js';
 import type { BalanceStore } from '../../store.js';
 import { assertTime } from '../rules/argument-checks.js';
 import type { RequestTables } from '../requests/request-tables.js';
 import { encodeBatch } from '../requests/batch.js';
-import type { StoredBatch } from '../requests/batch.js';
 import { Erasures } from '../requests/erasures.js';
-import { PendingSums } from '../requests/pending-sums.js';
+import { KnownSeries } from '../requests/known-series.js';
 import { isLabelled } from '../requests/sums.js';
 
-/** Sums are written at the latest after this time. */
-const WRITE_SUMS_MS = 30_000;
+/**
+ * Blocks are added to the sums at the latest after this time. To add each at once would cost more
+ * than the block: many keys have one request in it.
+ */
+const ADD_TO_SUMS_MS = 30_000;
 
 export function createRequestRecord(requests: RequestTables): Pick<
   BalanceStore,
@@ -24,45 +25,39 @@ export function createRequestRecord(requests: RequestTables): Pick<
   readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly closeRequests: () => Promise<void>;
 } {
-  const pending = new PendingSums(Date.now);
+  const known = new KnownSeries(Date.now);
+  const erasures = new Erasures(requests, known, Date.now);
   let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  /** A part of the sums whose writing failed. It is repeated first, under its id. */
-  let failed: StoredBatch | undefined;
+  let adding: Promise<void> = Promise.resolve();
+  /** Begins when `adding` has ended. */
+  let nextAdding: Promise<void> | undefined;
+  let hasRecorded = false;
   let isClosed = false;
-  const waiting = {
-    forget(accountId: string): void {
-      pending.forget(accountId);
-      // It may have sums of the account, and losing the others loses no money.
-      failed = undefined;
-    },
-  };
-  const erasures = new Erasures(requests, waiting, Date.now);
 
-  /** Writes the sums of all requests that were recorded before the call. */
-  function writeSums(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    if (pending.isEmpty && failed === undefined) return writing;
-    pending.close();
-    const written = writing.then(writeParts);
-    writing = written.catch(() => undefined);
-    return written;
+  /** Sums all requests that any process recorded before the call. */
+  function addToSums(): Promise<void> {
+    nextAdding ??= adding.then(startAdding);
+    return nextAdding;
   }
 
-  async function writeParts(): Promise<void> {
-    for (let part = failed ?? nextPart(); part !== undefined; part = nextPart()) {
-      failed = part;
-      try {
-        await requests.record(part);
-      } catch (error) {
-        // What the database refuses would be refused again.
-        if (!(error instanceof StoreUnavailableError)) failed = undefined;
-        throw error;
-      }
-      failed = undefined;
+  function startAdding(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    nextAdding = undefined;
+    hasRecorded = false;
+    const added = addAll();
+    adding = added.catch(addSoon);
+    return added;
+  }
+
+  async function addAll(): Promise<void> {
+    let [added, isDone] = [0, false];
+    while (!isDone) {
+      const summed = await requests.addToSums();
+      added += summed.added;
+      ({ isDone } = summed);
     }
-    await tryToEraseAgain();
+    if (added > 0) await tryToEraseAgain();
   }
 
   /** If it fails, the erasures are found again after the next batch. */
@@ -70,27 +65,24 @@ export function createRequestRecord(requests: RequestTables): Pick<
     return erasures.eraseAgain().catch(() => undefined);
   }
 
-  function nextPart(): StoredBatch | undefined {
-    const part = pending.takePart();
-    return part && { ...part, id: randomUUID(), blocks: [] };
+  function addSoon(): void {
+    if (isClosed) return;
+    timer ??= setTimeout(() => {
+      addToSums().catch(() => undefined);
+    }, ADD_TO_SUMS_MS).unref();
   }
 
-  /** What cannot be written is tried again later. A crash before that loses it. */
-  function tryToWriteSums(): void {
-    writeSums().catch(() => {
-      if (!isClosed) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
-    });
-  }
+  // What a process that was killed has left.
+  addSoon();
 
   return {
     async recordRequests(batch) {
-      const encoded = encodeBatch(erasures.without(batch), batch.id ?? randomUUID(), pending);
-      await requests.record(encoded.stored);
-      // After the write, so that the sums have what the list has.
-      for (const request of encoded.requests) pending.add(request);
-      if (!pending.isEmpty) timer ??= setTimeout(tryToWriteSums, WRITE_SUMS_MS).unref();
+      const stored = encodeBatch(erasures.without(batch), batch.id ?? randomUUID(), known);
+      await requests.record(stored);
+      for (const { id, accountId } of stored.series) known.add(Number(id), accountId);
+      hasRecorded = true;
+      addSoon();
       await tryToEraseAgain();
-      if (pending.isDue) tryToWriteSums();
     },
     async listRequests(query) {
       assertTime('from', query.from);
@@ -102,26 +94,29 @@ export function createRequestRecord(requests: RequestTables): Pick<
       assertPeriod('from', query.from.getTime(), periodMs);
       assertPeriod('until', query.until.getTime(), periodMs);
       if (query.everyMs !== undefined) assertPeriod('everyMs', query.everyMs, periodMs);
-      await writeSums();
+      await addToSums();
       return requests.sums(query);
     },
     async requestsRecordedFrom(of) {
-      if (of !== 'requests') await writeSums();
+      if (of !== 'requests') await addToSums();
       return requests.recordedFrom(of);
     },
     async pruneRequests(pruning) {
       assertTime('before', pruning.before);
-      await writeSums();
+      await addToSums();
       while (!(await requests.prune(pruning)).isDone);
+      known.clear();
     },
     async eraseRequests(accountId) {
-      // What is being written now is deleted afterwards.
-      await writing;
+      // What is being summed now is deleted afterwards.
+      await adding;
       await erasures.erase(accountId);
     },
     async closeRequests() {
       isClosed = true;
-      await writeSums().catch(() => undefined);
+      if (hasRecorded) await addToSums().catch(() => undefined);
+      await adding;
+      clearTimeout(timer);
     },
   };
 }
