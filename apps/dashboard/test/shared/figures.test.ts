@@ -48,6 +48,8 @@ afterAll(() => browser.close());
 
 const seeds = Array.from({ length: runs(__filename, 'ledgers') }, (_, index) => String(index + 1));
 
+const chargeOf = ({ charge = '0' }: Recorded) => BigInt(charge);
+
 /** A group's row, as a person reads it. */
 interface Row {
   readonly group: string;
@@ -195,26 +197,40 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
       }
     }
 
-    // What only the record knows has no percentage against a time that it does not have.
+    // F489: what only the record knows has a percentage against a time of which it lacks a part.
     for (const by of ['session', 'tag', 'client'] as const) {
-      for (const days of [30, 90]) {
+      for (const days of [7, 30, 90]) {
         const [time, earlier] = daysUntilNow(days, now, DAY);
         const usage = await openUsage(page, `by=${by}&range=${String(days)}`);
         expect(unitsOf(usage.total)).toBe(usd(own.charges, time));
         expect(usage.rows.length).toBeGreaterThan(0);
+        // F488
+        expect(sum(usage.rows.map(({ value }) => unitsOf(value)))).toBe(unitsOf(usage.total));
+        const inRecord = (at: Time) => sum(recordedIn(own.recorded, at).map(chargeOf));
+        const isPart = [time, earlier].some(
+          (at) => (usd(own.charges, at) - inRecord(at)) * 100n > usd(own.charges, at),
+        );
         for (const text of usage.delta) {
           expect(isChange(text, usd(own.charges, earlier), usd(own.charges, time))).toBe(true);
         }
         for (const { group, value, change } of usage.rows) {
+          if (group === 'not recorded') {
+            expect(unitsOf(value)).toBe(usd(own.charges, time) - inRecord(time));
+            continue;
+          }
           const name = { session: 'sessionId', tag: 'tag', client: 'client' } as const;
-          const ofGroup = recordedIn(own.recorded, time).filter(
-            (each) => (each[name[by]] ?? `no ${by}`) === group,
-          );
-          expect([group, unitsOf(value)]).toEqual([
-            group,
-            sum(ofGroup.map(({ charge = '0' }) => BigInt(charge))),
-          ]);
-          expect(change).toMatch(/^not recorded/);
+          const none = { session: 'session', tag: 'tag', client: 'program' }[by];
+          const ofGroup = (at: Time) =>
+            sum(
+              recordedIn(own.recorded, at)
+                .filter((each) => (each[name[by]] ?? `no ${none}`) === group)
+                .map(chargeOf),
+            );
+          expect([group, unitsOf(value)]).toEqual([group, ofGroup(time)]);
+          if (days > 7) expect(change).toMatch(/^not recorded before/);
+          else if (isPart) expect(change).toBe('not all recorded');
+          else if (ofGroup(earlier) === 0n) expect(change).toBe('nothing before');
+          else expect(isChange(change, ofGroup(earlier), ofGroup(time))).toBe(true);
         }
       }
     }
@@ -379,6 +395,12 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
 
     const sessions = await gatewayCommand(['breakdown', '--by', 'session', ...range], env);
     const [of = [], ...bySession] = cellsOf(sessions.out);
+    const chargedOf = (cells: readonly string[]) =>
+      unitsOf(cells[of.indexOf('charged (USD)')] ?? '');
+    const parts = bySession.filter(([name]) => name !== 'in all');
+    expect(parts.map(([name]) => name)).toContain('not recorded');
+    const inAll = bySession.find(([name]) => name === 'in all') ?? [];
+    expect(sum(parts.map(chargedOf))).toBe(chargedOf(inAll));
     for (const cells of bySession) {
       const earlierText = cells[of.indexOf('before (USD)')] ?? '';
       if (cells[0] === 'in all') {

@@ -113,6 +113,7 @@ const IN_LEDGER: ReadonlySet<string> = new Set(['model', 'key', 'endpoint', 'acc
 
 export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string {
   const { by, from, until, before, groups, total, total_before, recorded_from } = breakdown;
+  const rest = IN_LEDGER.has(by) ? null : breakdown.not_recorded;
   const isKnownBefore =
     IN_LEDGER.has(by) || (recorded_from !== null && recorded_from <= before.from);
   const rows = [
@@ -121,6 +122,15 @@ export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string 
       group: namedId(name, value) ?? (others > 0 ? `${String(others)} others` : 'none'),
       earlier: isKnownBefore ? earlier.charged_usd : 'not recorded',
     })),
+    ...(rest === null
+      ? []
+      : [
+          {
+            ...rest.total,
+            group: 'not recorded',
+            earlier: isKnownBefore ? rest.before.charged_usd : 'not recorded',
+          },
+        ]),
     {
       ...total,
       group: 'in all',
@@ -130,8 +140,9 @@ export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string 
   const made = table(rows, {
     [by]: 'group',
     '>charged requests': 'charges',
-    '>failed': ({ failed, requests, charges }) => failedText(failed, requests, charges),
-    '>mean ms': 'mean_duration_ms',
+    '>failed': (row) =>
+      'failed' in row ? failedText(row.failed, row.requests, row.charges) : undefined,
+    '>mean ms': (row) => ('failed' in row ? row.mean_duration_ms : undefined),
     '>tokens in/out': (row) => `${String(row.input_tokens)}/${String(row.output_tokens)}`,
     '>charged (USD)': 'charged_usd',
     ...costColumns(rows),

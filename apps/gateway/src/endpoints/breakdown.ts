@@ -2,7 +2,8 @@
  * Spend, tokens, requests, errors and latency by one dimension and by time, beside the period
  * before. Money and tokens are the ledger's sums of charges; failed requests and times are those of
  * the record of requests, and so are all figures of programs, sessions, tags and errors, which the
- * ledger does not know. The record is kept for some days: the answer says from when on.
+ * ledger does not know. The record is kept for some days: the answer says from when on, and what
+ * the ledger has that no group has.
  */
 
 import { z } from 'zod';
@@ -148,8 +149,7 @@ export async function readBreakdown(
   const reads = [
     readRecorded(asked, { from, until, everyMs: spans.everyMs, inLedger }, store),
     readRecorded(asked, { ...before, everyMs: undefined, inLedger }, store),
-    // What the record lacks is in no group, but in the sums over all groups.
-    readCharged(asked, { from, until, everyMs: inLedger ? spans.everyMs : undefined }, store),
+    readCharged(asked, { from, until, everyMs: spans.everyMs }, store),
     readCharged(asked, { ...before, everyMs: undefined }, store),
   ] as const;
   const recordedFrom = store.requestsRecordedFrom(isRecordedByHour(by) ? 'sums' : 'labels');
@@ -167,6 +167,7 @@ export async function readBreakdown(
   }
   add(recordedBefore, ({ before: sum }) => sum);
   if (inLedger) add(chargedBefore, ({ before: sum }) => sum);
+  const notRecorded = restOf(groups.values(), { charged, chargedBefore, spans });
   const sorted = sortedGroups([...groups.values()], query);
   const shown = sorted.slice(0, query.top);
   const others = sorted.slice(query.top);
@@ -184,8 +185,47 @@ export async function readBreakdown(
       ...totalOf(sorted.map((group) => group.before)),
       ...inAll(chargedBefore, query),
     },
+    // Errors are those of requests that most have no charge.
+    notRecorded: by === 'error' ? undefined : notRecorded,
     recordedFrom: since,
   };
+}
+
+/** What the ledger has and no group has, so that all groups and this are the ledger's sums. */
+function restOf(
+  groups: Iterable<Sums>,
+  ledger: {
+    readonly charged: readonly Sum[];
+    readonly chargedBefore: readonly Sum[];
+    readonly spans: Spans;
+  },
+): Sums {
+  const { charged, chargedBefore, spans } = ledger;
+  const rest = newSums(undefined, spans.starts.length);
+  const ofSpan = (index: number) => (rest.spans[index] ??= newFigures());
+  for (const { start, figures } of charged) {
+    addTo(rest.total, figures);
+    const index = spans.indexOf(start);
+    if (index !== undefined) addTo(ofSpan(index), figures);
+  }
+  for (const { figures } of chargedBefore) addTo(rest.before, figures);
+  for (const { total, before, spans: its } of groups) {
+    subtract(rest.total, total);
+    subtract(rest.before, before);
+    for (const [index, span] of its.entries()) {
+      if (span !== undefined) subtract(ofSpan(index), span);
+    }
+  }
+  return rest;
+}
+
+function subtract(sum: Figures, less: Figures): void {
+  sum.charged -= less.charged;
+  sum.charges -= less.charges;
+  sum.input -= less.input;
+  sum.output -= less.output;
+  sum.cacheRead -= less.cacheRead;
+  sum.cacheWrite -= less.cacheWrite;
 }
 
 /** What the ledger has in all. Failed requests, which most have no charge, are not compared. */
@@ -488,7 +528,7 @@ type View = (figures: Figures) => ReturnType<typeof figuresView>;
 /** @param view - `figuresView`, or `costedFiguresView` for operators. */
 export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
   const { by, every, zone, from, until, before, starts, groups, total, totalBefore } = breakdown;
-  const { recordedFrom } = breakdown;
+  const { notRecorded, recordedFrom } = breakdown;
   return {
     object: 'breakdown' as const,
     by,
@@ -507,12 +547,25 @@ export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
     })),
     total: view(total),
     total_before: view(totalBefore),
+    not_recorded:
+      notRecorded === undefined
+        ? null
+        : {
+            total: spentView(notRecorded.total),
+            before: spentView(notRecorded.before),
+            spans: notRecorded.spans.map((span) =>
+              span === undefined || isNothing(span) ? null : spentView(span),
+            ),
+          },
     recorded_from: recordedFrom?.toISOString() ?? null,
   };
 }
 
-export function figuresView(figures: Figures) {
-  const { requests, firstBytes } = figures;
+function isNothing({ charged, charges, input, output, cacheRead, cacheWrite }: Figures): boolean {
+  return [charged, charges, input, output, cacheRead, cacheWrite].every((each) => !each);
+}
+
+function spentView(figures: Figures) {
   return {
     charged_usd: formatUsd(figures.charged),
     charges: figures.charges,
@@ -520,6 +573,13 @@ export function figuresView(figures: Figures) {
     output_tokens: Number(figures.output),
     cache_read_input_tokens: Number(figures.cacheRead),
     cache_creation_input_tokens: Number(figures.cacheWrite),
+  };
+}
+
+export function figuresView(figures: Figures) {
+  const { requests, firstBytes } = figures;
+  return {
+    ...spentView(figures),
     requests,
     failed: figures.failed,
     mean_duration_ms: requests === 0 ? null : Math.round(figures.durationMs / requests),

@@ -5,6 +5,7 @@ import { DIMENSIONS, FROM_RECORD, LEDGER } from './breakdown-choice.js';
 import { colorOf, nextColor } from '../plots/colors.js';
 import type { Sent } from '../api/gateway-types.js';
 import type { Series } from '../plots/plot-bars.js';
+import { dateText } from '../text/times.js';
 import { parseUsd } from '../text/usd.js';
 
 export type Breakdown = Sent<'breakdown'>;
@@ -30,16 +31,39 @@ export interface ShownBreakdown extends Pick<
 }
 
 /**
- * Whether the figures of the period before are known: those of a period that was not recorded are
- * absent, not zero. The ledger has the sums over all groups in any case.
+ * Why there is no figure of the period before to compare with: one of a time that was not recorded
+ * is absent, not zero. The ledger has the sums over all groups in any case.
  */
-export function isKnownBefore(
+export function whyUnknownBefore(
   { by, measure, of }: Pick<ShownBreakdown, 'by' | 'measure' | 'of'>,
   what: 'group' | 'total',
-): boolean {
+): string | undefined {
   const inLedger = LEDGER.has(by) || (what === 'total' && by !== 'error');
-  if (inLedger && !FROM_RECORD.has(measure)) return true;
-  return of.recorded_from !== null && Date.parse(of.recorded_from) <= Date.parse(of.before.from);
+  if (inLedger && !FROM_RECORD.has(measure)) return undefined;
+  const since = of.recorded_from;
+  if (since === null) return 'not recorded';
+  if (Date.parse(since) > Date.parse(of.before.from)) {
+    return `not recorded before ${dateText(since)}`;
+  }
+  const { total, before } = of.not_recorded ?? {};
+  return lacks(total, of.total) || lacks(before, of.total_before) ? 'not all recorded' : undefined;
+}
+
+type Spent = Pick<Figures, 'charged_usd' | 'charges' | (typeof CLASSES)[number][1]>;
+
+/** Whether more than a hundredth is in no group. */
+function lacks(rest: Spent | undefined, { charged_usd }: Spent): boolean {
+  const usd = parseUsd(rest?.charged_usd ?? '0');
+  return (usd < 0n ? -usd : usd) * 100n > parseUsd(charged_usd);
+}
+
+/** What the ledger has, but no group, because the record lacks it. */
+export function notRecorded({
+  by,
+  measure,
+  of,
+}: Pick<ShownBreakdown, 'by' | 'measure' | 'of'>): Breakdown['not_recorded'] {
+  return LEDGER.has(by) || FROM_RECORD.has(measure) ? null : of.not_recorded;
 }
 
 /** @returns what is plotted: classes of tokens, mean durations or the groups */
@@ -48,7 +72,8 @@ export function plotted(props: ShownBreakdown): readonly Series[] {
   return props.measure === 'latency' ? [latencyOf(props.of)] : seriesOf(props);
 }
 
-export function valueOf(figures: Figures, measure: Measure): bigint {
+/** The rest that no group has is neither failed nor timed. */
+export function valueOf(figures: Spent & Partial<Figures>, measure: Measure): bigint {
   switch (measure) {
     case 'spend':
       return parseUsd(figures.charged_usd);
@@ -57,7 +82,7 @@ export function valueOf(figures: Figures, measure: Measure): bigint {
     case 'requests':
       return BigInt(figures.charges);
     case 'errors':
-      return BigInt(figures.failed);
+      return BigInt(figures.failed ?? 0);
     case 'latency':
       return BigInt(figures.mean_duration_ms ?? 0);
   }
@@ -108,11 +133,20 @@ function seriesOf(props: ShownBreakdown): readonly Series[] {
   const isMany = all.length > MAX_SERIES;
   const own = isMany ? all.slice(0, MAX_SERIES - 1) : all;
   const colors = colorsOf(props);
-  const series = own.map(({ group, values }) => ({
-    name: groupName(props, group),
-    color: colors.get(group) ?? 'others',
-    values,
-  }));
+  const rest = notRecorded(props)?.spans.map((span) => {
+    const value = span === null ? 0n : valueOf(span, measure);
+    return value > 0n ? value : 0n;
+  });
+  const series = [
+    ...(rest?.some((value) => value > 0n)
+      ? [{ name: 'not recorded', color: 'unrecorded', values: rest }]
+      : []),
+    ...own.map(({ group, values }) => ({
+      name: groupName(props, group),
+      color: colors.get(group) ?? 'others',
+      values,
+    })),
+  ];
   if (!isMany) return series;
   const others = all.slice(MAX_SERIES - 1);
   const count = others.reduce((sum, { group }) => sum + Math.max(1, group.others), 0);

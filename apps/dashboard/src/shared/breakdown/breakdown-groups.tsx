@@ -10,9 +10,15 @@ import {
   sortOf,
 } from './breakdown-choice.js';
 import type { GroupSort } from './breakdown-choice.js';
-import { colorsOf, groupName, isKnownBefore, valueOf } from './breakdown-figures.js';
+import {
+  colorsOf,
+  groupName,
+  notRecorded,
+  valueOf,
+  whyUnknownBefore,
+} from './breakdown-figures.js';
 import type { Figures, Group, ShownBreakdown } from './breakdown-figures.js';
-import { Change, NotRecorded, Value, counts } from './breakdown-values.js';
+import { Change, Value, counts } from './breakdown-values.js';
 import { Signed, SortedHeader, TableFrame } from '../controls/parts.js';
 import { changeQuery, route, to } from '../api/router.js';
 import { durationText } from '../text/times.js';
@@ -23,7 +29,9 @@ export function Groups(props: ShownBreakdown) {
   const isTime = measure === 'latency';
   const total = valueOf(of.total, measure);
   const colors = colorsOf(props);
-  const isKnown = isKnownBefore(props, 'group');
+  const isKnown = whyUnknownBefore(props, 'group') === undefined;
+  const rest = notRecorded(props)?.total;
+  const lacking = rest === undefined ? 0n : valueOf(rest, measure);
   const groups = of.groups.filter(
     ({ total: now, before }) =>
       valueOf(now, measure) > 0n || (isKnown && valueOf(before, measure) > 0n),
@@ -76,6 +84,20 @@ export function Groups(props: ShownBreakdown) {
               hasMargin={hasMargin}
             />
           ))}
+          {lacking !== 0n && (
+            <tr data-group="not recorded">
+              <th scope="row">
+                <i class="swatch unrecorded" />
+                not recorded
+              </th>
+              <td class="n">
+                <Value of={lacking} measure={measure} />
+              </td>
+              <td class="n wide-only">{shareText(lacking, total)}</td>
+              <td class={change} />
+              <td class="n wide-only" colSpan={hasMargin ? 3 : 2} />
+            </tr>
+          )}
         </tbody>
       </table>
     </TableFrame>
@@ -136,11 +158,11 @@ function GroupRow(props: GroupRowProps) {
       </td>
       {measure !== 'latency' && <td class="n wide-only">{shareText(value, props.total)}</td>}
       <td class={change}>
-        {isKnownBefore(props, 'group') ? (
-          <Change from={valueOf(group.before, measure)} to={value} />
-        ) : (
-          <NotRecorded from={props.of.recorded_from} />
-        )}
+        <Change
+          from={valueOf(group.before, measure)}
+          to={value}
+          unknown={whyUnknownBefore(props, 'group')}
+        />
       </td>
       {props.hasMargin && (
         <td class="n">

@@ -2,7 +2,7 @@
 
 import type { Measure } from './breakdown-choice.js';
 import { Count, Money } from '../controls/parts.js';
-import { dateText, durationText } from '../text/times.js';
+import { durationText } from '../text/times.js';
 import { formatUsd, roundedUsd } from '../text/usd.js';
 import { LOCALE, decimalText } from '../text/numbers.js';
 
@@ -31,13 +31,14 @@ export function tickText(of: bigint, measure: Measure): string {
     : short.format(of);
 }
 
-/** For a period that the record of requests does not have: no percentage, and no zero. */
-export function NotRecorded({ from }: { readonly from: string | null }) {
-  return <span class="quiet">not recorded{from !== null && <> before {dateText(from)}</>}</span>;
-}
-
-/** In percent of the earlier value. */
-export function Change({ from, to }: { readonly from: bigint; readonly to: bigint }) {
+/** In percent of the earlier value; `unknown`: why there is none. */
+export function Change(props: {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly unknown?: string | undefined;
+}) {
+  const { from, to, unknown } = props;
+  if (unknown !== undefined) return <span class="quiet">{unknown}</span>;
   if (from === 0n) return <span class="quiet">{to === 0n ? 'as before' : 'nothing before'}</span>;
   const percent = Number(((to - from) * 1000n) / from) / 10;
   const text = Math.abs(percent) >= 10 ? percent.toFixed(0) : percent.toFixed(1);

@@ -17,10 +17,10 @@ import {
   requestsOf,
 } from './breakdown-choice.js';
 import type { BreakdownChoice, Dimension, GroupOrder, GroupSort } from './breakdown-choice.js';
-import { isKnownBefore, plotted, valueOf } from './breakdown-figures.js';
+import { plotted, valueOf, whyUnknownBefore } from './breakdown-figures.js';
 import type { Breakdown, Figures, NameOf, ShownBreakdown } from './breakdown-figures.js';
 import { Groups } from './breakdown-groups.js';
-import { Change, NotRecorded, Value, tickText, valueText } from './breakdown-values.js';
+import { Change, Value, tickText, valueText } from './breakdown-values.js';
 import { FilterForm } from '../controls/filter-form.js';
 import { Choice, Count, Empty, Loaded, Segments, Signed } from '../controls/parts.js';
 import { FiguresTable, StackedBars } from '../plots/plot.js';
@@ -294,7 +294,7 @@ function Found(props: ShownBreakdown) {
 /** What the figure is in all, what it was before, and which times that means. */
 function Headline(props: ShownBreakdown) {
   const { of, by, measure, range } = props;
-  const isKnown = isKnownBefore(props, 'total');
+  const unknown = whyUnknownBefore(props, 'total');
   const total = valueOf(of.total, measure);
   const before = valueOf(of.total_before, measure);
   const { zone } = of;
@@ -305,7 +305,7 @@ function Headline(props: ShownBreakdown) {
       <strong>
         <Value of={total} measure={measure} />
       </strong>{' '}
-      {isKnown ? <Change from={before} to={total} /> : <NotRecorded from={of.recorded_from} />}
+      <Change from={before} to={total} unknown={unknown} />
       {margin !== undefined && (
         <>
           {' '}
@@ -315,7 +315,7 @@ function Headline(props: ShownBreakdown) {
       <span class="when">
         {rangeText(range, zone)}, {zone === 'UTC' ? 'in UTC' : zone}
         {range.isOpen && ', so far'}
-        {isKnown && (
+        {unknown === undefined && (
           <>
             ; before: <Value of={before} measure={measure} />, {rangeText(earlier, zone)}
             {range.isOpen && ', up to the same hour'}

@@ -58,6 +58,19 @@ const brokenDownFigures = z.strictObject({
   mean_first_byte_ms: orNull(count),
 });
 
+const signed = z.int();
+/** What the groups lack; below zero where they have more. */
+const restFigures = z
+  .strictObject({
+    charged_usd: usd,
+    charges: signed,
+    input_tokens: signed,
+    output_tokens: signed,
+    cache_read_input_tokens: signed,
+    cache_creation_input_tokens: signed,
+  })
+  .meta({ id: 'NotRecorded' });
+
 function breakdownOf<Figures extends z.ZodType, Group extends z.ZodRawShape>(
   figures: Figures,
   ofGroup: Group,
@@ -88,6 +101,18 @@ function breakdownOf<Figures extends z.ZodType, Group extends z.ZodRawShape>(
         'charges and tokens are those of the ledger, also where the record of requests lacks some',
     }),
     total_before: figures,
+    not_recorded: orNull(
+      z.strictObject({
+        total: restFigures,
+        before: restFigures,
+        spans: z.array(orNull(restFigures)),
+      }),
+    ).meta({
+      description:
+        "the ledger's sums without those of all groups: zero unless groups are programs, sessions " +
+        'or tags and the record of requests lacks some. Below zero where a charge was made before ' +
+        'the range and its request ended in it. null: groups are errors',
+    }),
     recorded_from: orNull(time).meta({
       description:
         'where the record of requests begins: failed requests, times, and all figures of ' +
