@@ -31,6 +31,7 @@ import { untilSteady } from '../support/steady-time.js';
 /** Makes Node take standard output for a terminal. */
 const IN_A_TERMINAL = '--import=data:text/javascript,process.stdout.isTTY=true';
 const UPSTREAM_KEY = 'upstream-credential-canary';
+const DAY_MS = 86_400_000;
 
 let dataDir: string;
 let simulator: UpstreamSimulator;
@@ -307,6 +308,22 @@ describe('farthing serve', () => {
     const audit = await cli(['ledger', 'audit', '--json']);
     expect(audit.code).toBe(0);
     expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
+
+    // F488: sums by program have all requests that are listed, and the rest of the ledger is named.
+    const listed = JSON.parse((await cli(['requests', '--limit', '1000', '--json'])).out);
+    const day = (ms: number) => `${new Date(ms).toISOString().slice(0, 10)}T00:00:00Z`;
+    const range = ['--from', day(Date.now() - DAY_MS), '--until', day(Date.now() + DAY_MS)];
+    const { out } = await cli(['breakdown', '--by', 'client', ...range, '--json']);
+    interface Spent {
+      readonly charged_usd: string | null;
+    }
+    const { groups, not_recorded: rest, total } = JSON.parse(out);
+    const sum = (figures: readonly Spent[]) =>
+      figures.reduce((usd, { charged_usd }) => usd + parseUsd(charged_usd ?? '0'), 0n);
+    const parts = (groups as { total: Spent }[]).map((group) => group.total);
+    expect(sum(parts)).toBe(sum(listed.data));
+    expect(sum([...parts, rest.total])).toBe(sum([total]));
+    expect(total.charges).toBe(entries.size);
   });
 
   it('names a variable that it cannot use, and exits with status 2', async () => {

@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openRequests } from '../../src/embedded/files/requests-file.js';
-import { addToSums, listRequests, recordRequests, sumRequests } from '../../src/embedded/sqlite/requests.js';
+import {
+  addToSums,
+  listRequests,
+  recordRequests,
+  sumRequests,
+} from '../../src/embedded/sqlite/requests.js';
 import { createRequestRecord } from '../../src/ledger/store/requests.js';
 import { StoreUnavailableError } from '../../src/index.js';
 import type { RequestTables } from '../../src/ledger/requests/request-tables.js';
