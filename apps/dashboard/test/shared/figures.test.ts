@@ -143,6 +143,9 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
     };
   }
 
+  // F488
+  // F489: a group has a percentage against a time of which the record lacks a part: there is none,
+  // and the page says why.
   it("on the customer's page", async () => {
     const { page, context, problems } = await openPage(browser, `${gateway.url}/dashboard/`);
     await stopRefreshing(page);
@@ -197,14 +200,13 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
       }
     }
 
-    // F489: what only the record knows has a percentage against a time of which it lacks a part.
+    // What only the record knows has no percentage against a time of which it lacks a part.
     for (const by of ['session', 'tag', 'client'] as const) {
       for (const days of [7, 30, 90]) {
         const [time, earlier] = daysUntilNow(days, now, DAY);
         const usage = await openUsage(page, `by=${by}&range=${String(days)}`);
         expect(unitsOf(usage.total)).toBe(usd(own.charges, time));
         expect(usage.rows.length).toBeGreaterThan(0);
-        // F488
         expect(sum(usage.rows.map(({ value }) => unitsOf(value)))).toBe(unitsOf(usage.total));
         const inRecord = (at: Time) => sum(recordedIn(own.recorded, at).map(chargeOf));
         const isPart = [time, earlier].some(

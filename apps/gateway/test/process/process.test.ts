@@ -264,7 +264,7 @@ describe('farthing serve', () => {
     expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
-  // F4
+  // F4, F488
   it('when it is killed, loses no charge that a client saw, and doubles none', async () => {
     const seen: { id: string; output: number }[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -309,7 +309,7 @@ describe('farthing serve', () => {
     expect(audit.code).toBe(0);
     expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
 
-    // F488: sums by program have all requests that are listed, and the rest of the ledger is named.
+    // Sums by program have all requests that are listed, and the rest of the ledger is named.
     const listed = JSON.parse((await cli(['requests', '--limit', '1000', '--json'])).out);
     const day = (ms: number) => `${new Date(ms).toISOString().slice(0, 10)}T00:00:00Z`;
     const range = ['--from', day(Date.now() - DAY_MS), '--until', day(Date.now() + DAY_MS)];
