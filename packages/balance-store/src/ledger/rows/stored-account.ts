@@ -7,7 +7,12 @@ import { membersWithout } from '../tables/tables.js';
 import type { Row } from '../tables/tables.js';
 
 /** `allowanceStart` is in the record as `allowanceDueAt`. */
-export const ACCOUNT_MEMBERS = membersWithout('Account', ['allotted', 'opened', 'seq', 'lastBookedAt']);
+export const ACCOUNT_MEMBERS = membersWithout('Account', [
+  'allotted',
+  'opened',
+  'seq',
+  'lastBookedAt',
+]);
 
 type StoredAccount = Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS)[number]>;
 

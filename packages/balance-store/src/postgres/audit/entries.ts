@@ -14,10 +14,7 @@ const timeoutMs = LONG_TIMEOUT_MS;
 
 export function entryReaders(
   pool: Pool,
-): Pick<
-  AuditSource,
-  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'
-> {
+): Pick<AuditSource, 'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
   return {
     entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
       queryArrays<SealedLedger>(pool, {
