@@ -17,10 +17,7 @@ import { pageReader } from './page.js';
 
 export function entryReaders(
   connection: Connection,
-): Pick<
-  AuditSource,
-  'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'
-> {
+): Pick<AuditSource, 'entriesAfter' | 'chargesAfter' | 'chargesOf' | 'trailAfter' | 'rightsAfter'> {
   const page = pageReader(connection);
   return {
     async entriesAfter({ accountId, seq }, lastAccountId, limit) {
