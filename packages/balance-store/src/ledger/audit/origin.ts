@@ -28,14 +28,16 @@ export interface BookedFacts {
 /** A booking as its entry and the trail both state it. */
 type Fact = readonly string[];
 
-const INITIAL = /^topup:initial:/;
 const HALF = /^transfer:(.*):(out|in)$/s;
 
 /** @returns `undefined` for an entry that follows from a rule */
 export function factOfEntry(entry: BookedFacts): Fact | undefined {
   const { id, accountId, kind, reason, delta, fee, reference } = entry;
   if (kind === 'expiry' || reason === 'opening' || isAllowance(id)) return undefined;
-  if (INITIAL.test(id)) return ['initial', accountId, numericFromUnits(delta)];
+  // The id of a first credit names its account. Its row in the trail is that of the creation.
+  if (id.startsWith(`topup:initial:${accountId}:`)) {
+    return ['initial', accountId, numericFromUnits(delta)];
+  }
   const [, transfer, half] = (reason === 'transfer' ? HALF.exec(id) : null) ?? [];
   if (transfer !== undefined) {
     const isOut = half === 'out';
