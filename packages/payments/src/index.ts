@@ -1,3 +1,4 @@
+export { decimalOf, minorDigitsOf } from './currency.js';
 export { PaymentProviderError } from './provider.js';
 export type {
   CardCharge,
@@ -6,15 +7,22 @@ export type {
   ExpiredFact,
   FailedFact,
   MethodSavedFact,
+  Money,
   NotificationReading,
   PaidFact,
+  PaymentDetails,
   PaymentFact,
   PaymentMode,
   PaymentOrigin,
   PaymentProvider,
+  PaymentTax,
+  PaymentTransaction,
   PendingFact,
+  ProviderTransaction,
   RefundFact,
   RefundOutcome,
   SavedMethod,
+  Settled,
   StartedCheckout,
+  TaxMode,
 } from './provider.js';

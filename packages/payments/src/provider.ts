@@ -16,12 +16,67 @@ export interface PaymentOrigin {
   readonly accountId: string;
 }
 
-interface Money {
+/** An amount in a currency. */
+export interface Money {
   /** In the smallest unit of the currency; for USD, whole cents. */
   readonly amountCents: number;
   /** Three letters in lower case, such as `usd`. */
   readonly currency: string;
 }
+
+/**
+ * How the tax of a payment is computed by the provider. `included`: the amount contains it.
+ * `added`: the customer pays it beyond the amount.
+ */
+export type TaxMode = 'off' | 'included' | 'added';
+
+/** The tax of a payment, as the provider states it. */
+export interface PaymentTax {
+  /** A part of what was paid, in the smallest unit of its currency. */
+  readonly amountCents: number;
+  /** Decimal text, such as `19`; `undefined` if the payment has not one rate, or none is stated. */
+  readonly percent: string | undefined;
+  /** Two letters; `undefined` if no country, or more than one, is stated. */
+  readonly country: string | undefined;
+}
+
+/** What the operator received for a payment, before fees. */
+export interface Settled extends Money {
+  /** From the currency of the payment to this one, as decimal text. */
+  readonly exchangeRate: string | undefined;
+}
+
+/** What a fact does not state about a payment. */
+export interface PaymentDetails {
+  readonly paid: Money;
+  readonly tax: PaymentTax;
+  /** `undefined`: the provider has not settled the payment yet. */
+  readonly settled: Settled | undefined;
+}
+
+/**
+ * A movement of the operator's money at the provider. The amounts are negative if money was taken.
+ */
+export type ProviderTransaction =
+  | {
+      readonly kind:
+        'payment' | 'refund' | 'refund_undone' | 'dispute_withdrawn' | 'dispute_reinstated';
+      readonly transactionId: string;
+      readonly at: Date;
+      readonly providerPaymentId: string;
+      /** The provider's id of the payment, the refund or the dispute. */
+      readonly sourceId: string;
+      /** In the currency in which the customer paid. */
+      readonly paid: Money;
+      /** What was added to the operator's balance, before the fee. */
+      readonly settled: Money;
+      /** In the currency of `settled`; negative if a fee was returned. */
+      readonly feeCents: number;
+    }
+  /** A payout, for example, or a fee of no payment. */
+  | { readonly kind: 'other'; readonly transactionId: string };
+
+export type PaymentTransaction = Exclude<ProviderTransaction, { readonly kind: 'other' }>;
 
 interface OfPayment {
   /** The provider's id of the payment. Not a secret. */
@@ -140,10 +195,11 @@ export interface PaymentProvider {
   /** The prefix of ledger ids: `stripe`. */
   readonly name: string;
   readonly mode: PaymentMode;
-  /** Makes a page for one payment in USD. */
+  /** Makes a page for one payment in USD, of the amount and, with `added`, its tax. */
   startCheckout(checkout: {
     readonly origin: PaymentOrigin;
     readonly amountCents: number;
+    readonly tax: TaxMode;
     /** The address to which the customer returns. */
     readonly successUrl: string;
     readonly cancelUrl: string;
@@ -169,6 +225,8 @@ export interface PaymentProvider {
   }): Promise<RefundOutcome>;
   /** The payment if it is paid. Refunds and disputes do not name their origin; the payment does. */
   findPaid(providerPaymentId: string): Promise<PaidFact | undefined>;
+  /** Of a payment that is paid; `undefined` for one that the provider does not have. */
+  readDetails(providerPaymentId: string): Promise<PaymentDetails | undefined>;
   /** The page with the provider's own receipt, if there is one. */
   findReceipt(providerPaymentId: string): Promise<string | undefined>;
   /**
@@ -178,6 +236,16 @@ export interface PaymentProvider {
   readNotification(body: Uint8Array, signature: string | undefined): NotificationReading;
   /** Facts about everything that was created or changed from `from`, inclusive, until `until`. */
   listFacts(range: { readonly from: Date; readonly until: Date }): AsyncIterable<PaymentFact>;
+  /** The movements of the operator's money from `from`, inclusive, until `until`, newest first. */
+  listTransactions(range: {
+    readonly from: Date;
+    readonly until: Date;
+  }): AsyncIterable<ProviderTransaction>;
+  /** One transaction, or those of one payment, refund or dispute, whenever they were. */
+  findTransactions(source: {
+    readonly kind: 'transaction' | 'payment' | 'refund' | 'dispute';
+    readonly id: string;
+  }): Promise<readonly ProviderTransaction[]>;
 }
 
 /** The provider did not answer, refused the request, or sent an answer that cannot be used. */

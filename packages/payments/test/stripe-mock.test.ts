@@ -15,7 +15,6 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
     secretKey: 'sk_test_123',
     webhookSecrets: [],
     apiUrl,
-    automaticTax: 'on',
   });
   const origin = { paymentId: 'pay_1', accountId: 'acct_1' };
   const pages = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
@@ -25,7 +24,7 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
   it('accepts every request of the Stripe provider', async () => {
     const paymentId = 'pi_1';
     const started = [
-      await provider.startCheckout({ origin, amountCents: 500, ...pages }),
+      await provider.startCheckout({ origin, amountCents: 500, tax: 'added', ...pages }),
       await provider.startMethodSetup({ origin, ...pages }),
     ];
     for (const { url } of started) expect(url).toMatch(/^https:/);
@@ -37,11 +36,15 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
     });
     await provider.findCharge(card, new Date());
     await provider.findPaid(paymentId);
+    await provider.readDetails(paymentId);
     await provider.findReceipt(paymentId);
+    await provider.findTransactions({ kind: 'payment', id: paymentId });
+    await provider.findTransactions({ kind: 'transaction', id: 'txn_1' });
     const refund = { refundId: 'r1', providerPaymentId: paymentId, amountCents: 100 };
     expect((await provider.refund(refund)).outcome).toBe('made');
     const facts = [];
     const range = { from: new Date(0), until: new Date() };
     for await (const fact of provider.listFacts(range)) facts.push(fact);
+    for await (const each of provider.listTransactions(range)) facts.push(each);
   });
 });

@@ -1,8 +1,9 @@
 /** The Stripe provider against the simulated Stripe. */
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type Stripe from 'stripe';
-import type { PaymentFact } from '@gateway/payments';
+import { decimalOf } from '@gateway/payments';
+import type { PaymentFact, TaxMode } from '@gateway/payments';
 import { NOTIFIED_EVENTS, createStripeProvider } from '@gateway/payments/stripe';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { SimulatedEvent, StripeSimulator } from '@gateway/payments/testing';
@@ -18,7 +19,6 @@ const provider = () =>
     secretKey: SECRET_KEY,
     webhookSecrets: ['whsec_of_before', WEBHOOK_SECRET],
     apiUrl: stripe.url,
-    automaticTax: 'off',
   });
 
 beforeAll(async () => {
@@ -28,8 +28,8 @@ afterAll(() => stripe.close());
 
 let count = 0;
 const newOrigin = () => ({ paymentId: `pay_${String((count += 1))}`, accountId: 'acct_1' });
-const start = (origin = newOrigin(), amountCents = 1_250) =>
-  provider().startCheckout({ origin, amountCents, ...PAGES });
+const start = (origin = newOrigin(), amountCents = 1_250, tax: TaxMode = 'off') =>
+  provider().startCheckout({ origin, amountCents, tax, ...PAGES });
 
 function read(event: SimulatedEvent, signature?: string) {
   const { body, headers } = stripe.sign(event);
@@ -130,6 +130,125 @@ describe('refunds and disputes', () => {
     expect(factsOf(() => stripe.openDispute(paymentId, { isInquiry: true }))).toMatchObject([
       { state: 'inquiry' },
     ]);
+  });
+});
+
+describe('the details of a payment', () => {
+  const paid = async (tax: TaxMode, options: Parameters<StripeSimulator['pay']>[1] = {}) => {
+    const { checkoutId } = await start(newOrigin(), 10_000, tax);
+    return stripe.pay(checkoutId, options);
+  };
+  afterEach(() => {
+    stripe.setTaxes([]);
+    stripe.setSettlement({ currency: 'usd', rates: {} });
+  });
+
+  it('have the tax of the page, within the amount or beyond it, and none if it is off', async () => {
+    stripe.setTaxes([{ percent: 19, country: 'DE' }]);
+    const tax = { percent: '19', country: 'DE' };
+    for (const [mode, amountCents, taxed] of [
+      ['added', 11_900, { ...tax, amountCents: 1_900 }],
+      ['included', 10_000, { ...tax, amountCents: 1_597 }],
+      ['off', 10_000, { amountCents: 0, percent: undefined, country: undefined }],
+    ] as const) {
+      expect(await provider().readDetails(await paid(mode))).toEqual({
+        paid: { amountCents, currency: 'usd' },
+        tax: taxed,
+        settled: { amountCents, currency: 'usd', exchangeRate: undefined },
+      });
+    }
+    expect(await provider().readDetails('pi_0')).toBeUndefined();
+  });
+
+  it('have one rate for taxes on the same amount, exactly, and none if the amounts differ', async () => {
+    stripe.setTaxes([
+      { percent: 6.35, country: 'US' },
+      { percent: 2.8875, country: 'US' },
+    ]);
+    const both = await provider().readDetails(await paid('added'));
+    expect(both?.tax).toEqual({ amountCents: 924, percent: '9.2375', country: 'US' });
+    stripe.setTaxes([
+      { percent: 5, country: 'CA', taxableShare: 0.5 },
+      { percent: 7, country: 'CA' },
+    ]);
+    const parts = await provider().readDetails(await paid('added'));
+    expect(parts?.tax).toEqual({ amountCents: 950, percent: undefined, country: 'CA' });
+    stripe.setTaxes([{ percent: 0, country: 'CH' }]);
+    const none = await provider().readDetails(await paid('added'));
+    expect(none?.tax).toEqual({ amountCents: 0, percent: undefined, country: undefined });
+  });
+
+  it('have what the operator gets for another currency, once Stripe has settled it', async () => {
+    stripe.setSettlement({ currency: 'usd', rates: { eur: 1.0825 } });
+    const as = { amountCents: 9_250, currency: 'eur' };
+    const paymentId = await paid('off', { as, isUnsettled: true });
+    expect((await provider().readDetails(paymentId))?.settled).toBeUndefined();
+    expect(await provider().findTransactions({ kind: 'payment', id: paymentId })).toEqual([]);
+    stripe.settle(paymentId);
+    expect(await provider().readDetails(paymentId)).toMatchObject({
+      paid: as,
+      settled: { amountCents: 10_013, currency: 'usd', exchangeRate: '1.0825' },
+    });
+  });
+});
+
+describe('the transactions', () => {
+  it('of payments, refunds and disputes have their amounts in both currencies, and their fees', async () => {
+    stripe.setSettlement({ currency: 'eur', rates: { usd: 0.9 } });
+    const from = new Date(Date.now() - 1_000);
+    const paymentId = stripe.pay((await start(newOrigin(), 10_000)).checkoutId);
+    const refundId = stripe.refund(paymentId, 1_000);
+    stripe.failRefund(refundId);
+    const disputeId = stripe.openDispute(paymentId);
+    stripe.closeDispute(disputeId, 'won');
+    stripe.setSettlement({ currency: 'usd', rates: {} });
+    const list = [];
+    const range = { from, until: new Date(Date.now() + 1_000) };
+    for await (const each of provider().listTransactions(range)) {
+      if (each.kind !== 'other' && each.providerPaymentId === paymentId) list.push(each);
+    }
+    const rows = list.map((each) => [
+      each.kind,
+      each.sourceId,
+      each.paid.amountCents,
+      each.settled.amountCents,
+      each.feeCents,
+    ]);
+    expect(rows.reverse()).toEqual([
+      ['payment', paymentId, 10_000, 9_000, 291],
+      ['refund', refundId, -1_000, -900, 0],
+      ['refund_undone', refundId, 1_000, 900, 0],
+      ['dispute_withdrawn', disputeId, -10_000, -9_000, 1_500],
+      ['dispute_reinstated', disputeId, 10_000, 9_000, -1_500],
+    ]);
+    expect(list[0]).toMatchObject({ paid: { currency: 'usd' }, settled: { currency: 'eur' } });
+    const found = (kind: 'payment' | 'refund' | 'dispute', id: string) =>
+      provider().findTransactions({ kind, id });
+    expect(await found('payment', paymentId)).toEqual([list.at(-1)]);
+    expect(await found('refund', refundId)).toEqual(list.slice(2, 4));
+    expect(await found('dispute', disputeId)).toEqual(list.slice(0, 2));
+    const [{ transactionId: id }] = list as [(typeof list)[number]];
+    expect(await provider().findTransactions({ kind: 'transaction', id })).toEqual([list[0]]);
+    const none = await provider().findTransactions({ kind: 'transaction', id: 'txn_0' });
+    expect([none, await found('payment', 'pi_0'), await found('refund', 're_0')]).toEqual([
+      [],
+      [],
+      [],
+    ]);
+  });
+});
+
+describe('an amount', () => {
+  it('is written with the decimals of its currency', () => {
+    for (const [amountCents, currency, text] of [
+      [1_850, 'eur', '18.5'],
+      [5, 'usd', '0.05'],
+      [-2_000, 'usd', '-20'],
+      [1_000, 'jpy', '1000'],
+      [12_340, 'kwd', '12.34'],
+    ] as const) {
+      expect(decimalOf({ amountCents, currency })).toBe(text);
+    }
   });
 });
 
@@ -320,9 +439,13 @@ describe('a fault', () => {
       secretKey: 'sk_test_of_a_stranger',
       webhookSecrets: [],
       apiUrl: stripe.url,
-      automaticTax: 'off',
     });
-    const started = stranger.startCheckout({ origin: newOrigin(), amountCents: 500, ...PAGES });
+    const started = stranger.startCheckout({
+      origin: newOrigin(),
+      amountCents: 500,
+      tax: 'off',
+      ...PAGES,
+    });
     await expect(started).rejects.toThrow(
       /^Stripe refuses the secret key, or the key lacks a permission$/,
     );
@@ -330,7 +453,7 @@ describe('a fault', () => {
 
   it('of the configuration, such as a secret key without a mode, is refused', () => {
     for (const secretKey of ['', 'pk_test_x', 'sk_x', 'whsec_x']) {
-      const options = { secretKey, webhookSecrets: [], automaticTax: 'off' } as const;
+      const options = { secretKey, webhookSecrets: [] } as const;
       expect(() => createStripeProvider(options)).toThrow(/^secretKey: /);
     }
   });

@@ -41,12 +41,12 @@ export class UnreadableObjectError extends Error {
   }
 }
 
-const id = z.string().min(1).max(255);
-const cents = z.int().min(0);
-const currency = z.string().regex(/^[a-z]{3}$/);
+export const id = z.string().min(1).max(255);
+export const cents = z.int().min(0);
+export const currency = z.string().regex(/^[a-z]{3}$/);
 const metadata = z.record(z.string(), z.string()).nullish();
 /** An id, or the object that it stands for if the request asked to expand it. */
-const reference = z.union([id, z.object({ id }).transform((object) => object.id)]);
+export const reference = z.union([id, z.object({ id }).transform((object) => object.id)]);
 
 const checkoutSession = z.object({
   object: z.literal('checkout.session'),
@@ -73,7 +73,7 @@ const paymentIntent = z.object({
   metadata,
 });
 
-const refund = z.object({
+export const refund = z.object({
   object: z.literal('refund'),
   id,
   amount: cents,
@@ -82,7 +82,7 @@ const refund = z.object({
   status: z.string().nullable(),
 });
 
-const dispute = z.object({
+export const dispute = z.object({
   object: z.literal('dispute'),
   id,
   amount: cents,
@@ -196,7 +196,10 @@ function originOf(values: z.output<typeof metadata>): PaymentOrigin | undefined 
     : { paymentId, accountId: values?.[METADATA.account] ?? '' };
 }
 
-function readAs<Schema extends z.ZodType>(schema: Schema, object: unknown): z.output<Schema> {
+export function readAs<Schema extends z.ZodType>(
+  schema: Schema,
+  object: unknown,
+): z.output<Schema> {
   const read = schema.safeParse(object);
   if (read.success) return read.data;
   throw new UnreadableObjectError(read.error.issues[0]?.path.join('.') ?? 'object');

@@ -4,7 +4,7 @@ import type Stripe from 'stripe';
 import type { PaymentFact } from '../provider.js';
 import { NOTIFIED_EVENTS, factsOfEvent } from './facts-of-event.js';
 import { disputeFactOf, factsOfIntent, factsOfSession, refundFactOf } from './facts.js';
-import { PAGE, faultOf } from './requests.js';
+import { faultOf, pagesOf } from './requests.js';
 
 /**
  * Reads objects that were created in the range, and events of the range. Events contain the changes
@@ -12,13 +12,9 @@ import { PAGE, faultOf } from './requests.js';
  */
 export async function* listFacts(
   stripe: Stripe,
-  { from, until }: { readonly from: Date; readonly until: Date },
+  given: { readonly from: Date; readonly until: Date },
 ): AsyncGenerator<PaymentFact> {
-  const created = {
-    gte: Math.floor(from.getTime() / 1_000),
-    lt: Math.ceil(until.getTime() / 1_000),
-  };
-  const range = { created, limit: PAGE };
+  const range = pagesOf(given);
   try {
     for await (const intent of stripe.paymentIntents.list(range)) yield* factsOfIntent(intent);
     for await (const session of stripe.checkout.sessions.list(range)) {

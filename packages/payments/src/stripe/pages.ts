@@ -11,9 +11,9 @@ export const PRODUCT = 'Prepaid credit';
 
 export function startCheckout(
   stripe: Stripe,
-  { origin, amountCents, successUrl, cancelUrl }: Parameters<PaymentProvider['startCheckout']>[0],
-  automaticTax: 'on' | 'off',
+  checkout: Parameters<PaymentProvider['startCheckout']>[0],
 ): Promise<StartedCheckout> {
+  const { origin, amountCents, tax, successUrl, cancelUrl } = checkout;
   const params: Stripe.Checkout.SessionCreateParams = {
     mode: 'payment',
     success_url: successUrl,
@@ -24,15 +24,14 @@ export function startCheckout(
         price_data: {
           currency: 'usd',
           unit_amount: amountCents,
-          // The total then also equals the amount if tax is computed.
-          tax_behavior: 'inclusive',
+          tax_behavior: tax === 'added' ? 'exclusive' : 'inclusive',
           product_data: { name: PRODUCT },
         },
       },
     ],
     // Otherwise Stripe could charge in the customer's own currency.
     adaptive_pricing: { enabled: false },
-    automatic_tax: { enabled: automaticTax === 'on' },
+    automatic_tax: { enabled: tax !== 'off' },
     invoice_creation: { enabled: true },
     payment_intent_data: { metadata: metadataOf(origin, 'checkout') },
   };

@@ -7,6 +7,12 @@ import { UnreadableObjectError } from './facts.js';
 /** Objects on a page of a list. The SDK reads page after page. */
 export const PAGE = 100;
 
+/** The objects that were created in a range. */
+export function pagesOf({ from, until }: { readonly from: Date; readonly until: Date }) {
+  const [gte, lt] = [Math.floor(from.getTime() / 1_000), Math.ceil(until.getTime() / 1_000)];
+  return { created: { gte, lt }, limit: PAGE };
+}
+
 export async function reachingStripe<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -4,11 +4,13 @@ import Stripe from 'stripe';
 import type { PaymentMode, PaymentProvider } from '../provider.js';
 import { chargeSavedMethod, findCharge, readSavedMethod } from './card-charges.js';
 import { paidFactOfIntent } from './facts.js';
+import { readDetails } from './details.js';
 import { listFacts } from './list-facts.js';
 import { startCheckout, startMethodSetup } from './pages.js';
 import { isFromStripe, readSigned } from './read-notification.js';
 import { refundOnce } from './refunds.js';
 import { existing, reachingStripe } from './requests.js';
+import { findTransactions, listTransactions } from './transactions.js';
 
 export interface StripeOptions {
   /**
@@ -19,8 +21,6 @@ export interface StripeOptions {
   readonly webhookSecrets: readonly string[];
   /** Origin of the API, for tests and proxies; Stripe's own when absent. */
   readonly apiUrl?: string | undefined;
-  /** With `on`, Stripe computes and reports the tax that the amounts include. */
-  readonly automaticTax: 'on' | 'off';
   /** How old a notification's signature may be, in seconds. */
   readonly toleranceSeconds?: number | undefined;
 }
@@ -33,7 +33,7 @@ const RETRIES = 2;
 
 /** @throws {RangeError} The secret key has no mode. */
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
-  const { secretKey, webhookSecrets, automaticTax, toleranceSeconds = TOLERANCE_SECONDS } = options;
+  const { secretKey, webhookSecrets, toleranceSeconds = TOLERANCE_SECONDS } = options;
   const mode = modeOf(secretKey);
   const stripe = new Stripe(secretKey, {
     ...addressOf(options.apiUrl),
@@ -46,7 +46,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
   return {
     name: 'stripe',
     mode,
-    startCheckout: (checkout) => startCheckout(stripe, checkout, automaticTax),
+    startCheckout: (checkout) => startCheckout(stripe, checkout),
     startMethodSetup: (setup) => startMethodSetup(stripe, setup),
     readSavedMethod: (setupId) => readSavedMethod(stripe, setupId),
     chargeSavedMethod: (charge) => chargeSavedMethod(stripe, charge),
@@ -57,6 +57,8 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
       const intent = await existing(() => stripe.paymentIntents.retrieve(providerPaymentId));
       return intent === undefined ? undefined : paidFactOfIntent(intent);
     },
+
+    readDetails: (providerPaymentId) => readDetails(stripe, providerPaymentId),
 
     async findReceipt(providerPaymentId) {
       const intent = await existing(() =>
@@ -73,6 +75,8 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
         : { outcome: 'unsigned' },
 
     listFacts: (range) => listFacts(stripe, range),
+    listTransactions: (range) => listTransactions(stripe, range),
+    findTransactions: (source) => reachingStripe(() => findTransactions(stripe, source)),
   };
 }
 

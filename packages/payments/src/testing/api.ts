@@ -53,6 +53,11 @@ export function createApi(
     if (!isSetup && !(Number.isInteger(cents) && cents >= 50)) {
       return problem(400, 'parameter_invalid_integer', 'Amount must be at least 50 cents');
     }
+    const behavior = textOf(form, ...price, 'tax_behavior');
+    const isTaxed = textOf(form, 'automatic_tax', 'enabled') === 'true';
+    if (isTaxed && behavior !== 'inclusive' && behavior !== 'exclusive') {
+      return problem(400, 'parameter_missing', 'Automatic tax needs the tax_behavior of the price');
+    }
     const id = newId(base().livemode ? 'cs_live' : 'cs_test');
     const { created } = base();
     const session = newSession(base(), {
@@ -67,6 +72,11 @@ export function createApi(
       expires_at: created + PAGE_LIFETIME_SECONDS,
     });
     sessions.set(id, session);
+    if (isTaxed && !isSetup) {
+      session.automatic_tax.enabled = true;
+      session.automatic_tax.status = 'requires_location_inputs';
+      records.taxBehavior.set(id, behavior === 'exclusive' ? 'exclusive' : 'inclusive');
+    }
     metadataOfPayment.set(id, pairsOf(form, 'payment_intent_data', 'metadata'));
     return { status: 200, body: session };
   }
@@ -89,6 +99,7 @@ export function createApi(
     });
     intents.set(intent.id, intent);
     if (declined === undefined) {
+      if (intent.status === 'succeeded') records.actions.settle(intent.id);
       if (intent.status === 'succeeded') emit('payment_intent.succeeded', intent);
       return { status: 200, body: intent };
     }
@@ -115,10 +126,56 @@ export function createApi(
   }
 
   function withCharge(intent: Stripe.PaymentIntent | undefined, form: Form): object | undefined {
-    const isExpanded = Object.values(pairsOf(form, 'expand')).includes('latest_charge');
-    if (intent === undefined || !isExpanded) return intent;
+    const expanded = Object.values(pairsOf(form, 'expand'));
+    const isWhole = expanded.includes('latest_charge.balance_transaction');
+    if (intent === undefined || !(isWhole || expanded.includes('latest_charge'))) return intent;
+    const charge = chargeOf(intent);
+    const settled = records.settledBy.get(charge.id) ?? null;
+    return {
+      ...intent,
+      latest_charge: isWhole ? { ...charge, balance_transaction: settled } : charge,
+    };
+  }
+
+  function chargeOf(intent: Stripe.PaymentIntent) {
     const id = idOf(intent.latest_charge);
-    return { ...intent, latest_charge: { id, receipt_url: `${origin()}/receipts/${id}` } };
+    return {
+      id,
+      object: 'charge',
+      amount: intent.amount,
+      amount_captured: intent.amount_received,
+      currency: intent.currency,
+      payment_intent: intent.id,
+      balance_transaction: records.settledBy.get(id)?.id ?? null,
+      receipt_url: `${origin()}/receipts/${id}`,
+    };
+  }
+
+  /** Stripe sends the rates of a page's taxes only if they are asked for. */
+  function listSessions(form: Form): Answer {
+    const isWhole = asksFor(form, 'data.total_details.breakdown');
+    const all = [...sessions.values()].map((session) => {
+      if (!isWhole || session.total_details === null) return session;
+      const breakdown = { discounts: [], taxes: records.taxLines.get(session.id) ?? [] };
+      return { ...session, total_details: { ...session.total_details, breakdown } };
+    });
+    return listed(all, form);
+  }
+
+  function listTransactions(form: Form): Answer {
+    const source = textOf(form, 'source');
+    const found = [...records.transactions.values()].filter(
+      (each) => source === undefined || each.source === source,
+    );
+    return listed(asksFor(form, 'data.source') ? found.map(withSource) : found, form);
+  }
+
+  function withSource(transaction: Stripe.BalanceTransaction) {
+    const id = idOf(transaction.source);
+    const charge = [...intents.values()].find((intent) => idOf(intent.latest_charge) === id);
+    const source =
+      refunds.get(id) ?? disputes.get(id) ?? (charge === undefined ? id : chargeOf(charge));
+    return { ...transaction, source };
   }
 
   function answer(method: string, path: string, form: Form): Answer {
@@ -129,7 +186,7 @@ export function createApi(
       case 'POST /v1/checkout/sessions':
         return createSession(form);
       case 'GET /v1/checkout/sessions':
-        return listed(sessions.values(), form);
+        return listSessions(form);
       case 'POST /v1/payment_intents':
         return createIntent(form);
       case 'GET /v1/payment_intents':
@@ -144,6 +201,12 @@ export function createApi(
         return listed(refunds.values(), form);
       case 'GET /v1/disputes':
         return listed(disputes.values(), form);
+      case 'GET /v1/balance_transactions':
+        return listTransactions(form);
+      case 'GET /v1/balance_transactions/:id': {
+        const found = records.transactions.get(id);
+        return retrieved(found && asksFor(form, 'source') ? withSource(found) : found);
+      }
       case 'GET /v1/events': {
         const all = events.map((event) => ({ object: 'event', ...event }));
         return listed(all, form);
@@ -167,6 +230,10 @@ export function createApi(
   }
 
   return { requests, answerOnce, answer };
+}
+
+function asksFor(form: Form, member: string): boolean {
+  return Object.values(pairsOf(form, 'expand')).includes(member);
 }
 
 /** Newest first, page by page. */

@@ -4,6 +4,7 @@
  * objects have the SDK's own types.
  */
 
+export type { SimulatedSettlement, SimulatedTax } from './money.js';
 export type { SignedEvent, SimulatedEvent, StripeEvents } from './notifications.js';
 export type { CardBehavior, StripeActions } from './records.js';
 export { startStripeSimulator } from './stripe-simulator.js';

@@ -1,6 +1,8 @@
 /** The objects of the simulated Stripe, and what people do on its pages and in its dashboard. */
 
 import type Stripe from 'stripe';
+import { createMoney } from './money.js';
+import type { SimulatedMoney, SimulatedSettlement, SimulatedTax } from './money.js';
 import type { Notifications } from './notifications.js';
 import { newDispute, newId, newIntent, newRefund, newSetupIntent } from './objects.js';
 import type { Base } from './objects.js';
@@ -10,8 +12,26 @@ export type CardBehavior = 'pays' | 'declines' | 'demands_authentication' | 'pay
 
 /** The actions of customers, of the operator in Stripe's dashboard, and of banks. */
 export interface StripeActions {
-  /** Pays on a page that is open. @returns the id of the payment */
-  pay(checkoutId: string, options?: { readonly delayed?: boolean }): string;
+  /**
+   * Pays on a page that is open. @returns the id of the payment
+   *
+   * @param options.as - What is paid instead of the amount of the page, as after a change of it in
+   * Stripe's dashboard.
+   * @param options.isUnsettled - Stripe makes the balance transaction later, by `settle`.
+   */
+  pay(
+    checkoutId: string,
+    options?: {
+      readonly delayed?: boolean;
+      readonly as?: { readonly amountCents: number; readonly currency: string };
+      readonly isUnsettled?: boolean;
+    },
+  ): string;
+  settle(paymentId: string): void;
+  /** The taxes of customers who pay from now on, on pages with automatic tax. */
+  setTaxes(taxes: readonly SimulatedTax[]): void;
+  /** The currency of the operator's balance from now on; USD before. */
+  setSettlement(settlement: SimulatedSettlement): void;
   /** Lets a payment by a delayed method succeed or fail. */
   settleDelayed(checkoutId: string, end: 'succeeded' | 'failed'): void;
   expire(checkoutId: string): void;
@@ -22,7 +42,10 @@ export interface StripeActions {
   refund(paymentId: string, amountCents: number): string;
   failRefund(refundId: string): void;
   /** @returns the id of the dispute */
-  openDispute(paymentId: string, options?: { readonly isInquiry?: boolean }): string;
+  openDispute(
+    paymentId: string,
+    options?: { readonly isInquiry?: boolean; readonly amountCents?: number },
+  ): string;
   closeDispute(disputeId: string, end: 'won' | 'lost'): void;
   /**
    * What the payments of one of the gateway's accounts brought in: those that succeeded, minus
@@ -42,6 +65,13 @@ export interface StripeRecords {
   readonly cards: Map<string, CardBehavior>;
   /** The metadata that each page gives to its payment. */
   readonly metadataOfPayment: Map<string, Record<string, string>>;
+  /** How the price of each page with automatic tax is taxed. */
+  readonly taxBehavior: Map<string, 'inclusive' | 'exclusive'>;
+  /** The taxes of each paid page, which its requests have to ask for. */
+  readonly taxLines: Map<string, ReturnType<SimulatedMoney['taxOf']>>;
+  /** The balance transaction of each charge. */
+  readonly settledBy: Map<string, Stripe.BalanceTransaction>;
+  readonly transactions: SimulatedMoney['transactions'];
   refundedCents(paymentId: string): number;
   /** Whether a dispute has taken the money, and was not won. An inquiry takes nothing. */
   isDisputed(paymentId: string): boolean;
@@ -60,6 +90,10 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
   const disputes = new Map<string, Stripe.Dispute>();
   const cards = new Map<string, CardBehavior>();
   const metadataOfPayment = new Map<string, Record<string, string>>();
+  const taxBehavior = new Map<string, 'inclusive' | 'exclusive'>();
+  const taxLines = new Map<string, ReturnType<SimulatedMoney['taxOf']>>();
+  const settledBy = new Map<string, Stripe.BalanceTransaction>();
+  const money = createMoney(base);
 
   function openSession(checkoutId: string): Stripe.Checkout.Session {
     const session = sessions.get(checkoutId);
@@ -90,6 +124,26 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     return sum;
   }
 
+  /** Stripe charges the money, and states what the operator gets. */
+  function settle(paymentId: string): void {
+    const { amount, currency, latest_charge } = intentOf(paymentId);
+    const source = idOf(latest_charge);
+    const movement = { category: 'charge', type: 'charge', source, amount, currency } as const;
+    settledBy.set(source, money.move(movement));
+  }
+
+  /** The customer's address is known once the page is used, and with it the tax. */
+  function addTax(session: Stripe.Checkout.Session): void {
+    const behavior = taxBehavior.get(session.id);
+    const subtotal = session.amount_subtotal ?? 0;
+    const lines = behavior === undefined ? [] : money.taxOf(subtotal, behavior);
+    taxLines.set(session.id, lines);
+    const tax = lines.reduce((sum, { amount }) => sum + amount, 0);
+    session.total_details = { amount_discount: 0, amount_shipping: 0, amount_tax: tax };
+    session.amount_total = behavior === 'exclusive' ? subtotal + tax : subtotal;
+    if (behavior !== undefined) session.automatic_tax.status = 'complete';
+  }
+
   function makeRefund(
     paymentId: string,
     amountCents: number,
@@ -104,13 +158,27 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
       status: 'succeeded',
       metadata,
     });
+    made.balance_transaction = money.move({
+      category: 'refund',
+      type: 'refund',
+      source: made.id,
+      amount: -amountCents,
+      currency: intent.currency,
+    }).id;
     refunds.set(made.id, made);
     emit('refund.created', made);
     return made;
   }
 
-  function pay(checkoutId: string, { delayed = false } = {}): string {
+  const pay: StripeActions['pay'] = (
+    checkoutId,
+    { delayed = false, as, isUnsettled = false } = {},
+  ) => {
     const session = openSession(checkoutId);
+    if (as !== undefined) {
+      Object.assign(session, { amount_subtotal: as.amountCents, currency: as.currency });
+    }
+    addTax(session);
     const customer = newId('cus');
     const intent = newIntent(base(), {
       amount: session.amount_total ?? 0,
@@ -127,10 +195,11 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
       payment_intent: intent.id,
       customer,
     });
+    if (!delayed && !isUnsettled) settle(intent.id);
     if (!delayed) emit('payment_intent.succeeded', intent);
     emit('checkout.session.completed', session);
     return intent.id;
-  }
+  };
 
   function settleDelayed(checkoutId: string, end: 'succeeded' | 'failed'): void {
     const session = sessions.get(checkoutId);
@@ -144,6 +213,7 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     }
     Object.assign(intent, { status: 'succeeded', amount_received: intent.amount });
     session.payment_status = 'paid';
+    settle(intent.id);
     emit('payment_intent.succeeded', intent);
     emit('checkout.session.async_payment_succeeded', session);
   }
@@ -165,8 +235,27 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     emit('checkout.session.completed', session);
   }
 
+  function moveDisputed(
+    dispute: Stripe.Dispute,
+    category: 'dispute' | 'dispute_reversal',
+    sign: 1 | -1,
+  ): void {
+    const { id: source, currency } = dispute;
+    const amount = sign * dispute.amount;
+    dispute.balance_transactions.push(
+      money.move({ category, type: 'adjustment', source, amount, currency }),
+    );
+  }
+
   const actions: StripeActions = {
     pay,
+    settle,
+    setTaxes: (taxes) => {
+      money.setTaxes(taxes);
+    },
+    setSettlement: (settlement) => {
+      money.setSettlement(settlement);
+    },
     settleDelayed,
     expire(checkoutId) {
       const session = openSession(checkoutId);
@@ -182,18 +271,26 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
       const failed = refunds.get(refundId);
       if (failed === undefined) throw new Error(`there is no refund ${refundId}`);
       failed.status = 'failed';
+      failed.failure_balance_transaction = money.move({
+        category: 'refund_failure',
+        type: 'refund_failure',
+        source: failed.id,
+        amount: failed.amount,
+        currency: failed.currency,
+      }).id;
       emit('refund.failed', failed);
     },
-    openDispute(paymentId, { isInquiry = false } = {}) {
+    openDispute(paymentId, { isInquiry = false, amountCents } = {}) {
       const intent = intentOf(paymentId);
       const dispute = newDispute(base(), {
-        amount: intent.amount_received - refundedCents(paymentId),
+        amount: amountCents ?? intent.amount_received - refundedCents(paymentId),
         currency: intent.currency,
         charge: idOf(intent.latest_charge),
         payment_intent: intent.id,
         status: isInquiry ? 'warning_needs_response' : 'needs_response',
       });
       disputes.set(dispute.id, dispute);
+      if (!isInquiry) moveDisputed(dispute, 'dispute', -1);
       emit('charge.dispute.created', dispute);
       if (!isInquiry) emit('charge.dispute.funds_withdrawn', dispute);
       return dispute.id;
@@ -202,6 +299,7 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
       const dispute = disputes.get(disputeId);
       if (dispute === undefined) throw new Error(`there is no dispute ${disputeId}`);
       dispute.status = end;
+      if (end === 'won') moveDisputed(dispute, 'dispute_reversal', 1);
       emit('charge.dispute.closed', dispute);
       if (end === 'won') emit('charge.dispute.funds_reinstated', dispute);
     },
@@ -223,6 +321,10 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     disputes,
     cards,
     metadataOfPayment,
+    taxBehavior,
+    taxLines,
+    settledBy,
+    transactions: money.transactions,
     refundedCents,
     isDisputed: (paymentId) => disputedCents(paymentId) > 0,
     makeRefund,
