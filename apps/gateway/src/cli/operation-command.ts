@@ -6,11 +6,13 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { EXIT } from '../base/errors/failures.js';
 import { z } from 'zod';
 import { help, idempotencyId, metadataQuery, noticeShares } from '../endpoints/fields.js';
 import type { ListName } from '../operator/operations/list-csv.js';
 import { operations } from '../operator/operations/operations.js';
 import type {
+  CallOperation,
   OperationInput,
   OperationName,
   OperationOutput,
@@ -34,6 +36,7 @@ import type { FormatOptions } from './output.js';
  * @param usage - The name of the command, and the members of the input that are arguments:
  * `top-up <account_id> <amount_usd>`. All other members are options.
  * @param defaults - Values of options that differ from the defaults of the operation.
+ * @param exitCode - Of the command, for this result; 0 when absent.
  */
 export function addOperation<Name extends OperationName>(
   parent: Command,
@@ -41,6 +44,7 @@ export function addOperation<Name extends OperationName>(
   operation: Name,
   print: (result: OperationOutput<Name>) => string,
   defaults: Readonly<Record<string, Default>> = {},
+  exitCode: (result: OperationOutput<Name>) => number = () => EXIT.ok,
 ): void {
   const { input, output, summary } = operations[operation];
   const isList = output instanceof z.ZodObject && 'data' in output.shape;
@@ -63,7 +67,13 @@ export function addOperation<Name extends OperationName>(
     } as OperationInput<Name>;
     return isList
       ? runList(values, { name: operation as ListName, input: members as never }, print as never)
-      : run(values, (call) => call(operation, members), print);
+      : run(values, withExitCode, print);
+
+    async function withExitCode(call: CallOperation): Promise<OperationOutput<Name>> {
+      const result = await call(operation, members);
+      process.exitCode = exitCode(result);
+      return result;
+    }
   });
 }
 

@@ -1,6 +1,7 @@
 /** `farthing payments …` and `farthing promo-codes …` */
 
 import type { Command } from 'commander';
+import { EXIT } from '../base/errors/failures.js';
 import { addOperation } from './operation-command.js';
 import { run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
@@ -36,7 +37,10 @@ export function addPayments(payments: Command): void {
     const name = options.cancel === true ? 'cancelAutoTopUp' : 'showAutoTopUp';
     return run(options, (call) => call(name, { account_id }), printAutoTopUp);
   });
-  addOperation(payments, 'reconcile', 'reconcilePayments', printReconciliation);
+  addOperation(payments, 'book <reference> <usd_rate>', 'bookPayment', printPayment);
+  addOperation(payments, 'reconcile', 'reconcilePayments', printReconciliation, {}, (found) =>
+    found.is_equal ? EXIT.ok : EXIT.refused,
+  );
 }
 
 export function addPromoCodes(codes: Command): void {

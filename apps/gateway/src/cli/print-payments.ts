@@ -34,17 +34,37 @@ function smallestUnits(of: { readonly amount_cents: number; readonly currency: s
 export function printReconciliation({
   compared,
   missing,
+  cash,
 }: OperationOutput<'reconcilePayments'>): string {
-  const summary = `${String(compared)} compared, ${String(missing.length)} missing in the ledger.`;
-  if (missing.length === 0) return summary;
-  return `${table(missing, {
-    what: 'fact',
-    id: 'id',
-    account: 'account_id',
-    '>smallest units': smallestUnits,
-    now: 'outcome',
-  })}\n${summary}`;
+  const parts = [`${String(compared)} compared, ${String(missing.length)} missing in the ledger.`];
+  if (missing.length > 0) {
+    const cells = {
+      what: 'fact',
+      id: 'id',
+      account: 'account_id',
+      '>smallest units': smallestUnits,
+      now: 'outcome',
+    } as const;
+    parts.unshift(table(missing, cells));
+  }
+  if (cash.differences.length > 0) {
+    const cells = {
+      cash: 'verdict',
+      entry: 'entry_id',
+      transaction: ({ transaction }: CashDifference) => transaction ?? '',
+      '>provider (USD)': (each: CashDifference) => each.provider_usd ?? '',
+      '>ledger (USD)': (each: CashDifference) => each.ledger_usd ?? '',
+    } as const;
+    parts.push(table(cash.differences, cells));
+  }
+  const { provider_usd: provider, ledger_usd: ledger } = cash;
+  parts.push(
+    `${String(cash.compared)} transactions: ${provider} USD at the provider, ${ledger} USD in the ledger.`,
+  );
+  return parts.join('\n');
 }
+
+type CashDifference = OperationOutput<'reconcilePayments'>['cash']['differences'][number];
 
 export function printRefund(refund: OperationOutput<'refundPayment'>): string {
   return `Refunded ${refund.amount_usd} USD: ${refund.id}\n${printPaymentMoney(refund.payment)}`;

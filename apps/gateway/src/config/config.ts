@@ -193,9 +193,9 @@ function configOf(v: Values, env: Environment) {
             secretKey: v.STRIPE_SECRET_KEY,
             webhookSecrets: v.STRIPE_WEBHOOK_SECRET,
             apiUrl: v.STRIPE_API_URL,
-            automaticTax: v.STRIPE_AUTOMATIC_TAX,
           },
     /** The limits of one payment. */
+    topUpTax: v.TOP_UP_TAX ?? (v.STRIPE_AUTOMATIC_TAX === 'on' ? 'included' : 'off'),
     topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
     prices: v.PRICES,
     /** The file of price tables for single customers. */

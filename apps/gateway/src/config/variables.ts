@@ -569,8 +569,14 @@ export const VARIABLES = {
       .optional(),
     isSecret: true,
   },
+  TOP_UP_TAX: {
+    about:
+      'Whether Stripe computes the tax of what customers pay. included: the amount of a top-up ' +
+      'contains it. added: customers pay it beyond the amount. What remains after tax is ' +
+      'credited. off: none. STRIPE_AUTOMATIC_TAX=on, its former name, means included.',
+    schema: z.enum(['off', 'included', 'added']).optional(),
+  },
   STRIPE_AUTOMATIC_TAX: {
-    about: 'on: Stripe computes the tax. The amounts include it.',
     schema: z.enum(['on', 'off'], { error: 'must be on or off' }),
     default: 'off',
   },

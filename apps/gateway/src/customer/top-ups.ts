@@ -192,7 +192,8 @@ const getReceipt = paying(
     const { provider_payment_id: id } = found.data;
     const url = id === null ? undefined : await payments.provider.findReceipt(id);
     if (url === undefined) return { refusal: newRefusal('no_receipt') };
-    return { json: { object: 'receipt', payment_id: found.id, url } };
+    const { net_usd, tax_usd } = paymentView(found);
+    return { json: { object: 'receipt', payment_id: found.id, url, net_usd, tax_usd } };
   },
 );
 

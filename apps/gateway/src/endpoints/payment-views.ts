@@ -1,7 +1,9 @@
 /** Payments, auto top-up and promo codes as JSON. */
 
 import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
 import { usdFromCents } from '../config/cents.js';
+import type { CashComparison } from '../payments/compare-cash.js';
 import type { Known } from '../payments/payment-ledger.js';
 import type { Reconciliation } from '../payments/reconcile.js';
 
@@ -10,6 +12,9 @@ export const promoCodeField = z
   .trim()
   .toUpperCase()
   .regex(/^[A-Z0-9-]{8,40}$/, 'must be 8 to 40 characters of A-Z 0-9 -');
+
+const unitsOrNull = (units: bigint | undefined): string | null =>
+  units === undefined ? null : formatUsd(units);
 
 const usdOrNull = (cents: number | null | undefined): string | null =>
   cents === null || cents === undefined ? null : usdFromCents(cents);
@@ -29,7 +34,8 @@ export function unbookedView({ id, accountId, data, createdAt }: Known<'unbooked
   };
 }
 
-export function reconciliationView({ compared, missing }: Reconciliation) {
+export function reconciliationView({ compared, missing }: Reconciliation, cash: CashComparison) {
+  const isDone = missing.every(({ outcome }) => outcome === 'booked');
   return {
     object: 'reconciliation' as const,
     compared,
@@ -42,6 +48,21 @@ export function reconciliationView({ compared, missing }: Reconciliation) {
       currency: entry.currency,
       outcome: entry.outcome,
     })),
+    is_equal: isDone && cash.differences.every(({ verdict }) => verdict === 'exchange'),
+    cash: {
+      compared: cash.compared,
+      others: cash.others,
+      provider_usd: formatUsd(cash.provider),
+      ledger_usd: formatUsd(cash.ledger),
+      differences: cash.differences.map((difference) => ({
+        verdict: difference.verdict,
+        entry_id: difference.entryId,
+        transaction: difference.transactionId ?? null,
+        account_id: difference.accountId ?? null,
+        provider_usd: unitsOrNull(difference.provider),
+        ledger_usd: unitsOrNull(difference.ledger),
+      })),
+    },
   };
 }
 

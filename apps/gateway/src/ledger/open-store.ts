@@ -52,6 +52,8 @@ export const FORWARDED = [
   'recordEvent',
   'topUp',
   'adjust',
+  'reverse',
+  'bookFee',
   'getAccount',
   'readUnspent',
   'findEntries',
@@ -187,6 +189,8 @@ export async function openStoreWhenReachable(
 export const PAYMENT_LEDGER = [
   'topUp',
   'adjust',
+  'reverse',
+  'bookFee',
   'getAccount',
   'bookDue',
   'readUnspent',

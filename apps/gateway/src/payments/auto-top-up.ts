@@ -18,12 +18,13 @@ import type {
   MethodSavedFact,
   PaymentFact,
   PaymentProvider,
+  TaxMode,
 } from '@gateway/payments';
 import { reasonOf } from '../base/error-code.js';
 import { HOUR_MS, MINUTE_MS } from '../base/times.js';
 import { centsBelow } from '../config/cents.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import type { FactOutcome } from './book-facts.js';
+import type { FactOutcome } from './fact-books.js';
 import { creditId } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
 import type { DocumentOf, Known } from './payment-ledger.js';
@@ -50,6 +51,8 @@ export interface AutoTopUpParts {
   readonly book: (fact: PaymentFact) => Promise<FactOutcome>;
   /** The smallest and the largest payment. */
   readonly limits: { readonly minCents: number; readonly maxCents: number };
+  /** How payments are taxed. A charge without a page has the tax that the provider states of it. */
+  readonly tax: TaxMode;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -93,14 +96,16 @@ export class AutoTopUp {
   readonly #provider: PaymentProvider;
   readonly #book: AutoTopUpParts['book'];
   readonly #limits: AutoTopUpParts['limits'];
+  readonly #tax: TaxMode;
   readonly #log: Logger;
   readonly #now: () => number;
 
-  constructor({ ledger, provider, book, limits, log, now }: AutoTopUpParts) {
+  constructor({ ledger, provider, book, limits, tax, log, now }: AutoTopUpParts) {
     this.#ledger = ledger;
     this.#provider = provider;
     this.#book = book;
     this.#limits = limits;
+    this.#tax = tax;
     this.#log = log;
     this.#now = now;
   }
@@ -340,6 +345,7 @@ export class AutoTopUp {
       by: 'auto_top_up',
       started_by: accountId,
       amount_cents: amountOf(attempt, known),
+      tax: this.#tax,
     });
     // Written before the charge, so that the notification of the charge finds this document.
     const id = attempt.payment_id;

@@ -3,6 +3,7 @@
  * them, and an unbooked fact is settled once the ledger has them.
  */
 
+import type { LedgerEntry } from '@gateway/balance-store';
 import type { DisputeFact, PaidFact, PaymentFact, RefundFact } from '@gateway/payments';
 
 export type MoneyFact = PaidFact | RefundFact | DisputeFact;
@@ -12,8 +13,13 @@ export interface ImpliedEntry {
   readonly entryId: string;
   /** The id with which it is booked; the ledger puts the kind of the entry before it. */
   readonly bookingId: string;
-  /** Negative if it takes money from the account. */
+  /**
+   * In the smallest unit of the fact's currency, tax included. Negative if it takes money from the
+   * account.
+   */
   readonly cents: number;
+  /** The id of the entry whose effect it undoes. */
+  readonly reverses?: string;
 }
 
 export function isAboutMoney(fact: PaymentFact): fact is MoneyFact {
@@ -30,6 +36,16 @@ export function idOf(fact: MoneyFact): string {
     case 'dispute':
       return fact.disputeId;
   }
+}
+
+/** The tax of an entry, which is beyond the change of the balance. */
+export function taxOf(entry: LedgerEntry): bigint {
+  return entry.kind === 'charge' ? 0n : entry.tax;
+}
+
+/** What an entry moved of the operator's money, in units of 10^-14 USD. */
+export function grossOf(entry: LedgerEntry): bigint {
+  return entry.delta + taxOf(entry);
 }
 
 /** The id of the ledger entry that credits a payment. */
@@ -50,6 +66,7 @@ export function impliedEntries(provider: string, fact: MoneyFact): readonly Impl
   const returned = (end: string) => ({
     ...adjustment(`${idOf(fact)}:${end}`),
     cents: amountCents,
+    reverses: taken.entryId,
   });
   switch (fact.kind) {
     case 'paid': {

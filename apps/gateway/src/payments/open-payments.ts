@@ -10,7 +10,7 @@ import type { PaymentLedger } from '../ledger/open-store.js';
 import type { Payments } from './payments.js';
 
 export async function openPayments(
-  { stripe, topUpCents, publicUrl }: Pick<Config, 'stripe' | 'topUpCents' | 'publicUrl'>,
+  config: Pick<Config, 'stripe' | 'topUpCents' | 'topUpTax' | 'publicUrl'>,
   {
     ledger,
     registry,
@@ -21,6 +21,7 @@ export async function openPayments(
     readonly log: Logger;
   },
 ): Promise<Payments | undefined> {
+  const { stripe, topUpCents, topUpTax, publicUrl } = config;
   if (stripe === undefined) return undefined;
   const [{ createStripeProvider }, { createPayments }, { addPaymentMetrics }] = await Promise.all([
     import('@gateway/payments/stripe'),
@@ -31,6 +32,7 @@ export async function openPayments(
     ledger,
     provider: createStripeProvider(stripe),
     limits: topUpCents,
+    tax: topUpTax,
     publicUrl,
     log,
     metrics: addPaymentMetrics(registry),

@@ -9,6 +9,36 @@ import type { PaymentLedger } from '../ledger/open-store.js';
 const cents = z.int().min(1);
 const isoTime = z.iso.datetime();
 
+/** What a payment was paid as, and what was credited for it. It never changes. */
+const paidMoney = z.object({
+  /** In the smallest unit of the currency. The tax is a part of the amount. */
+  amount_cents: cents,
+  currency: z.string(),
+  tax_cents: z.int().min(0),
+  /** As the provider states them, if it does. */
+  tax_percent: z.string().nullable(),
+  tax_country: z.string().nullable(),
+  credited_usd: z.string(),
+  tax_usd: z.string(),
+  /** What one unit of another currency was worth in USD, and who stated it. */
+  rate: z.string().nullable(),
+  rate_by: z.enum(['provider', 'operator']).nullable(),
+});
+
+/** What a refund or a dispute took back of a payment. */
+const partOfPayment = z.object({
+  /** The provider's id. */
+  id: z.string(),
+  amount_cents: cents,
+  credited_usd: z.string(),
+  tax_usd: z.string(),
+  /** The refund failed, or the dispute was won. */
+  is_undone: z.boolean(),
+});
+
+/** What the provider took for one of its transactions. Only operators may see it. */
+const providerFee = z.object({ transaction_id: z.string(), fee_usd: z.string() });
+
 /**
  * A payment that was started. Its notifications are compared with this document.
  *
@@ -23,7 +53,15 @@ const payment = z.object({
    * account.
    */
   started_by: z.string(),
+  /** What was asked for: with `added` tax the credit, otherwise what is paid. */
   amount_cents: cents,
+  /** `null`: started by an earlier version, which credited what was paid. */
+  tax: z.enum(['off', 'included', 'added']).nullable().default(null),
+  paid: paidMoney.nullable().default(null),
+  /** The rate to USD that an operator stated for a payment in another currency. */
+  stated_rate: z.string().nullable().default(null),
+  parts: z.array(partOfPayment).default([]),
+  fees: z.array(providerFee).default([]),
   state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
   url: z.string().nullable(),
   expires_at: isoTime.nullable(),
@@ -155,6 +193,24 @@ export async function findDocument<Of extends Kind>(
 ): Promise<Known<Of> | undefined> {
   const found = await ledger.getDocument(kind, id);
   return found === undefined ? undefined : knownAs(kind, found);
+}
+
+const PAYMENTS_PER_PAGE = 100;
+
+/** The payment of an account that the provider knows by this id. Newer ones are found sooner. */
+export async function findPaymentOf(
+  ledger: Pick<PaymentLedger, 'listDocuments'>,
+  accountId: string,
+  providerPaymentId: string,
+): Promise<Known<'payment'> | undefined> {
+  const kind = 'payment';
+  for (let before: bigint | undefined; ;) {
+    const page = await ledger.listDocuments({ kind, accountId, before, limit: PAYMENTS_PER_PAGE });
+    const known = page.map((document) => knownAs(kind, document));
+    const found = known.find(({ data }) => data.provider_payment_id === providerPaymentId);
+    if (found !== undefined || page.length < PAYMENTS_PER_PAGE) return found;
+    before = page.at(-1)?.seq;
+  }
 }
 
 const ATTEMPTS = 50;

@@ -2,7 +2,7 @@
 
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { FACT_OUTCOMES } from './book-facts.js';
+import { FACT_OUTCOMES } from './fact-books.js';
 import { NOTIFICATION_OUTCOMES } from './notification-outcome.js';
 
 export interface PaymentMetrics {

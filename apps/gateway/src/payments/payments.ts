@@ -2,17 +2,17 @@
 
 import type { Logger } from 'pino';
 import type { Actor } from '@gateway/balance-store';
-import type {
-  MethodSavedFact,
-  PaymentFact,
-  PaymentProvider,
-  RefundOutcome,
-} from '@gateway/payments';
+import type { PaymentFact, PaymentProvider, RefundOutcome, TaxMode } from '@gateway/payments';
 import type { PaymentLedger } from '../ledger/open-store.js';
 import { AutoTopUp } from './auto-top-up.js';
+import { bookAtRate } from './book-at-rate.js';
+import type { RateBooking } from './book-at-rate.js';
 import { bookFact } from './book-facts.js';
-import type { FactOutcome } from './book-facts.js';
+import { bookFees } from './book-fees.js';
 import { claimRefund, dropClaim } from './claim-refund.js';
+import { compareCash } from './compare-cash.js';
+import type { CashComparison } from './compare-cash.js';
+import type { FactOutcome } from './fact-books.js';
 import type { NotificationOutcome } from './notification-outcome.js';
 import { findDocument, knownAs } from './payment-ledger.js';
 import type { Known } from './payment-ledger.js';
@@ -34,6 +34,7 @@ export interface PaymentParts {
   readonly ledger: PaymentLedger;
   readonly provider: PaymentProvider;
   readonly limits: PaymentLimits;
+  readonly tax: TaxMode;
   /** Address of the gateway for browsers, without a slash at its end. */
   readonly publicUrl: string | undefined;
   readonly log: Logger;
@@ -42,19 +43,20 @@ export interface PaymentParts {
   readonly now: () => number;
 }
 
+export interface Range {
+  readonly from: Date;
+  readonly until: Date;
+}
+
 export type Payments = ReturnType<typeof createPayments>;
 
 export function createPayments(parts: PaymentParts) {
-  const { ledger, provider, limits, publicUrl, log, metrics, now } = parts;
-  const autoTopUp = new AutoTopUp({ ledger, provider, book, limits, log, now });
+  const { ledger, provider, limits, tax, publicUrl, log, metrics, now } = parts;
+  const autoTopUp = new AutoTopUp({ ledger, provider, book, limits, tax, log, now });
 
   function book(fact: PaymentFact): Promise<FactOutcome> {
-    if (fact.kind === 'method_saved') return saveMethod(fact);
+    if (fact.kind === 'method_saved') return autoTopUp.saveMethod(fact);
     return bookFact({ ledger, provider, log }, fact);
-  }
-
-  function saveMethod(fact: MethodSavedFact): Promise<FactOutcome> {
-    return autoTopUp.saveMethod(fact);
   }
 
   /**
@@ -106,7 +108,7 @@ export function createPayments(parts: PaymentParts) {
     notify,
     book,
     start: (payment: NewPayment): Promise<StartOutcome> =>
-      startPayment({ ledger, provider }, payment),
+      startPayment({ ledger, provider, tax }, payment),
     find: (paymentId: string): Promise<Known<'payment'> | undefined> =>
       findDocument(ledger, 'payment', paymentId),
     async list(filter: {
@@ -151,14 +153,19 @@ export function createPayments(parts: PaymentParts) {
       const id = data.provider_payment_id;
       return id === null ? undefined : readPaymentMoney(ledger, provider.name, id);
     },
-    async reconcile(
-      range: { readonly from: Date; readonly until: Date },
-      mode: 'apply' | 'compare',
-    ): Promise<Reconciliation> {
+    async reconcile(range: Range, mode: 'apply' | 'compare'): Promise<Reconciliation> {
       const booking = mode === 'apply' ? book : undefined;
       const result = await reconcile({ ledger, provider, now }, range, booking);
       for (const { outcome } of result.missing) metrics.reconciled.inc({ outcome });
+      if (mode === 'apply') await bookFees({ ledger, provider, log }, range);
       return result;
     },
+    compareCash: (range: Range): Promise<CashComparison> =>
+      compareCash({ ledger, provider }, range),
+    /**
+     * Books a payment in another currency at a rate that an operator states. `unknown`: no such
+     * payment waits for a rate. `conflict`: another rate was stated before.
+     */
+    bookAtRate: (booking: RateBooking) => bookAtRate({ ledger, provider, book }, booking),
   };
 }

@@ -4,7 +4,7 @@ import type { LedgerEntry } from '@gateway/balance-store';
 import type { PaymentFact, PaymentProvider } from '@gateway/payments';
 import { DAY_MS } from '../base/times.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import type { FactOutcome } from './book-facts.js';
+import type { FactOutcome } from './fact-books.js';
 import { creditId, idOf, impliedEntries, isAboutMoney } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
 

@@ -6,22 +6,26 @@ import type { Actor, LedgerEntry } from '@gateway/balance-store';
 import type { RefundFact } from '@gateway/payments';
 import { readEntries } from '../ledger/ledger-entries.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import { creditId, paymentCreditedBy } from './implied-entries.js';
+import { creditId, paymentCreditedBy, taxOf } from './implied-entries.js';
 import type { DocumentOf, Known } from './payment-ledger.js';
 
 export interface PaymentMoney {
-  /** In units of 10^-14 USD, like all amounts here. */
+  /** In units of 10^-14 USD, like all amounts here. Without tax. */
   readonly credited: bigint;
-  /** The sum of refunds and disputes, without those that were undone or won. */
+  /** What was paid beyond the credit. */
+  readonly tax: bigint;
+  /** What refunds and disputes took of the credit, without those that were undone or won. */
   readonly takenBack: bigint;
+  /** What they took of the tax. */
+  readonly taxTakenBack: bigint;
   /** The part that the account has not spent. The oldest money is spent first. */
   readonly unspent: bigint;
 }
 
-/** The most that can be paid back; 0 for a payment that the ledger does not have. */
+/** The most that can be paid back, with its tax; 0 for a payment that the ledger does not have. */
 export function refundableOf(money: PaymentMoney | undefined): bigint {
   if (money === undefined) return 0n;
-  const rest = money.credited - money.takenBack;
+  const rest = money.credited + money.tax - money.takenBack - money.taxTakenBack;
   return rest > 0n ? rest : 0n;
 }
 
@@ -36,7 +40,8 @@ export async function readPaymentMoney(
   if (credit === undefined) return undefined;
   const { accountId } = credit;
   const bookings = await readEntries(ledger, { accountId, withoutCharges: true });
-  const takenBack = takenBackBy(bookings);
+  const takenBack = takenBackBy(bookings, ({ delta }) => delta);
+  const taxTakenBack = takenBackBy(bookings, taxOf);
   const unspentCredit = await ledger.readUnspent(accountId);
   // Credit that expires or was given for free has its own lots. The other money, paid or adjusted,
   // pays for requests in the order in which it arrived.
@@ -51,7 +56,9 @@ export async function readPaymentMoney(
   }
   return {
     credited: credit.delta,
+    tax: taxOf(credit),
     takenBack: takenBack.get(providerPaymentId) ?? 0n,
+    taxTakenBack: taxTakenBack.get(providerPaymentId) ?? 0n,
     unspent,
   };
 }
@@ -71,11 +78,14 @@ function otherMoneyOf(
   return entry.delta - (entry.given ?? 0n);
 }
 
-function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigint> {
+function takenBackBy(
+  bookings: readonly LedgerEntry[],
+  amountOf: (entry: LedgerEntry) => bigint,
+): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const entry of bookings) {
     if (!isOfPayment(entry)) continue;
-    sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - entry.delta);
+    sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - amountOf(entry));
   }
   return sums;
 }

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { PaymentProviderError } from '@gateway/payments';
-import type { PaymentProvider } from '@gateway/payments';
+import type { PaymentProvider, TaxMode } from '@gateway/payments';
 import type { PaymentLedger } from '../ledger/open-store.js';
 import { changeDocument, findDocument } from './payment-ledger.js';
 import type { DocumentOf, Known } from './payment-ledger.js';
@@ -31,7 +31,15 @@ export type StartOutcome =
  * `requestKey`.
  */
 export async function startPayment(
-  { ledger, provider }: { readonly ledger: PaymentLedger; readonly provider: PaymentProvider },
+  {
+    ledger,
+    provider,
+    tax,
+  }: {
+    readonly ledger: PaymentLedger;
+    readonly provider: PaymentProvider;
+    readonly tax: TaxMode;
+  },
   { accountId, amountCents, requestKey, by, startedBy, returnUrl }: NewPayment,
 ): Promise<StartOutcome> {
   const id = paymentIdOf(accountId, requestKey);
@@ -41,7 +49,7 @@ export async function startPayment(
     id,
     accountId,
     version: 0,
-    data: openPayment({ by, started_by: startedBy, amount_cents: amountCents }),
+    data: openPayment({ by, started_by: startedBy, amount_cents: amountCents, tax }),
   });
   const known = await findDocument(ledger, kind, id);
   if (known?.data.amount_cents !== amountCents) return { outcome: 'conflict' };
@@ -52,6 +60,8 @@ export async function startPayment(
     .startCheckout({
       origin: { paymentId: id, accountId },
       amountCents,
+      // That of the first attempt, whose page may have been made.
+      tax: known.data.tax ?? 'off',
       ...returnUrls(returnUrl, 'top_up'),
     })
     .catch((error: unknown) => {
@@ -71,7 +81,7 @@ export async function startPayment(
 }
 
 export function openPayment(
-  given: Pick<DocumentOf<'payment'>, 'by' | 'started_by' | 'amount_cents'>,
+  given: Pick<DocumentOf<'payment'>, 'by' | 'started_by' | 'amount_cents' | 'tax'>,
 ): DocumentOf<'payment'> {
   return {
     ...given,
@@ -80,6 +90,10 @@ export function openPayment(
     expires_at: null,
     provider_payment_id: null,
     code: null,
+    paid: null,
+    stated_rate: null,
+    parts: [],
+    fees: [],
   };
 }
 

@@ -6,7 +6,7 @@
 import type { LedgerEntry } from '@gateway/balance-store';
 import { unitsFromCents } from '../config/cents.js';
 import type { PaymentLedger } from '../ledger/open-store.js';
-import { idOf, impliedEntries } from './implied-entries.js';
+import { grossOf, idOf, impliedEntries } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
 import type { DocumentOf, Known } from './payment-ledger.js';
@@ -16,7 +16,10 @@ export type UnbookedReason =
   | 'unknown_payment'
   | 'other_account'
   | 'other_amount'
+  /** Settled in another currency than USD, and no operator has stated a rate. */
   | 'other_currency'
+  /** Paid in another currency, and the provider has not stated its worth yet. */
+  | 'not_settled'
   | 'other_mode'
   | 'second_payment'
   | 'account_gone'
@@ -129,12 +132,15 @@ async function unsettledOf(
 
 /** If the reason is `conflict`, the ledger has the entry's id, but perhaps with another amount. */
 function isBooked(
-  { entries, reason }: DocumentOf<'unbooked_payment'>,
+  { entries, reason, currency }: DocumentOf<'unbooked_payment'>,
   found: ReadonlyMap<string, LedgerEntry>,
 ): boolean {
   return Object.entries(entries).every(([id, cents]) => {
     const entry = found.get(id);
-    return entry !== undefined && (reason !== 'conflict' || entry.delta === unitsFromCents(cents));
+    if (entry === undefined) return false;
+    // What an entry in another currency is worth is not known here.
+    const isCompared = reason === 'conflict' && currency === 'usd';
+    return !isCompared || grossOf(entry) === unitsFromCents(cents);
   });
 }
 

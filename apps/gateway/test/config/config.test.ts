@@ -310,10 +310,15 @@ describe('readConfig', () => {
         secretKey,
         webhookSecrets: [webhookSecret, 'whsec_of_before'],
         apiUrl: undefined,
-        automaticTax: 'off',
       },
+      topUpTax: 'off',
       topUpCents: { minCents: 50, maxCents: 100_000 },
     });
+    expect(readConfig({ TOP_UP_TAX: 'added' }).topUpTax).toBe('added');
+    // Its former name.
+    const former = { STRIPE_AUTOMATIC_TAX: 'on' };
+    expect(readConfig(former).topUpTax).toBe('included');
+    expect(readConfig({ ...former, TOP_UP_TAX: 'off' }).topUpTax).toBe('off');
   });
 });
 

@@ -66,8 +66,11 @@ afterAll(async () => {
 });
 
 /** Pays on the page of a payment, and notifies the gateway. */
-async function pay(url: string | null | undefined): Promise<Response> {
-  stripe.pay(new URL(url ?? '').pathname.split('/').at(-1) ?? '');
+async function pay(
+  url: string | null | undefined,
+  as?: { readonly amountCents: number; readonly currency: string },
+): Promise<Response> {
+  stripe.pay(new URL(url ?? '').pathname.split('/').at(-1) ?? '', as === undefined ? {} : { as });
   const paid = stripe.events.findLast(({ type }) => type === 'checkout.session.completed');
   if (paid === undefined) throw new Error('nothing was paid');
   const { body, headers } = stripe.sign(paid);
@@ -379,7 +382,10 @@ describe('what the gateway answers', () => {
     await call('showPayment', { payment_id });
     await call('refundPayment', { payment_id, refund_id: 'o-6', amount_usd: '5' });
     await call('listPayments', {});
-    await call('listUnbookedPayments', {});
+    const foreign = await call('startPayment', { account_id, amount_usd: '5', request_id: 'o-7' });
+    await pay(foreign.url, { amountCents: 460, currency: 'eur' });
+    const { data: waiting } = await call('listUnbookedPayments', {});
+    await call('bookPayment', { reference: waiting[0]?.reference ?? '', usd_rate: '1.08' });
     await call('reconcilePayments', {
       from: new Date(Date.now() - 60_000).toISOString(),
       until: new Date(Date.now() + 60_000).toISOString(),

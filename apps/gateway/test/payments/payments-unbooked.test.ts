@@ -18,6 +18,7 @@ describePayments((bench) => {
     const { url } = await bench.payments().provider.startCheckout({
       origin: { paymentId: `pay_of_${accountId}`, accountId },
       amountCents,
+      tax: 'off',
       successUrl: 'https://gateway.example/paid',
       cancelUrl: 'https://gateway.example/canceled',
     });

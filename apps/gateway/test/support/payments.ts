@@ -16,7 +16,10 @@ export const CENT = 10n ** 12n;
 export type PaymentBench = ReturnType<typeof createBench>;
 
 /** Runs the same tests on the embedded ledger and on PostgreSQL. */
-export function describePayments(tests: (bench: PaymentBench) => void): void {
+export function describePayments(
+  tests: (bench: PaymentBench) => void,
+  settings: Readonly<Record<string, string>> = {},
+): void {
   let postgres: PostgresServer;
   beforeAll(async () => {
     postgres = await usePostgresServer();
@@ -35,7 +38,7 @@ export function describePayments(tests: (bench: PaymentBench) => void): void {
   describe.each(Object.entries(ledgers))('payments on %s', (_name, ledgerEnv) => {
     let opened: OpenBench;
     beforeAll(async () => {
-      opened = await openBench(await ledgerEnv());
+      opened = await openBench({ ...(await ledgerEnv()), ...settings });
     });
     afterAll(async () => {
       await opened.gateway.stop();

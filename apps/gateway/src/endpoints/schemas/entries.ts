@@ -237,6 +237,10 @@ export const creditMembers = {
     of.kind === 'adjustment' && of.reason === 'transfer' ? 'another account' : reference(of),
   ),
   expires_at,
+  tax_usd: ofBooking.holders(
+    usd.meta({ description: 'what was paid, or paid back, beside the amount' }),
+    ({ tax }) => formatUsd(tax),
+  ),
 };
 
 const ofOperators = {

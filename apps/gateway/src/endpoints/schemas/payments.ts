@@ -1,7 +1,8 @@
 /** Payments, their codes, and auto top-up. */
 
 import { z } from 'zod';
-import { formatUsd } from '@gateway/billing';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import { decimalOf } from '@gateway/payments';
 import { usdFromCents } from '../../config/cents.js';
 import type { Known } from '../../payments/payment-ledger.js';
 import { refundableOf } from '../../payments/refunds.js';
@@ -18,7 +19,39 @@ export const paymentMembers = {
   object: ofPayment.everyone(z.literal('payment'), () => 'payment' as const),
   id: ofPayment.everyone(text, ({ id }) => id, 'id'),
   account_id: ofPayment.everyone(text, ({ accountId }) => accountId, 'account'),
-  amount_usd: ofPayment.everyone(usd, ({ data }) => usdFromCents(data.amount_cents), 'amount'),
+  amount_usd: ofPayment.everyone(
+    usd.meta({ description: 'what was asked for' }),
+    ({ data }) => usdFromCents(data.amount_cents),
+    'amount',
+  ),
+  paid_amount: ofPayment.everyone(
+    orNull(text).meta({ description: 'decimal text, in paid_currency, with tax, once it is paid' }),
+    ({ data: { paid } }) =>
+      paid && decimalOf({ amountCents: paid.amount_cents, currency: paid.currency }),
+    'paid',
+  ),
+  paid_currency: ofPayment.everyone(orNull(text), ({ data }) => data.paid?.currency ?? null),
+  net_usd: ofPayment.everyone(
+    orNull(usd).meta({ description: 'what is credited' }),
+    ({ data }) => data.paid?.credited_usd ?? null,
+    'net',
+  ),
+  tax_usd: ofPayment.everyone(orNull(usd), ({ data }) => data.paid?.tax_usd ?? null, 'tax'),
+  tax_percent: ofPayment.everyone(
+    orNull(text).meta({ description: 'decimal text, if the provider states one rate' }),
+    ({ data }) => data.paid?.tax_percent ?? null,
+    'tax (%)',
+  ),
+  tax_country: ofPayment.everyone(
+    orNull(text),
+    ({ data }) => data.paid?.tax_country ?? null,
+    'taxed in',
+  ),
+  exchange_rate: ofPayment.everyone(
+    orNull(text).meta({ description: 'from paid_currency to USD' }),
+    ({ data }) => data.paid?.rate ?? null,
+    'exchange rate',
+  ),
   /** `paid` once the provider has the money. The credit is booked right after that. */
   state: ofPayment.everyone(
     z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
@@ -48,6 +81,16 @@ export const paymentMembers = {
 
 export const moneyMembers = {
   ...paymentMembers,
+  exchange_rate_by: ofMoney.operators(
+    orNull(z.enum(['provider', 'operator'])),
+    ({ data }) => data.paid?.rate_by ?? null,
+    'rate stated by',
+  ),
+  fees_usd: ofMoney.operators(
+    usd.meta({ description: "the provider's fees, of refunds and disputes too, as far as known" }),
+    ({ data: { fees } }) => formatUsd(fees.reduce((sum, fee) => sum + parseUsd(fee.fee_usd), 0n)),
+    'fees',
+  ),
   started_by: ofMoney.operators(text, ({ data }) => data.started_by, 'started by'),
   credited_usd: ofMoney.operators(usd, ({ money }) => formatUsd(money?.credited ?? 0n), 'credited'),
   taken_back_usd: ofMoney.operators(
@@ -55,7 +98,12 @@ export const moneyMembers = {
     ({ money }) => formatUsd(money?.takenBack ?? 0n),
     'taken back',
   ),
-  /** The most that can be paid back. */
+  tax_taken_back_usd: ofMoney.operators(
+    usd,
+    ({ money }) => formatUsd(money?.taxTakenBack ?? 0n),
+    'tax taken back',
+  ),
+  /** The most that can be paid back, with its tax. */
   refundable_usd: ofMoney.operators(
     usd,
     ({ money }) => formatUsd(refundableOf(money)),
@@ -83,6 +131,16 @@ export const paymentLines = linesOf(paymentMembers, [
   'account_id',
   'amount_usd',
   'state',
+  [
+    'paid',
+    ({ paid_amount: amount, paid_currency: of }) =>
+      of === null ? undefined : `${amount ?? ''} ${of.toUpperCase()}`,
+  ],
+  'net_usd',
+  'tax_usd',
+  'tax_percent',
+  'tax_country',
+  'exchange_rate',
   'url',
   'url_expires_at',
   'reference',
@@ -93,8 +151,11 @@ export const paymentLines = linesOf(paymentMembers, [
 /** What the ledger has of a payment, in the command line. */
 export const moneyLines = linesOf(moneyMembers, [
   'started_by',
+  'exchange_rate_by',
+  'fees_usd',
   'credited_usd',
   'taken_back_usd',
+  'tax_taken_back_usd',
   'refundable_usd',
   'unspent_usd',
 ]);
@@ -115,6 +176,7 @@ export const paymentColumns = pageColumnsOf(paymentMembers, [
   'by',
   'created_at',
   'amount_usd',
+  'tax_usd',
   'state',
   'account_id',
 ]);
@@ -141,7 +203,13 @@ export const refund = z
   .meta({ id: 'Refund' });
 
 export const receipt = z
-  .strictObject({ object: z.literal('receipt'), payment_id: text, url: text })
+  .strictObject({
+    object: z.literal('receipt'),
+    payment_id: text,
+    url: text,
+    net_usd: orNull(usd),
+    tax_usd: orNull(usd),
+  })
   .meta({ id: 'Receipt' });
 
 const autoTopUpMembers = {

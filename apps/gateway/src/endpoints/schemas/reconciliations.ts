@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { CAUSES } from '../../upstream/reconciliation/explain-difference.js';
-import { FACT_OUTCOMES } from '../../payments/book-facts.js';
+import { CASH_VERDICTS } from '../../payments/compare-cash.js';
+import { FACT_OUTCOMES } from '../../payments/fact-books.js';
 import { count, orNull, text, time, usd } from './basics.js';
 
 /** The kinds of facts that the payment provider reports, as `PaymentFact` names them. */
@@ -31,6 +32,29 @@ export const reconciliation = z
         outcome: z.enum([...FACT_OUTCOMES, 'missing']),
       }),
     ),
+    is_equal: z.boolean().meta({
+      description: 'nothing is missing any more, and the cash does not differ',
+    }),
+    cash: z
+      .strictObject({
+        compared: count.meta({ description: "the provider's transactions of payments" }),
+        others: count.meta({ description: 'transactions of no payment here, such as payouts' }),
+        provider_usd: usd.meta({ description: 'what payments brought in, after fees' }),
+        ledger_usd: usd,
+        differences: z.array(
+          z.strictObject({
+            verdict: z.enum(CASH_VERDICTS).meta({
+              description: 'exchange: a part in another currency had another rate; no fault',
+            }),
+            entry_id: text,
+            transaction: orNull(text),
+            account_id: orNull(text),
+            provider_usd: orNull(usd).meta({ description: 'null: not there, or of unknown worth' }),
+            ledger_usd: orNull(usd),
+          }),
+        ),
+      })
+      .meta({ description: "the provider's transactions beside the ledger's entries of its cash" }),
   })
   .meta({ id: 'Reconciliation' });
 

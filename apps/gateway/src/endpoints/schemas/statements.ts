@@ -77,7 +77,12 @@ export const statement = z
     from: time,
     until: time,
     opening_balance_usd: usd,
-    bookings: z.array(credit),
+    bookings: z.array(
+      credit.extend({
+        tax_percent: orNull(text).meta({ description: 'if the provider states one rate' }),
+        tax_country: orNull(text),
+      }),
+    ),
     charges: z.array(
       z.strictObject({
         day: text,

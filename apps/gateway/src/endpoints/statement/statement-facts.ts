@@ -3,16 +3,25 @@
  * their tokens and rates, and the closing balance. The amounts are exact and add up.
  */
 
-import type { BalanceStore, ChargeEntry, SettledRates, UsageSum } from '@gateway/balance-store';
+import type {
+  BalanceStore,
+  ChargeEntry,
+  LedgerEntry,
+  SettledRates,
+  UsageSum,
+} from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { readEntries } from '../../ledger/ledger-entries.js';
+import { findPaymentOf } from '../../payments/payment-ledger.js';
 import type { Month } from '../fields.js';
 import { creditView } from '../schemas/entries.js';
 import { ratesView } from '../schemas/models.js';
 
+type Booking = Exclude<LedgerEntry, ChargeEntry>;
+
 type StatementStore = Pick<
   BalanceStore,
-  'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys'
+  'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys' | 'listDocuments'
 >;
 /** Who issues statements. */
 export interface Issuer {
@@ -57,7 +66,7 @@ export async function readFacts(
     until: until.toISOString(),
     opening_balance_usd: formatUsd(opening),
     /** Oldest first. */
-    bookings: bookings.map(creditView),
+    bookings: await withTaxRates(store, accountId, bookings),
     charges: charges.map((sum) => ({
       day: dayOf(sum),
       model: sum.model ?? '',
@@ -80,6 +89,26 @@ export async function readFacts(
       ...total,
     })),
   };
+}
+
+/** With the rate and the country of a tax, which the document of the payment has. */
+async function withTaxRates(
+  store: Pick<BalanceStore, 'listDocuments'>,
+  accountId: string,
+  bookings: readonly Booking[],
+) {
+  const rates = new Map<string, { tax_percent: string | null; tax_country: string | null }>();
+  for (const { tax, reference } of bookings) {
+    if (tax === 0n || reference === undefined || rates.has(reference)) continue;
+    const paid = (await findPaymentOf(store, accountId, reference))?.data.paid;
+    const { tax_percent = null, tax_country = null } = paid ?? {};
+    rates.set(reference, { tax_percent, tax_country });
+  }
+  const none = { tax_percent: null, tax_country: null };
+  return bookings.map((booking) => ({
+    ...creditView(booking),
+    ...(rates.get(booking.reference ?? '') ?? none),
+  }));
 }
 
 /** Sums of charges by one dimension, the largest first. Each is at most 0, as in the ledger. */

@@ -78,10 +78,21 @@ function describe(booking: Booking): string {
   return [booking.source ?? booking.reason, booking.reference].filter(Boolean).join(' ');
 }
 
-function textOf({ kind, source, reason, reference }: Booking): string {
+function textOf({ kind, source, reason, reference, ...booking }: Booking): string {
   const why = source ?? reason?.replaceAll('_', ' ');
-  const details = [why, reference].filter(Boolean).join(', ');
+  const details = [why, reference, taxOf(booking)].filter(Boolean).join(', ');
   return details === '' ? BOOKING_TEXTS[kind] : `${BOOKING_TEXTS[kind]}: ${details}`;
+}
+
+/** The tax is beside the amount of the line. */
+function taxOf({
+  tax_usd: tax,
+  tax_percent: percent,
+  tax_country: country,
+}: Pick<Booking, 'tax_usd' | 'tax_percent' | 'tax_country'>): string | undefined {
+  if (tax === '0') return undefined;
+  const rate = [percent === null ? '' : `${percent} %`, country ?? ''].filter(Boolean).join(' ');
+  return `tax ${tax} USD${rate === '' ? '' : ` (${rate})`}`;
 }
 
 function linesOfCharge(charge: StatementFacts['charges'][number]): readonly StatementLine[] {

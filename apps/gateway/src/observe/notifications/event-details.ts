@@ -4,7 +4,7 @@ import type { StoredEvent } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 
 /** Members that are amounts. Each gets the suffix that all amounts in the API have. */
-const AMOUNTS = new Set(['amount', 'balance', 'cap', 'full', 'gap', 'threshold', 'used']);
+const AMOUNTS = new Set(['amount', 'balance', 'cap', 'full', 'gap', 'tax', 'threshold', 'used']);
 
 /** @throws {UsdFormatError} */
 export function eventDetails(data: StoredEvent['data']): Readonly<Record<string, string | null>> {

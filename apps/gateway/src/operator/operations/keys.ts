@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
 import type { KeyRecord, ListOrder } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import type { PaymentProvider } from '@gateway/payments';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId, ownTopUpPrefix } from '../../base/repeat-ids.js';
 import {
@@ -53,6 +54,8 @@ import {
   firstCreditOf,
   firstCreditView,
 } from './first-credit.js';
+import { cashOf } from '../../payments/fact-books.js';
+import { paymentCreditedBy } from '../../payments/implied-entries.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
@@ -364,10 +367,20 @@ interface TopUpInput {
   readonly reference?: string | undefined;
 }
 
+/** A payment that an operator credits by its id brought money to the provider, like all others. */
+function cashOfPayment(
+  provider: Pick<PaymentProvider, 'name'> | undefined,
+  { top_up_id: id, source }: TopUpInput,
+): string | undefined {
+  if (provider === undefined || source !== 'paid') return undefined;
+  const isPayment = paymentCreditedBy(provider.name, `topup:${id}`) !== undefined;
+  return isPayment ? cashOf(provider) : undefined;
+}
+
 async function toppedUp(
   to: { readonly accountId: string } | { readonly keyId: string },
   input: TopUpInput,
-  { store, by }: OperationContext,
+  { store, payments, by }: OperationContext,
 ) {
   const own = ownTopUpPrefix(input.top_up_id);
   if (own !== undefined) {
@@ -379,6 +392,7 @@ async function toppedUp(
     to,
     amount: input.amount_usd,
     source: input.source,
+    counter: cashOfPayment(payments?.provider, input),
     expiresAt: input.expires_at,
     note: input.note,
     reference: input.reference,

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsPaymentId } from '../../base/repeat-ids.js';
@@ -30,6 +31,7 @@ import {
 } from '../../endpoints/payment-views.js';
 import * as schema from '../../endpoints/schemas.js';
 import { paymentMoneyView, paymentView } from '../../endpoints/schemas/payments.js';
+import { RATE_DECIMALS } from '../../payments/paid-money.js';
 import { findDocument } from '../../payments/payment-ledger.js';
 import type { Known } from '../../payments/payment-ledger.js';
 import type { Payments } from '../../payments/payments.js';
@@ -42,6 +44,8 @@ import type { OperationContext } from './operation.js';
 const paymentId = z
   .string()
   .regex(/^pay_[\w-]{1,64}$/, 'must be the id of a payment, such as pay_…');
+/** As many decimals as {@link RATE_DECIMALS}. */
+const USD_RATE = new RegExp(`^(0|[1-9]\\d{0,6})(\\.\\d{1,${String(RATE_DECIMALS)}})?$`);
 const cursor = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
@@ -81,7 +85,7 @@ export const paymentOperations = {
     method: 'post',
     path: '/admin/payments/reconcile',
     summary:
-      "Compares the provider's payments with the ledger; with `apply`, books what is missing",
+      "Compares the provider's payments and transactions with the ledger; with `apply`, books what is missing, and fees",
     right: 'change',
     input: z
       .strictObject({
@@ -94,11 +98,52 @@ export const paymentOperations = {
       .refine(isInOrder, MUST_BE_AFTER_FROM),
     output: schema.reconciliation,
     run: ({ from, until, apply }, context) =>
-      reachingProvider(async () =>
-        reconciliationView(
-          await paymentsOf(context).reconcile({ from, until }, apply ? 'apply' : 'compare'),
+      reachingProvider(async () => {
+        const payments = paymentsOf(context);
+        // A payment that arrives meanwhile may not be booked yet when its transaction is read.
+        const end = new Date(Math.min(until.getTime(), Date.now()));
+        const found = await payments.reconcile({ from, until }, apply ? 'apply' : 'compare');
+        return reconciliationView(found, await payments.compareCash({ from, until: end }));
+      }),
+  }),
+
+  bookPayment: operation({
+    method: 'post',
+    path: '/admin/payments/unbooked/:reference/book',
+    summary:
+      'Books a payment in another currency. Its rate is needed if the provider does not settle it in USD',
+    right: 'credit',
+    input: z.strictObject({
+      reference: z
+        .string()
+        .regex(/^[\w-]{1,255}$/, "must be the provider's id of an unbooked payment"),
+      usd_rate: z
+        .string()
+        .refine(
+          (rate) => USD_RATE.test(rate) && parseUsd(rate) > 0n,
+          'must be what one unit of its currency is worth in USD, such as 1.0825',
         ),
-      ),
+    }),
+    output: schema.payment,
+    async run({ reference, usd_rate }, context) {
+      const booked = await reachingProvider(() =>
+        paymentsOf(context).bookAtRate({
+          providerPaymentId: reference,
+          rate: usd_rate,
+          by: context.by,
+        }),
+      );
+      switch (booked.outcome) {
+        case 'booked':
+          return paymentView(booked.payment);
+        case 'unknown':
+          throw notFound('reference', 'payment that waits for a rate');
+        case 'conflict':
+          throw invalidInput('usd_rate: another rate was stated for this payment before');
+        case 'unbooked':
+          throw invalidInput('reference: it cannot be booked, see the list of unbooked payments');
+      }
+    },
   }),
 
   showPayment: operation({
@@ -108,11 +153,7 @@ export const paymentOperations = {
     right: 'read',
     input: z.strictObject({ payment_id: paymentId }),
     output: schema.paymentMoney,
-    async run({ payment_id }, context) {
-      const payments = paymentsOf(context);
-      const payment = await found(payments, payment_id);
-      return paymentMoneyView(payment, await payments.moneyOf(payment));
-    },
+    run: ({ payment_id }, context) => moneyViewOf(paymentsOf(context), payment_id),
   }),
 
   startPayment: operation({
@@ -169,6 +210,7 @@ export const paymentOperations = {
       payment_id: paymentId,
       /** Chosen by the caller. The same id refunds a payment only once. */
       refund_id: idempotencyId,
+      /** What the customer gets back, with the tax that it contains. */
       amount_usd: amountUsd,
     }),
     output: schema.refund,
@@ -177,6 +219,11 @@ export const paymentOperations = {
       const payment = await found(payments, payment_id);
       const { provider_payment_id: providerPaymentId } = payment.data;
       if (providerPaymentId === null) throw new OperationError(newRefusal('payment_not_paid'));
+      const { currency = 'usd' } = payment.data.paid ?? {};
+      if (currency !== 'usd') {
+        const where = 'refund it at the provider, and it is booked here';
+        throw invalidInput(`payment_id: was paid in ${currency.toUpperCase()}: ${where}`);
+      }
       const amountCents = wholeCents(amount_usd);
       const refunded = await reachingProvider(async () => {
         // Refunds of different payments may have the same id.
@@ -192,7 +239,7 @@ export const paymentOperations = {
         object: 'refund' as const,
         id: refunded.fact.refundId,
         amount_usd: usdFromCents(refunded.fact.amountCents),
-        payment: paymentMoneyView(payment, await payments.moneyOf(payment)),
+        payment: await moneyViewOf(payments, payment_id),
       };
     },
   }),
@@ -281,6 +328,11 @@ async function found(payments: Payments, id: string): Promise<Known<'payment'>> 
   const payment = await payments.find(id);
   if (payment === undefined) throw notFound('payment_id', 'payment');
   return payment;
+}
+
+async function moneyViewOf(payments: Payments, id: string) {
+  const payment = await found(payments, id);
+  return paymentMoneyView(payment, await payments.moneyOf(payment));
 }
 
 function nextOf(page: readonly { readonly seq: bigint }[], limit: number): string | undefined {
