@@ -3,6 +3,7 @@
  * refundable and is unspent.
  */
 
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api/api.js';
 import type { Answer, Page } from '../shared/api/api.js';
@@ -104,6 +105,19 @@ interface Opened {
   readonly account: Sent<'account'>;
 }
 
+/** Paid in another currency, in which only the provider refunds it. */
+const isForeign = ({ paid_currency: paidIn }: Payment) => (paidIn ?? 'usd') !== 'usd';
+
+const MONEY = [
+  ['Credited', 'credited_usd'],
+  ['Tax', 'tax_usd'],
+  ['Taken back', 'taken_back_usd'],
+  ['Tax taken back', 'tax_taken_back_usd'],
+  ['Refundable', 'refundable_usd'],
+  ['Not spent yet', 'unspent_usd'],
+  ["Provider's fees", 'fees_usd'],
+] as const;
+
 function Details({ of, changed }: { readonly of: Payment; readonly changed: () => void }) {
   const opened = useResource(`payment ${of.id}`, (signal) => open(of, signal), {
     isLive: false,
@@ -120,24 +134,25 @@ function Details({ of, changed }: { readonly of: Payment; readonly changed: () =
             <dd class="id">{payment.reference ?? 'none'}</dd>
             <dt>Started by</dt>
             <dd class="id">{payment.started_by}</dd>
-            <dt>Credited</dt>
-            <dd>
-              <Money usd={payment.credited_usd} />
-            </dd>
-            <dt>Taken back</dt>
-            <dd>
-              <Money usd={payment.taken_back_usd} />
-            </dd>
-            <dt>Refundable</dt>
-            <dd>
-              <Money usd={payment.refundable_usd} />
-            </dd>
-            <dt>Not spent yet</dt>
-            <dd>
-              <Money usd={payment.unspent_usd} />
-            </dd>
+            {isForeign(payment) && (
+              <>
+                <dt>Paid</dt>
+                <dd>
+                  {payment.paid_amount} {payment.paid_currency?.toUpperCase()} at{' '}
+                  {payment.exchange_rate ?? '1'}
+                </dd>
+              </>
+            )}
+            {MONEY.map(([label, name]) => (
+              <Fragment key={name}>
+                <dt>{label}</dt>
+                <dd>
+                  <Money usd={payment[name] ?? '0'} />
+                </dd>
+              </Fragment>
+            ))}
           </dl>
-          {may('change') && payment.refundable_usd !== '0' && (
+          {may('change') && payment.refundable_usd !== '0' && !isForeign(payment) && (
             <div class="row">
               <button
                 type="button"

@@ -4,7 +4,14 @@ import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/controls/actions.js';
 import type { Answer, Failure } from '../shared/api/api.js';
 import type { Sent } from '../shared/api/gateway-types.js';
-import { Count, Empty, FailureNote, TableFrame, TextField } from '../shared/controls/parts.js';
+import {
+  Count,
+  Empty,
+  FailureNote,
+  Money,
+  TableFrame,
+  TextField,
+} from '../shared/controls/parts.js';
 import { dayAfter, lastDays } from '../shared/text/times.js';
 import { AccountLink } from './account-link.js';
 import { call, may } from './session.js';
@@ -93,6 +100,7 @@ export function Reconcile() {
             <Count of={result.found.missing.length} /> were missing in the ledger
           </p>
           {result.found.missing.length > 0 && <Missing of={result.found} />}
+          <Cash of={result.found.cash} />
           {result.found.missing.some(({ outcome }) => outcome === 'missing') && (
             <div class="row">
               <button
@@ -156,6 +164,22 @@ function Apply(props: {
       onDone={() => undefined}
       onClose={onClose}
     />
+  );
+}
+
+function Cash({ of }: { readonly of: Reconciliation['cash'] }) {
+  return (
+    <>
+      <p>
+        After fees, payments brought in <Money usd={of.provider_usd} /> at the provider and{' '}
+        <Money usd={of.ledger_usd} /> in the ledger.
+      </p>
+      {of.differences.map((each) => (
+        <p key={each.entry_id}>
+          {each.verdict}: <span class="id">{each.entry_id}</span>
+        </p>
+      ))}
+    </>
   );
 }
 
