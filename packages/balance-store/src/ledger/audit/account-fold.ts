@@ -77,6 +77,7 @@ export interface AuditedEntry {
   readonly expiresAtMs: string | null;
   readonly reference: string | null;
   readonly reason: string | null;
+  readonly actor: string | null;
   /** As it is recorded; `undefined` if it is not. */
   readonly given: bigint | undefined;
   readonly counter: string | null;
@@ -111,6 +112,7 @@ export function auditedEntryOf(row: SealedLedger): AuditedEntry {
     expiresAtMs: row[AT.expiresAt],
     reference: row[AT.reference],
     reason: row[AT.reason],
+    actor: row[AT.actor],
     given: amountOf(row[AT.given]),
     counter: row[AT.counter] ?? null,
     tax: amountOf(row[AT.tax]) ?? 0n,

@@ -107,6 +107,7 @@ async function auditOnce(
     entries: () => readBookings(source),
     trail: () => trailRows(source),
     hasEntry: (ids) => source.hasEntry(ids),
+    paymentsAfter: (seq, limit) => source.paymentsAfter(seq, limit),
   });
   await auditUsageDays(source, complain);
   await auditRights(source, complain);

@@ -36,6 +36,8 @@ export interface AuditSource extends LedgerScan {
     until: { readonly lastAccountId: string; readonly hour: number },
     limit: number,
   ): Promise<readonly MoneyRow[]>;
+  /** The documents of payments, in the order of their numbers, beginning after `seq`. */
+  paymentsAfter(seq: bigint, limit: number): Promise<readonly StoredPayment[]>;
   /** Whether there is an entry with an id from `from` on and before `before`. */
   hasEntry(ids: { readonly from: string; readonly before: string }): Promise<boolean>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
@@ -63,6 +65,13 @@ export interface AuditSource extends LedgerScan {
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
   counts(): Promise<AuditCounts>;
+}
+
+export interface StoredPayment {
+  readonly seq: bigint;
+  readonly accountId: string;
+  /** The provider's id; `null` until it is paid. */
+  readonly providerPaymentId: string | null;
 }
 
 export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];

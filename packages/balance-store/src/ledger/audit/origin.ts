@@ -1,7 +1,8 @@
 /**
  * Proves that each entry has an origin: a credit, an adjustment, a fee and each half of a transfer
  * has its row in the trail, with its id and amount, and each such row has its entry. Entries that
- * follow from a rule have none: expiries, allowances, and those that open an account.
+ * follow from a rule have none: expiries, allowances, and those that open an account. What a
+ * provider's notification credited has its payment, too.
  *
  * Both sides are kept as numbers of 8 bytes, which are hashes, and compared at the end. Only what
  * differs is then read again, to name it.
@@ -23,6 +24,8 @@ export interface BookedFacts {
   readonly delta: bigint;
   readonly fee: bigint;
   readonly reference: string | null;
+  readonly counter: string | null;
+  readonly actor: string | null;
 }
 
 /** A booking as its entry and the trail both state it. */
@@ -45,6 +48,12 @@ export function factOfEntry(entry: BookedFacts): Fact | undefined {
     return [half ?? '', transfer, ...between, numericFromUnits(isOut ? -delta : delta)];
   }
   return [id, accountId, numericFromUnits(reason === 'fee' ? fee : delta)];
+}
+
+/** Of a credit by a provider: its payment. By hand, an operator may credit money of a provider. */
+function paymentOf({ kind, counter, actor, reference, accountId }: BookedFacts): Fact | undefined {
+  const isByProvider = kind === 'top_up' && counter === `cash:${actor ?? ''}`;
+  return isByProvider ? ['payment', reference ?? '', accountId] : undefined;
 }
 
 /** The bookings that a row of the trail records. */
@@ -112,27 +121,35 @@ interface OriginSource {
   readonly entries: () => AsyncIterable<BookedFacts>;
   readonly trail: () => AsyncIterable<SealedTrail>;
   readonly hasEntry: AuditSource['hasEntry'];
+  readonly paymentsAfter: AuditSource['paymentsAfter'];
 }
 
 export function createOriginAudit(complain: (found: AuditDifference) => void) {
   const entries = new Numbers();
   const trail = new Numbers();
+  const paid = new Numbers();
   return {
     addEntry(entry: BookedFacts): void {
       const fact = factOfEntry(entry);
       if (fact !== undefined) entries.add(numberOf(fact));
+      const payment = paymentOf(entry);
+      if (payment !== undefined) paid.add(numberOf(payment));
     },
     addTrail(row: SealedTrail): void {
       for (const fact of factsOfTrail(row)) trail.add(numberOf(fact));
     },
     async finish(source: OriginSource): Promise<void> {
       const { onlyFirst, onlySecond } = difference(entries.sorted(), trail.sorted());
-      if (onlyFirst.size > 0) {
+      const payments = await paymentsOf(source);
+      const unpaid = difference(paid.sorted(), payments.sorted()).onlyFirst;
+      if (onlyFirst.size + unpaid.size > 0) {
         for await (const entry of source.entries()) {
-          const fact = factOfEntry(entry);
-          if (fact !== undefined && takeOne(onlyFirst, numberOf(fact))) {
-            complain(differenceOf(entry.accountId, entry.id, 'its row in the trail', 'none'));
-          }
+          const lacks = (what: string, missing: Map<bigint, number>, fact: Fact | undefined) => {
+            if (fact === undefined || !takeOne(missing, numberOf(fact))) return;
+            complain(differenceOf(entry.accountId, entry.id, what, 'none'));
+          };
+          lacks('its row in the trail', onlyFirst, factOfEntry(entry));
+          lacks('its payment', unpaid, paymentOf(entry));
         }
       }
       if (onlySecond.size === 0) return;
@@ -149,6 +166,22 @@ export function createOriginAudit(complain: (found: AuditDifference) => void) {
     },
   };
 }
+
+async function paymentsOf({ paymentsAfter }: OriginSource): Promise<Numbers> {
+  const payments = new Numbers();
+  for (let seq = 0n; ;) {
+    const page = await paymentsAfter(seq, PAYMENTS_PER_PAGE);
+    for (const { providerPaymentId, accountId } of page) {
+      if (providerPaymentId !== null) {
+        payments.add(numberOf(['payment', providerPaymentId, accountId]));
+      }
+    }
+    if (page.length < PAYMENTS_PER_PAGE) return payments;
+    seq = page.at(-1)?.seq ?? seq;
+  }
+}
+
+const PAYMENTS_PER_PAGE = 1_000;
 
 /** Of a first credit, the trail does not have the whole id. */
 function idsOf([first = '', second = '']: Fact): {

@@ -15,6 +15,7 @@ import type {
   AuditedAccounts,
   AuditedKeys,
   LotTotals,
+  StoredPayment,
   UsageDay,
 } from '../../ledger/audit/audit-source.js';
 import type { UsageFields, UsagePosition } from '../../ledger/scan/ledger-scan.js';
@@ -40,6 +41,7 @@ export function totalReaders(
   | 'keysFrom'
   | 'seqOf'
   | 'hasEntry'
+  | 'paymentsAfter'
   | 'moneyAfter'
   | 'usageAfter'
   | 'usageDayAfter'
@@ -62,6 +64,18 @@ export function totalReaders(
         timeoutMs,
       });
       return row === undefined ? undefined : BigInt(row.seq);
+    },
+
+    async paymentsAfter(seq, limit) {
+      const rows = await queryRows<Omit<StoredPayment, 'seq'> & { readonly seq: string }>(pool, {
+        text:
+          'SELECT document.seq::text, account_id AS "accountId", ' +
+          'data->>\'provider_payment_id\' AS "providerPaymentId" FROM document ' +
+          "WHERE kind = 'payment' AND document.seq > $1::int8 ORDER BY document.seq LIMIT $2",
+        values: [seq.toString(), limit],
+        timeoutMs,
+      });
+      return rows.map((row) => ({ ...row, seq: BigInt(row.seq) }));
     },
 
     async hasEntry({ from, before }) {

@@ -15,6 +15,7 @@ import type {
   AuditedAccounts,
   AuditedKeys,
   LotTotals,
+  StoredPayment,
   UsageDay,
 } from '../../../ledger/audit/audit-source.js';
 import type { UsageFields, UsagePosition } from '../../../ledger/scan/ledger-scan.js';
@@ -39,6 +40,7 @@ export function totalReaders(
   | 'keysFrom'
   | 'seqOf'
   | 'hasEntry'
+  | 'paymentsAfter'
   | 'moneyAfter'
   | 'usageAfter'
   | 'usageDayAfter'
@@ -61,6 +63,17 @@ export function totalReaders(
         accountId,
       );
       return row === undefined ? undefined : BigInt(row.seq);
+    },
+
+    async paymentsAfter(seq, limit) {
+      const rows = await page<Omit<StoredPayment, 'seq'> & { readonly seq: number }>(
+        'SELECT seq, account_id AS accountId, ' +
+          "data->>'provider_payment_id' AS providerPaymentId FROM document " +
+          "WHERE kind = 'payment' AND seq > ? ORDER BY seq LIMIT ?",
+        seq,
+        limit,
+      );
+      return rows.map((row) => ({ ...row, seq: BigInt(row.seq) }));
     },
 
     async hasEntry({ from, before }) {
