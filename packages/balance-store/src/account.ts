@@ -4,7 +4,7 @@ import type { KeyRecord, NewKey } from './key.js';
 import type { ListOrder } from './list-order.js';
 import type { Metadata } from './metadata.js';
 
-export type AccountStatus = 'active' | 'suspended';
+export type AccountStatus = 'active' | 'suspended' | 'closed';
 
 /** What operators set of an account: the columns with `@setting` in the schema. */
 export interface AccountSettings {
@@ -37,7 +37,10 @@ export interface AccountSettings {
 export interface AccountRecord extends AccountSettings {
   /** `acct_` and a sortable id: safe in logs. */
   readonly id: string;
-  /** While it is `suspended`, none of its keys works, also those that are created meanwhile. */
+  /**
+   * While it is `suspended`, none of its keys works, also those that are created meanwhile. Once it is
+   * `closed`, its keys are revoked, and it gets neither keys nor money.
+   */
   readonly state: AccountStatus;
   /** When it can have the next allowance; `null` without one. */
   readonly allowanceDueAt: Date | null;
@@ -138,7 +141,7 @@ export type CreationOutcome =
     }
   /** The id was used before for something else. */
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'unknown_account' }
+  | { readonly outcome: 'unknown_account' | 'account_closed' }
   /** The account has `maxKeys` keys already. */
   | { readonly outcome: 'too_many_keys' }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
@@ -238,7 +241,9 @@ export type AdjustmentOutcome =
   | ({ readonly outcome: 'adjusted' | 'replayed' } & AccountBalance)
   /** The id was used before for another account, amount, reason or reference. */
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'unknown_account' };
+  | { readonly outcome: 'unknown_account' }
+  /** It would leave money in an account that is closed. */
+  | { readonly outcome: 'account_closed' };
 
 export interface Transfer {
   readonly transferId: string;
@@ -258,9 +263,53 @@ export type TransferOutcome =
       readonly toBalance: bigint;
     }
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'unknown_account'; readonly accountId: string }
+  | { readonly outcome: 'unknown_account' | 'account_closed'; readonly accountId: string }
   /** The balance minus the holds of requests in flight does not cover the amount. */
   | { readonly outcome: 'short'; readonly free: bigint };
+
+/** What becomes of the paid money that a closed account leaves. Nobody is paid by the ledger. */
+export type ClosingRest =
+  /** It is paid out. @member counter - From which account of the operator, such as `cash:bank`. */
+  | { readonly as: 'refund'; readonly counter: string }
+  | { readonly as: 'transfer'; readonly to: string }
+  /** It lapses, and is the operator's. */
+  | { readonly as: 'breakage' };
+
+export interface Closing {
+  /** Chosen by the caller; a replay with the same id changes nothing. */
+  readonly closingId: string;
+  readonly accountId: string;
+  /** Needed if paid money is left. Given money goes back to the operator in any case. */
+  readonly rest?: ClosingRest | undefined;
+  /** What becomes of a debt. `refuse`: the account is not closed while it owes something. */
+  readonly debt: 'write_off' | 'refuse';
+  /** Can be erased later. */
+  readonly reason: string;
+  readonly by: Actor;
+}
+
+/** What a closing booked, in units of 10^-14 USD. None is negative. */
+export interface ClosedWith {
+  /** Paid money, which went where {@link Closing.rest} says. */
+  readonly rest: bigint;
+  /** Given money, which the operator took back. */
+  readonly givenBack: bigint;
+  readonly writtenOff: bigint;
+}
+
+export type ClosingOutcome =
+  | ({
+      readonly outcome: 'closed' | 'replayed';
+      readonly account: AccountRecord;
+    } & ClosedWith)
+  /** The id was used before for another account or another choice. */
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'unknown_account' | 'account_closed'; readonly accountId: string }
+  /** So much is held for requests in flight. Close the account again when they have ended. */
+  | { readonly outcome: 'in_flight'; readonly held: bigint }
+  | { readonly outcome: 'in_debt'; readonly owed: bigint }
+  /** So much paid money is left, and `rest` does not say what becomes of it. */
+  | { readonly outcome: 'rest_undecided'; readonly rest: bigint };
 
 /** The money of an account by its origin, in units of 10^-14 USD. */
 export interface UnspentCredit {

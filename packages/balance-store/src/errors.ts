@@ -26,6 +26,16 @@ export class SetByOperatorError extends Error {
   }
 }
 
+/** The account is closed, which only reopening it changes. Nothing was changed. */
+export class AccountClosedError extends Error {
+  override readonly name = 'AccountClosedError';
+}
+
+/** An account is erased only after it was closed. Nothing was changed. */
+export class AccountNotClosedError extends Error {
+  override readonly name = 'AccountNotClosedError';
+}
+
 /** Another live process owns the embedded ledger: a gateway has it open. */
 export class EmbeddedStoreLockedError extends Error {
   override readonly name = 'EmbeddedStoreLockedError';

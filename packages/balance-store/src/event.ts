@@ -3,6 +3,8 @@
 export const EVENT_TYPES = [
   'account.suspended',
   'account.resumed',
+  'account.closed',
+  'account.reopened',
   'balance.low',
   'balance.exhausted',
   'balance.share',

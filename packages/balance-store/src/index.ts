@@ -9,6 +9,10 @@ export type {
   Adjustment,
   AdjustmentOutcome,
   AdjustmentReason,
+  ClosedWith,
+  Closing,
+  ClosingOutcome,
+  ClosingRest,
   Creation,
   CreatedAccount,
   CreationOutcome,
@@ -36,6 +40,8 @@ export type { Metadata } from './metadata.js';
 export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
+  AccountClosedError,
+  AccountNotClosedError,
   BackgroundWorkError,
   DatabaseUnsuitableError,
   EmbeddedStoreLockedError,

@@ -13,6 +13,8 @@ import type {
   Actor,
   Adjustment,
   AdjustmentOutcome,
+  Closing,
+  ClosingOutcome,
   Creation,
   CreationOutcome,
   CreditSource,
@@ -122,6 +124,8 @@ export interface TopUp {
   readonly counter?: string | undefined;
   /** In units of 10^-14 USD: what was paid beside the amount, and is owed as tax. */
   readonly tax?: bigint | undefined;
+  /** `refuse`: nothing is credited if no key of the account may make requests. */
+  readonly withoutUsableKey?: 'credit' | 'refuse' | undefined;
   /** Can be erased later. */
   readonly note?: string | undefined;
   /** The id of a payment or an order. */
@@ -140,7 +144,7 @@ export type TopUpOutcome =
     }
   /** The top-up id was used before for another account or with other contents. */
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'unknown' };
+  | { readonly outcome: 'unknown' | 'account_closed' | 'no_usable_key' };
 
 /**
  * Whether a key may make requests, and if not, why it is disabled.
@@ -315,7 +319,10 @@ export interface BalanceStore {
   getAccount(accountId: string): Promise<AccountRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listAccounts(filter: AccountFilter): Promise<readonly AccountRecord[]>;
-  /** @throws {ExternalIdTakenError} */
+  /**
+   * @throws {ExternalIdTakenError}
+   * @throws {AccountClosedError} A closed account is to get an allowance.
+   */
   updateAccount(
     accountId: string,
     change: AccountChange,
@@ -324,17 +331,34 @@ export interface BalanceStore {
   /**
    * Suspends an account with all its keys, those that are created later too, or resumes it. The
    * keys' own states stay as they are. Requests that run are charged as usual.
+   *
+   * @throws {AccountClosedError}
    */
   setAccountState(
     accountId: string,
-    state: AccountStatus,
+    state: Exclude<AccountStatus, 'closed'>,
     by: Actor,
+  ): Promise<AccountRecord | undefined>;
+  /**
+   * Ends an account: revokes its keys, ends its allowance, and books its money so that the balance
+   * is 0. All of it or nothing.
+   *
+   * Refused while holds are live. A request without a hold (`OVERDRAFT=bounded`) may still be in
+   * flight: its charge is booked as usual, and is then a debt of the closed account.
+   */
+  closeAccount(closing: Closing): Promise<ClosingOutcome>;
+  /** Its keys stay revoked, and what was booked stays booked. Changes no other account. */
+  reopenAccount(
+    accountId: string,
+    options: { readonly reason: string; readonly by: Actor },
   ): Promise<AccountRecord | undefined>;
   /**
    * Erases all texts that may be about a person: names, external ids and metadata of the account
    * and its keys, and the notes of its entries. Deletes the record of its requests. The hash chain
    * stays sound. Repeating one of the
-   * account's creations or rotations with its id is a conflict from then on.
+   * account's creations, rotations or closings with its id is a conflict from then on.
+   *
+   * @throws {AccountNotClosedError} Money, keys and an allowance would go on.
    */
   eraseAccount(accountId: string, by: Actor): Promise<AccountRecord | undefined>;
   readUnspent(accountId: string): Promise<UnspentCredit | undefined>;

@@ -20,6 +20,7 @@ import type { BalanceStore, Settlement } from '../store.js';
 import { accountsContract } from './accounts-contract.js';
 import { archiveContract } from './archive-contract.js';
 import { capsContract } from './caps-contract.js';
+import { closingsContract } from './closings-contract.js';
 import { correctionsContract } from './corrections-contract.js';
 import { allowancesContract } from './allowances-contract.js';
 import { creditsContract } from './credits-contract.js';
@@ -647,6 +648,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     peppersContract(part);
     rotationContract(part);
     correctionsContract(part);
+    closingsContract(part);
     creditsContract(part);
     expiryContract(part);
     allowancesContract(part);

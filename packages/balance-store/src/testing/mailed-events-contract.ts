@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '../ledger/base/hours.js';
 import type { EventChannel, EventType } from '../event.js';
 import { settlement } from './samples.js';
-import { TESTS } from './subject.js';
+import { TESTS, closeAny } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 export function mailedEventsContract({ runner, subject, newAccount, settle }: ContractPart): void {
@@ -125,6 +125,7 @@ export function mailedEventsContract({ runner, subject, newAccount, settle }: Co
       await record(accountId, 'balance.exhausted');
       assert.ok(!JSON.stringify(await eventsOf(accountId), bigints).includes(address));
       assert.ok((await textOfTrail(accountId)).includes(address));
+      await closeAny(store, accountId);
       const erased = await store.eraseAccount(accountId, TESTS);
       assert.equal(erased?.noticeEmail, null);
       assert.ok(!(await textOfTrail(accountId)).includes(address));

@@ -6,7 +6,7 @@ import { REQUEST_PERIOD_MS } from '../request-record.js';
 import type { RequestQuery, RequestRecord } from '../request-record.js';
 import type { BalanceStore } from '../store.js';
 import { requestRecord } from './samples.js';
-import { TESTS } from './subject.js';
+import { TESTS, closeAny } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 const NOTHING_OLD = { before: new Date(0), maxKept: Number.MAX_SAFE_INTEGER };
@@ -402,6 +402,7 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       const erased = newRequest({ accountId, sessionId: `s_${randomUUID()}` });
       await record(store, erased, other);
       await record(store, newRequest({ accountId }));
+      await closeAny(store, accountId);
       await store.eraseAccount(accountId, TESTS);
       assert.deepEqual(await listAll({ accountId, limit: 5 }), []);
       for (const id of [erased.id, erased.upstreamRequestId, erased.sessionId]) {
@@ -434,6 +435,8 @@ export function requestsContract({ runner, subject, newAccount }: ContractPart):
       // The sums of these wait in the store.
       await record(store, personal(accountId), personal(byOther));
       const beside = await subject().openBeside({ pepper });
+      await closeAny(store, accountId);
+      await closeAny(store, byOther);
       await beside.eraseAccount(byOther, TESTS);
       await store.eraseAccount(accountId, TESTS);
       await store.recordRequests({

@@ -6,7 +6,7 @@ import type { AuditDifference } from '../audit.js';
 import { PROMO_CODE } from '../document.js';
 import { AUDITED_COLUMNS } from '../generated/audited.js';
 import { settlement } from './samples.js';
-import { TESTS, USD } from './subject.js';
+import { TESTS, USD, closeAny } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 /** SQL for another value of a column, and how the audit must name the difference. */
@@ -346,8 +346,10 @@ export function rightsContract({ runner, subject, newAccount, settle }: Contract
       const actions = (await store.listTrail({ keyId: own, limit: 2 })).map((row) => row.action);
       assert.deepEqual(actions, ['key.renew_hash', 'key.renew_hash']);
       await store.rotateKey(own, { by: TESTS });
+      await closeAny(store, created.account.id);
       await store.eraseAccount(created.account.id, TESTS);
       await store.revokeKey(own, TESTS);
+      await store.reopenAccount(created.account.id, { reason: 'asked for', by: TESTS });
       assert.deepEqual(await sound(), []);
     });
   });

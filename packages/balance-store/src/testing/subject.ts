@@ -65,3 +65,19 @@ export const USD = 10n ** 14n;
 
 /** The actor of all changes in these tests. */
 export const TESTS: Actor = { name: 'tests', address: '192.0.2.0/24' };
+
+/** Closes an account, whatever is left in it, so that it can be erased. */
+export async function closeAny(
+  store: Pick<BalanceStore, 'closeAccount'>,
+  accountId: string,
+): Promise<void> {
+  const { outcome } = await store.closeAccount({
+    closingId: `of ${accountId}`,
+    accountId,
+    rest: { as: 'breakage' },
+    debt: 'write_off',
+    reason: 'of a test',
+    by: TESTS,
+  });
+  if (outcome !== 'closed') throw new Error(outcome);
+}

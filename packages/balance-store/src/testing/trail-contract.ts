@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+
 import type { Creation } from '../account.js';
+import { AccountNotClosedError } from '../errors.js';
 import { numericFromUnits } from '../numeric.js';
 import { sampleLimits, settlement } from './samples.js';
-import { TESTS, USD } from './subject.js';
+import { TESTS, USD, closeAny } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 export function trailContract(part: ContractPart): void {
@@ -240,20 +242,22 @@ export function trailContract(part: ContractPart): void {
       const before = await store.audit();
       await store.findKeyByCredential(credential);
 
+      await assert.rejects(store.eraseAccount(account.id, TESTS), AccountNotClosedError);
+      await closeAny(store, account.id);
       const erased = await store.eraseAccount(account.id, TESTS);
       assert.deepEqual(
         [erased?.name, erased?.externalId, erased?.metadata, erased?.balance],
-        ['(erased)', null, {}, 3n * USD],
+        ['(erased)', null, {}, 0n],
       );
       const record = await store.findKeyByCredential(credential);
       assert.deepEqual(
         [record?.name, record?.externalId, record?.metadata, record?.isActive],
-        ['(erased)', null, {}, true],
+        ['(erased)', null, {}, false],
       );
       const { entries } = await store.listEntries({ accountId: account.id, limit: 10 });
       assert.deepEqual(
         entries.map((entry) => entry.kind !== 'charge' && entry.note),
-        [undefined, 'erased', 'erased'],
+        ['erased', 'erased', undefined, 'erased', 'erased'],
       );
       const trail = await trailOf(account.id);
       assert.deepEqual(
@@ -264,6 +268,10 @@ export function trailContract(part: ContractPart): void {
           ['balance.adjust', 'erased'],
           ['balance.adjust', undefined],
           ['key.update', 'erased'],
+          ['balance.adjust', undefined],
+          ['balance.adjust', undefined],
+          ['key.revoke', undefined],
+          ['account.close', 'erased'],
           ['account.erase', undefined],
         ],
       );
@@ -273,7 +281,7 @@ export function trailContract(part: ContractPart): void {
       // Nothing is left that could confirm a guess of the name.
       assert.deepEqual(await store.create(creation), { outcome: 'conflict' });
       const { isSound, sealed, trail: rows } = await store.audit();
-      assert.deepEqual([isSound, sealed, rows], [true, before.sealed, before.trail + 1]);
+      assert.deepEqual([isSound, sealed, rows], [true, before.sealed, before.trail + 5]);
     });
   });
 }

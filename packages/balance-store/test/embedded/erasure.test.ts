@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { backUpEmbeddedLedger, openEmbeddedStore } from '../../src/embedded/index.js';
 import { markErasure } from '../../src/embedded/files/erasure.js';
 import type { BalanceStore, RequestRecord } from '../../src/index.js';
-import { sampleLimits } from '../../src/testing/index.js';
+import { closeAny, sampleLimits } from '../../src/testing/index.js';
 import { requestRecord } from '../../src/testing/samples.js';
 
 const BY = { name: 'tests' };
@@ -115,7 +115,10 @@ describe('an erasure', () => {
     const kept: string[] = [];
     for (const [n, id] of customers.entries()) {
       const texts = Object.values(textsOf(n));
-      if (n % 2 === 0) await store.eraseAccount(id, BY);
+      if (n % 2 === 0) {
+        await closeAny(store, id);
+        await store.eraseAccount(id, BY);
+      }
       (n % 2 === 0 ? erased : kept).push(...texts);
     }
     const audit = await store.audit();
@@ -149,6 +152,7 @@ describe('an erasure', () => {
     leaveOldRequest(dataDir);
     expect(remaining(dataDir, [OLD_TEXT])).toEqual([`requests.db: ${OLD_TEXT}`]);
     store = await open(dataDir);
+    await closeAny(store, erased);
     await store.eraseAccount(erased, BY);
     expect(existsSync(join(dataDir, 'requests.db-erased-texts-remain'))).toBe(true);
     await store.close();

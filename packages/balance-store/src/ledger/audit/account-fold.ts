@@ -10,7 +10,7 @@ import { lotChangesOf } from '../rows/lot-changes.js';
 import type { LotChange } from '../rows/lot-changes.js';
 import { windowStartsAt } from '../rules/cap-windows.js';
 import { isAllowance } from '../rules/entry-ids.js';
-import { openingSides, redeemedSides, sidesOf } from '../rules/sides.js';
+import { GIFTS, openingSides, redeemedSides, sidesOf } from '../rules/sides.js';
 import type { Side } from '../rules/sides.js';
 import type { CarriedRun } from '../scan/carried-sums.js';
 import { digestOfEntry } from '../seals/hashes.js';
@@ -225,7 +225,9 @@ function auditBooking(
       if (entry.reverses !== null) {
         return lots.undo(fold.changes.get(entry.reverses) ?? [], balance);
       }
-      if (delta < 0n) return lots.fitTo(balance);
+      if (delta < 0n) {
+        return entry.counter === GIFTS ? lots.takeGiven(-delta, balance) : lots.fitTo(balance);
+      }
       if (entry.counter === null) return { given: 0n, changes: [] };
       if (reason === 'goodwill') {
         const terms = termsOf('promotional', null);

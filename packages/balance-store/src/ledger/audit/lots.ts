@@ -36,10 +36,10 @@ export function createLotAudit() {
       given: lot.source === 'promotional' ? amount : 0n,
     };
   }
-  function take(amount: bigint): Effect {
+  function take(amount: bigint, from: readonly AuditedLot[] = lots): Effect {
     let left = amount;
     let effect = NOTHING;
-    for (const lot of lots) {
+    for (const lot of from) {
       const part = lot.remaining < left ? lot.remaining : left;
       if (part === 0n) continue;
       left -= part;
@@ -69,6 +69,11 @@ export function createLotAudit() {
     givenLeft: (): bigint =>
       lots.reduce((sum, lot) => sum + (lot.source === 'promotional' ? lot.remaining : 0n), 0n),
     fitTo,
+    /** Takes back what was given. */
+    takeGiven(amount: bigint, balance: bigint): Effect {
+      const given = lots.filter(({ source }) => source === 'promotional');
+      return added(take(amount, given), fitTo(balance));
+    },
     /**
      * Adds the lots that an entry brings.
      *

@@ -80,7 +80,9 @@ export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
   } satisfies Record<RightsOwner, RightsStatements>;
 }
 
-const ACCOUNT_ACTIONS = ['account.create', 'account.update', 'account.suspend', 'account.resume'];
+const ACCOUNT_ACTIONS = ['create', 'update', 'suspend', 'resume', 'close', 'reopen'].map(
+  (change) => `account.${change}`,
+);
 const KEY_ACTIONS = [
   'account.create',
   ...['create', 'update', 'suspend', 'resume', 'revoke', 'rotate', 'renew_hash'].map(

@@ -33,6 +33,7 @@ import { capColumnsOf } from '../rows/stored-key.js';
 import { columnsOf } from '../tables/tables.js';
 import type { SomeColumns } from '../tables/tables.js';
 import { recordChange } from './trail.js';
+import type { Change } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
 /** A creation with the random parts that the store has added to it. */
@@ -51,7 +52,7 @@ interface Created {
 export type PreparedOutcome =
   | ({ readonly outcome: 'created' } & Created)
   | ({ readonly outcome: 'replayed' } & Created)
-  | { readonly outcome: 'conflict' | 'unknown_account' | 'too_many_keys' }
+  | { readonly outcome: 'conflict' | 'unknown_account' | 'account_closed' | 'too_many_keys' }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
 
 export async function create(
@@ -63,9 +64,8 @@ export async function create(
   const hash = creationHash(creation);
   const isNew = !('id' in account);
   const accountId = isNew ? prepared.accountId : account.id;
-  if (!isNew && (await transaction.lockAccounts([accountId])).size === 0) {
-    return { outcome: 'unknown_account' };
-  }
+  const owner = isNew ? undefined : (await transaction.lockAccounts([accountId])).get(accountId);
+  if (!isNew && owner === undefined) return { outcome: 'unknown_account' };
   const replayed = async (): Promise<PreparedOutcome | undefined> => {
     const known = creationId === undefined ? undefined : await transaction.findCreation(creationId);
     if (known === undefined) return undefined;
@@ -74,6 +74,7 @@ export async function create(
   };
   const before = await replayed();
   if (before !== undefined) return before;
+  if (owner?.state === 'closed') return { outcome: 'account_closed' };
   // After the look-up above, so that repeating the creation of the last key is a replay.
   if (key !== undefined && maxKeys !== undefined) {
     if (await transaction.hasKeys(accountId, maxKeys)) return { outcome: 'too_many_keys' };
@@ -193,7 +194,7 @@ async function recordsOf(
   };
 }
 
-async function wholeRecord(
+export async function wholeRecord(
   transaction: LedgerTransaction,
   accountId: string,
 ): Promise<AccountRecord | undefined> {
@@ -218,16 +219,19 @@ async function lockKey(
 }
 
 const TAKEN = 'external_id_taken';
+export const CLOSED = 'account_closed';
+export const NOT_CLOSED = 'account_not_closed';
 
 export async function updateAccount(
   transaction: LedgerTransaction,
   accountId: string,
   change: AccountChange,
   by: Actor,
-): Promise<AccountRecord | typeof TAKEN | undefined> {
+): Promise<AccountRecord | typeof TAKEN | typeof CLOSED | undefined> {
   await transaction.lockAccounts([accountId]);
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
+  if (before.state === 'closed' && change.allowance != null) return CLOSED;
   if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
   await transaction.updateAccount(accountId, {
     ...change,
@@ -250,12 +254,13 @@ export async function updateAccount(
 export async function setAccountState(
   transaction: LedgerTransaction,
   accountId: string,
-  state: AccountStatus,
+  state: Exclude<AccountStatus, 'closed'>,
   by: Actor,
-): Promise<AccountRecord | undefined> {
+): Promise<AccountRecord | typeof CLOSED | undefined> {
   await transaction.lockAccounts([accountId]);
   const before = await transaction.accountRecord(accountId);
   if (before === undefined) return undefined;
+  if (before.state === 'closed') return CLOSED;
   if (before.state === state) return wholeRecord(transaction, accountId);
   await transaction.updateAccount(accountId, { state });
   const { event, action } = ACCOUNT_CHANGES[state];
@@ -372,6 +377,25 @@ const CHANGES = {
   revoked: { event: 'key.revoked', action: 'key.revoke' },
 } as const;
 
+/** Revokes all keys of a locked account. @returns what the trail has to say of it */
+export async function revokeKeys(
+  transaction: LedgerTransaction,
+  accountId: string,
+  { by, at }: { readonly by: Actor; readonly at: Date },
+): Promise<readonly Change[]> {
+  const { event, action } = CHANGES.revoked;
+  const trail: Change[] = [];
+  for (const keyId of await transaction.keyIdsOf(accountId)) {
+    const before = (await transaction.keyRecord(keyId))?.state;
+    if (before === undefined || before === 'revoked') continue;
+    await transaction.updateKey(keyId, { state: 'revoked' });
+    await transaction.insertEvent({ type: event, accountId, keyId, data: { by: by.name } });
+    const details = { state: { before, after: 'revoked' } };
+    trail.push({ action, accountId, keyId, by, at, details });
+  }
+  return trail;
+}
+
 interface Rotation {
   readonly graceMs: number;
   readonly rotationId: string | undefined;
@@ -476,8 +500,10 @@ export async function eraseAccount(
   transaction: LedgerTransaction,
   accountId: string,
   by: Actor,
-): Promise<AccountRecord | undefined> {
-  if ((await transaction.lockAccounts([accountId])).size === 0) return undefined;
+): Promise<AccountRecord | typeof NOT_CLOSED | undefined> {
+  const account = (await transaction.lockAccounts([accountId])).get(accountId);
+  if (account === undefined) return undefined;
+  if (account.state !== 'closed') return NOT_CLOSED;
   await transaction.updateAccount(accountId, erasedColumns('Account'));
   for (const keyId of await transaction.keyIdsOf(accountId)) {
     await transaction.updateKey(keyId, erasedColumns('ApiKey'));

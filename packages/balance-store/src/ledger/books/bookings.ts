@@ -13,10 +13,10 @@ import type { TopUp, TopUpOutcome } from '../../store.js';
 import { bookingHash } from '../rows/contents-hash.js';
 import { lotChangesOf } from '../rows/lot-changes.js';
 import { entryId } from '../rules/entry-ids.js';
-import { COUNTER_OF_REASON, TRANSFERS, UNKNOWN, counterOfCredit } from '../rules/sides.js';
+import { COUNTER_OF_REASON, GIFTS, TRANSFERS, UNKNOWN, counterOfCredit } from '../rules/sides.js';
 import { book, credit } from './booking.js';
 import { bookExpiries } from './expiries.js';
-import { addLots, fitLotsTo, undoLotChanges } from './lots.js';
+import { addLots, fitLotsTo, takeGiven, undoLotChanges } from './lots.js';
 import type { LotEffect } from './lots.js';
 import { recordChange } from './trail.js';
 import type { AccountState, KnownMovement, LedgerTransaction, Lot } from './transaction.js';
@@ -30,6 +30,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
       ? undefined
       : (await transaction.lockAccounts([accountId])).get(accountId);
   if (account === undefined) return { outcome: 'unknown' };
+  const { withoutUsableKey = 'credit' } = input;
   const id = entryId.topUp(input.topUpId);
   const hash = bookingHash(
     'top_up',
@@ -43,6 +44,10 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
   const known = await transaction.findEntry(id);
   if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
   if (known === undefined) {
+    if (account.state === 'closed') return { outcome: 'account_closed' };
+    if (withoutUsableKey === 'refuse' && (await transaction.countUsableKeys(account.id)) === 0) {
+      return { outcome: 'no_usable_key' };
+    }
     const at = await transaction.now();
     await bookExpiries(transaction, account, at);
     await credit(transaction, account, {
@@ -101,12 +106,15 @@ export async function adjust(
     reference ?? null,
     ...taxPart(tax),
   );
-  return bookOnce<never>(transaction, { ...input, id, hash }, async (account, common) => {
+  return bookOnce<Closed>(transaction, { ...input, id, hash }, async (account, common) => {
     const balance = account.balance + amount;
+    if (leavesMoneyInClosed(account, amount)) return { outcome: 'account_closed' };
     const { changes, given } =
-      amount < 0n
-        ? await fitLotsTo(transaction, account, balance)
-        : await lotsOfGoodwill(transaction, account, { id, amount, reason, balance });
+      amount > 0n
+        ? await lotsOfGoodwill(transaction, account, { id, amount, reason, balance })
+        : counter === GIFTS
+          ? await takeGiven(transaction, account, { amount: -amount, balance })
+          : await fitLotsTo(transaction, account, balance);
     const lots = changes;
     const booking = { ...common, delta: amount, given, counter, tax, reason, lots } as const;
     await book(transaction, account, { ...booking, kind: 'adjustment' });
@@ -115,6 +123,11 @@ export async function adjust(
       details: { entry: id, amount, reason, tax, reference, balance_after: account.balance },
     };
   });
+}
+
+/** A closed account may pay a debt, or be relieved of it, but has no money. */
+function leavesMoneyInClosed({ state, balance }: AccountState, amount: bigint): boolean {
+  return state === 'closed' && amount > 0n && balance + amount > 0n;
 }
 
 /** Goodwill is a gift: like other given money, nobody pays it back. */
@@ -142,40 +155,45 @@ export async function reverse(
   const id = entryId.adjustment(input.adjustmentId);
   const hash = bookingHash('reversal', accountId, reverses, reference ?? null);
   const found = await transaction.movement(reverses);
-  return bookOnce<NotReversible>(transaction, { ...input, id, hash }, async (account, common) => {
-    if (found?.accountId !== accountId) {
-      return { outcome: 'not_reversible', why: 'unknown_entry' };
-    }
-    const { kind, reason, counter, tax } = found;
-    if (kind === 'expiry' || found.delta === 0n || reason === 'transfer') {
-      return { outcome: 'not_reversible', why: 'kind' };
-    }
-    if (await transaction.isReversed(reverses)) {
-      return { outcome: 'not_reversible', why: 'reversed' };
-    }
-    const amount = -found.delta;
-    const { changes, given } = await undoLotChanges(transaction, account, {
-      changes: changesBy(found),
-      balance: account.balance + amount,
-    });
-    await book(transaction, account, {
-      ...common,
-      kind: 'adjustment',
-      delta: amount,
-      given,
-      counter: counter ?? UNKNOWN,
-      tax: tax === null ? undefined : -tax,
-      reason: reason === null ? 'correction' : (reason as Adjustment['reason']),
-      lots: changes,
-      reverses,
-    });
-    // A credit that was restored may have expired meanwhile.
-    await bookExpiries(transaction, account, common.at);
-    return {
-      action: 'balance.adjust',
-      details: { entry: id, amount, reverses, reference, balance_after: account.balance },
-    };
-  });
+  return bookOnce<NotReversible | Closed>(
+    transaction,
+    { ...input, id, hash },
+    async (account, common) => {
+      if (found?.accountId !== accountId) {
+        return { outcome: 'not_reversible', why: 'unknown_entry' };
+      }
+      const { kind, reason, counter, tax } = found;
+      if (kind === 'expiry' || found.delta === 0n || reason === 'transfer') {
+        return { outcome: 'not_reversible', why: 'kind' };
+      }
+      if (await transaction.isReversed(reverses)) {
+        return { outcome: 'not_reversible', why: 'reversed' };
+      }
+      const amount = -found.delta;
+      if (leavesMoneyInClosed(account, amount)) return { outcome: 'account_closed' };
+      const { changes, given } = await undoLotChanges(transaction, account, {
+        changes: changesBy(found),
+        balance: account.balance + amount,
+      });
+      await book(transaction, account, {
+        ...common,
+        kind: 'adjustment',
+        delta: amount,
+        given,
+        counter: counter ?? UNKNOWN,
+        tax: tax === null ? undefined : -tax,
+        reason: reason === null ? 'correction' : (reason as Adjustment['reason']),
+        lots: changes,
+        reverses,
+      });
+      // A credit that was restored may have expired meanwhile.
+      await bookExpiries(transaction, account, common.at);
+      return {
+        action: 'balance.adjust',
+        details: { entry: id, amount, reverses, reference, balance_after: account.balance },
+      };
+    },
+  );
 }
 
 /** A credit changes its own lot, which its column does not repeat. */
@@ -217,6 +235,7 @@ type Common = Pick<Once, 'id' | 'hash' | 'note' | 'reference'> & {
   readonly actor: string;
 };
 
+type Closed = Extract<AdjustmentOutcome, { readonly outcome: 'account_closed' }>;
 type NotReversible = Extract<ReversalOutcome, { readonly outcome: 'not_reversible' }>;
 
 /**
@@ -224,7 +243,7 @@ type NotReversible = Extract<ReversalOutcome, { readonly outcome: 'not_reversibl
  *
  * @param work - Books it, and returns what the trail says of it; or why it did not.
  */
-async function bookOnce<Refused extends NotReversible>(
+async function bookOnce<Refused extends NotReversible | Closed>(
   transaction: LedgerTransaction,
   { id, hash, accountId, note, reference, by }: Once,
   work: (account: AccountState, common: Common) => Promise<Recorded | Refused>,
@@ -273,16 +292,52 @@ export async function transfer(
       ? { outcome: 'replayed', fromBalance: out.balanceAfter, toBalance: into.balanceAfter }
       : { outcome: 'conflict' };
   }
+  const closed = [source, target].find(({ state }) => state === 'closed');
+  if (closed !== undefined) return { outcome: 'account_closed', accountId: closed.id };
   const at = await transaction.now();
   await bookExpiries(transaction, source, at);
   await bookExpiries(transaction, target, at);
   const free = source.balance - (await transaction.heldBy(from));
   if (free < amount) return { outcome: 'short', free: free > 0n ? free : 0n };
+  const { transferId } = input;
+  await moveMoney(transaction, { from: source, to: target, amount, transferId, note, by, at });
+  await recordChange(transaction, {
+    action: 'balance.transfer',
+    accountId: from,
+    by,
+    at,
+    details: { transfer: transferId, to, amount },
+    personal: note === undefined ? undefined : { note },
+  });
+  return { outcome: 'transferred', fromBalance: source.balance, toBalance: target.balance };
+}
+
+/** Books both halves of a transfer. What is due of both accounts is booked before. */
+export async function moveMoney(
+  transaction: LedgerTransaction,
+  {
+    from: source,
+    to: target,
+    amount,
+    transferId,
+    note,
+    by,
+    at,
+  }: {
+    readonly from: AccountState;
+    readonly to: AccountState;
+    readonly amount: bigint;
+    readonly transferId: string;
+    readonly note: string | undefined;
+    readonly by: Transfer['by'];
+    readonly at: Date;
+  },
+): Promise<void> {
   const common = {
     kind: 'adjustment',
     reason: 'transfer',
     counter: TRANSFERS,
-    hash,
+    hash: bookingHash('transfer', source.id, target.id, amount),
     at,
     actor: by.name,
     note,
@@ -290,33 +345,25 @@ export async function transfer(
   const taken = await fitLotsTo(transaction, source, source.balance - amount);
   await book(transaction, source, {
     ...common,
-    id: ids[0],
+    id: entryId.transferOut(transferId),
     delta: -amount,
     given: taken.given,
     lots: taken.changes,
-    reference: to,
+    reference: target.id,
   });
+  const id = entryId.transferIn(transferId);
   const brought = await addLots(transaction, target, {
-    lots: await carriedLots(transaction, { taken, to, id: ids[1] }),
+    lots: await carriedLots(transaction, { taken, to: target.id, id }),
     balance: target.balance + amount,
   });
   await book(transaction, target, {
     ...common,
-    id: ids[1],
+    id,
     delta: amount,
     given: brought.given,
     lots: brought.changes,
-    reference: from,
+    reference: source.id,
   });
-  await recordChange(transaction, {
-    action: 'balance.transfer',
-    accountId: from,
-    by,
-    at,
-    details: { transfer: input.transferId, to, amount },
-    personal: note === undefined ? undefined : { note },
-  });
-  return { outcome: 'transferred', fromBalance: source.balance, toBalance: target.balance };
 }
 
 /** The credits that a transfer took, as credits of the other account; equal terms as one. */

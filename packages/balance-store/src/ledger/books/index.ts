@@ -20,6 +20,7 @@ import {
   updateKey,
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
+import { closeAccount, reopenAccount } from './closings.js';
 import { adjust, bookFee, reverse, topUp, transfer } from './bookings.js';
 import {
   announceExpiringKeys,
@@ -34,6 +35,8 @@ export const books = {
   create,
   updateAccount,
   setAccountState,
+  closeAccount,
+  reopenAccount,
   updateKey,
   setKeyState,
   rotateKey,

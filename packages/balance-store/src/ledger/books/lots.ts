@@ -47,6 +47,26 @@ export async function fitLotsTo(
   return (await takeFromLots(transaction, account, { lots, amount: excess })).effect;
 }
 
+/**
+ * Takes back what was given: from given money, in the order in which charges use it. What it does
+ * not cover is taken as usual.
+ *
+ * @param balance - What the entry will leave.
+ */
+export async function takeGiven(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  { amount, balance }: { readonly amount: bigint; readonly balance: bigint },
+): Promise<LotEffect> {
+  const lots = (await allotSpending(transaction, account)).filter(isGiven);
+  const { effect } = await takeFromLots(transaction, account, { lots, amount });
+  const fitted = await fitLotsTo(transaction, account, balance);
+  return {
+    changes: [...effect.changes, ...fitted.changes],
+    given: effect.given + fitted.given,
+  };
+}
+
 /** Adds lots that an entry brings, which will leave this balance. */
 export async function addLots(
   transaction: LedgerTransaction,

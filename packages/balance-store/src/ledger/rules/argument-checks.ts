@@ -3,7 +3,14 @@
  * error names the argument.
  */
 
-import type { AccountChange, Actor, Adjustment, Creation, NewAccount } from '../../account.js';
+import type {
+  AccountChange,
+  Actor,
+  Adjustment,
+  Closing,
+  Creation,
+  NewAccount,
+} from '../../account.js';
 import { PROMO_CODE, PROMO_CODE_ACTIONS, SETTINGS, SETTINGS_ACTIONS } from '../../document.js';
 import type { DocumentKind, DocumentWrite } from '../../document.js';
 import { CAP_PERIODS } from '../../key.js';
@@ -104,6 +111,17 @@ export function assertCreation({ creationId, account, key, maxKeys, credit, by }
   if (credit !== undefined) {
     assertPositive('a credit', credit.amount);
     assertTime('expiresAt', credit.expiresAt);
+  }
+  assertActor(by);
+}
+
+/** @throws {RangeError} */
+export function assertClosing({ closingId, accountId, rest, reason, by }: Closing): void {
+  assertId('closingId', closingId);
+  assertText('reason', reason);
+  if (rest?.as === 'refund') assertSides({ counter: rest.counter, tax: undefined });
+  if (rest?.as === 'transfer' && rest.to === accountId) {
+    throw new RangeError('the rest must go to another account');
   }
   assertActor(by);
 }

@@ -26,10 +26,18 @@ export const entryId = {
   transferIn: (id: string) => `${PREFIX.transfer}${id}:in`,
   expiry: (lotId: string, seq: bigint) => `${PREFIX.expiry}${lotId}:${seq.toString()}`,
   fee: (id: string) => `${PREFIX.fee}${id}`,
+  /** What a closing books. Ids that callers choose have no slash. */
+  closing: (id: string, part: 'given' | 'rest' | 'debt') =>
+    `${PREFIX.adjustment}${closingId(id)}/${part}`,
   opening: (accountId: string) => `${PREFIX.opening}${accountId}`,
   /** @param month - As people write it: `2026-12`. */
   allowance: (accountId: string, month: string) => `${PREFIX.allowance}${accountId}:${month}`,
 };
+
+/** The id of a closing among those of creations and transfers. */
+export function closingId(id: string): string {
+  return `close/${id}`;
+}
 
 /** Whether a credit is an allowance. */
 export function isAllowance(id: string): boolean {

@@ -6,17 +6,25 @@
 import { randomBytes } from 'node:crypto';
 import type { Actor } from '../../account.js';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../../credential.js';
-import { ExternalIdTakenError, SetByOperatorError } from '../../errors.js';
+import {
+  AccountClosedError,
+  AccountNotClosedError,
+  ExternalIdTakenError,
+  SetByOperatorError,
+} from '../../errors.js';
 import type { KeyRecord, KeyState } from '../../key.js';
 import type { BalanceStore } from '../../store.js';
 import {
   assertAccount,
   assertActor,
+  assertClosing,
   assertCreation,
   assertId,
   assertKey,
+  assertText,
 } from '../rules/argument-checks.js';
 import type { BookFor } from './booking-turns.js';
+import { CLOSED, NOT_CLOSED } from '../books/accounts.js';
 import type { Bound } from '../books/bounds.js';
 import type { KeyCredential } from '../books/transaction.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';
@@ -36,7 +44,14 @@ type KeyAdministration = Pick<
 
 type AccountAdministration = Pick<
   BalanceStore,
-  'create' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'setAccountState' | 'eraseAccount'
+  | 'create'
+  | 'getAccount'
+  | 'listAccounts'
+  | 'updateAccount'
+  | 'setAccountState'
+  | 'closeAccount'
+  | 'reopenAccount'
+  | 'eraseAccount'
 >;
 
 interface AdministrationOptions {
@@ -89,20 +104,38 @@ function administerAccounts({
     async updateAccount(accountId, change, by = SOMEBODY) {
       assertAccount(change);
       assertActor(by);
-      const record = unlessTaken(await bookFor(by)('updateAccount', accountId, change, by));
+      const record = unlessTaken(
+        unlessClosed(await bookFor(by)('updateAccount', accountId, change, by)),
+      );
       // The records of its keys show some of it.
       onKeyChange(accountId);
       return record;
     },
     async setAccountState(accountId, state, by) {
       assertActor(by);
-      const record = await bookFor(by)('setAccountState', accountId, state, by);
+      const record = unlessClosed(await bookFor(by)('setAccountState', accountId, state, by));
+      onEveryKeyChange();
+      return record;
+    },
+    async closeAccount(closing) {
+      assertClosing(closing);
+      const closed = await bookFor(closing.by)('closeAccount', closing);
+      onEveryKeyChange();
+      return closed;
+    },
+    async reopenAccount(accountId, { reason, by }) {
+      assertText('reason', reason);
+      assertActor(by);
+      const record = await bookFor(by)('reopenAccount', accountId, { reason, by });
       onEveryKeyChange();
       return record;
     },
     async eraseAccount(accountId, by) {
       assertActor(by);
       const record = await bookFor(by)('eraseAccount', accountId, by);
+      if (record === NOT_CLOSED) {
+        throw new AccountNotClosedError('only an account that is closed can be erased');
+      }
       // If this fails, the caller erases again, which finishes it.
       await eraseRequests(accountId);
       onEveryKeyChange();
@@ -197,6 +230,12 @@ function unlessTaken<Record extends object>(
 ): Record | undefined {
   if (record !== 'external_id_taken') return record;
   throw new ExternalIdTakenError('this external id already belongs to another account or key');
+}
+
+/** @throws {AccountClosedError} */
+function unlessClosed<Result>(result: Result | typeof CLOSED): Exclude<Result, typeof CLOSED> {
+  if (result === CLOSED) throw new AccountClosedError('this account is closed');
+  return result as Exclude<Result, typeof CLOSED>;
 }
 
 /** @throws {SetByOperatorError} */

@@ -1,4 +1,4 @@
-/** Processes that book the allowances of a month at once, and are killed while they do. */
+/** Processes that book allowances at once, or close accounts, and are killed while they do. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,19 +9,21 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openEmbeddedStore } from '../../src/embedded/index.js';
 import type { BalanceStore } from '../../src/index.js';
 import { openPostgresStore } from '../../src/postgres/index.js';
+import { sampleLimits } from '../../src/testing/index.js';
 import { waitPastMidnight } from '../../src/testing/midnight.js';
 import { usePostgresServer } from '../postgres-server.js';
 import type { PostgresServer } from '../postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
 const ALLOWANCE = 5n;
+const WITH_KEY = { key: { name: 'key', limits: sampleLimits, expiresAt: null } } as const;
 const HOOKS = join(__dirname, '../run-typescript.mjs');
 
-/** In the form that `renewer.ts` expects. */
+/** In the form that `booker.ts` expects. */
 type Place = readonly [kind: 'embedded' | 'postgres', place: string];
 
 let postgres: PostgresServer;
-const folder = mkdtempSync(join(tmpdir(), 'allowance-crash-'));
+const folder = mkdtempSync(join(tmpdir(), 'bookings-crash-'));
 beforeAll(async () => {
   postgres = await usePostgresServer();
 });
@@ -36,7 +38,11 @@ function openAt([kind, place]: Place): Promise<BalanceStore> {
     : openPostgresStore({ connectionString: place, pepper: PEPPER });
 }
 
-async function newAccounts(place: Place, count: number): Promise<readonly string[]> {
+async function newAccounts(
+  place: Place,
+  count: number,
+  credit?: bigint,
+): Promise<readonly string[]> {
   // With a new month, each account would have another allowance.
   await waitPastMidnight(120_000);
   const store = await openAt(place);
@@ -44,9 +50,11 @@ async function newAccounts(place: Place, count: number): Promise<readonly string
   for (let n = 0; n < count; n += 1) {
     const created = await store.create({
       account: { name: `account ${String(n)}`, allowance: ALLOWANCE },
+      ...(credit === undefined ? {} : { ...WITH_KEY, credit: { amount: credit, source: 'paid' } }),
       by: { name: 'tests' },
     });
     if (created.outcome !== 'created') throw new Error(created.outcome);
+    if (credit !== undefined) await store.bookDue(created.account.id);
     ids.push(created.account.id);
   }
   await store.close();
@@ -54,22 +62,24 @@ async function newAccounts(place: Place, count: number): Promise<readonly string
 }
 
 /** @param killAt - The line at which the process is killed. @returns the lines it printed */
-async function renew(
+async function bookAll(
   place: Place,
   accountIds: readonly string[],
   killAt?: string,
+  work: 'allowance' | 'closing' = 'allowance',
 ): Promise<readonly string[]> {
-  const args = ['--import', HOOKS, join(__dirname, '../renewer.ts'), ...place, ...accountIds];
-  const renewer = spawn(process.execPath, args, {
+  const program = join(__dirname, '../booker.ts');
+  const args = ['--import', HOOKS, program, work, ...place, ...accountIds];
+  const booker = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     // Otherwise it could end by itself before the signal arrives.
     env: { ...process.env, ...(killAt === undefined ? {} : { STAY: '1' }) },
   });
-  const exited = new Promise<number | null>((resolve) => renewer.once('exit', resolve));
+  const exited = new Promise<number | null>((resolve) => booker.once('exit', resolve));
   const lines: string[] = [];
-  for await (const line of createInterface({ input: renewer.stdout })) {
+  for await (const line of createInterface({ input: booker.stdout })) {
     lines.push(line);
-    if (line === killAt) renewer.kill('SIGKILL');
+    if (line === killAt) booker.kill('SIGKILL');
   }
   expect(await exited).toBe(killAt === undefined ? 0 : null);
   return lines;
@@ -97,12 +107,53 @@ describe.each(['embedded', 'postgres'] as const)('allowances on the %s ledger', 
     const accounts = await newAccounts(place, 12);
     const killAt = [`begins ${accounts[2]!}`, `booked ${accounts[5]!}`, `begins ${accounts[8]!}`];
     for (const line of killAt) {
-      expect(await renew(place, accounts, line)).toContain(line);
+      expect(await bookAll(place, accounts, line)).toContain(line);
     }
-    await renew(place, accounts);
+    await bookAll(place, accounts);
     await expectOneEach(place, accounts);
   });
 });
+
+describe.each(['embedded', 'postgres'] as const)('closings on the %s ledger', (kind) => {
+  // F519: the process is killed with SIGKILL while it closes an account, and right after it: each
+  // account is open with all of its money, key and allowance, or closed without any.
+  it('are whole or not there, although each process that closes is killed', async () => {
+    const place: Place = [
+      kind,
+      kind === 'embedded' ? join(folder, 'closings') : await postgres.createDatabase(),
+    ];
+    const accounts = await newAccounts(place, 12, 9n);
+    let left = [...accounts];
+    for (const [word, at] of [
+      ['begins', 2],
+      ['booked', 3],
+      ['begins', 1],
+    ] as const) {
+      const line = `${word} ${left[at]!}`;
+      expect(await bookAll(place, left, line, 'closing')).toContain(line);
+      const store = await openAt(place);
+      const states = await Promise.all(left.map((id) => stateOf(store, id)));
+      const open = states.map((state, index) => (state.startsWith('active') ? left[index]! : ''));
+      left = open.filter((id) => id !== '');
+      for (const state of states) expect(['active 14 1 5 0', 'closed 0 0 null 2']).toContain(state);
+      await store.close();
+    }
+    expect(left.length).toBeLessThan(accounts.length);
+    await bookAll(place, left, undefined, 'closing');
+    const store = await openAt(place);
+    for (const id of accounts) expect(await stateOf(store, id)).toBe('closed 0 0 null 2');
+    expect((await store.audit()).isSound).toBe(true);
+    await store.close();
+  });
+});
+
+/** An account's state, balance, usable keys and allowance, and how many adjustments it has. */
+async function stateOf(store: BalanceStore, id: string): Promise<string> {
+  const account = await store.getAccount(id);
+  const { entries } = await store.listEntries({ accountId: id, kind: 'adjustment', limit: 10 });
+  const parts = [account?.state, account?.balance, account?.usableKeys, account?.allowance];
+  return [...parts, entries.length].map(String).join(' ');
+}
 
 // F281: two replicas book the allowances of the same accounts at once, one from the first to the
 // last and one backwards, and one of them is killed: each account has one.
@@ -110,9 +161,9 @@ it('allowances are booked once by two replicas on one PostgreSQL', async () => {
   const place: Place = ['postgres', await postgres.createDatabase()];
   const accounts = await newAccounts(place, 40);
   await Promise.all([
-    renew(place, accounts),
-    renew(place, accounts),
-    renew(place, accounts.toReversed(), `begins ${accounts[15]!}`),
+    bookAll(place, accounts),
+    bookAll(place, accounts),
+    bookAll(place, accounts.toReversed(), `begins ${accounts[15]!}`),
   ]);
   await expectOneEach(place, accounts);
 });

@@ -1,14 +1,16 @@
 /**
- * Books the allowance of each account that it is given. With `STAY`, it then waits to be killed.
+ * Books the allowance of each account that it is given, or closes it. With `STAY`, it then waits to
+ * be killed.
  *
- * Arguments: `embedded` and a directory, or `postgres` and a connection string; then the ids of the
- * accounts. Prints each id before its allowance is booked and after.
+ * Arguments: `allowance` or `closing`; `embedded` and a directory, or `postgres` and a connection
+ * string; then the ids of the accounts. Prints each id before it is booked and after.
  */
 
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
+import { closeAny } from '../src/testing/index.js';
 
-const [kind = '', place = '', ...accountIds] = process.argv.slice(2);
+const [work, kind = '', place = '', ...accountIds] = process.argv.slice(2);
 const pepper = 'pepper of the tests';
 const store =
   kind === 'embedded'
@@ -17,7 +19,8 @@ const store =
 
 for (const accountId of accountIds) {
   process.stdout.write(`begins ${accountId}\n`);
-  await store.bookDue(accountId);
+  if (work === 'closing') await closeAny(store, accountId);
+  else await store.bookDue(accountId);
   process.stdout.write(`booked ${accountId}\n`);
 }
 if (process.env['STAY'] === undefined) await store.close();
