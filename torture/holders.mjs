@@ -97,6 +97,7 @@ async function attack({ setup, index, operations, isTimed }, random, say) {
   const topUp = (accountId) =>
     system.callAdmin('POST', `accounts/${accountId}/top-ups`, {
       top_up_id: `again-${(topUps += 1)}`,
+      anyway: true,
       amount_usd: '0.1',
     });
   const accountLimit = configured ?? DEFAULT_FACTOR * KEY_CONCURRENCY;

@@ -187,7 +187,11 @@ export async function createTeams({ callAdmin, teamCount, keysPerTeam, concurren
       idempotency_key: `team-${t}`,
     });
     const { id } = account.value;
-    await callAdmin('POST', `accounts/${id}/top-ups`, { top_up_id: id, amount_usd: toUsd(credit) });
+    await callAdmin('POST', `accounts/${id}/top-ups`, {
+      top_up_id: id,
+      amount_usd: toUsd(credit),
+      anyway: true,
+    });
     const keys = [];
     for (let k = 0; k < keysPerTeam; k += 1) {
       const isCapped = k % 5 === 0;

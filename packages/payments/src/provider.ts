@@ -210,6 +210,12 @@ export interface PaymentProvider {
     readonly successUrl: string;
     readonly cancelUrl: string;
   }): Promise<StartedCheckout>;
+  /**
+   * Ends a page for a payment, so that nobody can pay on it any more.
+   *
+   * @returns `closed`: the page was used or had ended already
+   */
+  endCheckout(checkoutId: string): Promise<'ended' | 'closed'>;
   readSavedMethod(setupId: string): Promise<SavedMethod | undefined>;
   chargeSavedMethod(charge: CardCharge): Promise<ChargeOutcome>;
   /**

@@ -48,6 +48,7 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
   const [expiry, setExpiry] = useState('');
   const words = useWords();
   const amount = positive(text);
+  const isUnusable = account.usable_keys === 0;
   const isCredit = reason === 'paid' || reason === 'promotional';
   const expires = isCredit && expiry !== '' ? isoOfLocal(expiry) : undefined;
   return (
@@ -77,6 +78,7 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
       problem={amountProblem(text) ?? (reason === '' ? REASON_PROBLEM : undefined)}
       changes={() => [balanceChange(account, amount ?? '0')]}
       facts={[['Reason', labelIn(GIVEN_FOR, reason)], ...words.facts, ['Expires', expires ?? null]]}
+      warning={isUnusable ? 'No key of this account can be used: nobody can spend it.' : undefined}
       confirm={`Give ${usdText(amount ?? '0')}`}
       run={(actionId) =>
         isCredit
@@ -86,6 +88,7 @@ export function GiveCredit({ account, asked, ...callbacks }: Props) {
                 top_up_id: actionId,
                 amount_usd: amount ?? '',
                 source: reason,
+                anyway: isUnusable,
                 ...words.given,
                 expires_at: expires,
               },

@@ -149,7 +149,8 @@ function Head(props: {
           <a href={to(['accounts'])}>All accounts</a>
         </p>
         <h2>
-          {account.name} {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
+          {account.name}{' '}
+          {account.state !== 'active' && <Badge tone="warning">{account.state}</Badge>}
         </h2>
         <p class="id quiet">
           {account.id}
@@ -159,7 +160,7 @@ function Head(props: {
           <Money usd={account.balance_usd} />
         </p>
       </div>
-      {may('credit') && (
+      {may('credit') && account.state !== 'closed' && (
         <div class="row no-print">
           {button('give', 'Give credit')}
           {button('link', 'Send a payment link')}

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = columnsOf('accounts', {
         <a href={to(['accounts', account.id])} title={account.id}>
           {account.name}
         </a>{' '}
-        {account.state === 'suspended' && <Badge tone="warning">suspended</Badge>}
+        {account.state !== 'active' && <Badge tone="warning">{account.state}</Badge>}
         {account.external_id !== null && <span class="when id">{account.external_id}</span>}
       </>
     ),

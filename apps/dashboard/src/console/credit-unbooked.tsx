@@ -56,6 +56,8 @@ export function CreditUnbooked(props: {
             top_up_id: `stripe:${of.reference}`,
             amount_usd: amount,
             source: 'paid',
+            // The customer has paid it.
+            anyway: true,
             reference: of.reference,
           },
         })

@@ -11,8 +11,10 @@ import {
   printAccount,
   printAccounts,
   printAdjustment,
+  printClosing,
   printCreatedAccount,
   printErasure,
+  printReversal,
   printStatement,
   printTopUp,
   printTransfer,
@@ -29,11 +31,14 @@ export function addAccounts(accounts: Command): void {
   addOperation(accounts, 'update <account_id>', 'updateAccount', printAccount);
   addOperation(accounts, 'top-up <account_id> <amount_usd>', 'topUpAccount', printTopUp);
   addOperation(accounts, 'adjust <account_id> <amount_usd>', 'adjustBalance', printAdjustment);
+  addOperation(accounts, 'reverse <account_id> <reverses>', 'reverseEntry', printReversal);
   const transfer = 'transfer <account_id> <to_account_id> <amount_usd>';
   addOperation(accounts, transfer, 'transfer', printTransfer);
   addStatement(accounts);
   addOperation(accounts, 'suspend <account_id>', 'suspendAccount', printAccount);
   addOperation(accounts, 'resume <account_id>', 'resumeAccount', printAccount);
+  addOperation(accounts, 'close <account_id>', 'closeAccount', printClosing);
+  addOperation(accounts, 'reopen <account_id>', 'reopenAccount', printAccount);
   addOperation(accounts, 'erase <account_id>', 'eraseAccount', printErasure);
 }
 

@@ -13,6 +13,9 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   top_up_id: 'id',
   adjustment_id: 'id',
   transfer_id: 'id',
+  closing_id: 'id',
+  reversal_id: 'id',
+  to_account_id: 'to',
   request_id: 'id',
   refund_id: 'id',
 };

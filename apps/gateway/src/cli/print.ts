@@ -93,15 +93,28 @@ export function printAccount(
 }
 
 export function printErasure(account: OperationOutput<'eraseAccount'>): string {
-  const left = [
-    ...(account.usable_keys === 0
-      ? []
-      : [`${String(account.usable_keys)} of its keys can still be used: see keys revoke.`]),
-    ...(account.balance_usd === '0'
-      ? []
-      : [`Its balance is still ${account.balance_usd} USD: see accounts adjust.`]),
-  ];
-  return ['Erased.', ...left, printAccount(account)].join('\n');
+  return `Erased.\n${printAccount(account)}`;
+}
+
+export function printClosing(closing: OperationOutput<'closeAccount'>): string {
+  const { account, rest } = closing;
+  return `${closing.replayed ? 'Closed before: nothing changed.' : 'Closed.'}\n${pairs({
+    closing: closing.closing_id,
+    account: `${account.id}, ${account.state}, balance ${account.balance_usd} USD`,
+    'rest (USD)': rest === null ? closing.rest_usd : `${closing.rest_usd}, ${rest}`,
+    'given back (USD)': closing.given_back_usd,
+    'debt written off (USD)': closing.debt_written_off_usd,
+  })}`;
+}
+
+export function printReversal(reversal: OperationOutput<'reverseEntry'>): string {
+  return `${reversal.replayed ? 'Reversed before: nothing changed.' : 'Reversed.'}\n${pairs({
+    reversal: reversal.reversal_id,
+    account: reversal.account_id,
+    reverses: reversal.reverses,
+    'balance (USD)': reversal.balance_usd,
+    'active keys': String(reversal.active_keys),
+  })}${whyNoKeyIsActive(reversal)}`;
 }
 
 export function printAccounts(accounts: OperationOutput<'listAccounts'>): string {

@@ -141,6 +141,11 @@ export const note = line
   .min(1)
   .max(500)
   .register(help, { says: 'a note for your own records' });
+/** The name of an account of the operator's money, such as `bank`: `cash:bank` in the books. */
+export const paidThrough = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a name such as bank: a-z 0-9 _ -')
+  .register(help, { says: 'how the money is paid, such as bank; the books have it as cash:bank' });
 export const reference = line
   .trim()
   .min(1)

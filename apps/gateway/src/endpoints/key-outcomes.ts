@@ -2,7 +2,7 @@
 
 import type { Actor, BalanceStore, CreatedAccount, CreationOutcome } from '@gateway/balance-store';
 import { newRefusal } from '../base/errors/refusal.js';
-import { OperationError, externalIdTaken, notFound } from './operation-error.js';
+import { OperationError, accountClosed, externalIdTaken, notFound } from './operation-error.js';
 import { accountView } from './schemas/accounts.js';
 
 /**
@@ -46,6 +46,8 @@ export function createdOf(
       throw new OperationError(newRefusal('id_used', { field: 'idempotency_key' }));
     case 'unknown_account':
       throw notFound('account_id', 'account');
+    case 'account_closed':
+      throw accountClosed('account_id');
     case 'too_many_keys':
       throw new OperationError(newRefusal('too_many_keys'));
     case 'external_id_taken':

@@ -24,6 +24,11 @@ export function notFound(field: string, what: string): OperationError {
   return new OperationError(newRefusal('not_found', { field, what }));
 }
 
+/** @param field - The one that names the account. */
+export function accountClosed(field: string): OperationError {
+  return new OperationError(newRefusal('account_closed', { field }));
+}
+
 export function externalIdTaken(field: string, owner: 'account' | 'key'): OperationError {
   return new OperationError(newRefusal('external_id_taken', { field, owner }));
 }

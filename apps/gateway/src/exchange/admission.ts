@@ -262,7 +262,7 @@ export async function placeHold(
         };
       case 'short':
         return {
-          ...refusedAs(shortOf(placed, { ...hold, advice })),
+          ...refusedAs(shortOf(placed, { ...hold, advice }, await expiredBefore(key, { store }))),
           limit: 'balance',
           available: placed.balance - placed.held,
         };
@@ -381,14 +381,27 @@ export function checkModels(
   return newRefusal('model_not_allowed', { param: path, model, models: models.join(', ') });
 }
 
+/** Why the balance is low, if the last booking of the account took credit that had expired. */
+async function expiredBefore(
+  { accountId }: Pick<KeyRecord, 'accountId'>,
+  { store }: Pick<ExchangeParts, 'store'>,
+): Promise<string> {
+  const { entries } = await store.listEntries({ accountId, withoutCharges: true, limit: 1 });
+  const [last] = entries;
+  if (last?.kind !== 'expiry') return '';
+  return ` (${formatUsd(-last.delta)} USD of credit expired at ${last.createdAt.toISOString()})`;
+}
+
+/** @param expired - See {@link expiredBefore}. */
 function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
   { amount, advice }: RefusedHold,
+  expired: string,
 ): Refusal {
   const fitsLater = amount <= balance;
   return newRefusal(fitsLater ? 'over_balance_with_holds' : 'over_balance', {
     amount: formatUsd(amount),
-    balance: formatUsd(balance),
+    balance: `${formatUsd(balance)} USD${expired}`,
     held: held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`,
     shortfall: formatUsd(shortfall),
     advice,

@@ -107,13 +107,14 @@ async function bookEntries(
   let outcome: 'booked' | 'known' = 'known';
   for (const entry of impliedEntries(books.provider.name, fact)) {
     const done = await bookEntry(books, fact, { ...credited, entry, reason });
-    if (done === 'conflict' || done === 'account_gone') return unbooked(books, fact, done);
+    if (done !== 'booked' && done !== 'known') return unbooked(books, fact, done);
     if (done === 'booked') outcome = done;
   }
   return outcome;
 }
 
-type EntryOutcome = 'booked' | 'known' | Extract<UnbookedReason, 'conflict' | 'account_gone'>;
+type EntryOutcome =
+  'booked' | 'known' | Extract<UnbookedReason, 'conflict' | 'account_gone' | 'account_closed'>;
 
 async function bookEntry(
   books: FactBooks,
@@ -155,6 +156,8 @@ function outcomeOf({ outcome }: AdjustmentOutcome | ReversalOutcome): EntryOutco
       return 'conflict';
     case 'unknown_account':
       return 'account_gone';
+    case 'account_closed':
+      return outcome;
   }
 }
 

@@ -68,8 +68,19 @@ async function credit(
     reference: providerPaymentId,
     by: actorOf(provider),
   });
-  if (credited.outcome === 'unknown') return unbooked(books, fact, 'account_gone');
-  if (credited.outcome === 'conflict') return unbooked(books, fact, 'conflict');
+  switch (credited.outcome) {
+    case 'unknown':
+      return unbooked(books, fact, 'account_gone');
+    case 'account_closed':
+    case 'conflict':
+      return unbooked(books, fact, credited.outcome);
+    case 'no_usable_key':
+      // What a customer has paid is credited in any case.
+      throw new Error('a payment was refused because no key can be used');
+    case 'credited':
+    case 'replayed':
+      break;
+  }
   await recordOnce(books, 'payment.succeeded', providerPaymentId, accountId, {
     payment_id: id,
     provider_payment_id: providerPaymentId,

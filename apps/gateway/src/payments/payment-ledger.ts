@@ -64,6 +64,8 @@ const payment = z.object({
   fees: z.array(providerFee).default([]),
   state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
   url: z.string().nullable(),
+  /** The provider's id of the page. Earlier versions did not keep it. */
+  checkout_id: z.string().nullable().default(null),
   expires_at: isoTime.nullable(),
   provider_payment_id: z.string().nullable(),
   /** Why it failed, in the provider's words. */

@@ -9,6 +9,7 @@ import { bookAtRate } from './book-at-rate.js';
 import type { RateBooking } from './book-at-rate.js';
 import { bookFact } from './book-facts.js';
 import { bookFees } from './book-fees.js';
+import { endPages } from './end-payments.js';
 import { claimRefund, dropClaim } from './claim-refund.js';
 import { compareCash } from './compare-cash.js';
 import type { CashComparison } from './compare-cash.js';
@@ -109,6 +110,7 @@ export function createPayments(parts: PaymentParts) {
     book,
     start: (payment: NewPayment): Promise<StartOutcome> =>
       startPayment({ ledger, provider, tax }, payment),
+    endPages: (accountId: string): Promise<void> => endPages({ ledger, provider }, accountId),
     find: (paymentId: string): Promise<Known<'payment'> | undefined> =>
       findDocument(ledger, 'payment', paymentId),
     async list(filter: {

@@ -109,6 +109,8 @@ export async function redeemPromoCode(
     }
     case 'conflict':
     case 'unknown':
+    case 'account_closed':
+    case 'no_usable_key':
       return { outcome: 'refused' };
   }
 }

@@ -72,7 +72,14 @@ export async function startPayment(
   if (page === undefined) return { outcome: 'conflict' };
   await changeDocument(ledger, { kind, id }, ({ data }) =>
     data.state === 'open'
-      ? { data: { ...data, url: page.url, expires_at: page.expiresAt.toISOString() } }
+      ? {
+          data: {
+            ...data,
+            url: page.url,
+            checkout_id: page.checkoutId,
+            expires_at: page.expiresAt.toISOString(),
+          },
+        }
       : undefined,
   );
   const payment = await findDocument(ledger, kind, id);
@@ -87,6 +94,7 @@ export function openPayment(
     ...given,
     state: 'open',
     url: null,
+    checkout_id: null,
     expires_at: null,
     provider_payment_id: null,
     code: null,

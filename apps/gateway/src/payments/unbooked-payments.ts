@@ -23,6 +23,7 @@ export type UnbookedReason =
   | 'other_mode'
   | 'second_payment'
   | 'account_gone'
+  | 'account_closed'
   /** The ledger has an entry with this id, but with other contents. */
   | 'conflict'
   /** A refund or a dispute of a payment that is unbooked itself. */

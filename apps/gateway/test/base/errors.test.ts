@@ -336,6 +336,64 @@ interface Unprovoked {
   readonly words?: string;
 }
 
+/** An account with 5 USD and a key, and calls of it. */
+async function ownAccount() {
+  const key = await strict.createKey({ balance_usd: '5' });
+  const { account_id } = await strict.call('showKey', { key_id: key.id });
+  const close = (more: object = { rest: 'breakage' }) =>
+    strict.call('closeAccount', { account_id, closing_id: account_id, reason: 'errors', ...more });
+  const topUp = (more: object = {}) =>
+    strict.call('topUpAccount', { account_id, top_up_id: account_id, amount_usd: '1', ...more });
+  const adjust = (amount_usd: string) =>
+    strict.call('adjustBalance', {
+      account_id,
+      adjustment_id: account_id,
+      amount_usd,
+      reason: 'correction',
+    });
+  const reverse = (reverses: string) =>
+    strict.call('reverseEntry', { account_id, reversal_id: `${account_id}.r`, reverses });
+  return { ...key, account_id, close, topUp, adjust, reverse };
+}
+
+function onClosing() {
+  return {
+    account_closed: async () => {
+      const of = await ownAccount();
+      await of.close();
+      return refusedOf(of.topUp());
+    },
+    account_not_closed: async () => {
+      const { account_id } = await ownAccount();
+      return refusedOf(strict.call('eraseAccount', { account_id }));
+    },
+    account_in_flight: async () => {
+      const of = await ownAccount();
+      strict.simulator.script({ delayMs: 1_000 });
+      const running = POSTS.messages(strict, of.apiKey, { ...HELLO, max_tokens: 500 });
+      const holds = async () => (await strict.call('listHolds', { state: 'live' })).data.length;
+      await until(async () => (await holds()) > 0);
+      const refused = await refusedOf(of.close());
+      await (await running).text();
+      await until(async () => (await holds()) === 0);
+      return refused;
+    },
+    account_in_debt: async () => {
+      const of = await ownAccount();
+      await of.adjust('-6');
+      return refusedOf(of.close());
+    },
+    account_rest_undecided: async () => refusedOf((await ownAccount()).close({})),
+    no_usable_key: async () => {
+      const of = await ownAccount();
+      await strict.call('revokeKey', { key_id: of.id });
+      return refusedOf(of.topUp());
+    },
+    entry_not_reversible: async () => refusedOf((await ownAccount()).reverse('adjustment:none')),
+    entry_of_payment: async () => refusedOf((await ownAccount()).reverse('topup:stripe:pi_1')),
+  };
+}
+
 const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocation> = {
   // The request
   invalid_request: () => posted('{'),
@@ -783,6 +841,7 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
       }),
     );
   },
+  ...onClosing(),
   other_audit_runs: () => {
     const audits = { start: () => Promise.resolve(undefined) };
     return refusedOf(runOperation('startAudit', {}, contextWith({ live: { audits } })));

@@ -759,6 +759,13 @@ describe('erasing an account', () => {
       reason: 'goodwill',
       note: 'Alice Example was kind',
     });
+    await gateway.call('closeAccount', {
+      account_id: accountId,
+      closing_id: 'goodbye',
+      reason: 'Alice Example asked for it',
+      rest: 'refund',
+      paid_through: 'bank',
+    });
     await gateway.call('eraseAccount', { account_id: accountId });
     const everything = JSON.stringify([
       await gateway.call('showAccount', { account_id: accountId }),

@@ -301,10 +301,10 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  // F227: a key is revoked or an account erased: its kept responses are forgotten.
-  it('a key that is revoked, or whose account is erased, leaves nothing behind', async () => {
+  // F227: a key is revoked or an account closed: its kept responses are forgotten.
+  it('a key that is revoked, or whose account is closed, leaves nothing behind', async () => {
     const { responses } = gateway.running.appParts;
-    for (const end of ['revokeKey', 'eraseAccount'] as const) {
+    for (const end of ['revokeKey', 'closeAccount'] as const) {
       const { id: keyId, apiKey } = await gateway.createKey();
       const { account_id: accountId } = await gateway.call('showKey', { key_id: keyId });
       const { id } = await clientOf(gateway, apiKey).responses.create({
@@ -314,7 +314,10 @@ describe.each(['in a process', 'in Redis'] as const)('kept %s', (where) => {
       const owner = { keyId, accountId };
       expect(await responses?.memory.recall(owner, [id])).toEqual([expect.anything()]);
       if (end === 'revokeKey') await gateway.call(end, { key_id: keyId });
-      else await gateway.call(end, { account_id: accountId });
+      else {
+        const closing = { closing_id: keyId, reason: 'the end', rest: 'breakage' } as const;
+        await gateway.call(end, { account_id: accountId, ...closing });
+      }
       expect(await responses?.memory.recall(owner, [id])).toEqual([undefined]);
     }
   });

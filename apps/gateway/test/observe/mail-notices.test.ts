@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import type { BalanceStore, StoredEvent } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
+import { closeAny } from '@gateway/balance-store/testing';
 import { usePostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import { DELIVERY_PATIENCE, Deliverer } from '../../src/observe/notifications/deliverer.js';
@@ -282,6 +283,7 @@ describe.each(['embedded', 'postgres'] as const)('mail from the %s ledger', (kin
     const [erased, other] = [await newAccount(store), await newAccount(store)];
     await record(store, erased, 50);
     await record(store, other, 80);
+    await closeAny(store, erased);
     await store.eraseAccount(erased, { name: 'tests' });
     const { counts } = deliver(store, server);
     await until(() => counts.delivered === 1);

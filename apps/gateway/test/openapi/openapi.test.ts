@@ -416,9 +416,19 @@ describe('what the gateway answers', () => {
         },
       ],
     });
+    await call('reverseEntry', { account_id, reversal_id: 'o-9', reverses: 'adjustment:o-3' });
     await call('revokeKey', { key_id });
     await call('suspendAccount', { account_id });
     await call('resumeAccount', { account_id });
+    const closing = {
+      account_id,
+      reason: 'the end',
+      rest: 'breakage',
+      write_off_debt: true,
+    } as const;
+    await call('closeAccount', { ...closing, closing_id: 'o-10' });
+    await call('reopenAccount', { account_id, reason: 'by mistake' });
+    await call('closeAccount', { ...closing, closing_id: 'o-11' });
     await call('eraseAccount', { account_id });
     await call('listTrail', {});
     await call('listLedger', {});

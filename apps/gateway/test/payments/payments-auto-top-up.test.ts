@@ -314,9 +314,15 @@ describePayments((bench) => {
         await put(saver.apiKey, order);
         await deliverAll(events);
         expect((await dashboard(saver.apiKey, 'auto-top-up')).json.state).toBe('on');
-        await bench.gateway.call('eraseAccount', { account_id: saver.accountId });
+        const ended = { account_id: saver.accountId };
+        await bench.gateway.call('closeAccount', {
+          ...ended,
+          closing_id: saver.id,
+          reason: 'asked',
+        });
+        expect(await bench.gateway.call('showAutoTopUp', ended)).toMatchObject({ state: 'off' });
+        await bench.gateway.call('eraseAccount', ended);
         await run();
-        expect((await dashboard(saver.apiKey, 'auto-top-up')).json.state).toBe('off');
         expect(await balanceOf(saver.accountId)).toBe('0');
       }
       expect(intents()).toBe(before);

@@ -31,7 +31,6 @@ export function describePayments(
     PostgreSQL: async () => ({
       DATABASE_URL: await postgres.createDatabase(),
       KEY_PEPPER: 'pepper of the tests',
-      ADMIN_TOKEN: 'token-of-the-operator-0123',
     }),
   };
 
@@ -61,6 +60,7 @@ async function openBench(ledgerEnv: Readonly<Record<string, string>>): Promise<O
   });
   const env = {
     ...ledgerEnv,
+    ADMIN_TOKEN: 'token-of-the-operator-0123',
     STRIPE_SECRET_KEY: SECRET_KEY,
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     STRIPE_API_URL: stripe.url,

@@ -46,6 +46,21 @@ export function startMethodSetup(
   return startPage(stripe, { mode: 'setup', currency: 'usd', ...urls }, origin);
 }
 
+/** Stripe refuses to end a page that is not open any more, which is an error of the request. */
+export async function endCheckout(stripe: Stripe, checkoutId: string): Promise<'ended' | 'closed'> {
+  const session = await reachingStripe(() => stripe.checkout.sessions.retrieve(checkoutId));
+  if (session.status !== 'open') return 'closed';
+  try {
+    await reachingStripe(() => stripe.checkout.sessions.expire(checkoutId));
+    return 'ended';
+  } catch (error) {
+    // The customer may have paid in between.
+    const now = await reachingStripe(() => stripe.checkout.sessions.retrieve(checkoutId));
+    if (now.status === 'open') throw error;
+    return 'closed';
+  }
+}
+
 async function startPage(
   stripe: Stripe,
   params: Stripe.Checkout.SessionCreateParams,

@@ -6,7 +6,7 @@ import { chargeSavedMethod, findCharge, readSavedMethod } from './card-charges.j
 import { paidFactOfIntent } from './facts.js';
 import { readDetails } from './details.js';
 import { listFacts } from './list-facts.js';
-import { startCheckout, startMethodSetup } from './pages.js';
+import { endCheckout, startCheckout, startMethodSetup } from './pages.js';
 import { isFromStripe, readSigned } from './read-notification.js';
 import { refundOnce } from './refunds.js';
 import { existing, reachingStripe } from './requests.js';
@@ -48,6 +48,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     mode,
     startCheckout: (checkout) => startCheckout(stripe, checkout),
     startMethodSetup: (setup) => startMethodSetup(stripe, setup),
+    endCheckout: (checkoutId) => endCheckout(stripe, checkoutId),
     readSavedMethod: (setupId) => readSavedMethod(stripe, setupId),
     chargeSavedMethod: (charge) => chargeSavedMethod(stripe, charge),
     findCharge: (charge, since) => reachingStripe(() => findCharge(stripe, charge, since)),

@@ -81,6 +81,20 @@ export function createApi(
     return { status: 200, body: session };
   }
 
+  function endSession(id: string): Answer {
+    const session = sessions.get(id);
+    if (session?.status !== 'open') {
+      return problem(
+        400,
+        undefined,
+        'Only Checkout Sessions with a status in ["open"] can be expired',
+      );
+    }
+    session.status = 'expired';
+    emit('checkout.session.expired', session);
+    return { status: 200, body: session };
+  }
+
   function createIntent(form: Form): Answer {
     const method = textOf(form, 'payment_method') ?? '';
     const card = cards.get(method);
@@ -179,14 +193,18 @@ export function createApi(
   }
 
   function answer(method: string, path: string, form: Form): Answer {
-    const id = path.split('/').at(-1) ?? '';
-    const route = `${method} ${path.replace(/\/[a-z]+_[\w]*\d[\w]*$/, '/:id')}`;
+    const [, id = ''] = /\/([a-z]+_\w*\d\w*)(?:\/expire)?$/.exec(path) ?? [];
+    const route = `${method} ${id === '' ? path : path.replace(id, ':id')}`;
     requests.set(route, (requests.get(route) ?? 0) + 1);
     switch (route) {
       case 'POST /v1/checkout/sessions':
         return createSession(form);
       case 'GET /v1/checkout/sessions':
         return listSessions(form);
+      case 'GET /v1/checkout/sessions/:id':
+        return retrieved(sessions.get(id));
+      case 'POST /v1/checkout/sessions/:id/expire':
+        return endSession(id);
       case 'POST /v1/payment_intents':
         return createIntent(form);
       case 'GET /v1/payment_intents':

@@ -238,7 +238,7 @@ export const KEY_ERRORS = {
   over_balance: {
     ...UNPAID,
     sentence:
-      'this request may cost up to {amount} USD, and the balance is {balance} USD{held}: {shortfall} USD short; {advice}, shorten the prompt or add credit',
+      'this request may cost up to {amount} USD, and the balance is {balance}{held}: {shortfall} USD short; {advice}, shorten the prompt or add credit',
     cause: '`OVERDRAFT=none`, and a request that may cost more than the balance',
     cure: 'as the sentence says',
     retry: 'no',
@@ -246,7 +246,7 @@ export const KEY_ERRORS = {
   over_balance_with_holds: {
     ...UNPAID,
     sentence:
-      'this request may cost up to {amount} USD, and the balance is {balance} USD{held}: {shortfall} USD short; wait for them to end, {advice}, shorten the prompt or add credit',
+      'this request may cost up to {amount} USD, and the balance is {balance}{held}: {shortfall} USD short; wait for them to end, {advice}, shorten the prompt or add credit',
     cause: 'as `over_balance`, but it fits once other requests have ended',
     cure: 'send fewer at once',
     retry: HOLDS_END_SECONDS,

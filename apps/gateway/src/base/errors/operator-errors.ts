@@ -215,6 +215,65 @@ export const OPERATOR_ERRORS = {
     cause: 'the rest is spent, held for requests in flight, or not there',
     cure: 'transfer less',
   },
+  account_closed: {
+    ...CONFLICT,
+    sentence: '{field}: this account is closed: it gets no money, no keys and no allowance',
+    cause: '`farthing accounts close`',
+    cure: '`farthing accounts reopen`, if it was closed by mistake',
+  },
+  account_not_closed: {
+    ...CONFLICT,
+    param: 'account_id',
+    sentence: 'account_id: only an account that is closed can be erased: close it first',
+    cause: 'its keys, its balance and its allowance would go on',
+    cure: '`farthing accounts close`',
+  },
+  account_in_flight: {
+    ...CONFLICT,
+    param: 'account_id',
+    sentence:
+      'account_id: {held} USD are held for requests in flight: close the account when they have ended',
+    cause: 'what is held may still be charged, so it can be neither paid out nor moved',
+    cure: 'suspend the account, and try again in a minute',
+    retry: 'yes',
+  },
+  account_in_debt: {
+    ...CONFLICT,
+    param: 'write_off_debt',
+    sentence: 'write_off_debt: the account owes {owed} USD: collect it first, or set this to true',
+    cause: 'closing does not write a debt off unless you say so',
+    cure: 'as the sentence says',
+  },
+  account_rest_undecided: {
+    ...BAD_REQUEST,
+    param: 'rest',
+    sentence: 'rest: {rest} USD of paid money are left: choose refund, transfer or breakage',
+    cause: 'the gateway does not decide what becomes of money that a customer paid',
+    cure: 'as the sentence says',
+  },
+  no_usable_key: {
+    ...CONFLICT,
+    param: 'anyway',
+    sentence:
+      'anyway: no key of this account can be used, so nobody could spend the credit; to give it all the same, set this to true',
+    cause: 'the account has no key, is suspended, or its keys are suspended, revoked or expired',
+    cure: 'check the account; or add `--anyway`',
+  },
+  entry_not_reversible: {
+    ...CONFLICT,
+    param: 'reverses',
+    sentence: 'reverses: {why}',
+    cause: 'charges, expiries, fees and transfers are not reversed, and each entry only once',
+    cure: 'see the reason; a transfer is moved back by another',
+  },
+  entry_of_payment: {
+    ...CONFLICT,
+    param: 'reverses',
+    sentence:
+      'reverses: the payment provider reported this money; to pay it back, refund the payment ("farthing payments refund"), which books it',
+    cause: 'a reversal by hand would move no money at the provider',
+    cure: 'as the sentence says',
+  },
   other_audit_runs: {
     ...CONFLICT,
     sentence: 'anchor: an audit with another anchor is running; wait until it has ended',

@@ -29,8 +29,10 @@ export const accountMembers = {
   external_id: seenBy.operators(orNull(text), ({ externalId }) => externalId, 'external id'),
   metadata: seenBy.operators(z.record(text, text), ({ metadata }) => metadata, 'metadata'),
   state: seenBy.operators(
-    z.enum(['active', 'suspended']).meta({
-      description: 'suspended: none of its keys works, also those that are created meanwhile',
+    z.enum(['active', 'suspended', 'closed']).meta({
+      description:
+        'suspended: none of its keys works, also those that are created meanwhile; closed: its ' +
+        'keys are revoked, and it gets neither money nor keys',
     }),
     ({ state }) => state,
     'state',
@@ -117,6 +119,7 @@ export const accountCells = cellsOf(accountMembers, [
   'id',
   'name',
   'external_id',
+  'state',
   'usable_keys',
   'balance_usd',
   'spent_usd',

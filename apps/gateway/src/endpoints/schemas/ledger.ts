@@ -40,6 +40,31 @@ export const adjustment = z
   })
   .meta({ id: 'Adjustment' });
 
+export const reversal = z
+  .strictObject({
+    object: z.literal('reversal'),
+    reversal_id: text,
+    account_id: text,
+    reverses: text,
+    replayed: z.boolean(),
+    balance_usd: usd,
+    active_keys: count,
+  })
+  .meta({ id: 'Reversal' });
+
+export const closing = z
+  .strictObject({
+    object: z.literal('closing'),
+    closing_id: text,
+    rest: orNull(z.enum(['refund', 'transfer', 'breakage'])),
+    rest_usd: usd.meta({ description: 'paid money that was left, and went where rest says' }),
+    given_back_usd: usd.meta({ description: 'given money that was left, and was taken back' }),
+    debt_written_off_usd: usd,
+    replayed: z.boolean(),
+    account,
+  })
+  .meta({ id: 'Closing' });
+
 export const transfer = z
   .strictObject({
     object: z.literal('transfer'),

@@ -1,9 +1,10 @@
-/** Forgets the responses of keys that are revoked, and of accounts that are erased. */
+/** Forgets the responses of keys that are revoked, and of accounts that are closed or erased. */
 
 import type { BalanceStore } from '@gateway/balance-store';
 import type { ResponseMemory } from './response-memory.js';
 
-type Ending = Pick<BalanceStore, 'revokeKey'> & Partial<Pick<BalanceStore, 'eraseAccount'>>;
+type Ending = Pick<BalanceStore, 'revokeKey'> &
+  Partial<Pick<BalanceStore, 'closeAccount' | 'eraseAccount'>>;
 
 /**
  * Every way to revoke a key leads through the ledger, so this is the place where none is missed.
@@ -17,7 +18,7 @@ export function forgettingWithKeys<Store extends Ending>(
   memory: ResponseMemory | undefined,
 ): Store {
   if (memory === undefined) return store;
-  const { eraseAccount } = store;
+  const { closeAccount, eraseAccount } = store;
   const forgetting: Ending = {
     async revokeKey(...args) {
       const key = await store.revokeKey(...args);
@@ -26,6 +27,15 @@ export function forgettingWithKeys<Store extends Ending>(
       }
       return key;
     },
+    ...(closeAccount && {
+      async closeAccount(...args: Parameters<typeof closeAccount>) {
+        const closed = await closeAccount.apply(store, args);
+        if ('account' in closed) {
+          await forgotten(memory.forgetAll({ accountId: closed.account.id }));
+        }
+        return closed;
+      },
+    }),
     ...(eraseAccount && {
       async eraseAccount(...args: Parameters<typeof eraseAccount>) {
         const account = await eraseAccount.apply(store, args);

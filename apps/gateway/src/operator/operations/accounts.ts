@@ -1,7 +1,7 @@
 /** Operations on accounts and their money. */
 
 import { z } from 'zod';
-import type { AccountRecord } from '@gateway/balance-store';
+import type { AccountRecord, ReversalOutcome } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId } from '../../base/repeat-ids.js';
@@ -20,6 +20,7 @@ import {
   name,
   note,
   pageSize,
+  paidThrough,
   partOfName,
   reference,
   signedAmountUsd,
@@ -27,14 +28,21 @@ import {
 } from '../../endpoints/fields.js';
 import { changedSettings, newSettings, settingsIn } from '../../endpoints/account-settings.js';
 import { createdAccountView, createdOf } from '../../endpoints/key-outcomes.js';
-import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
+import {
+  OperationError,
+  accountClosed,
+  invalidInput,
+  notFound,
+} from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
 import { readStatement } from '../../endpoints/statement/statement.js';
 import { accountView, unspentView } from '../../endpoints/schemas/accounts.js';
+import { paymentCreditedBy } from '../../payments/implied-entries.js';
 import { cancelAutoTopUp, stopBeforeDebit } from '../../payments/stop-auto-top-up.js';
+import { closeAccount, found, reopenAccount, unknownAccount } from './closings.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
-import { cursorAfter, refusingTakenIds, usedId } from './keys.js';
+import { counterOf, cursorAfter, refusingTakenIds, usedId } from './keys.js';
 import { scheduleOf } from './models.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -164,8 +172,13 @@ export const accountOperations = {
         adjustment_id: idempotencyId,
         amount_usd: signedAmountUsd,
         reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
+        paid_through: paidThrough.optional(),
         note: note.optional(),
         reference: reference.optional(),
+      })
+      .refine(isPaidOut, {
+        path: ['paid_through'],
+        error: 'is only for a refund or chargeback',
       })
       .refine(hasSignOfReason, {
         path: ['amount_usd'],
@@ -185,6 +198,7 @@ export const accountOperations = {
         accountId: input.account_id,
         amount: input.amount_usd,
         reason: input.reason,
+        counter: counterOf(input.paid_through),
         note: input.note,
         reference: input.reference,
         by,
@@ -192,6 +206,8 @@ export const accountOperations = {
       switch (result.outcome) {
         case 'unknown_account':
           throw unknownAccount();
+        case 'account_closed':
+          throw accountClosed('account_id');
         case 'conflict':
           throw await usedId('adjustment_id', `adjustment:${input.adjustment_id}`, store);
         case 'adjusted':
@@ -202,6 +218,64 @@ export const accountOperations = {
             account_id: input.account_id,
             amount_usd: formatUsd(input.amount_usd),
             reason: input.reason,
+            replayed: result.outcome === 'replayed',
+            balance_usd: formatUsd(result.balance),
+            active_keys: result.activeKeys,
+          };
+      }
+    },
+  }),
+
+  reverseEntry: operation({
+    method: 'post',
+    path: '/admin/accounts/:account_id/reversals',
+    summary: 'Undoes a credit or an adjustment exactly, once per reversal_id',
+    right: 'change',
+    input: z.strictObject({
+      account_id: accountId,
+      reversal_id: idempotencyId,
+      reverses: z
+        .string()
+        .min(1)
+        .max(500)
+        .register(help, { says: 'the id of the entry, such as topup:… or adjustment:…' }),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    output: schema.reversal,
+    async run({ account_id, reversal_id, reverses, note, reference }, { store, payments, by }) {
+      const [entry] = await store.findEntries([reverses]);
+      const provider = payments?.provider.name ?? 'stripe';
+      const isReported = entry !== undefined && entry.kind !== 'charge' && entry.actor === provider;
+      if (isReported || paymentCreditedBy(provider, reverses) !== undefined) {
+        throw new OperationError(newRefusal('entry_of_payment'));
+      }
+      const result = await store.reverse({
+        adjustmentId: reversal_id,
+        accountId: account_id,
+        reverses,
+        note,
+        reference,
+        by,
+      });
+      switch (result.outcome) {
+        case 'unknown_account':
+          throw unknownAccount();
+        case 'account_closed':
+          throw accountClosed('account_id');
+        case 'conflict':
+          throw await usedId('reversal_id', `adjustment:${reversal_id}`, store);
+        case 'not_reversible':
+          throw new OperationError(
+            newRefusal('entry_not_reversible', { why: NOT_REVERSIBLE[result.why] }),
+          );
+        case 'adjusted':
+        case 'replayed':
+          return {
+            object: 'reversal' as const,
+            reversal_id,
+            account_id,
+            reverses,
             replayed: result.outcome === 'replayed',
             balance_usd: formatUsd(result.balance),
             active_keys: result.activeKeys,
@@ -242,6 +316,10 @@ export const accountOperations = {
           throw notFound(
             result.accountId === input.account_id ? 'account_id' : 'to_account_id',
             'account',
+          );
+        case 'account_closed':
+          throw accountClosed(
+            result.accountId === input.account_id ? 'account_id' : 'to_account_id',
           );
         case 'conflict':
           throw await usedId('transfer_id', `transfer:${input.transfer_id}:out`, store);
@@ -287,6 +365,9 @@ export const accountOperations = {
       accountView(await found(store.setAccountState(account_id, 'active', by))),
   }),
 
+  closeAccount,
+  reopenAccount,
+
   eraseAccount: operation({
     method: 'post',
     path: '/admin/accounts/:account_id/erase',
@@ -295,7 +376,10 @@ export const accountOperations = {
     input: oneAccount,
     output: schema.account,
     async run({ account_id }, { store, by }) {
-      // An order for auto top-up has the provider's id of the customer, and would go on charging.
+      if ((await found(store.getAccount(account_id))).state !== 'closed') {
+        throw new OperationError(newRefusal('account_not_closed'));
+      }
+      // An order for auto top-up has the provider's id of the customer.
       await cancelAutoTopUp(store, account_id, by);
       return accountView(await found(store.eraseAccount(account_id, by)));
     },
@@ -316,10 +400,19 @@ export const accountOperations = {
   }),
 } as const;
 
-async function found(account: Promise<AccountRecord | undefined>): Promise<AccountRecord> {
-  const record = await account;
-  if (record === undefined) throw unknownAccount();
-  return record;
+const NOT_REVERSIBLE: Readonly<
+  Record<Extract<ReversalOutcome, { readonly outcome: 'not_reversible' }>['why'], string>
+> = {
+  unknown_entry: 'this account has no credit or adjustment with this id',
+  kind: 'expiries, fees and transfers are not reversed',
+  reversed: 'this entry was reversed before',
+};
+
+/** Only these say that money was paid back. */
+function isPaidOut(input: { readonly reason: string; readonly paid_through?: unknown }): boolean {
+  return (
+    input.paid_through === undefined || input.reason === 'refund' || input.reason === 'chargeback'
+  );
 }
 
 /**
@@ -335,10 +428,6 @@ function assertMailable(
   if (address == null || sendsMail) return;
   const message = `notice_email: ${NO_MAIL}: set SMTP_URL and MAIL_FROM first`;
   throw invalidInput(message);
-}
-
-function unknownAccount() {
-  return notFound('account_id', 'account');
 }
 
 /** A refund with the wrong sign would give the customer twice what was paid out. */

@@ -24,6 +24,7 @@ import {
   note,
   ofAccount,
   pageSize,
+  paidThrough,
   partOfName,
   reference,
   rulesOf,
@@ -39,6 +40,7 @@ import {
   unknownKey,
 } from '../../endpoints/key-outcomes.js';
 import {
+  accountClosed,
   externalIdTaken,
   invalidInput,
   notFound,
@@ -60,6 +62,16 @@ import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 
 const oneKey = z.strictObject({ key_id: keyId });
+
+const creditFields = {
+  paid_through: paidThrough.optional(),
+  anyway: z
+    .boolean()
+    .default(false)
+    .register(help, { says: 'credit it although no key of the account can be used' }),
+  note: note.optional(),
+  reference: reference.optional(),
+};
 
 /** Fields for the account that is created with a key. */
 const OF_NEW_ACCOUNT = [
@@ -329,8 +341,7 @@ export const keyOperations = {
       amount_usd: amountUsd,
       source: creditSource,
       expires_at: creditExpiry,
-      note: note.optional(),
-      reference: reference.optional(),
+      ...creditFields,
     }),
     output: schema.topUp,
     run: (input, context) => toppedUp({ keyId: input.key_id }, input, context),
@@ -347,8 +358,7 @@ export const keyOperations = {
       amount_usd: amountUsd,
       source: creditSource,
       expires_at: creditExpiry,
-      note: note.optional(),
-      reference: reference.optional(),
+      ...creditFields,
     }),
     output: schema.topUp,
     run: (input, context) => toppedUp({ accountId: input.account_id }, input, context),
@@ -363,6 +373,8 @@ interface TopUpInput {
   readonly amount_usd: bigint;
   readonly source: 'paid' | 'promotional';
   readonly expires_at?: Date | undefined;
+  readonly paid_through?: string | undefined;
+  readonly anyway: boolean;
   readonly note?: string | undefined;
   readonly reference?: string | undefined;
 }
@@ -387,13 +399,20 @@ async function toppedUp(
     const problem = `top_up_id: must not begin with "${own}", with which the gateway's own ids begin`;
     throw invalidInput(problem);
   }
+  if (input.paid_through !== undefined && input.source === 'promotional') {
+    throw invalidInput('paid_through: is only for credit that was paid');
+  }
+  const cash = cashOfPayment(payments?.provider, input);
+  // What a customer has paid is credited in any case.
+  const isWanted = input.anyway || cash !== undefined;
   const result = await store.topUp({
     topUpId: input.top_up_id,
     to,
     amount: input.amount_usd,
     source: input.source,
-    counter: cashOfPayment(payments?.provider, input),
     expiresAt: input.expires_at,
+    counter: counterOf(input.paid_through) ?? cash,
+    withoutUsableKey: isWanted ? 'credit' : 'refuse',
     note: input.note,
     reference: input.reference,
     by,
@@ -401,6 +420,10 @@ async function toppedUp(
   switch (result.outcome) {
     case 'unknown':
       throw 'keyId' in to ? unknownKey() : notFound('account_id', 'account');
+    case 'account_closed':
+      throw accountClosed('keyId' in to ? 'key_id' : 'account_id');
+    case 'no_usable_key':
+      throw new OperationError(newRefusal('no_usable_key'));
     case 'conflict':
       throw await usedId('top_up_id', `topup:${input.top_up_id}`, store);
     case 'credited':
@@ -420,6 +443,11 @@ async function toppedUp(
         active_keys: result.activeKeys,
       };
   }
+}
+
+/** The operator's account of what is paid this way; `undefined` for the usual one. */
+export function counterOf(paidThroughName: string | undefined): string | undefined {
+  return paidThroughName === undefined ? undefined : `cash:${paidThroughName}`;
 }
 
 /**

@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
-import { PaymentProviderError } from '@gateway/payments';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsPaymentId } from '../../base/repeat-ids.js';
 import { centsFromUnits, usdFromCents } from '../../config/cents.js';
@@ -21,7 +20,12 @@ import {
   time,
   wholeNumber,
 } from '../../endpoints/fields.js';
-import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
+import {
+  OperationError,
+  accountClosed,
+  invalidInput,
+  notFound,
+} from '../../endpoints/operation-error.js';
 import {
   autoTopUpView,
   promoCodeField,
@@ -40,6 +44,7 @@ import { cancelAutoTopUp } from '../../payments/stop-auto-top-up.js';
 import { creditExpiry } from './first-credit.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
+import { reachingProvider } from './reaching-provider.js';
 
 const paymentId = z
   .string()
@@ -173,9 +178,9 @@ export const paymentOperations = {
       if (payments.publicUrl === undefined) {
         throw invalidInput('PUBLIC_URL: must be set, so that the customer can return after paying');
       }
-      if ((await context.store.getAccount(account_id)) === undefined) {
-        throw notFound('account_id', 'account');
-      }
+      const account = await context.store.getAccount(account_id);
+      if (account === undefined) throw notFound('account_id', 'account');
+      if (account.state === 'closed') throw accountClosed('account_id');
       const amountCents = wholeCents(amount_usd);
       const { minCents, maxCents } = payments.limits;
       if (amountCents < minCents || amountCents > maxCents) {
@@ -347,14 +352,4 @@ function wholeCents(amount: bigint): number {
 
 function hashOf(text: string): string {
   return `refund_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
-}
-
-async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof PaymentProviderError)) throw error;
-    if (error.reason === 'reused') throw new OperationError(newRefusal('refund_id_used'));
-    throw new OperationError(newRefusal('payment_provider_failed', { reason: error.message }));
-  }
 }
