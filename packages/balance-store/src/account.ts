@@ -38,8 +38,8 @@ export interface AccountRecord extends AccountSettings {
   /** `acct_` and a sortable id: safe in logs. */
   readonly id: string;
   /**
-   * While it is `suspended`, none of its keys works, also those that are created meanwhile. Once it is
-   * `closed`, its keys are revoked, and it gets neither keys nor money.
+   * While it is `suspended`, none of its keys works, also those that are created meanwhile. Once it
+   * is `closed`, its keys are revoked, and it gets neither keys nor money.
    */
   readonly state: AccountStatus;
   /** When it can have the next allowance; `null` without one. */

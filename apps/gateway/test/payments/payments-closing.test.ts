@@ -1,4 +1,4 @@
-/** The end of an account, over HTTP and by commands: its keys, its orders, and payments that come late. */
+/** The end of an account, over HTTP and by commands: its keys and orders, and late payments. */
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';

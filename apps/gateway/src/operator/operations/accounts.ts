@@ -1,7 +1,7 @@
 /** Operations on accounts and their money. */
 
 import { z } from 'zod';
-import type { AccountRecord, ReversalOutcome } from '@gateway/balance-store';
+import type { ReversalOutcome } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId } from '../../base/repeat-ids.js';

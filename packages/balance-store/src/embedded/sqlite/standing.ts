@@ -25,8 +25,8 @@ export interface StandingParts {
 
 /**
  * The state of a key in its account: while the account is suspended, so is each key that would be
- * active. The key's own state counts again when the account is resumed. Closing an account revokes its
- * keys; nothing else could make one of them work.
+ * active. The key's own state counts again when the account is resumed. Closing an account revokes
+ * its keys; nothing else could make one of them work.
  */
 export function stateIn(accountState: AccountStatus, keyState: KeyState): KeyState {
   if (accountState === 'closed') return 'revoked';
