@@ -130,6 +130,8 @@ export async function startOnSetup(
       await system.callAdmin('POST', `accounts/${id}/top-ups`, {
         top_up_id: `credit-${accounts}-${name}`,
         amount_usd: creditUsd,
+        // Its keys come later.
+        anyway: true,
       });
       const created = [];
       for (const [index, fields] of keys.entries()) {

@@ -56,8 +56,6 @@ export function CreditUnbooked(props: {
             top_up_id: `stripe:${of.reference}`,
             amount_usd: amount,
             source: 'paid',
-            // The customer has paid it.
-            anyway: true,
             reference: of.reference,
           },
         })

@@ -141,6 +141,11 @@ describePayments((bench) => {
     const [entry] = (await bench.gateway.call('listLedger', { account_id, limit: 1 })).data;
     expect(entry).toMatchObject({ counter: 'cash:bank' });
     await expect(credit({ ...paid, source: 'promotional' })).rejects.toMatchObject({ status: 400 });
+    // So is a payment that the ledger could not book, and that is credited by hand.
+    const top_up_id = `stripe:pi_${account_id}`;
+    expect(await credit({ top_up_id })).toMatchObject({ balance_usd: '22', active_keys: 0 });
+    const [byHand] = (await bench.gateway.call('listLedger', { account_id, limit: 1 })).data;
+    expect(byHand).toMatchObject({ counter: 'cash:stripe' });
   });
 
   // F523: a correction was taken back by another one, so promotional credit became money for good.
