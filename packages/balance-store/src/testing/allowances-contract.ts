@@ -1,10 +1,9 @@
 /** The part of the contract about the allowance that an account gets in each month. */
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';
 import { allowanceMonthOf } from '../ledger/rules/allowance.js';
-import { entryId } from '../ledger/rules/entry-ids.js';
+import { entryId, isAllowance } from '../ledger/rules/entry-ids.js';
 import { DAY_MS } from '../ledger/base/hours.js';
 import { moneyOf } from './money.js';
 import { waitPastMidnight } from './midnight.js';
@@ -51,30 +50,35 @@ export function allowancesContract({ runner, subject, balanceOf, settle }: Contr
   const eventsOf = async (accountId: string) =>
     (await subject().store.listEvents({ limit: 100, accountId })).map(({ type }) => type);
 
-  /** Makes the allowance of this month one of the last month. */
+  /** Makes each allowance one of the month before its own. */
   async function monthPasses(accountId: string): Promise<void> {
-    const month = allowanceMonthOf(new Date());
-    const last = allowanceMonthOf(new Date(month.start * DAY_MS - 1));
-    const [id, before] = [month, last].map(
-      (each) => `'${entryId.allowance(accountId, each.name)}'`,
-    );
-    const ended = subject().literal.time(new Date(month.start * DAY_MS));
-    const credited = subject().literal.time(new Date(month.start * DAY_MS - 1));
-    const older = `'${entryId.allowance(accountId, last.name)}-${randomUUID()}'`;
+    const { literal } = subject();
     const { entries } = await subject().store.listEntries({ accountId, limit: 100 });
-    const moved = entries.map((entry) =>
-      `'${entry.id}'` === id ? { ...entry, createdAt: new Date(month.start * DAY_MS - 1) } : entry,
-    );
+    const moved = entries.map((entry) => {
+      if (!isAllowance(entry.id)) return entry;
+      const endsAt = new Date(allowanceMonthOf(entry.createdAt).start * DAY_MS);
+      const createdAt = new Date(endsAt.getTime() - 1);
+      const id = entryId.allowance(accountId, allowanceMonthOf(createdAt).name);
+      return { ...entry, before: entry.id, id, createdAt, ended: literal.time(endsAt) };
+    });
+    const allowances = moved.flatMap((entry) => ('before' in entry ? [entry] : []));
+    const [last] = allowances;
+    if (last === undefined) throw new Error('the account has had no allowance');
+    // The oldest first, so that no id is taken.
+    const updates = allowances
+      .reverse()
+      .flatMap(({ before, id, createdAt, ended }) => [
+        `UPDATE ledger SET reference = '${id}' WHERE reference = '${before}'`,
+        `UPDATE credit_lot SET entry_id = '${id}', expires_at = ${ended} WHERE entry_id = '${before}'`,
+        `UPDATE ledger SET id = '${id}', created_at = ${literal.time(createdAt)}, ` +
+          `expires_at = ${ended} WHERE id = '${before}'`,
+      ]);
+    const { start } = allowanceMonthOf(last.createdAt);
     await subject().tamper(
       [
-        `UPDATE ledger SET id = ${older} WHERE id = ${before}`,
-        `UPDATE ledger SET reference = ${older} WHERE reference = ${before}`,
-        `UPDATE credit_lot SET entry_id = ${older} WHERE entry_id = ${before}`,
-        `UPDATE ledger SET id = ${before}, created_at = ${credited}, expires_at = ${ended} ` +
-          `WHERE id = ${id}`,
-        `UPDATE credit_lot SET entry_id = ${before}, expires_at = ${ended} WHERE entry_id = ${id}`,
-        `UPDATE account SET allowance_start = ${String(last.start)} WHERE id = '${accountId}'`,
-        `UPDATE account SET next_expiry_at = ${ended} WHERE id = '${accountId}' ` +
+        ...updates,
+        `UPDATE account SET allowance_start = ${String(start)} WHERE id = '${accountId}'`,
+        `UPDATE account SET next_expiry_at = ${last.ended} WHERE id = '${accountId}' ` +
           'AND next_expiry_at IS NOT NULL',
         ...moneyOf(accountId, moved),
       ].join('; '),

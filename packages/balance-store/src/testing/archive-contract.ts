@@ -16,6 +16,7 @@ import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 import { windowsAt } from './windows.js';
+import { withChange } from './with-change.js';
 
 /** Long enough ago that nothing else in the ledger is older. */
 const AGE_DAYS = 400;
@@ -351,8 +352,11 @@ export function archiveContract(part: ContractPart): void {
         [update(usage, 'hour', 'hour - 1')],
         [`DELETE FROM ${usage}`],
       ];
+      const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
+      const change = (sql: string, check: () => Promise<void>) =>
+        withChange(subject(), { tables, sql }, check);
       for (const [sql = ''] of tampering) {
-        await withChange(sql, async () => {
+        await change(sql, async () => {
           const { differences, isSound } = await store.audit();
           assert.equal(isSound, false, sql);
           assert.ok(
@@ -363,7 +367,7 @@ export function archiveContract(part: ContractPart): void {
       }
       // Otherwise the difference of an earlier change could be taken for that of a later one.
       assert.deepEqual((await store.audit()).differences, []);
-      await withChange(update(carry, 'charged', `'0.00000000000009'`), async () => {
+      await change(update(carry, 'charged', `'0.00000000000009'`), async () => {
         const { differences } = await store.compareArchive(path);
         assert.match(differences[0]?.expected ?? '', /^from entry 2 of acct_/);
       });
@@ -405,19 +409,4 @@ export function archiveContract(part: ContractPart): void {
       await assert.rejects(verifyArchive(join(directory, 'none')), /cannot be read/);
     });
   });
-
-  /** Changes rows that the ledger keeps beside its entries, runs `check`, and restores the rows. */
-  async function withChange(sql: string, check: () => Promise<void>): Promise<void> {
-    const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
-    const tamper = (statements: string, triggers?: 'disabled') =>
-      subject().tamper(statements, triggers);
-    await tamper(tables.map((one) => `CREATE TABLE kept_${one} AS SELECT * FROM ${one}`).join(';'));
-    await tamper(sql, 'disabled');
-    await check();
-    const restore = tables.map(
-      (one) =>
-        `DELETE FROM ${one}; INSERT INTO ${one} SELECT * FROM kept_${one}; DROP TABLE kept_${one}`,
-    );
-    await tamper(restore.join(';'), 'disabled');
-  }
 }

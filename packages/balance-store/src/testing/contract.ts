@@ -22,6 +22,7 @@ import { archiveContract } from './archive-contract.js';
 import { capsContract } from './caps-contract.js';
 import { closingsContract } from './closings-contract.js';
 import { correctionsContract } from './corrections-contract.js';
+import { originContract } from './origin-contract.js';
 import { allowancesContract } from './allowances-contract.js';
 import { creditsContract } from './credits-contract.js';
 import { expiryContract } from './expiry-contract.js';
@@ -963,6 +964,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     const part = createPart(runner, () => subject);
     // First, because the seals leave a ledger that is not sound.
     archiveContract(part);
+    originContract(part);
     rightsContract(part);
     tamperingContract(part);
     sealsContract(part);

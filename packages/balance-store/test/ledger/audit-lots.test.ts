@@ -26,15 +26,16 @@ describe('the audit of an expiry', () => {
     });
   });
 
-  it('accepts one at its time and later, and names one that takes too much', () => {
+  it('accepts one at its time and later, and names one that takes too much or adds', () => {
     const lots = auditOf(expiresAtMs);
     const expire = (delta: bigint, createdAtMs: number) =>
       lots.expire({ delta, reference: 'topup:1', createdAtMs }).problem;
     expect(expire(-20n, expiresAtMs)).toBeUndefined();
     expect(expire(-30n, expiresAtMs + DAY_MS)).toBeUndefined();
     expect(expire(-1n, expiresAtMs + DAY_MS)).toEqual({
-      expected: 'at most 0 of topup:1',
+      expected: 'above 0 and at most 0 of topup:1',
       found: '1',
     });
+    expect(expire(1n, expiresAtMs)?.found).toBe('-1');
   });
 });

@@ -10,13 +10,13 @@ import { lotChangesOf } from '../rows/lot-changes.js';
 import type { LotChange } from '../rows/lot-changes.js';
 import { windowStartsAt } from '../rules/cap-windows.js';
 import { isAllowance } from '../rules/entry-ids.js';
-import { GIFTS, openingSides, redeemedSides, sidesOf } from '../rules/sides.js';
+import { GIFTS, TRANSFERS, UNKNOWN, openingSides, redeemedSides, sidesOf } from '../rules/sides.js';
 import type { Side } from '../rules/sides.js';
 import type { CarriedRun } from '../scan/carried-sums.js';
 import { digestOfEntry } from '../seals/hashes.js';
 import { listPriceOf } from '../seals/sealed-list-price.js';
 import type { AccountTotals } from './audit-source.js';
-import { createLotAudit, effectText } from './lots.js';
+import { broughtText, createLotAudit, effectText } from './lots.js';
 
 /** Running totals over the entries of one account. */
 export interface Fold {
@@ -131,8 +131,15 @@ function amountOf(text: string | null | undefined): bigint | undefined {
   return text == null ? undefined : unitsFromNumeric(text);
 }
 
-/** @returns what it moved between the sides of the books */
-export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): readonly Side[] {
+/** What an entry did beyond its own account. */
+interface Moved {
+  /** What it moved between the sides of the books. */
+  readonly sides: readonly Side[];
+  /** Of half a transfer: which credits it carried. */
+  readonly carried?: string | undefined;
+}
+
+export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): Moved {
   const { accountId, id: entryId, charge, delta, writtenOff } = entry;
   const complain = (check: AuditDifference['check'], expected: string, found: string) => {
     report(tally, { check, accountId, keyId: charge?.keyId, entryId, expected, found });
@@ -165,14 +172,20 @@ export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): reado
       complain('sides', `${String(given)} of it paid from given money`, String(entry.given));
     }
     fold.given -= given;
-    return redeemedSides(given);
+    return { sides: redeemedSides(given) };
   }
-  const { given, changes } = auditBooking(entry, fold, tally, complain);
+  const { given, changes, counter } = auditBooking(entry, fold, tally, complain);
   const isFirst = !fold.hasBookings;
   fold.hasBookings = true;
+  fold.changes.set(entryId, changes);
   if (entry.counter === null) {
     if (fold.isOpen) complain('sides', 'from where its money comes', 'nothing');
-    return [];
+    // Nobody recorded which credits an earlier entry took from.
+    if (entry.kind !== 'top_up') fold.changes.delete(entryId);
+    return { sides: [] };
+  }
+  if (counter !== undefined && entry.counter !== counter) {
+    complain('sides', `${counter} on the other side`, entry.counter);
   }
   if (entry.reason === 'opening' ? fold.isOpen : !fold.isOpen && !isFirst) {
     complain('sides', 'one entry that opens the account, before others', entry.id);
@@ -186,12 +199,15 @@ export function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): reado
     complain('sides', `changes of credits ${text}`, entry.lots ?? 'none');
   }
   fold.given += given;
-  fold.changes.set(entryId, changes);
   const { balance, spent } = fold;
-  const { counter, tax, fee } = entry;
-  return entry.reason === 'opening'
-    ? openingSides({ balance, spent, given })
-    : sidesOf({ delta, given, counter, tax, fee });
+  if (entry.reason === 'opening') {
+    if (delta !== 0n) complain('sides', 'an entry that changes no balance', String(delta));
+    return { sides: openingSides({ balance, spent, given }) };
+  }
+  const { tax, fee } = entry;
+  const sides = sidesOf({ delta, given, counter: entry.counter, tax, fee });
+  if (entry.reason !== 'transfer') return { sides };
+  return { sides, carried: delta < 0n ? fold.lots.takenText(changes) : broughtText(changes) };
 }
 
 /** Of charges before the account was opened, nobody recorded what was paid from given money. */
@@ -200,13 +216,17 @@ function spendUnknown(fold: Fold, amount: bigint): bigint {
   return 0n;
 }
 
-/** @returns what the entry does to credits, by the rules */
+/** @returns what the entry does to credits, by the rules, and its other side if a rule says it */
 function auditBooking(
   entry: AuditedEntry,
   fold: Fold,
   tally: Tally,
   complain: (check: AuditDifference['check'], expected: string, found: string) => void,
-): { readonly given: bigint; readonly changes: readonly LotChange[] } {
+): {
+  readonly given: bigint;
+  readonly changes: readonly LotChange[];
+  readonly counter?: string;
+} {
   const { delta, id, source, reason, expiresAtMs } = entry;
   const { balance, lots } = fold;
   switch (entry.kind) {
@@ -216,33 +236,36 @@ function auditBooking(
       if (isAllowance(id)) fold.allowanceStart = windowStartsAt(entry.createdAtMs).month;
       const changes = [{ lot: id, amount: delta, terms: termsOf(source, expiresAtMs) }];
       const isLot = source === 'promotional' || expiresAtMs !== null;
-      return { given: isLot ? lots.bring(changes, balance).given : 0n, changes };
+      const { given } = isLot ? lots.bring(changes, balance) : { given: 0n };
+      return { given, changes, ...(isAllowance(id) ? { counter: GIFTS } : {}) };
     }
     case 'adjustment': {
       fold.adjusted += delta;
       tally.adjusted += delta;
-      if (reason === 'opening') return { given: lots.givenLeft(), changes: [] };
+      if (reason === 'opening') return { given: lots.givenLeft(), changes: [], counter: UNKNOWN };
       if (entry.reverses !== null) {
         return lots.undo(fold.changes.get(entry.reverses) ?? [], balance);
+      }
+      if (reason === 'transfer') {
+        const { given, changes } =
+          delta < 0n ? lots.fitTo(balance) : lots.bring(carriedBy(entry), balance);
+        return { given, changes, counter: TRANSFERS };
       }
       if (delta < 0n) {
         return entry.counter === GIFTS ? lots.takeGiven(-delta, balance) : lots.fitTo(balance);
       }
-      if (entry.counter === null) return { given: 0n, changes: [] };
-      if (reason === 'goodwill') {
+      if (reason === 'goodwill' && entry.counter !== null) {
         const terms = termsOf('promotional', null);
         return lots.bring([{ lot: id, amount: delta, terms }], balance);
       }
-      return reason === 'transfer'
-        ? lots.bring(carriedBy(entry), balance)
-        : { given: 0n, changes: [] };
+      return { given: 0n, changes: [] };
     }
     default: {
       fold.expired -= delta;
       tally.expired -= delta;
-      const { problem, given } = lots.expire(entry);
+      const { problem, given, counter } = lots.expire(entry);
       if (problem !== undefined) complain('expiry', problem.expected, problem.found);
-      return { given, changes: [] };
+      return { given, changes: [], counter };
     }
   }
 }
@@ -254,7 +277,7 @@ function termsOf(source: string | null, expiresAtMs: string | null): LotChange['
   };
 }
 
-/** A transfer's credits are known only from its own column, as far as they can be its own. */
+/** Which credits half a transfer brought, its column says; {@link Moved.carried} is compared. */
 function carriedBy({ id, delta, lots }: AuditedEntry): readonly LotChange[] {
   let carried: readonly LotChange[];
   try {

@@ -209,8 +209,9 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       fold.later = entry.seq;
     } else {
       await money.finishBefore(entry.accountId);
-      if (entry.charge === undefined) origin.addEntry(entry);
-      money.add(entry.accountId, entry.createdAtMs, auditEntry(entry, fold, tally));
+      const { sides, carried } = auditEntry(entry, fold, tally);
+      if (entry.charge === undefined) origin.addEntry(entry, carried);
+      money.add(entry.accountId, entry.createdAtMs, sides);
       if (entry.charge !== undefined) await keys?.addCharge(entry.charge.fields);
     }
   }

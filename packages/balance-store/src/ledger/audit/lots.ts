@@ -9,6 +9,7 @@ import { lotChangesText } from '../rows/lot-changes.js';
 import type { LotChange } from '../rows/lot-changes.js';
 import type { AccountTotals, LotTotals } from './audit-source.js';
 import { compareBytes } from '../base/text-order.js';
+import { BREAKAGE, GIFTS } from '../rules/sides.js';
 
 interface AuditedLot {
   readonly entryId: string;
@@ -88,10 +89,10 @@ export function createLotAudit() {
       );
       return { changes: effect.changes, given: effect.given + fitTo(balance).given };
     },
-    /** Undoes the changes of an earlier entry. */
+    /** Undoes the changes of an earlier entry, the last one first. */
     undo(changes: readonly LotChange[], balance: bigint): Effect {
       let effect = NOTHING;
-      for (const { lot: id, amount } of changes) {
+      for (const { lot: id, amount } of [...changes].reverse()) {
         const lot = lots.find(({ entryId }) => entryId === id);
         if (lot === undefined) continue;
         const undone = amount < lot.remaining ? -amount : -lot.remaining;
@@ -99,30 +100,69 @@ export function createLotAudit() {
       }
       return added(effect, fitTo(balance));
     },
-    /** @returns what is wrong with this expiry, if anything, and its part of given money */
+    /** @returns what is wrong with this expiry, if anything, and what it should say of itself */
     expire(entry: {
       readonly delta: bigint;
       readonly reference: string | null;
       readonly createdAtMs: number;
     }): {
       readonly given: bigint;
+      /** The operator's account that gets it. */
+      readonly counter: string;
       readonly problem?: { readonly expected: string; readonly found: string };
     } {
       const lot = lots.find(({ entryId }) => entryId === entry.reference);
       const amount = -entry.delta;
       const most = lot?.remaining ?? 0n;
       const given = lot === undefined ? 0n : change(lot, amount < most ? -amount : -most).given;
+      const counter = lot?.source === 'promotional' ? GIFTS : BREAKAGE;
       const name = entry.reference ?? 'a credit';
-      if (amount > most) {
-        const expected = `at most ${String(most)} of ${name}`;
-        return { given, problem: { expected, found: String(amount) } };
+      if (amount <= 0n || amount > most) {
+        const expected = `above 0 and at most ${String(most)} of ${name}`;
+        return { given, counter, problem: { expected, found: String(amount) } };
       }
-      if (lot === undefined || entry.createdAtMs >= lot.expiresAtMs) return { given };
+      if (lot === undefined || entry.createdAtMs >= lot.expiresAtMs) return { given, counter };
+      const expected = `${name} ${expiryText(lot.expiresAtMs)}`;
       const found = `expired at ${timeText(entry.createdAtMs)}`;
-      return { given, problem: { expected: `${name} ${expiryText(lot.expiresAtMs)}`, found } };
+      return { given, counter, problem: { expected, found } };
     },
+    /** What was taken from lots, as text: how much of each kind, in the order of taking. */
+    takenText: (changes: readonly LotChange[]): string =>
+      termsOfCarried(
+        changes.map(({ lot: id, amount }) => {
+          const lot = lots.find(({ entryId }) => entryId === id);
+          return { amount: -amount, source: lot?.source, expiresAtMs: lot?.expiresAtMs };
+        }),
+      ),
     lots: lots as readonly AuditedLot[],
   };
+}
+
+/** What a transfer's other half brings, as {@link createLotAudit}'s `takenText` has it. */
+export function broughtText(changes: readonly LotChange[]): string {
+  return termsOfCarried(
+    changes.map(({ amount, terms }) => ({
+      amount,
+      source: terms?.source,
+      expiresAtMs: terms?.expiresAt?.getTime() ?? Infinity,
+    })),
+  );
+}
+
+function termsOfCarried(
+  parts: readonly {
+    readonly amount: bigint;
+    readonly source: string | null | undefined;
+    readonly expiresAtMs: number | undefined;
+  }[],
+): string {
+  const sums = new Map<string, bigint>();
+  for (const { amount, source, expiresAtMs } of parts) {
+    const terms = termsText(source ?? null, expiresAtMs ?? Infinity);
+    sums.set(terms, (sums.get(terms) ?? 0n) + amount);
+  }
+  const texts = [...sums].map(([terms, amount]) => `${String(amount)} (${terms})`);
+  return texts.join(', ') || 'no credits';
 }
 
 /**

@@ -74,6 +74,10 @@ export class MoneyAudit {
       this.#unfinished.shift();
       [id] = this.#unfinished;
     }
+    if (this.#unfinished.length > 0) return;
+    // What is left is of accounts that do not exist.
+    for (const row of [...this.#open.values()].flat()) this.#compare(row, 0n, row.amount);
+    this.#open.clear();
   }
 
   /** Compares what was added for this account, and forgets it. */
@@ -89,11 +93,13 @@ export class MoneyAudit {
       closed.set(side, before + amount);
       return true;
     };
+    const sums = new Map<number, bigint>();
     for (const { side, amount } of redeemedSides(this.#carried)) {
       closed.set(side, (closed.get(side) ?? 0n) + amount);
     }
     for (const row of await this.#rowsOf(accountId)) {
       this.totals.set(row.side, (this.totals.get(row.side) ?? 0n) + row.amount);
+      sums.set(row.hour, (sums.get(row.hour) ?? 0n) + row.amount);
       if (addClosed(row, -row.amount)) continue;
       const id = `${String(row.hour)} ${row.side}`;
       this.#compare(row, expected.get(id)?.amount ?? 0n, row.amount);
@@ -104,6 +110,9 @@ export class MoneyAudit {
     }
     for (const [side, difference] of closed) {
       this.#compare({ accountId, hour: undefined, side }, difference, 0n);
+    }
+    for (const [hour, sum] of sums) {
+      if (hour < this.#closedHour) this.#compare({ accountId, hour, side: ALL_SIDES }, 0n, sum);
     }
     this.#expected = new Map();
     this.#carried = 0n;
@@ -138,7 +147,9 @@ export class MoneyAudit {
       else this.#compare(this.#next, 0n, this.#next.amount);
       await this.#advance();
     }
-    return [...rows, ...(this.#open.get(accountId) ?? [])];
+    rows.push(...(this.#open.get(accountId) ?? []));
+    this.#open.delete(accountId);
+    return rows;
   }
 
   async #advance(): Promise<void> {
@@ -164,6 +175,7 @@ async function* readMoney(
 }
 
 const MAX_HOUR = 2 ** 31 - 1;
+const ALL_SIDES = 'the sum of all sides';
 
 function timeText(hour: number): string {
   const time = new Date(hour * HOUR_MS);

@@ -1,7 +1,8 @@
 /**
  * Proves that each entry has an origin: a credit, an adjustment, a fee and each half of a transfer
- * has its row in the trail, with its id and amount, and each such row has its entry. Entries that
- * follow from a rule have none: expiries, allowances, and those that open an account. What a
+ * has its row in the trail, which says the same of it, and each such row has its entry. Both halves
+ * of a transfer carry the same credits. Entries that follow from a rule have no row: expiries,
+ * those that open an account, and allowances, whose amount someone must have set for the account. What a
  * provider's notification credited has its payment, too.
  *
  * Both sides are kept as numbers of 8 bytes, which are hashes, and compared at the end. Only what
@@ -13,7 +14,8 @@ import type { AuditDifference } from '../../audit.js';
 import { SEALED_TRAIL } from '../../generated/tables.js';
 import type { SealedTrail } from '../../generated/tables.js';
 import { numericFromUnits } from '../../numeric.js';
-import { isAllowance } from '../rules/entry-ids.js';
+import { allowanceMonthOf } from '../rules/allowance.js';
+import { entryId, isAllowance } from '../rules/entry-ids.js';
 import type { AuditSource } from './audit-source.js';
 
 export interface BookedFacts {
@@ -22,10 +24,15 @@ export interface BookedFacts {
   readonly kind: string;
   readonly reason: string | null;
   readonly delta: bigint;
+  readonly source: string | null;
+  readonly expiresAtMs: string | null;
+  readonly counter: string | null;
+  readonly tax: bigint;
   readonly fee: bigint;
   readonly reference: string | null;
-  readonly counter: string | null;
   readonly actor: string | null;
+  readonly reverses: string | null;
+  readonly createdAtMs: number;
 }
 
 /** A booking as its entry and the trail both state it. */
@@ -36,7 +43,7 @@ const HALF = /^transfer:(.*):(out|in)$/s;
 /** @returns `undefined` for an entry that follows from a rule */
 export function factOfEntry(entry: BookedFacts): Fact | undefined {
   const { id, accountId, kind, reason, delta, fee, reference } = entry;
-  if (kind === 'expiry' || reason === 'opening' || isAllowance(id)) return undefined;
+  if (kind === 'expiry' || reason === 'opening' || isRenewal(entry)) return undefined;
   // The id of a first credit names its account. Its row in the trail is that of the creation.
   if (id.startsWith(`topup:initial:${accountId}:`)) {
     return ['initial', accountId, numericFromUnits(delta)];
@@ -47,7 +54,39 @@ export function factOfEntry(entry: BookedFacts): Fact | undefined {
     const between = isOut ? [accountId, reference ?? ''] : [reference ?? '', accountId];
     return [half ?? '', transfer, ...between, numericFromUnits(isOut ? -delta : delta)];
   }
-  return [id, accountId, numericFromUnits(reason === 'fee' ? fee : delta)];
+  const amount = numericFromUnits(reason === 'fee' ? fee : delta);
+  return [id, accountId, amount, ...termsOfEntry(entry)];
+}
+
+/** An allowance of the month of its entry. */
+function isRenewal({ id, accountId, kind, createdAtMs }: BookedFacts): boolean {
+  if (kind !== 'top_up' || !isAllowance(id)) return false;
+  return id === entryId.allowance(accountId, allowanceMonthOf(new Date(createdAtMs)).name);
+}
+
+const NO_AMOUNT = numericFromUnits(0n);
+
+/** Rows of the trail of earlier versions have no `counter`, and their entries neither. */
+function termsOfEntry(entry: BookedFacts): Fact {
+  const { counter, tax, fee, kind, source, expiresAtMs, reason, reference, reverses } = entry;
+  if (counter === null) return [];
+  const isFee = reason === 'fee';
+  return [
+    counter,
+    numericFromUnits(tax),
+    numericFromUnits(isFee ? 0n : fee),
+    (kind === 'top_up' ? source : isFee ? null : reason) ?? '',
+    expiresAtMs === null ? '' : new Date(Number(expiresAtMs)).toISOString(),
+    reference ?? '',
+    reverses ?? '',
+  ];
+}
+
+function termsOfTrail(details: Details): Fact {
+  const { counter, tax = NO_AMOUNT, source, reason, expires_at, reference, reverses } = details;
+  if (counter === undefined) return [];
+  const kind = source ?? reason ?? '';
+  return [counter, tax, NO_AMOUNT, kind, expires_at ?? '', reference ?? '', reverses ?? ''];
 }
 
 /** Of a credit by a provider: its payment. By hand, an operator may credit money of a provider. */
@@ -61,7 +100,8 @@ export function factsOfTrail(row: SealedTrail): readonly Fact[] {
   const action = row[SEALED_TRAIL.action];
   if (!BOOKING_ACTIONS.has(action)) return [];
   const accountId = row[SEALED_TRAIL.accountId] ?? '';
-  const { entry, amount, credit, transfer, to } = detailsOf(row[SEALED_TRAIL.details]);
+  const details = detailsOf(row[SEALED_TRAIL.details]);
+  const { entry, amount, credit, transfer, to } = details;
   if (action === 'account.create' || action === 'key.create') {
     return credit === undefined ? [] : [['initial', accountId, credit]];
   }
@@ -72,7 +112,7 @@ export function factsOfTrail(row: SealedTrail): readonly Fact[] {
       ['in', ...parts],
     ];
   }
-  return [[entry ?? '', accountId, amount ?? '']];
+  return [[entry ?? '', accountId, amount ?? '', ...termsOfTrail(details)]];
 }
 
 const BOOKING_ACTIONS = new Set([
@@ -84,12 +124,27 @@ const BOOKING_ACTIONS = new Set([
   'fee.book',
 ]);
 
-function detailsOf(text: string): Readonly<Record<string, string | undefined>> {
+type Details = Readonly<Record<string, string | undefined>>;
+
+function detailsOf(text: string): Details {
   try {
-    return JSON.parse(text) as Readonly<Record<string, string | undefined>>;
+    return JSON.parse(text) as Details;
   } catch {
     return {};
   }
+}
+
+/** The allowance that a row of the trail gives an account. */
+function allowanceOfTrail(row: SealedTrail): string | undefined {
+  const text = row[SEALED_TRAIL.details];
+  if (!text.includes('"allowance"')) return undefined;
+  // A change has what was before and after.
+  const { allowance } = detailsOf(text) as { readonly allowance?: unknown };
+  const after =
+    typeof allowance === 'object' && allowance !== null && 'after' in allowance
+      ? allowance.after
+      : allowance;
+  return typeof after === 'string' ? after : undefined;
 }
 
 function numberOf(fact: Fact): bigint {
@@ -116,6 +171,10 @@ class Numbers {
   }
 }
 
+function allowanceNumber({ accountId, delta }: BookedFacts): bigint {
+  return numberOf(['allowance', accountId, numericFromUnits(delta)]);
+}
+
 interface OriginSource {
   /** Each entry that is no charge, with its fact; in the order of the audit. */
   readonly entries: () => AsyncIterable<BookedFacts>;
@@ -128,28 +187,53 @@ export function createOriginAudit(complain: (found: AuditDifference) => void) {
   const entries = new Numbers();
   const trail = new Numbers();
   const paid = new Numbers();
+  /** Of each account and amount. */
+  const renewed = new Set<bigint>();
+  const allowed = new Set<bigint>();
+  /** By transfer, the credits that the half carries whose other half did not come yet. */
+  const halves = new Map<string, string>();
   return {
-    addEntry(entry: BookedFacts): void {
+    /** @param carried - Of half a transfer: which credits it carried. */
+    addEntry(entry: BookedFacts, carried: string | undefined): void {
       const fact = factOfEntry(entry);
       if (fact !== undefined) entries.add(numberOf(fact));
       const payment = paymentOf(entry);
       if (payment !== undefined) paid.add(numberOf(payment));
+      else if (isRenewal(entry)) renewed.add(allowanceNumber(entry));
+      const [, transfer] = HALF.exec(entry.id) ?? [];
+      if (carried === undefined || transfer === undefined) return;
+      const other = halves.get(transfer);
+      if (other === undefined) {
+        halves.set(transfer, carried);
+        return;
+      }
+      halves.delete(transfer);
+      if (other !== carried) complain(differenceOf(entry.accountId, entry.id, other, carried));
     },
     addTrail(row: SealedTrail): void {
       for (const fact of factsOfTrail(row)) trail.add(numberOf(fact));
+      const allowance = allowanceOfTrail(row);
+      if (allowance === undefined) return;
+      allowed.add(numberOf(['allowance', row[SEALED_TRAIL.accountId] ?? '', allowance]));
     },
     async finish(source: OriginSource): Promise<void> {
       const { onlyFirst, onlySecond } = difference(entries.sorted(), trail.sorted());
+      const areAllowed = [...renewed].every((number) => allowed.has(number));
       const payments = await paymentsOf(source);
       const unpaid = difference(paid.sorted(), payments.sorted()).onlyFirst;
-      if (onlyFirst.size + unpaid.size > 0) {
+      if (onlyFirst.size + unpaid.size > 0 || !areAllowed) {
         for await (const entry of source.entries()) {
-          const lacks = (what: string, missing: Map<bigint, number>, fact: Fact | undefined) => {
-            if (fact === undefined || !takeOne(missing, numberOf(fact))) return;
-            complain(differenceOf(entry.accountId, entry.id, what, 'none'));
+          const { accountId, id } = entry;
+          const lacks = (what: string) => {
+            complain(differenceOf(accountId, id, what, 'none'));
           };
-          lacks('its row in the trail', onlyFirst, factOfEntry(entry));
-          lacks('its payment', unpaid, paymentOf(entry));
+          const isIn = (missing: Map<bigint, number>, fact: Fact | undefined) =>
+            fact !== undefined && takeOne(missing, numberOf(fact));
+          if (isIn(onlyFirst, factOfEntry(entry))) lacks('its row in the trail');
+          if (isIn(unpaid, paymentOf(entry))) lacks('its payment');
+          if (isRenewal(entry) && !allowed.has(allowanceNumber(entry))) {
+            lacks('an allowance that someone set');
+          }
         }
       }
       if (onlySecond.size === 0) return;

@@ -23,6 +23,7 @@ import type { AccountState, KnownMovement, LedgerTransaction, Lot } from './tran
 
 export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {
   const { to, amount, source = 'paid', expiresAt, tax, note, reference, by } = input;
+  const { counter = counterOfCredit(source) } = input;
   const accountId =
     'accountId' in to ? to.accountId : (await transaction.keyRecord(to.keyId))?.accountId;
   const account =
@@ -56,7 +57,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
       at,
       amount,
       source,
-      counter: input.counter ?? counterOfCredit(source),
+      counter,
       tax,
       actor: by.name,
       expiresAt,
@@ -68,7 +69,7 @@ export async function topUp(transaction: LedgerTransaction, input: TopUp): Promi
       accountId: account.id,
       by,
       at,
-      details: { entry: id, amount, source, expires_at: expiresAt, tax, reference },
+      details: { entry: id, amount, counter, source, expires_at: expiresAt, tax, reference },
       personal: note === undefined ? undefined : { note },
     });
   }
@@ -120,7 +121,15 @@ export async function adjust(
     await book(transaction, account, { ...booking, kind: 'adjustment' });
     return {
       action: 'balance.adjust',
-      details: { entry: id, amount, reason, tax, reference, balance_after: account.balance },
+      details: {
+        entry: id,
+        amount,
+        counter,
+        reason,
+        tax,
+        reference,
+        balance_after: account.balance,
+      },
     };
   });
 }
@@ -162,8 +171,8 @@ export async function reverse(
       if (found?.accountId !== accountId) {
         return { outcome: 'not_reversible', why: 'unknown_entry' };
       }
-      const { kind, reason, counter, tax } = found;
-      if (kind === 'expiry' || found.delta === 0n || reason === 'transfer') {
+      const { kind, counter } = found;
+      if (kind === 'expiry' || found.delta === 0n || found.reason === 'transfer') {
         return { outcome: 'not_reversible', why: 'kind' };
       }
       if (await transaction.isReversed(reverses)) {
@@ -175,22 +184,20 @@ export async function reverse(
         changes: changesBy(found),
         balance: account.balance + amount,
       });
-      await book(transaction, account, {
-        ...common,
-        kind: 'adjustment',
-        delta: amount,
-        given,
+      const same = {
         counter: counter ?? UNKNOWN,
-        tax: tax === null ? undefined : -tax,
-        reason: reason === null ? 'correction' : (reason as Adjustment['reason']),
-        lots: changes,
+        reason: (found.reason ?? 'correction') as Adjustment['reason'],
+        tax: found.tax === null ? undefined : -found.tax,
         reverses,
-      });
+      };
+      const booking = { ...common, ...same, delta: amount, given, lots: changes } as const;
+      await book(transaction, account, { ...booking, kind: 'adjustment' });
+      const { balance: balance_after } = account;
       // A credit that was restored may have expired meanwhile.
       await bookExpiries(transaction, account, common.at);
       return {
         action: 'balance.adjust',
-        details: { entry: id, amount, reverses, reference, balance_after: account.balance },
+        details: { entry: id, amount, ...same, reference, balance_after },
       };
     },
   );
@@ -212,7 +219,7 @@ export async function bookFee(
     const nothing = { delta: 0n, given: 0n } as const;
     const booking = { ...common, ...nothing, fee, counter, reason: 'fee' } as const;
     await book(transaction, account, { ...booking, kind: 'adjustment' });
-    return { action: 'fee.book', details: { entry: id, amount: fee, reference } };
+    return { action: 'fee.book', details: { entry: id, amount: fee, counter, reference } };
   });
 }
 

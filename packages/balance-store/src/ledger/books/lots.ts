@@ -90,8 +90,8 @@ export async function addLots(
 }
 
 /**
- * Undoes changes of lots: what was taken from a lot is its again, also if the lot has expired, and
- * what was added is taken, as far as it is left.
+ * Undoes changes of lots, the last one first: what was taken from a lot is its again, also if the
+ * lot has expired, and what was added is taken, as far as it is left.
  *
  * @param balance - What the reversal will leave.
  */
@@ -103,7 +103,7 @@ export async function undoLotChanges(
   await allotSpending(transaction, account);
   const undone: LotChange[] = [];
   let given = 0n;
-  for (const { lot: id, amount: changed } of changes) {
+  for (const { lot: id, amount: changed } of [...changes].reverse()) {
     const lot = await transaction.lot(id);
     if (lot === undefined) continue;
     const amount = changed < lot.remaining ? -changed : -lot.remaining;

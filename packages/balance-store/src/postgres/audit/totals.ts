@@ -216,7 +216,7 @@ async function readAccounts(
   );
   const money = await rows<Row<'MoneyHour', PostgresValues>>(
     `${SELECT_MONEY} WHERE account_id > $1 AND account_id <= $2 AND money_hour.hour >= $3`,
-    [accountId, last, fromHour],
+    [accountId, accounts.length === 0 ? AFTER_ALL_IDS : last, fromHour],
   );
   const usage = hasKeys
     ? await rows<UsageRow>(

@@ -242,7 +242,7 @@ function readAccounts(
   const money = connection.all<SqliteRow<'MoneyHour'>>(
     `${SELECT_MONEY} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
     accountId,
-    last,
+    accounts.length === 0 ? AFTER_ALL_IDS : last,
     fromHour,
   );
   const usage = hasKeys
