@@ -1,18 +1,35 @@
 /**
- * What a store must do, as plain functions over plain data: accounts, keys, credits, holds and used
- * ids. Written without the store's code. Amounts are units of 10^-14 USD.
+ * What a store must do, as plain functions over plain data: accounts, keys, credits, holds, used
+ * ids, and the books in double entry. Written without the store's code. Amounts are units of
+ * 10^-14 USD.
  */
 
-/**
- * `paid`: paid money; `given`: promotional credit; `passing`: credit that has expired already;
- * `far`: credit that expires after many years.
- */
-export type ModelCredit = 'paid' | 'given' | 'passing' | 'far';
+/** A credit, as its caller asks for it. */
+export interface ModelCredit {
+  readonly isGiven: boolean;
+  /** Infinity if it does not expire. Of `passing` credit, the time is over. */
+  readonly expiresAtMs: number;
+  readonly isPassing: boolean;
+}
 
-interface ModelLot {
+interface ModelLot extends ModelCredit {
   readonly id: string;
-  readonly credit: ModelCredit;
   remaining: bigint;
+}
+
+/** Which lots an entry changed, in order, and by how much. */
+type Changes = readonly (readonly [lotId: string, amount: bigint])[];
+
+/** An entry that a reversal may name. */
+interface ModelEntry {
+  readonly account: ModelAccount;
+  readonly delta: bigint;
+  readonly tax: bigint;
+  readonly counter: string;
+  /** `undefined` of a credit. */
+  readonly reason: string | undefined;
+  readonly changes: Changes;
+  isReversed: boolean;
 }
 
 export interface ModelAccount {
@@ -23,7 +40,7 @@ export interface ModelAccount {
   /** The balance after the last credit, less what other entries than charges took since. */
   full: bigint;
   /** What took the balance to zero since the last credit, if charges did not. */
-  emptiedBy: 'expiry' | 'correction' | 'transfer' | undefined;
+  emptiedBy: string | undefined;
   /** With credit that has expired and is not booked, because it is held or nothing came since. */
   balance: bigint;
   /** Written off since money was last added, because the balance did not cover it. */
@@ -32,7 +49,7 @@ export interface ModelAccount {
   adjusted: bigint;
   expired: bigint;
   entries: number;
-  /** Credits that expire or are promotional, in the order in which they are used. */
+  /** Credits that expire or are promotional, in the order of their use; used ones, too. */
   lots: ModelLot[];
   readonly events: string[];
 }
@@ -63,6 +80,35 @@ export interface Model {
   readonly used: Map<string, UsedId>;
   /** Live holds by request id. */
   readonly holds: Map<string, { readonly key: ModelKey; readonly amount: bigint }>;
+  readonly entries: Map<string, ModelEntry>;
+  /** What each side of the books has. */
+  readonly sides: Map<string, bigint>;
+}
+
+/** Moves money between sides: what is above zero is owed or earned. */
+function move(model: Model, ...sides: readonly (readonly [side: string, amount: bigint])[]): void {
+  for (const [side, amount] of sides) model.sides.set(side, (model.sides.get(side) ?? 0n) + amount);
+}
+
+export function givenIn({ lots }: ModelAccount): bigint {
+  return lots.reduce((sum, { isGiven, remaining }) => sum + (isGiven ? remaining : 0n), 0n);
+}
+
+/** The entry of a booking in the books, and what a reversal must know of it. */
+function record(
+  model: Model,
+  id: string,
+  of: Omit<ModelEntry, 'isReversed'> & { readonly given: bigint },
+): void {
+  const { delta, given, tax, counter } = of;
+  move(
+    model,
+    ['balance:paid', delta - given],
+    ['balance:given', given],
+    ['tax', tax],
+    [counter, -delta - tax],
+  );
+  model.entries.set(id, { ...of, isReversed: false });
 }
 
 /** @param owners - For each key, which account it belongs to. */
@@ -94,7 +140,14 @@ export function newModel(
     writtenOff: 0n,
     works: [true],
   }));
-  return { accounts, keys, used: new Map(), holds: new Map() };
+  return {
+    accounts,
+    keys,
+    used: new Map(),
+    holds: new Map(),
+    entries: new Map(),
+    sides: new Map(),
+  };
 }
 
 export function standingOf({ state, isExpired, account }: ModelKey): string {
@@ -107,7 +160,7 @@ const isFunded = ({ balance, uncovered }: ModelAccount) => balance > 0n && uncov
 
 /** What has expired of the balance and is not booked. */
 export function expiredOf({ lots }: ModelAccount): bigint {
-  const passed = lots.filter(({ credit }) => credit === 'passing');
+  const passed = lots.filter(({ isPassing }) => isPassing);
   return passed.reduce((sum, { remaining }) => sum + remaining, 0n);
 }
 
@@ -170,20 +223,32 @@ function reachedBy(
 }
 
 /** Takes this much from the credits, in their order. */
-function useLots(account: ModelAccount, amount: bigint): void {
+function useLots(account: ModelAccount, amount: bigint): Changes {
   let left = amount;
+  const changes: [string, bigint][] = [];
   for (const lot of account.lots) {
     const taken = min(lot.remaining, left);
     lot.remaining -= taken;
     left -= taken;
+    if (taken > 0n) changes.push([lot.id, -taken]);
   }
-  account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
+  return changes;
 }
 
 /** Reduces the credits until their sum is at most the balance. */
-function fitLots(account: ModelAccount): void {
+function fitLots(account: ModelAccount): Changes {
   const total = account.lots.reduce((sum, { remaining }) => sum + remaining, 0n);
-  useLots(account, max(0n, total - max(0n, account.balance)));
+  return useLots(account, max(0n, total - max(0n, account.balance)));
+}
+
+/** Adds credits to a balance that has them already: what pays a debt counts as used. */
+function addLots(account: ModelAccount, lots: readonly ModelLot[]): Changes {
+  account.lots = [...account.lots, ...lots].sort(
+    (a, b) => a.expiresAtMs - b.expiresAtMs || (a.id < b.id ? -1 : 1),
+  );
+  const changes = lots.map(({ id, remaining }) => [id, remaining] as const);
+  fitLots(account);
+  return changes;
 }
 
 export function chargeKey(
@@ -221,7 +286,10 @@ export function chargeKey(
   key.used += amount;
   key.writtenOff += writtenOff;
   book(account, writtenOff - amount, { uncovered: writtenOff });
+  const givenBefore = givenIn(account);
   useLots(account, amount - writtenOff);
+  const redeemed = givenBefore - givenIn(account);
+  move(model, ['balance:given', -redeemed], ['redeemed', redeemed]);
   if (wasBelowCap && key.used >= (key.cap ?? 0n)) account.events.push('cap.reached');
   const { used } = key;
   const change = { before: used - amount, after: used };
@@ -264,9 +332,16 @@ export function topUp(
     id,
     units,
     credit,
-  }: { readonly id: string; readonly units: bigint; readonly credit: ModelCredit },
+    tax,
+  }: {
+    readonly id: string;
+    readonly units: bigint;
+    readonly credit: ModelCredit;
+    readonly tax: bigint;
+  },
 ) {
-  const contents = `${String(account.index)} ${String(units)} ${credit}`;
+  const { isGiven, expiresAtMs } = credit;
+  const contents = [account.index, units, isGiven, expiresAtMs, tax].join(' ');
   const known = model.used.get(id);
   if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
   if (known === undefined) {
@@ -274,12 +349,13 @@ export function topUp(
     book(account, units);
     account.credited += units;
     account.events.push('credit.added');
-    if (credit !== 'paid') {
-      const remaining = min(units, max(0n, account.balance));
-      account.lots = [...account.lots, { id, credit, remaining }]
-        .filter((lot) => lot.remaining > 0n)
-        .sort((a, b) => RANK[a.credit] - RANK[b.credit] || (a.id < b.id ? -1 : 1));
-    }
+    const isLot = isGiven || expiresAtMs !== Infinity;
+    const before = givenIn(account);
+    const changes = isLot ? addLots(account, [{ ...credit, id, remaining: units }]) : [];
+    const given = givenIn(account) - before;
+    const counter = isGiven ? 'given' : 'cash:manual';
+    const reason = undefined;
+    record(model, id, { account, delta: units, given, tax, counter, reason, changes });
     model.used.set(id, { contents, balance: account.balance, writtenOff: 0n, toBalance: 0n });
   }
   return {
@@ -289,19 +365,42 @@ export function topUp(
   };
 }
 
-const RANK: Readonly<Record<ModelCredit, number>> = { passing: 0, far: 1, given: 2, paid: 3 };
-
 export function adjust(
   model: Model,
   account: ModelAccount,
-  { id, units }: { readonly id: string; readonly units: bigint },
+  {
+    id,
+    units,
+    reason,
+    tax,
+  }: {
+    readonly id: string;
+    readonly units: bigint;
+    readonly reason: keyof typeof COUNTERS;
+    readonly tax: bigint;
+  },
 ) {
-  const contents = `${String(account.index)} ${String(units)}`;
+  const contents = [account.index, units, reason, tax].join(' ');
   const known = model.used.get(id);
   if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
   if (known === undefined) {
     expireCredits(model, account);
-    bookAdjustment(account, units, 'correction');
+    const before = givenIn(account);
+    let changes = bookAdjustment(account, units, reason);
+    if (units > 0n && reason === 'goodwill') {
+      const credit = { isGiven: true, expiresAtMs: Infinity, isPassing: false };
+      changes = addLots(account, [{ ...credit, id, remaining: units }]);
+    }
+    const given = givenIn(account) - before;
+    record(model, id, {
+      account,
+      delta: units,
+      given,
+      tax,
+      counter: COUNTERS[reason],
+      reason,
+      changes,
+    });
     model.used.set(id, { contents, balance: account.balance, writtenOff: 0n, toBalance: 0n });
   }
   return {
@@ -311,15 +410,83 @@ export function adjust(
   };
 }
 
-function bookAdjustment(
-  account: ModelAccount,
-  units: bigint,
-  cause: 'correction' | 'transfer',
-): void {
+export const COUNTERS = {
+  correction: 'corrections',
+  goodwill: 'given',
+  refund: 'refunds',
+  write_off: 'bad_debt',
+} as const;
+
+function bookAdjustment(account: ModelAccount, units: bigint, cause: string): Changes {
   account.events.push('balance.adjusted');
   book(account, units, { cause });
   account.adjusted += units;
-  if (units < 0n) fitLots(account);
+  return units < 0n ? fitLots(account) : [];
+}
+
+export function reverse(
+  model: Model,
+  account: ModelAccount,
+  { id, reverses }: { readonly id: string; readonly reverses: string },
+) {
+  const contents = `${String(account.index)} reverses ${reverses}`;
+  const known = model.used.get(id);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known !== undefined) {
+    return { outcome: 'replayed', balance: known.balance, activeKeys: activeKeys(model, account) };
+  }
+  const refuse = (why: string) => ({ outcome: 'not_reversible', why });
+  const entry = model.entries.get(reverses);
+  expireCredits(model, account);
+  if (entry?.account !== account) return refuse('unknown_entry');
+  if (entry.delta === 0n || entry.reason === 'transfer') return refuse('kind');
+  if (entry.isReversed) return refuse('reversed');
+  entry.isReversed = true;
+  const { counter, reason = 'correction' } = entry;
+  const delta = -entry.delta;
+  const before = givenIn(account);
+  account.events.push('balance.adjusted');
+  book(account, delta, { cause: reason });
+  account.adjusted += delta;
+  const undone: [string, bigint][] = [];
+  for (const [lotId, amount] of [...entry.changes].reverse()) {
+    const lot = account.lots.find((one) => one.id === lotId);
+    if (lot === undefined) continue;
+    const change = max(-amount, -lot.remaining);
+    lot.remaining += change;
+    if (change !== 0n) undone.push([lotId, change]);
+  }
+  const changes = [...undone, ...fitLots(account)];
+  const given = givenIn(account) - before;
+  record(model, id, { account, delta, given, tax: -entry.tax, counter, reason, changes });
+  const { balance } = account;
+  model.used.set(id, { contents, balance, writtenOff: 0n, toBalance: 0n });
+  expireCredits(model, account);
+  return { outcome: 'adjusted', balance: account.balance, activeKeys: activeKeys(model, account) };
+}
+
+export function bookFee(
+  model: Model,
+  account: ModelAccount,
+  { id, fee }: { readonly id: string; readonly fee: bigint },
+) {
+  const contents = `${String(account.index)} ${String(fee)}`;
+  const known = model.used.get(id);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known === undefined) {
+    expireCredits(model, account);
+    account.entries += 1;
+    move(model, ['fees', -fee], ['cash:stripe', fee]);
+    const nothing = { delta: 0n, tax: 0n, counter: 'cash:stripe', reason: 'fee', changes: [] };
+    model.entries.set(id, { ...nothing, account, isReversed: false });
+    const { balance } = account;
+    model.used.set(id, { contents, balance, writtenOff: 0n, toBalance: 0n });
+  }
+  return {
+    outcome: known === undefined ? 'adjusted' : 'replayed',
+    balance: known?.balance ?? account.balance,
+    activeKeys: activeKeys(model, account),
+  };
 }
 
 export function transfer(
@@ -343,8 +510,28 @@ export function transfer(
   expireCredits(model, target);
   const free = max(0n, source.balance - heldByAccount(model, source));
   if (free < units) return { outcome: 'short', free };
-  bookAdjustment(source, -units, 'transfer');
+  const common = { tax: 0n, counter: 'transfers', reason: 'transfer' };
+  const ofSource = givenIn(source);
+  const taken = bookAdjustment(source, -units, 'transfer');
+  const outGiven = givenIn(source) - ofSource;
+  const out = { ...common, account: source, delta: -units, given: outGiven, changes: taken };
+  record(model, `${id}:out`, out);
+  const carried: ModelLot[] = [];
+  for (const [lotId, amount] of taken) {
+    const { isGiven, isPassing, expiresAtMs } = source.lots.find((lot) => lot.id === lotId)!;
+    const same = carried.find((lot) => lot.isGiven === isGiven && lot.expiresAtMs === expiresAtMs);
+    if (same !== undefined) same.remaining -= amount;
+    else {
+      const number = carried.length === 0 ? '' : `#${String(carried.length + 1)}`;
+      const lot = { id: `${id}:in${number}`, isGiven, isPassing, expiresAtMs };
+      carried.push({ ...lot, remaining: -amount });
+    }
+  }
+  const ofTarget = givenIn(target);
   bookAdjustment(target, units, 'transfer');
+  const changes = addLots(target, carried);
+  const given = givenIn(target) - ofTarget;
+  record(model, `${id}:in`, { ...common, account: target, delta: units, given, changes });
   const [balance, toBalance] = [source.balance, target.balance];
   model.used.set(id, { contents, balance, writtenOff: 0n, toBalance });
   return { outcome: 'transferred', fromBalance: balance, toBalance };
@@ -352,22 +539,26 @@ export function transfer(
 
 export function expireCredits(model: Model, account: ModelAccount): void {
   for (const lot of account.lots) {
-    if (lot.credit !== 'passing') continue;
+    if (!lot.isPassing) continue;
     const taken = min(lot.remaining, account.balance - heldByAccount(model, account));
     if (taken <= 0n) continue;
     lot.remaining -= taken;
+    move(
+      model,
+      [lot.isGiven ? 'balance:given' : 'balance:paid', -taken],
+      [lot.isGiven ? 'given' : 'breakage', taken],
+    );
     book(account, -taken, { cause: 'expiry' });
     account.expired += taken;
     account.events.push('credit.expired');
   }
-  account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
 }
 
 export function unspentOf({ lots, balance }: ModelAccount) {
   const inLots = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   return {
     lots: lots
-      .filter(({ credit }) => credit !== 'passing')
+      .filter(({ isPassing, remaining }) => !isPassing && remaining > 0n)
       .map(({ id, remaining }) => ({ entryId: id, remaining })),
     other: max(0n, balance) - inLots,
   };

@@ -4,9 +4,10 @@
  * Arguments: `embedded` and a directory, or `postgres` and a connection string; how many
  * settlements to have in flight. Prints the request id and amount of each charge once it is
  * acknowledged. One charge in nine is settled twice at once. Meanwhile the sums of usage are rolled
- * up.
+ * up, and credits are given, transferred, taken and given back.
  */
 
+import { randomUUID } from 'node:crypto';
 import { openEmbeddedStore } from '../src/embedded/index.js';
 import { StoreUnavailableError } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
@@ -32,17 +33,17 @@ const store =
     ? await openEmbeddedStore({ dataDir: place, pepper: PEPPER })
     : await whenReachable(() => openPostgresStore({ connectionString: place, pepper: PEPPER }));
 
-const keyIds = (await whenReachable(() => store.listKeys({ limit: 20 }))).map(({ id }) => id);
-while (keyIds.length < 20) {
+const keys = [...(await whenReachable(() => store.listKeys({ limit: 20 })))];
+while (keys.length < 20) {
   const key = { name: 'k', limits: sampleLimits, expiresAt: null };
   const { record } = await whenReachable(() => store.createKey(key));
-  keyIds.push(record.id);
+  keys.push(record);
 }
+const anyKey = () => keys[Math.floor(Math.random() * keys.length)]!;
 
 async function settleForEver(): Promise<never> {
   for (;;) {
-    const keyId = keyIds[Math.floor(Math.random() * keyIds.length)] ?? '';
-    const charge = settlement(keyId, {
+    const charge = settlement(anyKey().id, {
       usage: { inputTokens: Math.floor(Math.random() * 10_000) },
     });
     const copies = Math.random() < 1 / 9 ? [charge, charge] : [charge];
@@ -64,4 +65,29 @@ async function rollUpForEver(): Promise<never> {
   }
 }
 
-await Promise.all([rollUpForEver(), ...Array.from({ length: Number(inFlight) }, settleForEver)]);
+const FAR = new Date('2200-01-01');
+const by = { name: 'writer' };
+
+async function bookForEver(): Promise<never> {
+  for (;;) {
+    const [{ accountId }, { accountId: to }] = [anyKey(), anyKey()];
+    const id = randomUUID();
+    const given = { source: 'promotional', expiresAt: FAR, amount: 10n ** 12n, by } as const;
+    const taken = { adjustmentId: id, accountId, amount: -(10n ** 11n), by } as const;
+    const undone = { adjustmentId: `${id}r`, accountId, reverses: `adjustment:${id}`, by };
+    await whenReachable(() => store.topUp({ ...given, topUpId: id, to: { accountId } }));
+    if (to !== accountId) {
+      const transfer = { transferId: id, from: accountId, to, amount: 10n ** 11n, by };
+      await whenReachable(() => store.transfer(transfer));
+    }
+    await whenReachable(() => store.adjust({ ...taken, reason: 'correction' }));
+    await whenReachable(() => store.reverse(undone));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+await Promise.all([
+  rollUpForEver(),
+  bookForEver(),
+  ...Array.from({ length: Number(inFlight) }, settleForEver),
+]);

@@ -365,6 +365,25 @@ export function archiveContract(part: ContractPart): void {
           );
         });
       }
+      // F529
+      const hour = Math.floor(until.getTime() / HOUR_MS) - 24;
+      const row = (at: number, side: string, amount: string) =>
+        'INSERT INTO money_hour (account_id, hour, side, amount) VALUES ' +
+        `('${accountId}', ${String(at)}, '${side}', '${amount}')`;
+      const [more, less] = ['0.00000000000003', '-0.00000000000003'];
+      for (const sql of [
+        `DELETE FROM money_hour WHERE account_id = '${accountId}' AND side = 'redeemed'`,
+        `DELETE FROM money_hour WHERE account_id = '${accountId}' AND side <> 'redeemed'`,
+        `${row(hour - 30, 'redeemed', more)}; ${row(hour - 30, 'balance:given', less)}`,
+        `${row(hour - 30, 'redeemed', more)}; ${row(hour - 31, 'redeemed', less)}`,
+        `${row(hour - 30, 'balance:paid', more)}; ${row(hour - 30, 'balance:given', less)}`,
+      ]) {
+        await withChange(subject(), { tables: ['money_hour'], sql }, async () => {
+          const { differences } = await store.audit();
+          const found = differences.find(({ check }) => check === 'sides');
+          assert.equal(found?.accountId, accountId, sql);
+        });
+      }
       // Otherwise the difference of an earlier change could be taken for that of a later one.
       assert.deepEqual((await store.audit()).differences, []);
       await change(update(carry, 'charged', `'0.00000000000009'`), async () => {

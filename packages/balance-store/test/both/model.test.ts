@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { openEmbeddedStore } from '../../src/embedded/index.js';
@@ -11,12 +12,15 @@ import { openPostgresStore } from '../../src/postgres/index.js';
 import { sampleLimits, settlement } from '../../src/testing/index.js';
 import {
   adjust,
+  bookFee,
   chargeKey,
   expireCredits,
   expiredOf,
+  givenIn,
   heldByAccount,
   newModel,
   placeHold,
+  reverse,
   rotate,
   spendable,
   standingOf,
@@ -24,8 +28,8 @@ import {
   transfer,
   unspentOf,
 } from '../model.js';
-import type { Model, ModelCredit, ModelKey } from '../model.js';
-import { usePostgresServer } from '../postgres-server.js';
+import type { COUNTERS, Model, ModelKey } from '../model.js';
+import { querySql, usePostgresServer } from '../postgres-server.js';
 import { runs } from '../../../../scripts/runs.cjs';
 
 const PEPPER = 'pepper of the tests';
@@ -41,8 +45,12 @@ const OWNERS = [0, 0, 1] as const;
 const LOW_BALANCE = TOKEN_PRICE;
 const NOTICE_SHARES = [1, 50, 80, 100];
 
+/** Reads rows by plain SQL. */
+type Query = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
 interface Real {
   readonly store: BalanceStore;
+  readonly query: Query;
   /** Prefix that makes the ids of one history unique. */
   readonly history: string;
   readonly startMs: number;
@@ -99,33 +107,53 @@ const releaseStep = (id: number) =>
     while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 2));
   });
 
-const topUpStep = (key: number, id: number, units: bigint, credit: ModelCredit) =>
+interface Credit {
+  readonly isGiven: boolean;
+  /** `passing`: it has expired already; `far`: it expires after many years. */
+  readonly expires: 'never' | 'passing' | 'far';
+  readonly tax: bigint;
+}
+
+const topUpStep = (key: number, id: number, units: bigint, { isGiven, expires, tax }: Credit) =>
   step(
-    `topUp(key ${String(key)}, id ${String(id)}, ${String(units)} units, ${credit})`,
+    `topUp(key ${String(key)}, id ${String(id)}, ${String(units)} units, ` +
+      `${isGiven ? 'given' : 'paid'}, expires ${expires}, tax ${String(tax)})`,
     async (model, { store, history, startMs, accountIds, keyIds }) => {
       const { account } = keyOf(model, key);
       const accountId = accountIds[account.index] ?? '';
       const topUpId = `${history}:${String(id)}`;
-      const expiresAt = { passing: startMs - 1_000 + id, far: FAR_MS + id }[credit as string];
+      // Few times, so that credits have equal terms.
+      const offset = id % 2;
+      const times = { passing: startMs - 1_000 + offset, far: FAR_MS + offset, never: Infinity };
+      const expiresAtMs = times[expires];
       const outcome = await store.topUp({
         topUpId,
         // Crediting a key is the same as crediting its account.
         to: id % 2 === 0 ? { accountId } : { keyId: keyIds[key] ?? '' },
         amount: units,
-        source: credit === 'given' ? 'promotional' : 'paid',
-        ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
+        source: isGiven ? 'promotional' : 'paid',
+        ...(expires === 'never' ? {} : { expiresAt: new Date(expiresAtMs) }),
+        tax,
         by: BY,
       });
-      const expected = topUp(model, account, { id: `topup:${topUpId}`, units, credit });
+      const credit = { isGiven, expiresAtMs, isPassing: expires === 'passing' };
+      const expected = topUp(model, account, { id: `topup:${topUpId}`, units, credit, tax });
       expect(outcome).toEqual(
         expected.outcome === 'conflict' ? expected : { ...expected, accountId },
       );
     },
   );
 
-const adjustStep = (account: number, id: number, units: bigint) =>
+const adjustStep = (
+  account: number,
+  id: number,
+  units: bigint,
+  reason: keyof typeof COUNTERS,
+  tax: bigint,
+) =>
   step(
-    `adjust(account ${String(account)}, id ${String(id)}, ${String(units)} units)`,
+    `adjust(account ${String(account)}, id ${String(id)}, ${String(units)} units, ${reason}, ` +
+      `tax ${String(tax)})`,
     async (model, { store, history, accountIds }) => {
       const adjustmentId = `${history}:${String(id)}`;
       const accountId = accountIds[account] ?? '';
@@ -133,11 +161,42 @@ const adjustStep = (account: number, id: number, units: bigint) =>
         adjustmentId,
         accountId,
         amount: units,
-        reason: 'correction',
+        reason,
+        tax,
         by: BY,
       });
       const of = model.accounts[account]!;
-      expect(outcome).toEqual(adjust(model, of, { id: `adjustment:${adjustmentId}`, units }));
+      const adjustment = { id: `adjustment:${adjustmentId}`, units, reason, tax };
+      expect(outcome).toEqual(adjust(model, of, adjustment));
+    },
+  );
+
+type Reversible = 'topup:' | 'adjustment:' | 'fee:' | 'transfer:';
+
+const reverseStep = (account: number, id: number, of: Reversible, target: number) =>
+  step(
+    `reverse(account ${String(account)}, id ${String(id)}, ${of}${String(target)})`,
+    async (model, { store, history, accountIds }) => {
+      const adjustmentId = `${history}:${String(id)}`;
+      const half = of === 'transfer:' ? ':out' : '';
+      const reverses = `${of}${history}:${String(target)}${half}`;
+      const accountId = accountIds[account] ?? '';
+      const outcome = await store.reverse({ adjustmentId, accountId, reverses, by: BY });
+      const reversal = { id: `adjustment:${adjustmentId}`, reverses };
+      expect(outcome).toEqual(reverse(model, model.accounts[account]!, reversal));
+    },
+  );
+
+const feeStep = (account: number, id: number, fee: bigint) =>
+  step(
+    `fee(account ${String(account)}, id ${String(id)}, ${String(fee)} units)`,
+    async (model, { store, history, accountIds }) => {
+      const feeId = `${history}:${String(id)}`;
+      const accountId = accountIds[account] ?? '';
+      const counter = 'cash:stripe';
+      const outcome = await store.bookFee({ feeId, accountId, fee, counter, by: BY });
+      const of = model.accounts[account]!;
+      expect(outcome).toEqual(bookFee(model, of, { id: `fee:${feeId}`, fee }));
     },
   );
 
@@ -253,6 +312,7 @@ async function expectSame(model: Model, real: Real, index: number): Promise<void
     expired: account.expired + expired,
     adjusted: account.adjusted,
     credited: account.credited,
+    given: givenIn(account),
     usableKeys: model.keys.filter((of) => of.account === account && isUsable(of)).length,
   });
   expect(await store.readUnspent(accountId)).toMatchObject(unspentOf(account));
@@ -275,6 +335,34 @@ async function expectSame(model: Model, real: Real, index: number): Promise<void
     .filter((hold) => hold.accountId === accountId)
     .reduce((sum, { amount }) => sum + amount, 0n);
   expect(held).toBe(heldByAccount(model, account));
+  await expectSameBooks(model, real);
+}
+
+const unitsOf = (amount: unknown) => BigInt(String(amount).replace('.', ''));
+
+/** The sides of the books, and the charges, from the rows of the ledger alone. */
+async function expectSameBooks(model: Model, { query, accountIds }: Real): Promise<void> {
+  const ids = accountIds.map((id) => `'${id}'`).join(', ');
+  const of = `WHERE account_id IN (${ids})`;
+  const sides = new Map<string, bigint>();
+  for (const { side, amount } of await query(`SELECT side, amount FROM money_hour ${of}`)) {
+    sides.set(String(side), (sides.get(String(side)) ?? 0n) + unitsOf(amount));
+  }
+  const present = (all: ReadonlyMap<string, bigint>) =>
+    [...all].filter(([, amount]) => amount !== 0n).sort();
+  expect(present(sides)).toEqual(present(model.sides));
+  expect([...sides.values()].reduce((sum, amount) => sum + amount, 0n)).toBe(0n);
+  // Revenue: what charges paid, less what of it was given.
+  let [charged, given] = [0n, 0n];
+  const charges = `SELECT delta, given FROM ledger ${of} AND kind = 'charge'`;
+  for (const row of await query(charges)) {
+    charged -= unitsOf(row['delta']);
+    given -= unitsOf(row['given'] ?? '0');
+  }
+  const inModel = (side: string) => model.sides.get(side) ?? 0n;
+  const balances = model.accounts.reduce((sum, { balance }) => sum + balance, 0n);
+  expect(given).toBe(inModel('redeemed'));
+  expect(inModel('balance:paid') + inModel('balance:given')).toBe(balances + charged - given);
 }
 
 const isUsable = ({ state, isExpired }: ModelKey) => state === 'active' && !isExpired;
@@ -285,6 +373,10 @@ const account = fc.integer({ min: 0, max: 1 });
 // which therefore cross zero in both directions.
 const id = fc.integer({ min: 0, max: 9 });
 const units = fc.constantFrom(1n, TOKEN_PRICE, 2n * TOKEN_PRICE);
+const expires = fc.constantFrom('never', 'passing', 'far');
+const tax = fc.constantFrom(0n, 0n, 1n);
+const SOLD: Credit = { isGiven: false, expires: 'never', tax: 0n };
+const reversible = fc.constantFrom<Reversible>('topup:', 'adjustment:', 'fee:', 'transfer:');
 const steps = fc.commands(
   [
     fc
@@ -298,17 +390,22 @@ const steps = fc.commands(
       .map((of) => holdStep(...of)),
     id.map(releaseStep),
     fc
-      .tuple(key, id, units, fc.constantFrom('paid', 'given', 'passing', 'far'))
+      .tuple(key, id, units, fc.record({ isGiven: fc.boolean(), expires, tax }))
       .map((of) => topUpStep(...of)),
-    fc.tuple(key, id, units, fc.constant('paid')).map((of) => topUpStep(...of)),
+    fc.tuple(key, id, units, fc.constant(SOLD)).map((of) => topUpStep(...of)),
     fc
       .tuple(
         account,
         id,
         fc.constantFrom(1n, 2n * TOKEN_PRICE, -1n, -TOKEN_PRICE, -3n * TOKEN_PRICE),
+        fc.constantFrom('correction', 'goodwill', 'refund', 'write_off'),
+        tax,
       )
       .map((of) => adjustStep(...of)),
     fc.tuple(account, id, units).map((of) => transferStep(...of)),
+    fc.tuple(account, id, reversible, id).map((of) => reverseStep(...of)),
+    fc.tuple(account, id, reversible, id).map((of) => reverseStep(...of)),
+    fc.tuple(account, id, fc.constantFrom(1n, -1n)).map((of) => feeStep(...of)),
     fc.constant(expireStep()),
     fc.constant(rollUpStep()),
     fc
@@ -325,7 +422,10 @@ const steps = fc.commands(
   { maxCommands: 40, size: '+1' },
 );
 
-async function open(store: BalanceStore, history: string): Promise<{ model: Model; real: Real }> {
+async function open(
+  { store, query }: Pick<Real, 'store' | 'query'>,
+  history: string,
+): Promise<{ model: Model; real: Real }> {
   const accountIds: string[] = [];
   for (const name of ['a', 'b']) {
     const created = await store.create({ account: { name, lowBalance: LOW_BALANCE }, by: BY });
@@ -348,16 +448,16 @@ async function open(store: BalanceStore, history: string): Promise<{ model: Mode
   const startMs = Date.now();
   return {
     model: newModel(OWNERS, { lowBalance: LOW_BALANCE, noticeShares: NOTICE_SHARES }),
-    real: { store, history, startMs, accountIds, keyIds, credentials },
+    real: { store, query, history, startMs, accountIds, keyIds, credentials },
   };
 }
 
-async function checkHistories(store: BalanceStore): Promise<void> {
+async function checkHistories(store: BalanceStore, query: Query): Promise<void> {
   let histories = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (commands) => {
       histories += 1;
-      const opened = await open(store, `history ${String(histories)}`);
+      const opened = await open({ store, query }, `history ${String(histories)}`);
       await fc.asyncModelRun(() => opened, commands);
       for (const index of OWNERS.keys()) await expectSame(opened.model, opened.real, index);
     }),
@@ -378,7 +478,7 @@ describe('a store behaves like its model through any history', () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     cleanUps.push(() => store.close());
-    await checkHistories(store);
+    await checkHistories(store, (sql) => querySql(connectionString, sql));
   });
 
   it('embedded', async () => {
@@ -388,6 +488,10 @@ describe('a store behaves like its model through any history', () => {
     });
     const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
     cleanUps.push(() => store.close());
-    await checkHistories(store);
+    const reader = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true });
+    cleanUps.push(() => {
+      reader.close();
+    });
+    await checkHistories(store, (sql) => Promise.resolve(reader.prepare(sql).all()));
   });
 });

@@ -1,5 +1,6 @@
 /**
- * Ledgers of earlier versions, whose entries stay valid to the byte beside new ones, on both ledgers.
+ * Ledgers of earlier versions: their entries stay valid to the byte beside new ones, on both
+ * ledgers.
  *
  * One was written before charges had terms, fees and costs: two accounts with 25 charges, some
  * written off, credits, a correction and a transfer; all but one entry are sealed.
