@@ -486,6 +486,12 @@ export function originContract(part: ContractPart): void {
       const paid = await credit(accountId, 100n, { counter: 'cash:stripe', tax: 19n });
       const gift = await give(accountId, 10n, FAR);
       const goodwill = await adjust(accountId, 5n, { reason: 'goodwill' });
+      const welcome = { amount: 3n, source: 'paid' } as const;
+      const made = { account: { name: 'c' }, credit: welcome, by: TESTS };
+      const created = await store().create(made);
+      assert.ok(created.outcome === 'created');
+      const { id: third } = created.account;
+      const first = `topup:initial:${third}:1`;
       const took = await adjust(accountId, -50n, { reference: 'r' });
       const [, undone] = await reverse(accountId, took);
       const fee = { feeId: randomUUID(), accountId, fee: 2n, counter: 'cash:stripe', by: TESTS };
@@ -515,6 +521,15 @@ export function originContract(part: ContractPart): void {
           [paid, `reverses = '${gift}'`, 'origin'],
           [paid, `given = ${usd(1n)}`, 'sides', given(accountId, 5n)],
           [paid, "lots = '[]'", 'sides'],
+          [first, "counter = 'cash:stripe'", 'origin'],
+          [
+            first,
+            `source = 'promotional', given = ${usd(3n)}`,
+            'origin',
+            given(third, 3n),
+            'INSERT INTO credit_lot (entry_id, account_id, source, expires_at, remaining) ' +
+              `VALUES ('${first}', '${third}', 'promotional', NULL, ${usd(3n)})`,
+          ],
           [goodwill, "counter = 'cash:stripe'", 'origin'],
           [took, "counter = 'bad_debt'", 'origin'],
           [took, "reason = 'refund'", 'origin'],
@@ -547,7 +562,7 @@ export function originContract(part: ContractPart): void {
         await expectFound({
           of: `${id}: ${changes}`,
           sql: [set(id, changes), ...more],
-          agreeing: [accountId, b.accountId],
+          agreeing: [accountId, b.accountId, third],
           found: [check, id === out || id === into ? /^transfer:/ : id],
         });
       }

@@ -97,6 +97,11 @@ export function trailContract(part: ContractPart): void {
       const [create, updateKey, updateAccount, suspend, , rotate] = trail;
       assert.deepEqual(create?.details, {
         credit: numericFromUnits(USD),
+        credited: {
+          entry: `topup:initial:${created.account.id}:1`,
+          counter: 'cash:manual',
+          source: 'paid',
+        },
         low_balance: null,
         prices: null,
         allowance: null,

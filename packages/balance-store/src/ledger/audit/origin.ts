@@ -44,8 +44,8 @@ const HALF = /^transfer:(.*):(out|in)$/s;
 export function factOfEntry(entry: BookedFacts): Fact | undefined {
   const { id, accountId, kind, reason, delta, fee, reference } = entry;
   if (kind === 'expiry' || reason === 'opening' || isRenewal(entry)) return undefined;
-  // The id of a first credit names its account. Its row in the trail is that of the creation.
-  if (id.startsWith(`topup:initial:${accountId}:`)) {
+  // The trail's row of a first credit of earlier versions does not have its whole id.
+  if (entry.counter === null && id.startsWith(`topup:initial:${accountId}:`)) {
     return ['initial', accountId, numericFromUnits(delta)];
   }
   const [, transfer, half] = (reason === 'transfer' ? HALF.exec(id) : null) ?? [];
@@ -103,7 +103,11 @@ export function factsOfTrail(row: SealedTrail): readonly Fact[] {
   const details = detailsOf(row[SEALED_TRAIL.details]);
   const { entry, amount, credit, transfer, to } = details;
   if (action === 'account.create' || action === 'key.create') {
-    return credit === undefined ? [] : [['initial', accountId, credit]];
+    const { entry: first, ...terms } = creditedIn(row[SEALED_TRAIL.details]);
+    if (credit === undefined) return [];
+    return first === undefined
+      ? [['initial', accountId, credit]]
+      : [[first, accountId, credit, ...termsOfTrail(terms)]];
   }
   if (action === 'balance.transfer') {
     const parts = [transfer ?? '', accountId, to ?? '', amount ?? ''];
@@ -132,6 +136,12 @@ function detailsOf(text: string): Details {
   } catch {
     return {};
   }
+}
+
+/** Of a creation with a credit, unless it is of an earlier version: its entry and its terms. */
+function creditedIn(text: string): Details {
+  const { credited } = detailsOf(text) as { readonly credited?: Details };
+  return credited ?? {};
 }
 
 /** The allowance that a row of the trail gives an account. */
@@ -267,7 +277,7 @@ async function paymentsOf({ paymentsAfter }: OriginSource): Promise<Numbers> {
 
 const PAYMENTS_PER_PAGE = 1_000;
 
-/** Of a first credit, the trail does not have the whole id. */
+/** Of a first credit of an earlier version, the trail does not have the whole id. */
 function idsOf([first = '', second = '']: Fact): {
   readonly from: string;
   readonly before: string;

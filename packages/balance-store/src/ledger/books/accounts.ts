@@ -116,9 +116,10 @@ export async function create(
       bounds,
     );
   }
-  if (creation.credit !== undefined) {
-    await creditFirst(transaction, creation, { accountId, at });
-  }
+  const credited =
+    creation.credit === undefined
+      ? {}
+      : await creditFirst(transaction, creation.credit, { accountId, at, by: creation.by });
   if (creationId !== undefined) {
     await transaction.insertCreation(creationId, { hash, accountId, keyId });
   }
@@ -129,7 +130,7 @@ export async function create(
     by: creation.by,
     at,
     details: {
-      ...(creation.credit === undefined ? {} : { credit: creation.credit.amount }),
+      ...credited,
       ...(row === undefined ? {} : recordedSettings(row)),
       ...(key === undefined
         ? {}
@@ -148,17 +149,18 @@ export async function create(
   return { outcome: 'created', ...(await recordsOf(transaction, { accountId, keyId })) };
 }
 
+/** @returns what the trail says of it */
 async function creditFirst(
   transaction: LedgerTransaction,
-  { credit: first, by }: Creation,
-  { accountId, at }: { readonly accountId: string; readonly at: Date },
-): Promise<void> {
+  { amount, source, expiresAt }: NonNullable<Creation['credit']>,
+  { accountId, at, by }: { readonly accountId: string; readonly at: Date; readonly by: Actor },
+): Promise<Readonly<Record<string, unknown>>> {
   const account = (await transaction.lockAccounts([accountId])).get(accountId);
-  if (account === undefined || first === undefined) {
+  if (account === undefined) {
     throw new Error(`account ${accountId} was not found after its creation`);
   }
   await bookExpiries(transaction, account, at);
-  const { amount, source, expiresAt } = first;
+  const counter = counterOfCredit(source);
   const id = entryId.firstCredit(accountId, account.seq + 1n);
   await credit(transaction, account, {
     id,
@@ -167,9 +169,13 @@ async function creditFirst(
     actor: by.name,
     amount,
     source,
-    counter: counterOfCredit(source),
+    counter,
     expiresAt,
   });
+  return {
+    credit: amount,
+    credited: { entry: id, counter, source, expires_at: expiresAt },
+  };
 }
 
 async function takenExternalId(

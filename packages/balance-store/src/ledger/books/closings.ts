@@ -109,10 +109,10 @@ async function bookClosing(
     },
   ) => {
     const entry = entryId.closing(id, part);
-    const { delta: amount, reason } = booking;
+    const { delta: amount, reason, counter } = booking;
     const hash = bookingHash('closing', accountId, part, amount);
     await book(transaction, account, { ...common, ...booking, id: entry, hash });
-    const details = { entry, amount, reason, balance_after: account.balance };
+    const details = { entry, amount, reason, counter, balance_after: account.balance };
     trail.push({ ...recorded, details });
   };
   if (givenBack > 0n) {
