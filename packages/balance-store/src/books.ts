@@ -1,6 +1,6 @@
 /** Sums of the ledger for books: what changed balances before and within a range of time. */
 
-import type { AdjustmentReason, CreditSource } from './account.js';
+import type { CreditSource, EntryReason } from './account.js';
 import type { LedgerEntry } from './ledger-entry.js';
 
 export interface BookQuery {
@@ -39,7 +39,7 @@ export interface BookSum {
   /** `null` unless the entries are top-ups. */
   readonly source: CreditSource | null;
   /** `null` unless the entries are adjustments. */
-  readonly reason: AdjustmentReason | null;
+  readonly reason: EntryReason | null;
   /** In units of 10^-14 USD. Negative if it left the balances. */
   readonly amount: bigint;
   /** The part of charges that was not charged, in the same unit. */

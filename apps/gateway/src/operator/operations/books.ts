@@ -101,7 +101,8 @@ function movementOf({ kind, source, reason }: BookSum): Movement {
     case 'top_up':
       return source === 'promotional' ? 'promotional' : 'paid';
     case 'adjustment':
-      return reason ?? 'correction';
+      // Fees and openings change no balance.
+      return reason === null || reason === 'fee' || reason === 'opening' ? 'correction' : reason;
     case 'expiry':
       return 'expired';
     case 'charge':
