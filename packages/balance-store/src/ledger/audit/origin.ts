@@ -2,8 +2,8 @@
  * Proves that each entry has an origin: a credit, an adjustment, a fee and each half of a transfer
  * has its row in the trail, which says the same of it, and each such row has its entry. Both halves
  * of a transfer carry the same credits. Entries that follow from a rule have no row: expiries,
- * those that open an account, and allowances, whose amount someone must have set for the account. What a
- * provider's notification credited has its payment, too.
+ * those that open an account, and allowances, whose amount someone must have set for the account.
+ * What a provider's notification credited has its payment, too.
  *
  * Both sides are kept as numbers of 8 bytes, which are hashes, and compared at the end. Only what
  * differs is then read again, to name it.
