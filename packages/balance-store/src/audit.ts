@@ -19,6 +19,10 @@ export interface AuditDifference {
     | 'credit_left'
     /** What moved between two sides of the books differs from what entries say. */
     | 'sides'
+    /** The figures of a closed month, or its place in their chain, differ from what is recomputed. */
+    | 'closing'
+    /** A statement differs from the one that was issued, or a number is missing. */
+    | 'statement'
     /** An entry has no author in the trail, or the trail has a booking without its entry. */
     | 'origin'
     /** An hourly or daily total of usage differs from the sum of its charges. */

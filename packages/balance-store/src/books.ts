@@ -26,6 +26,14 @@ export interface BookPage {
   readonly sums: readonly BookSum[];
   /** Of the whole ledger, whatever the page; their `accountId` is empty. */
   readonly totals: readonly BookSum[];
+  /** What moved into and out of the sides of the books, of these accounts. */
+  readonly sides: readonly SideSum[];
+  /** The same of the whole ledger, with an empty `accountId`. */
+  readonly sideTotals: readonly SideSum[];
+  /** The accounts of the page of which the sides are not known throughout the range. */
+  readonly unopened: readonly Unopened[];
+  /** With an empty `accountId`, if there is any such account in the ledger. */
+  readonly unopenedTotal: Unopened | undefined;
   /** Absent on the last page. */
   readonly next?: string;
 }
@@ -49,4 +57,27 @@ export interface BookSum {
   /** What the charges cost the operator, as far as that is recorded: of `costed` charges. */
   readonly cost: bigint;
   readonly costed: number;
+}
+
+/**
+ * What the entries of an account moved into or out of one side of the books: `balance:paid` and
+ * `balance:given`, or an account of the operator. Charges are in it only with what was paid from
+ * given money; all that they took is a {@link BookSum}.
+ */
+export interface SideSum {
+  readonly accountId: string;
+  readonly isBefore: boolean;
+  readonly side: string;
+  /** In units of 10^-14 USD. Above zero: what the operator owes or has earned. */
+  readonly amount: bigint;
+}
+
+/**
+ * An account of an earlier version whose entries said nothing of their other side at the start of
+ * the range: its entry `opening`, from which on they do, is later.
+ */
+export interface Unopened {
+  readonly accountId: string;
+  /** Whether that entry is not made before the end of the range either. */
+  readonly isAtEnd: boolean;
 }

@@ -135,5 +135,15 @@ export type {
 } from './store.js';
 export type { TrailEntry, TrailFilter } from './trail.js';
 export { USAGE_DIMENSIONS } from './usage.js';
-export type { BookPage, BookQuery, BookSum } from './books.js';
+export type { BookPage, BookQuery, BookSum, SideSum, Unopened } from './books.js';
+export type {
+  ClosedMonth,
+  ClosingFigures,
+  ClosingOutcome,
+  IssuedStatement,
+  MonthToClose,
+  NewStatement,
+  StatementFilter,
+  StatementKind,
+} from './closing.js';
 export type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from './usage.js';

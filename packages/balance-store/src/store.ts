@@ -28,6 +28,14 @@ import type {
 } from './account.js';
 import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
 import type { BookPage, BookQuery } from './books.js';
+import type {
+  ClosedMonth,
+  ClosingOutcome,
+  IssuedStatement,
+  MonthToClose,
+  NewStatement,
+  StatementFilter,
+} from './closing.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventChannel, EventState, NewEvent, StoredEvent } from './event.js';
 import type {
@@ -457,6 +465,24 @@ export interface BalanceStore {
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /** Sums of entries before and within a range of time, by account, page by page, and in all. */
   readBooks(query: BookQuery): Promise<BookPage>;
+  /**
+   * Closes a month that is over: no entry gets a time in it any more. Months are closed in order,
+   * each once; closing one again returns what was stored.
+   *
+   * @throws {RangeError} `from` or `until` is not a whole hour.
+   */
+  closeMonth(month: MonthToClose): Promise<ClosingOutcome>;
+  /** Oldest first. */
+  listClosedMonths(): Promise<readonly ClosedMonth[]>;
+  /**
+   * Stores a statement of a closed month with the next number of its issuer. If the account has one
+   * of this kind and month, returns that one.
+   *
+   * @returns `undefined` if the month is not closed
+   */
+  issueStatement(statement: NewStatement): Promise<IssuedStatement | undefined>;
+  /** By account. */
+  listStatements(filter: StatementFilter): Promise<readonly IssuedStatement[]>;
   /**
    * The balance of an account before the first entry at or after this time.
    *

@@ -15,6 +15,8 @@ const GUARDED = [
   'ledger_block',
   'ledger_carry',
   'ledger_archive',
+  'closed_month',
+  'issued_statement',
 ];
 
 /** Waits for the store's own writes, allows any value, and does not wait for the disk. */

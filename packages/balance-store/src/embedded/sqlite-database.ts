@@ -127,6 +127,8 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
         ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
         : read('readUsage', query),
     readBooks: (query) => background.call('readBooks', [query], BACKGROUND_TIMEOUT_MS),
+    listClosedMonths: () => read('listClosedMonths'),
+    listStatements: (filter) => read('listStatements', filter),
     rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),

@@ -18,4 +18,6 @@ export const ADVISORY_LOCKS = {
   archive: 72_707_379,
   /** Held while sums of an archive are written, or it is recorded. */
   archiveRecord: 72_707_380,
+  /** Held while a month is closed or a statement gets its number. */
+  closing: 72_707_381,
 } as const;

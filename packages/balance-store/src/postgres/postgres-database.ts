@@ -15,6 +15,7 @@ import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
 import { createAuditSource } from './audit/source.js';
 import { checkCharging, probeCharging } from './charging.js';
+import { listClosedMonths, listStatements } from './closings.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
 import { createEventTable } from './events.js';
@@ -75,6 +76,8 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
     book,
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
     readBooks: (query) => reachingDatabase(() => readBooks(admin, query)),
+    listClosedMonths: () => reachingDatabase(() => listClosedMonths(admin)),
+    listStatements: (filter) => reachingDatabase(() => listStatements(admin, filter)),
     rollUpUsage: (before, limit) => reachingDatabase(() => rollUpUsage(admin, before, limit)),
     listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),

@@ -21,6 +21,7 @@ import type {
   AccountRowChange,
   AccountState,
   BookedEntry,
+  ClosingRows,
   ExpiringKey,
   KeyCredential,
   KeyRowChange,
@@ -43,6 +44,7 @@ import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { accountRecord, countUsableKeys, lotOf, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
+import { closingsIn } from './closings.js';
 import { bytesOf, keyRecord } from './keys.js';
 import { inTransaction, isUniqueViolation, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
@@ -77,9 +79,11 @@ class PostgresTransaction implements LedgerTransaction {
   readonly #queries: TransactionQueries;
   /** The time of the last entry of the accounts that are locked. */
   #lastEntryAt: Date | null = null;
+  readonly closings: ClosingRows;
 
   constructor(queries: TransactionQueries) {
     this.#queries = queries;
+    this.closings = closingsIn(queries);
   }
 
   async lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>> {

@@ -252,6 +252,11 @@ async function fill(store: BalanceStore): Promise<Filled> {
   await set(0, { MODELS: 'a' }, { MODELS: { before: null, after: 'a' } });
   const PRICES = '{"factor":"1.2"}';
   await set(1, { MODELS: 'a', PRICES }, { PRICES: { before: null, after: PRICES } });
+  const [from, until] = [new Date('2026-01-01'), new Date('2026-02-01')];
+  const month = '2026-01';
+  await store.closeMonth({ month, from, until, zone: 'UTC', by: BY });
+  const statement = { issuer: '', kind: 'statement', month, accountId, contents: '{}' } as const;
+  await store.issueStatement({ ...statement, by: BY });
   await store.sealEntries({ all: true });
   return { accountId, keyId, code };
 }

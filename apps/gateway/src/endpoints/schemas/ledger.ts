@@ -110,7 +110,8 @@ export const audit = z
         check: z.enum([
           ...(['amount', 'sequence', 'running_balance', 'balance', 'account_totals'] as const),
           ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'archive'] as const),
-          ...(['cap_window', 'rights', 'sides', 'origin', 'seal', 'block', 'time'] as const),
+          ...(['cap_window', 'rights', 'sides', 'closing', 'statement'] as const),
+          ...(['origin', 'seal', 'block', 'time'] as const),
         ]),
         account_id: orNull(text),
         key_id: orNull(text),

@@ -21,6 +21,7 @@ import type {
   AccountRowChange,
   AccountState,
   BookedEntry,
+  ClosingRows,
   ExpiringKey,
   KeyCredential,
   KeyRowChange,
@@ -40,6 +41,7 @@ import type { HashRenewal } from '../../ledger/rules/pepper.js';
 import type { Side } from '../../ledger/rules/sides.js';
 import { countUsableKeys, getCreatedAccount, lotOf, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
+import { closingsIn } from './closings.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
 import { entryClock } from './entry-clock.js';
@@ -58,9 +60,11 @@ const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 export class SqliteTransaction implements LedgerTransaction {
   readonly #connection: Connection;
   #now = entryClock();
+  readonly closings: ClosingRows;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.closings = closingsIn(connection);
   }
 
   lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>> {

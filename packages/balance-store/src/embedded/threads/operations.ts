@@ -14,6 +14,7 @@ import { readHead } from '../sqlite/audit/chain.js';
 import { createAuditSource } from '../sqlite/audit/source.js';
 import { APPLICATION_ID } from '../sqlite/connection.js';
 import type { Connection } from '../sqlite/connection.js';
+import { listClosedMonths, listStatements } from '../sqlite/closings.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
@@ -194,6 +195,8 @@ export function createReadOperations(connection: Connection) {
     listKeys: on(connection, listKeys),
     readUsage: on(connection, readUsage),
     readBooks: on(connection, readBooks),
+    listClosedMonths: on(connection, listClosedMonths),
+    listStatements: on(connection, listStatements),
     listEvents: on(connection, listEvents),
     getDocument: on(connection, getDocument),
     listDocuments: on(connection, listDocuments),

@@ -3,7 +3,7 @@
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
  * accounts and keys, what caps count from, the unspent part of each credit, the given part of each
  * entry, the hourly and daily totals of usage, what moved between the sides of the books, the
- * origin of each booking, the rights of accounts, keys and promotional codes from the trail, and
+ * origin of each booking, the figures of closed months and their statements, the rights of accounts, keys and promotional codes from the trail, and
  * the hash chain over all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
@@ -30,6 +30,7 @@ import {
 } from './account-fold.js';
 import type { AuditedEntry, Fold, RunFold, Tally } from './account-fold.js';
 import { auditKeysOf, createKeyAudit } from './keys.js';
+import { createClosingAudit } from './closings.js';
 import { compareLots } from './lots.js';
 import { MoneyAudit } from './money.js';
 import { createOriginAudit } from './origin.js';
@@ -89,12 +90,13 @@ async function auditOnce(
   await checkChain(source, { head, anchors }, complain);
   const archiveAudit = createArchiveAudit(archives, complain);
   const origin = createOriginAudit(complain);
+  const closings = createClosingAudit(complain);
   let after = '';
   for (;;) {
     const openHour = openHourOf(Date.now());
     const page = await source.accountsAfter(after, limits, openHour);
     const keysPerPage = limits.keys;
-    const of = { head, tally, openHour, keysPerPage, archives: archiveAudit, origin };
+    const of = { head, tally, openHour, keysPerPage, archives: archiveAudit, origin, closings };
     const audited = { ...of, after, page };
     await auditAccounts(source, audited);
     onProgress?.({ entries: tally.entries });
@@ -109,6 +111,7 @@ async function auditOnce(
     hasEntry: (ids) => source.hasEntry(ids),
     paymentsAfter: (seq, limit) => source.paymentsAfter(seq, limit),
   });
+  await closings.finish(source);
   await auditUsageDays(source, complain);
   await auditRights(source, complain);
   const { credited, adjusted, expired, charged, balances } = tally;
@@ -147,13 +150,14 @@ interface Page {
   readonly keysPerPage: number;
   readonly archives: ArchiveAudit;
   readonly origin: ReturnType<typeof createOriginAudit>;
+  readonly closings: ReturnType<typeof createClosingAudit>;
 }
 
 /**
  * Audits all entries whose account id is greater than `after` and at most the last id of the page.
  */
 async function auditAccounts(source: AuditSource, audited: Page): Promise<void> {
-  const { after, page, head, tally, openHour, keysPerPage, archives, origin } = audited;
+  const { after, page, head, tally, openHour, keysPerPage, archives, origin, closings } = audited;
   const { accounts } = page;
   const last = accounts.at(-1)?.id;
   const complain = (found: AuditDifference) => {
@@ -225,6 +229,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       tally.trail += 1;
       archives.addTrail(row.fields);
       origin.addTrail(row.fields);
+      closings.addTrail(row.fields);
       if (await seals.compare(row)) tally.sealedTrail += 1;
     }
   }

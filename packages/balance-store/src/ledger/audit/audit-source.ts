@@ -1,6 +1,7 @@
 /** The rows that only an audit reads, page by page. */
 
 import type { AuditDifference } from '../../audit.js';
+import type { BookPage, BookQuery } from '../../books.js';
 import type { PROMO_CODE, SETTINGS } from '../../document.js';
 import type { SealedLedger, SealedTrail } from '../../generated/tables.js';
 import type { WindowBases } from '../rules/cap-windows.js';
@@ -64,6 +65,14 @@ export interface AuditSource extends LedgerScan {
    * ledger.
    */
   rightsAfter(of: RightsOwner, after: string, limit: number): Promise<RightsPage>;
+  /** Oldest first. */
+  closedMonths(): Promise<readonly Row<'ClosedMonth'>[]>;
+  /** In the order of issuers and numbers, beginning after `position`. */
+  statementsAfter(
+    position: Pick<Row<'IssuedStatement'>, 'issuer' | 'number'>,
+    limit: number,
+  ): Promise<readonly Row<'IssuedStatement'>[]>;
+  readBooks(query: BookQuery): Promise<BookPage>;
   counts(): Promise<AuditCounts>;
 }
 

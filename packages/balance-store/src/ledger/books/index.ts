@@ -21,6 +21,7 @@ import {
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
 import { closeAccount, reopenAccount } from './closings.js';
+import { checkClosing, closeMonth, issueStatement } from './months.js';
 import { adjust, bookFee, reverse, topUp, transfer } from './bookings.js';
 import {
   announceExpiringKeys,
@@ -56,6 +57,9 @@ export const books = {
   writeCarries,
   deleteUnrecordedCarries,
   recordArchive,
+  checkClosing,
+  closeMonth,
+  issueStatement,
   async recordEvent(
     transaction: LedgerTransaction,
     event: Parameters<LedgerTransaction['insertEvent']>[0],

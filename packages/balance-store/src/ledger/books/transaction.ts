@@ -104,12 +104,30 @@ export interface LedgerTransaction {
   chargesCarriedFor(archive: number): Promise<number>;
   /** Deletes at most `limit` sums whose archive is not recorded. @returns how many */
   deleteUnrecordedCarries(limit: number): Promise<number>;
+  /** What closes months and numbers statements. */
+  readonly closings: ClosingRows;
   /** Must be called last, because it locks the trail until the transaction ends. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;
   erasePersonalTexts(accountId: string): Promise<void>;
   /** Replaces the hash of each creation of the account. @param hash - In hexadecimal. */
   replaceCreationHashes(accountId: string, hash: string): Promise<void>;
+}
+
+export interface ClosingRows {
+  /** No other transaction closes a month or issues a statement until this one ends. */
+  lockClosings(): Promise<void>;
+  /** Oldest first. */
+  closedMonths(): Promise<readonly Row<'ClosedMonth'>[]>;
+  insertClosedMonth(row: Row<'ClosedMonth'>): Promise<void>;
+  issuedStatement(
+    month: string,
+    accountId: string,
+    kind: string,
+  ): Promise<Row<'IssuedStatement'> | undefined>;
+  /** The last number of this issuer; 0 if there is none. */
+  lastStatement(issuer: string): Promise<number>;
+  insertStatement(row: Row<'IssuedStatement'>): Promise<void>;
 }
 
 export const ACCOUNT_STATE = [

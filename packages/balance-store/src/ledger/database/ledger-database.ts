@@ -11,6 +11,7 @@ import type { AccountFilter, AccountRecord } from '../../account.js';
 import type { ArchiveComparison, ArchiveFileSummary, ArchiveProgress } from '../../archive.js';
 import type { AuditOptions, AuditReport, SealHead } from '../../audit.js';
 import type { BookPage, BookQuery } from '../../books.js';
+import type { IssuedStatement, StatementFilter } from '../../closing.js';
 import type { DocumentFilter, StoredDocument } from '../../document.js';
 import type { EventChannel, EventState, StoredEvent } from '../../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
@@ -35,6 +36,7 @@ import type { ChargingChecks } from '../charging/charge-watch.js';
 import type { SettleDriver } from '../charging/committer.js';
 import type { EntryPosition } from '../queries/entry-cursor.js';
 import type { CredentialHashes } from '../rules/pepper.js';
+import type { Row } from '../tables/tables.js';
 import type { RequestTables } from '../requests/request-tables.js';
 
 export interface LedgerDatabase {
@@ -56,6 +58,9 @@ export interface LedgerDatabase {
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   readBooks(query: BookQuery): Promise<BookPage>;
+  /** Oldest first. */
+  listClosedMonths(): Promise<readonly Row<'ClosedMonth'>[]>;
+  listStatements(filter: StatementFilter): Promise<readonly IssuedStatement[]>;
   /**
    * Adds at most `limit` hourly totals of usage to the daily totals.
    *

@@ -12,6 +12,7 @@ import { createKeyFinder } from './key-finder.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';
 import { hashesOf } from '../rules/pepper.js';
 import type { Peppers } from '../rules/pepper.js';
+import { createClosings } from './closings.js';
 import { createBookings } from './bookings.js';
 import { createReaders } from './reading.js';
 import { createRequestRecord } from './requests.js';
@@ -77,6 +78,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     ...createBookings(bookFor, { sweepHolds, forgetKeysOf: finder.forget }),
     ...createReaders(database),
     ...createUpkeep(database),
+    ...createClosings(database, bookFor),
     ...record,
     findKeyByCredential: finder.find,
     recallKey: finder.recall,

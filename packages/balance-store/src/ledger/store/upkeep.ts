@@ -72,7 +72,7 @@ export function createUpkeep(
  * minutes before the last block. An entry whose transaction took longer than two minutes is then
  * sealed when its account has a later entry, or by a call with `all`.
  */
-async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
+export async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await seals.head()) === undefined;
   // One block covers the first accounts and the trail.
   let others = [TRAIL];

@@ -2,6 +2,8 @@
 
 import type { Pool } from 'pg';
 import type { AuditSource } from '../../ledger/audit/audit-source.js';
+import { readBooks } from '../books.js';
+import { listClosedMonths, statementsAfter } from '../closings.js';
 import { reachingDatabase } from '../query.js';
 import { archiveReaders } from './archives.js';
 import { chainReaders } from './chain.js';
@@ -15,6 +17,9 @@ export function createAuditSource(pool: Pool): AuditSource {
     ...entryReaders(pool),
     ...chainReaders(pool),
     ...archiveReaders(pool),
+    closedMonths: () => listClosedMonths(pool),
+    statementsAfter: (position, limit) => statementsAfter(pool, position, limit),
+    readBooks: (query) => readBooks(pool, query),
   };
   const methods = Object.entries(readers).map(([name, read]) => [
     name,

@@ -1,6 +1,8 @@
 /** Reads the rows that an audit checks. */
 
 import type { AuditSource } from '../../../ledger/audit/audit-source.js';
+import { readBooks } from '../books.js';
+import { listClosedMonths, statementsAfter } from '../closings.js';
 import type { Connection } from '../connection.js';
 import { archiveReaders } from './archives.js';
 import { chainReaders } from './chain.js';
@@ -13,5 +15,9 @@ export function createAuditSource(connection: Connection): AuditSource {
     ...entryReaders(connection),
     ...chainReaders(connection),
     ...archiveReaders(connection),
+    closedMonths: () => Promise.resolve(listClosedMonths(connection)),
+    statementsAfter: (position, limit) =>
+      Promise.resolve(statementsAfter(connection, position, limit)),
+    readBooks: (query) => readBooks(connection, query),
   };
 }
