@@ -73,6 +73,7 @@ export async function withOperations<Result>(
         reports: openProviderReports(config, target),
         overdraft: config.exchange.overdraft,
         operator: config.customer.operator,
+        booksZone: config.customer.booksZone,
         sendsEvents: config.webhook !== undefined,
         sendsMail: config.customer.sendsMail,
         readLinks: createReadLinks(peppersOf(config)),

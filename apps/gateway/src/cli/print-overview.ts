@@ -165,13 +165,19 @@ function failedText(failed: number, requests: number, charges: number): string {
 }
 
 /** One page. The figures in all end the last one. */
-export function printBooks({ month, total, data, has_more }: OperationOutput<'showBooks'>): string {
+export function printBooks({
+  month,
+  total,
+  data,
+  closing,
+  has_more,
+}: OperationOutput<'showBooks'>): string {
   const rows = data.map((account) => ({
     ...account,
     name: account.external_id ?? (account.name || account.account_id),
   }));
   const shown = has_more ? rows : [...rows, { ...total, name: 'in all' }];
-  return table(shown, {
+  const text = table(shown, {
     [`${month}, in USD`]: 'name',
     '>opening': 'opening_balance_usd',
     '>paid': 'paid_usd',
@@ -183,6 +189,56 @@ export function printBooks({ month, total, data, has_more }: OperationOutput<'sh
     '>closing': 'closing_balance_usd',
     ...costColumns(shown),
   });
+  if (has_more) return text;
+  const state = closing === null ? 'not closed' : `closed ${closing.closed_at}`;
+  return `${text}\n${month}, in all (${state}):\n${printByKind(total)}`;
+}
+
+/** What a closing needs: opening to closing, by kind of money. */
+function printByKind({ by_kind: of }: OperationOutput<'showBooks'>['total']): string {
+  const held = (money: typeof of.opening) =>
+    money === null
+      ? 'unknown before the entries "opening"'
+      : `${money.paid_usd} paid, ${money.given_usd} given`;
+  return pairs({
+    opening: held(of.opening),
+    revenue: of.revenue_usd ?? 'unknown',
+    'gifts given, used, expired': [
+      of.gifts_given_usd,
+      of.gifts_used_usd ?? 'unknown',
+      of.gifts_expired_usd,
+    ].join(', '),
+    breakage: of.breakage_usd,
+    received: of.received_usd,
+    refunded: of.refunded_usd,
+    corrected: of.corrected_usd,
+    'bad debt': of.bad_debt_usd,
+    'tax owed': of.tax_usd,
+    fees: of.fees_usd,
+    result: of.result_usd ?? '',
+    closing: held(of.closing),
+  });
+}
+
+export function printClosedBooks(books: OperationOutput<'closeBooks'>): string {
+  const { month, zone, closing, replayed, total, statements, reversed_earlier } = books;
+  const facts = pairs({
+    month: `${month} (${zone})`,
+    closed: `${closing.closed_at} by ${closing.closed_by}`,
+    hash: closing.hash,
+    sealed: closing.sealed ?? '',
+    statements: String(statements),
+  });
+  const reversed = reversed_earlier.map(
+    ({ entry, account_id: id, amount_usd: usd, reverses }) =>
+      `${entry} of ${id} reverses ${reverses} of an earlier month: ${usd} USD`,
+  );
+  return [
+    replayed ? 'Closed before: nothing changed.' : 'Closed.',
+    facts,
+    printByKind(total),
+    ...reversed,
+  ].join('\n');
 }
 
 export function printAudits({ data }: OperationOutput<'listAudits'>): string {

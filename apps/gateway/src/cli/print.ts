@@ -150,7 +150,8 @@ export function printStatement(statement: OperationOutput<'showStatement'>): str
     '>amount (USD)': 'amount_usd',
   });
   return `${pairs({
-    statement: statement.number,
+    statement: statement.number ?? (statement.state === 'draft' ? 'draft' : 'not issued'),
+    'credit note': statement.credit_note?.number ?? '',
     account: `${statement.account_name} (${statement.account_id})`,
     issuer: statement.issuer?.name ?? '',
     month: statement.month,

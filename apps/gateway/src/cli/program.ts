@@ -28,6 +28,7 @@ import { printEntry, printLedger } from './print-ledger.js';
 import {
   printAudits,
   printBooks,
+  printClosedBooks,
   printBreakdown,
   printHome,
   printToday,
@@ -144,14 +145,15 @@ export function createProgram(): Command {
 
 function addReports(program: Command): void {
   addOperation(program, 'usage', 'listUsage', printUsage);
+  const books = program.command('books');
   withFormats(
-    program
-      .command('books')
+    books
       .argument('<month>', 'such as 2026-11')
       .description('credits, adjustments, charges and balances of a month, by account and in all'),
   ).action((month: string, options: FormatOptions) =>
     runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
+  addOperation(books, 'close <month>', 'closeBooks', printClosedBooks);
   addOperation(program, 'home', 'showHome', printHome);
   addOperation(program, 'breakdown', 'breakDown', printBreakdown);
   addOperation(program, 'today', 'showToday', printToday);

@@ -274,12 +274,15 @@ function partsOf(v: Values) {
        */
       overdraft: v.OVERDRAFT,
     },
+    books: { closeAfterDays: v.BOOKS_CLOSE_AFTER_DAYS, accounts: v.BOOKS_ACCOUNTS },
     /** In `CustomerParts`. */
     customer: {
       /** The address at which customers buy credit. Their page links to it. */
       topUpUrl: v.TOP_UP_URL,
       /** Who runs the gateway, and issues statements. Customers see it on their page, too. */
       operator: operatorOf(v),
+      /** In which months begin and end. */
+      booksZone: v.BOOKS_TIME_ZONE,
       /** Whether notices can be sent by mail. */
       sendsMail: v.SMTP_URL !== undefined,
     },

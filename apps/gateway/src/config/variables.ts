@@ -10,6 +10,7 @@ import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { centsFromUnits } from './cents.js';
 import { mailSender, smtpUrl } from './mail-config.js';
+import { hasMonthsOfHours, isZone } from '../base/zones.js';
 import { tracingVariables } from './tracing-config.js';
 import type { Variable } from './variable.js';
 
@@ -252,6 +253,31 @@ export const VARIABLES = {
   STATEMENT_NOTE: {
     about: 'A text below the sums of each statement, such as what applies to taxes.',
     schema: text.max(2_000, 'must have at most 2000 characters').optional(),
+  },
+  BOOKS_TIME_ZONE: {
+    group: true,
+    about:
+      'The time zone in which the months of books and statements begin and end, such as ' +
+      'Europe/Rome. Sums are kept by hours of UTC, so months there must begin with one.',
+    schema: text
+      .refine(isZone, 'must be a time zone, such as Europe/Rome')
+      .refine((zone) => !isZone(zone) || hasMonthsOfHours(zone, Date.now()), {
+        error: ({ input }) => `${String(input)}: its months do not begin at whole hours of UTC`,
+      }),
+    default: 'UTC',
+  },
+  BOOKS_CLOSE_AFTER_DAYS: {
+    about:
+      'A month is closed by itself so many days after its end, and its statements are issued. ' +
+      'Empty: only by farthing books close.',
+    schema: z.coerce.number().int().min(1).max(365).optional(),
+  },
+  BOOKS_ACCOUNTS: {
+    about:
+      'A JSON file, or its contents, with the account numbers of your bookkeeping, for exports of ' +
+      'journals. farthing journal --help names its members.',
+    schema: text.optional(),
+    isFile: true,
   },
   ADMIN_HOST: {
     group: true,

@@ -38,6 +38,7 @@ export const getStatement = keyEndpoint(
       const { format, month: of } = query.data;
       const statement = await readStatement(parts.store, key.accountId, {
         month: of,
+        booksZone: parts.booksZone,
         issuer: parts.operator,
       });
       if (format === 'json') return { json: statement };

@@ -22,7 +22,7 @@ import { help, hour, rangeOf, wholeNumber } from './fields.js';
 import { factOf, spendOf } from './requests.js';
 import { line } from './storable.js';
 import { costFigures } from './views.js';
-import { daysIn, isWholeHours, isZone } from './zones.js';
+import { daysIn, isWholeHours, isZone } from '../base/zones.js';
 
 export const HOLDER_GROUPS = [
   'model',

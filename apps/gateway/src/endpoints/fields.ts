@@ -11,6 +11,7 @@ import {
   isMailAddress,
 } from '../base/mail-address.js';
 import { HOUR_MS } from '../base/times.js';
+import { monthStart } from '../base/zones.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
 /**
@@ -340,7 +341,10 @@ export const anchor = z
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
 
-/** `2026-11`: from the start of the month, included, to the start of the next, excluded. In UTC. */
+/**
+ * `2026-11`: from the start of the month, included, to the start of the next, excluded. In UTC: see
+ * {@link monthIn}.
+ */
 export const month = z
   .string()
   .meta({ pattern: MONTH.source })
@@ -357,6 +361,14 @@ export const month = z
     };
   });
 export type Month = z.output<typeof month>;
+
+/** The same month in a time zone. */
+export function monthIn(zone: string, { month: name }: Pick<Month, 'month'>): Month {
+  const [year = 0, number = 0] = name.split('-').map(Number);
+  const [from, until] = [number - 1, number].map((of) => new Date(monthStart(zone, year, of)));
+  if (from === undefined || until === undefined) throw new Error('a month has two ends');
+  return { month: name, from, until };
+}
 
 /** Some of these dimensions, separated by commas. */
 export function someOf<Name extends string>(names: readonly Name[]) {

@@ -11,7 +11,15 @@ import { openDataDir } from '../config/data-dir.js';
 import type { DataDir } from '../config/data-dir.js';
 
 /** The reads that the endpoints for the holder of a key make. */
-type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt';
+type LedgerRead =
+  | 'findEntry'
+  | 'listEntries'
+  | 'readUsage'
+  | 'readBalanceAt'
+  | 'listClosedMonths'
+  | 'listStatements'
+  // The first reader of a closed month may be the customer.
+  | 'issueStatement';
 
 /** Writes the record of requests, and reads it for the holder of a key. */
 type RequestAccess = 'recordRequests' | 'listRequests' | 'sumRequests' | 'requestsRecordedFrom';
@@ -38,6 +46,9 @@ export const FORWARDED = [
   'listEntries',
   'readUsage',
   'readBalanceAt',
+  'listClosedMonths',
+  'listStatements',
+  'issueStatement',
   'listKeys',
   'create',
   'updateKey',

@@ -208,6 +208,7 @@ export class AdminServer {
       reports: (account) => openProviderReports(config, settings().upstream)(account),
       overdraft: config.exchange.overdraft,
       operator: config.customer.operator,
+      booksZone: config.customer.booksZone,
       sendsEvents: config.webhook !== undefined,
       sendsMail: config.customer.sendsMail,
       settings,

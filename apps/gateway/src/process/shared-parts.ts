@@ -22,6 +22,7 @@ import type { Settings, SettingsDefaults } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import { forgettingWithKeys } from '../exchange/response-memory/forget-with-keys.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
+import { startMonthCloser } from '../operator/month-closer.js';
 import { startLedgerUpkeep } from '../ledger/ledger-upkeep.js';
 import { openStoreWhenReachable, peppersOf } from '../ledger/open-store.js';
 import { addLedgerMetrics } from '../observe/ledger-metrics.js';
@@ -114,6 +115,14 @@ async function openPartsOf(
   });
   const retirements = startRetirementWatch({ prices, store, log, now: Date.now });
   const margins = startMarginWatch({ store, log, now: Date.now });
+  const months = startMonthCloser({
+    store,
+    log,
+    booksZone: config.customer.booksZone,
+    operator: config.customer.operator,
+    afterDays: config.books.closeAfterDays,
+    now: Date.now,
+  });
   const notifications = await startNotifications(config, { store, registry, log, summary });
   const payments = await openPayments(config, { ledger: store, registry, log });
   const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);
@@ -136,6 +145,7 @@ async function openPartsOf(
       await notifications.stop();
       await retirements.stop();
       await margins.stop();
+      await months.stop();
       await upkeep.stop();
       await store.close();
     },

@@ -757,6 +757,11 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
   admin_body_encoded: () => adminBody('{}', { 'content-encoding': 'rot13' }),
   not_found: () => refusedOf(gateway.call('showKey', { key_id: `key_${randomUUID()}` })),
   payments_not_configured: () => refusedOf(gateway.call('listPayments', {})),
+  month_not_over: () => refusedOf(gateway.call('closeBooks', { month: '2999-01' })),
+  month_not_next: async () => {
+    await gateway.call('closeBooks', { month: '2020-01' });
+    return refusedOf(gateway.call('closeBooks', { month: '2020-03' }));
+  },
   unknown_upstream_account: () =>
     refusedOf(gateway.call('reconcileProvider', { upstream: 'none', ...DAYS })),
   reports_not_configured: () => refusedOf(gateway.call('reconcileProvider', DAYS)),

@@ -174,6 +174,8 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     ledger_seal: 7,
     ledger_archive: 0,
     ledger_carry: 0,
+    closed_month: 0,
+    issued_statement: 0,
     quarantine: 1,
     settle_conflict: 1,
   });

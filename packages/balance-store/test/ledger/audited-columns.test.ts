@@ -232,6 +232,11 @@ async function fill(store: BalanceStore): Promise<Filled> {
     await store.settle(settlement(keyId, { pricing, cost: 3n }), DEADLINE);
   }
   await store.rollUpUsage({ before: new Date('2200-01-01') });
+  const [from, until] = [new Date('2026-01-01'), new Date('2026-02-01')];
+  const month = '2026-01';
+  await store.closeMonth({ month, from, until, zone: 'UTC', by: BY });
+  const statement = { issuer: '', kind: 'statement', month, accountId, contents: '{}' } as const;
+  await store.issueStatement({ ...statement, by: BY });
   const trail = (action: string, details: object) => ({ action, by: BY, details: { ...details } });
   await store.writeDocument({
     kind: PROMO_CODE,
@@ -252,11 +257,6 @@ async function fill(store: BalanceStore): Promise<Filled> {
   await set(0, { MODELS: 'a' }, { MODELS: { before: null, after: 'a' } });
   const PRICES = '{"factor":"1.2"}';
   await set(1, { MODELS: 'a', PRICES }, { PRICES: { before: null, after: PRICES } });
-  const [from, until] = [new Date('2026-01-01'), new Date('2026-02-01')];
-  const month = '2026-01';
-  await store.closeMonth({ month, from, until, zone: 'UTC', by: BY });
-  const statement = { issuer: '', kind: 'statement', month, accountId, contents: '{}' } as const;
-  await store.issueStatement({ ...statement, by: BY });
   await store.sealEntries({ all: true });
   return { accountId, keyId, code };
 }

@@ -86,8 +86,7 @@ export function Statement(props: {
 
 /** On paper, the first page is the summary, and every line begins on the second. */
 function StatementPaper({ statement }: { readonly statement: StatementOfMonth }) {
-  const { issuer, account_name: name, account_id: id, number, month, from, until } = statement;
-  const lastDay = utcDay(Date.parse(until) - 1);
+  const { issuer, account_name: name, account_id: id, number, state, month } = statement;
   return (
     <div class="stack paper">
       <div class="row spread letterhead">
@@ -95,9 +94,9 @@ function StatementPaper({ statement }: { readonly statement: StatementOfMonth })
           <h2>Statement of {monthText(month)}</h2>
           <Facts
             facts={[
-              ['Number', number],
+              ['Number', number ?? (state === 'draft' ? 'draft' : 'none')],
               ['Customer', `${name} (${id})`],
-              ['Period', `${from.slice(0, 10)} to ${lastDay} (UTC)`],
+              ['Period', statement.period],
             ]}
           />
         </div>

@@ -142,6 +142,18 @@ export const OPERATOR_ERRORS = {
     cause: '`UPSTREAMS` lacks that name',
     cure: 'name one that there is',
   },
+  month_not_over: {
+    ...CONFLICT,
+    sentence: 'month: {month} can be closed from {at} on',
+    cause: 'the month is not over, or charges of it may still be on their way to the ledger',
+    cure: 'close it then',
+  },
+  month_not_next: {
+    ...CONFLICT,
+    sentence: 'month: the next month that can be closed begins at {at}',
+    cause: 'months are closed in order, and stay closed; `BOOKS_TIME_ZONE` may have changed',
+    cure: 'close the months between first',
+  },
   reports_not_configured: {
     ...NOT_FOUND,
     sentence: '{problem}',

@@ -6,6 +6,12 @@ import { costFigures, count, orNull, text, time, tokenLine, usd } from './basics
 
 const statementTotal = { requests: count, amount_usd: usd };
 
+/** `null`: not known, because an account's entry `opening` is later. */
+const moneyByKind = orNull(z.strictObject({ paid_usd: usd, given_usd: usd })).meta({
+  description: 'null before the entry `opening` of an account of an earlier version',
+});
+const sinceOpening = orNull(usd);
+
 const bookFigures = z.strictObject({
   opening_balance_usd: usd,
   paid_usd: usd,
@@ -23,14 +29,77 @@ const bookFigures = z.strictObject({
   closing_balance_usd: usd,
   written_off_usd: usd,
   ...costFigures,
+  by_kind: z
+    .strictObject({
+      opening: moneyByKind,
+      closing: moneyByKind,
+      revenue_usd: sinceOpening.meta({
+        description: 'charges, less what given money paid of them',
+      }),
+      gifts_given_usd: usd,
+      gifts_used_usd: sinceOpening,
+      gifts_expired_usd: usd,
+      breakage_usd: usd.meta({ description: 'paid credit that expired' }),
+      received_usd: usd.meta({ description: 'paid by customers, tax included, less fees' }),
+      refunded_usd: usd,
+      corrected_usd: usd,
+      bad_debt_usd: usd,
+      transferred_usd: usd,
+      tax_usd: usd.meta({ description: 'owed as tax' }),
+      fees_usd: usd.meta({ description: 'kept by providers of payments' }),
+      unknown_usd: usd.meta({ description: 'the other side of what earlier versions booked' }),
+      result_usd: usd
+        .meta({ description: 'revenue and breakage, less fees and cost; absent without a cost' })
+        .exactOptional(),
+    })
+    .meta({ description: 'paid and given money apart, and from where to where it went' }),
 });
+
+const closing = z
+  .strictObject({
+    closed_at: time,
+    closed_by: text,
+    hash: text.meta({ description: 'SHA-256 of all figures; the trail has it, too' }),
+    previous_hash: orNull(text).meta({ description: 'of the month before' }),
+    sealed: orNull(text).meta({
+      description: 'the end of the hash chain over the ledger, as an audit takes it as anchor',
+    }),
+  })
+  .meta({ id: 'Closing' });
+
+export const closedBooks = z
+  .strictObject({
+    object: z.literal('closed_books'),
+    month: text,
+    zone: text,
+    from: time,
+    until: time,
+    closing,
+    replayed: z.boolean().meta({ description: 'whether it was closed before' }),
+    total: bookFigures,
+    statements: count.meta({ description: 'issued for this month, credit notes included' }),
+    reversed_earlier: z
+      .array(
+        z.strictObject({
+          entry: text,
+          account_id: text,
+          amount_usd: usd,
+          reverses: text,
+          booked_at: time.meta({ description: 'when the entry was booked that is reversed' }),
+        }),
+      )
+      .meta({ description: 'bookings of this month that undo entries of earlier ones' }),
+  })
+  .meta({ id: 'ClosedBooks' });
 
 export const books = z
   .strictObject({
     object: z.literal('books'),
     month: text,
+    zone: text,
     from: time,
     until: time,
+    closing: orNull(closing).meta({ description: 'null while the month is open' }),
     total: bookFigures,
     data: z.array(
       z.strictObject({
@@ -59,29 +128,74 @@ export const statementLine = z.strictObject({
   amount_usd: usd,
 });
 
+const parties = {
+  account_id: text,
+  account_name: text,
+  account_address: z
+    .array(text)
+    .meta({ description: 'the lines of the metadata "address", which semicolons separate' }),
+  issuer: orNull(
+    z.strictObject({
+      name: text,
+      contact: orNull(text),
+      address: z.array(text).meta({ description: 'its lines' }),
+      note: orNull(text).meta({ description: 'such as what applies to taxes' }),
+    }),
+  ),
+};
+
+/** Of a document that is issued. */
+const place = <Schema extends z.ZodType>(as: (schema: z.ZodString) => Schema) => ({
+  number: as(text).meta({ description: 'without gaps for each issuer' }),
+  issued_at: as(time),
+  hash: as(text).meta({ description: 'SHA-256 of what is stored; the trail has it, too' }),
+});
+
+export const creditNote = z
+  .strictObject({
+    object: z.literal('credit_note'),
+    ...place((schema) => schema),
+    ...parties,
+    month: text,
+    lines: z.array(
+      z.strictObject({
+        entry: text,
+        date: time,
+        text,
+        reverses: orNull(text).meta({ description: 'the entry that is taken back' }),
+        statement: orNull(text).meta({ description: 'the number of the statement that has it' }),
+        amount_usd: usd,
+        tax_usd: usd,
+      }),
+    ),
+    amount_usd: usd,
+    tax_usd: usd,
+  })
+  .meta({ id: 'CreditNote' });
+
 export const statement = z
   .strictObject({
     object: z.literal('statement'),
-    number: text,
-    account_id: text,
-    account_name: text,
-    issuer: orNull(
-      z.strictObject({
-        name: text,
-        contact: orNull(text),
-        address: z.array(text).meta({ description: 'its lines' }),
-        note: orNull(text).meta({ description: 'such as what applies to taxes' }),
-      }),
-    ),
+    state: z.enum(['draft', 'issued', 'not_issued']).meta({
+      description:
+        'draft: the month is not closed; issued: it stays as it is; not_issued: nothing happened in ' +
+        'the closed month',
+    }),
+    ...place(orNull),
+    ...parties,
     month: text,
+    zone: text.meta({ description: 'the time zone in which the month begins and ends' }),
+    period: text,
     from: time,
     until: time,
     opening_balance_usd: usd,
     bookings: z.array(
-      credit.extend({
+      credit
+        .extend({
         tax_percent: orNull(text).meta({ description: 'if the provider states one rate' }),
         tax_country: orNull(text),
-      }),
+      })
+        .meta({ id: 'StatedCredit' }),
     ),
     charges: z.array(
       z.strictObject({
@@ -95,10 +209,14 @@ export const statement = z
       }),
     ),
     booked_usd: usd,
+    tax_usd: usd,
     charged_usd: usd,
     closing_balance_usd: usd,
     by_model: z.array(z.strictObject({ model: text, ...statementTotal })),
     by_key: z.array(z.strictObject({ key_id: text, name: text, ...statementTotal })),
+    credit_note: orNull(creditNote).meta({
+      description: 'for what was taken back of earlier months, such as refunds and reversals',
+    }),
     lines: z
       .array(statementLine)
       .meta({ description: 'oldest first; the last is the sum of all others' }),

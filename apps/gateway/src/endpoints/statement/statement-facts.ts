@@ -4,6 +4,7 @@
  */
 
 import type {
+  AccountRecord,
   BalanceStore,
   ChargeEntry,
   LedgerEntry,
@@ -19,7 +20,7 @@ import { ratesView } from '../schemas/models.js';
 
 type Booking = Exclude<LedgerEntry, ChargeEntry>;
 
-type StatementStore = Pick<
+export type StatementStore = Pick<
   BalanceStore,
   'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys' | 'listDocuments'
 >;
@@ -31,13 +32,20 @@ export interface Issuer {
   readonly note: string | null;
 }
 
+export interface StatementOf {
+  readonly month: Month;
+  /** In which the month begins and ends. */
+  readonly zone: string;
+  readonly issuer: Issuer | undefined;
+}
+
 /** Without the lines for people. */
 export type StatementFacts = Awaited<ReturnType<typeof readFacts>>;
 
 export async function readFacts(
   store: StatementStore,
   accountId: string,
-  { month, issuer }: { readonly month: Month; readonly issuer: Issuer | undefined },
+  { month, zone, issuer }: StatementOf,
 ) {
   const { from, until } = month;
   const [account, opening, entries, charges, totals] = await Promise.all([
@@ -56,12 +64,10 @@ export async function readFacts(
   const names = totals.length === 0 ? undefined : await keyNames(store, accountId);
   return {
     object: 'statement' as const,
-    /** The same month of the same account always has the same number. */
-    number: `${month.month}-${accountId.replace(/^acct_/, '')}`,
-    account_id: accountId,
-    account_name: account?.name ?? '',
-    issuer: issuer === undefined ? null : { ...issuer, address: [...issuer.address] },
+    ...partiesOf(accountId, account, issuer),
     month: month.month,
+    zone,
+    period: periodText(month.month, zone),
     from: from.toISOString(),
     until: until.toISOString(),
     opening_balance_usd: formatUsd(opening),
@@ -77,6 +83,8 @@ export async function readFacts(
       amount_usd: formatUsd(sum.writtenOff - sum.listPrice),
     })),
     booked_usd: formatUsd(booked),
+    /** Paid beside the credits. */
+    tax_usd: formatUsd(bookings.reduce((sum, { tax }) => sum + tax, 0n)),
     charged_usd: formatUsd(charged),
     closing_balance_usd: formatUsd(opening + booked - charged),
     by_model: totalsBy(totals, ({ model = '' }) => model).map(([model, total]) => ({
@@ -92,7 +100,7 @@ export async function readFacts(
 }
 
 /** With the rate and the country of a tax, which the document of the payment has. */
-async function withTaxRates(
+export async function withTaxRates(
   store: Pick<BalanceStore, 'listDocuments'>,
   accountId: string,
   bookings: readonly Booking[],
@@ -109,6 +117,28 @@ async function withTaxRates(
     ...creditView(booking),
     ...(rates.get(booking.reference ?? '') ?? none),
   }));
+}
+
+function periodText(month: string, zone: string): string {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  const last = new Date(Date.UTC(year, number, 0)).getUTCDate();
+  return `${month}-01 to ${month}-${String(last)} (${zone})`;
+}
+
+/** The issuer and the customer, as they are now. */
+export function partiesOf(
+  accountId: string,
+  account: AccountRecord | undefined,
+  issuer: Issuer | undefined,
+) {
+  const { address = '' } = account?.metadata ?? {};
+  const lines = address.split(';').map((line) => line.trim());
+  return {
+    account_id: accountId,
+    account_name: account?.name ?? '',
+    account_address: lines.filter((line) => line !== ''),
+    issuer: issuer === undefined ? null : { ...issuer, address: [...issuer.address] },
+  };
 }
 
 /** Sums of charges by one dimension, the largest first. Each is at most 0, as in the ledger. */

@@ -26,7 +26,7 @@ export function statementLines(statement: StatementFacts): readonly StatementLin
     line: booking.kind,
     date: booking.created_at,
     description: describe(booking),
-    text: textOf(booking),
+    text: bookingText(booking),
     amount_usd: booking.amount_usd,
   }));
   const charged = statement.charges.flatMap(linesOfCharge);
@@ -78,7 +78,8 @@ function describe(booking: Booking): string {
   return [booking.source ?? booking.reason, booking.reference].filter(Boolean).join(' ');
 }
 
-function textOf({ kind, source, reason, reference, ...booking }: Booking): string {
+/** What the booking is, in words for people. */
+export function bookingText({ kind, source, reason, reference, ...booking }: Booking): string {
   const why = source ?? reason?.replaceAll('_', ' ');
   const details = [why, reference, taxOf(booking)].filter(Boolean).join(', ');
   return details === '' ? BOOKING_TEXTS[kind] : `${BOOKING_TEXTS[kind]}: ${details}`;

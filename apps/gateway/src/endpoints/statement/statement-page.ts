@@ -8,8 +8,10 @@ const STYLE =
   'th,td{padding:.25rem .5rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}' +
   'td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}' +
   'h2{font-size:1rem;margin:1.5rem 0 .25rem}tr.b td{font-weight:600}p.note{white-space:pre-wrap}' +
-  '@page{size:A4;margin:15mm}@media print{body{margin:0;max-width:none}' +
-  'thead{display:table-header-group}tr{break-inside:avoid}h2.lines{break-before:page}}';
+  'p.draft{font-weight:700;letter-spacing:.1em}' +
+  '@page{size:A4;margin:15mm;@bottom-right{content:"page " counter(page) " of " counter(pages)}}' +
+  '@media print{body{margin:0;max-width:none}' +
+  'thead{display:table-header-group}tr{break-inside:avoid}h2.lines,section.note{break-before:page}}';
 
 /** Allows the page only its own text and style. */
 export const STATEMENT_PAGE_HEADERS = {
@@ -32,30 +34,54 @@ export function statementPage(statement: Statement): string {
     ];
     return `<tr${isBalance ? ' class="b"' : ''}>${cells.join('')}</tr>`;
   });
-  const { account_id: accountId, account_name: name, month, number, from, until } = statement;
+  const { month, number, state } = statement;
+  const title = number ?? (state === 'draft' ? 'draft' : month);
   const note = statement.issuer?.note ?? null;
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
-    `<title>Statement ${escape(number)}</title><style>${STYLE}</style></head><body>` +
+    `<title>Statement ${escape(title)}</title><style>${STYLE}</style></head><body>` +
     `<h1>Statement of ${escape(month)}</h1>${issuer(statement)}` +
-    `<p>Number ${escape(number)}<br>Customer ${escape(name)} (${escape(accountId)})<br>` +
-    `Period ${escape(from.slice(0, 10))} to ${escape(lastDayBefore(until))} (UTC)</p>` +
+    `${state === 'draft' ? '<p class="draft">DRAFT</p>' : ''}<p>` +
+    (number === null ? '' : `Number ${escape(number)}<br>`) +
+    (statement.issued_at === null ? '' : `Issued ${escape(statement.issued_at.slice(0, 10))}<br>`) +
+    `Customer ${customer(statement)}<br>Period ${escape(statement.period)}</p>` +
     `${summary(statement)}${note === null ? '' : `<p class="note">${escape(note)}</p>`}` +
     '<h2 class="lines">Every line</h2>' +
     '<p>In USD with every digit. The opening balance and the lines below it add up exactly to ' +
     'the closing balance. Days are in UTC.</p>' +
     '<table><thead><tr><th>Day</th><th>Description</th><th class="n">Tokens</th>' +
     '<th class="n">USD per million</th><th class="n">Amount</th></tr></thead>' +
-    `<tbody>${rows.join('')}</tbody></table></body></html>\n`
+    `<tbody>${rows.join('')}</tbody></table>${creditNote(statement)}</body></html>\n`
   );
 }
 
-function lastDayBefore(until: string): string {
-  return new Date(Date.parse(until) - 1).toISOString().slice(0, 10);
+function customer({
+  account_id: id,
+  account_name: name,
+  account_address: address,
+}: Pick<Statement, 'account_id' | 'account_name' | 'account_address'>): string {
+  return [`${name} (${id})`, ...address].map(escape).join('<br>');
 }
 
-function issuer({ issuer: by }: Statement): string {
+function creditNote({ credit_note: note }: Statement): string {
+  if (note === null) return '';
+  const rows = note.lines.map(({ date, text, statement, amount_usd: amount, tax_usd: tax }) => {
+    const of = statement === null ? '' : `, of statement ${statement}`;
+    const what = `<td>${escape(date.slice(0, 10))}</td><td>${escape(`${text}${of}`)}</td>`;
+    return `<tr>${what}${numberCell(tax)}${numberCell(amount)}</tr>`;
+  });
+  return (
+    `<section class="note"><h1>Credit note</h1>${issuer(note)}<p>Number ${escape(note.number)}<br>` +
+    `Issued ${escape(note.issued_at.slice(0, 10))}<br>Customer ${customer(note)}</p>` +
+    '<table><thead><tr><th>Day</th><th>Description</th><th class="n">Tax</th>' +
+    `<th class="n">Amount</th></tr></thead><tbody>${rows.join('')}<tr class="b"><td></td>` +
+    `<td>In all</td>${numberCell(note.tax_usd)}${numberCell(note.amount_usd)}</tr>` +
+    '</tbody></table></section>'
+  );
+}
+
+function issuer({ issuer: by }: Pick<Statement, 'issuer'>): string {
   if (by === null) return '';
   const lines = [by.name, ...by.address, by.contact].filter((line) => line !== null);
   return `<p>${lines.map(escape).join('<br>')}</p>`;
@@ -65,6 +91,9 @@ function summary(statement: Statement): string {
   const totals = [
     ['Opening balance', statement.opening_balance_usd],
     ['Credits and corrections', statement.booked_usd],
+    ...(statement.tax_usd === '0'
+      ? []
+      : [['Tax, paid beside the credits', statement.tax_usd] as const]),
     ['Charges', statement.charged_usd === '0' ? '0' : `-${statement.charged_usd}`],
     ['Closing balance', statement.closing_balance_usd],
   ] as const;

@@ -392,9 +392,9 @@ export const accountOperations = {
     right: 'read',
     input: z.strictObject({ account_id: accountId, month, format: statementFormat }),
     output: schema.statement,
-    async run({ account_id, month: of }, { store, operator }) {
+    async run({ account_id, month: of }, { store, operator, booksZone }) {
       await found(store.getAccount(account_id));
-      return readStatement(store, account_id, { month: of, issuer: operator });
+      return readStatement(store, account_id, { month: of, booksZone, issuer: operator });
     },
     formats: STATEMENT_FORMATS,
   }),

@@ -3,19 +3,30 @@
  * expired credit, charges and the closing balance. Every figure is an exact sum of ledger entries
  * or, for charges, of sums of usage, so they add up to the last digit.
  *
- * Books are read page by page. All figures of a page, with those in all, are of one moment. No
- * entry is ever added to a month that is over, so its pages fit together, whenever each is read.
- * During the current month, charges between two pages show only in the later one.
+ * Books are read page by page. All figures of a page, with those in all, are of one moment. Nothing
+ * is added to a month that is closed, so its pages fit together, whenever each is read. Before, what
+ * is booked between two pages shows only in the later one.
  */
 
 import { z } from 'zod';
-import type { BookPage, BookSum } from '@gateway/balance-store';
+import type {
+  BookPage,
+  BookSum,
+  ClosedMonth,
+  ClosingFigures,
+  SideSum,
+  Unopened,
+} from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
-import { after, month, pagedFormat, wholeNumber } from '../../endpoints/fields.js';
+import { after, month, monthIn, pagedFormat, wholeNumber } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
 import * as schema from '../../endpoints/schemas.js';
 import { costFigures } from '../../endpoints/views.js';
+import { closeMonth } from './close-month.js';
+import { moneyView, noMoney } from './money-by-kind.js';
+import type { MoneyByKind } from './money-by-kind.js';
 import { operation } from './operation.js';
+import type { OperationContext } from './operation.js';
 
 /** Writing this many takes a part of a second of the event loop. */
 const MAX_ACCOUNTS = 1_000;
@@ -34,11 +45,24 @@ export const booksOperations = {
       format: pagedFormat.optional(),
     }),
     output: schema.books,
-    async run({ month: of, limit, cursor }, { store }) {
+    async run({ month: { month: name }, limit, cursor }, { store, booksZone }) {
+      const closed = (await store.listClosedMonths()).find((known) => known.month === name);
+      const of = closed ?? { ...monthIn(booksZone, { month: name }), zone: booksZone };
       const { from, until } = of;
-      return booksView(of, await store.readBooks({ from, until, after: cursor, limit }));
+      const page = await store.readBooks({ from, until, after: cursor, limit });
+      return booksView(of, closed, page);
     },
     isAlsoCsv: true,
+  }),
+
+  closeBooks: operation({
+    method: 'post',
+    path: '/admin/books/:month/close',
+    summary: 'Closes a month that is over, and issues its statements. Repeating it changes nothing',
+    right: 'change',
+    input: z.strictObject({ month }),
+    output: schema.closedBooks,
+    run: ({ month: { month: name } }, context) => closeBooks(name, context),
   }),
 } as const;
 
@@ -63,6 +87,7 @@ interface Books {
   opening: bigint;
   readonly movements: Movements;
   readonly charges: Charges;
+  readonly money: MoneyByKind;
 }
 
 /** Of the charges of the month. Does not change the balance. */
@@ -76,14 +101,25 @@ const NO_CHARGES = {
 type Charges = typeof NO_CHARGES;
 
 /** @returns the books of all accounts that have a balance or a movement, by account */
-function booksOf(sums: readonly BookSum[]): ReadonlyMap<string, Books> {
+function booksOf(
+  sums: readonly BookSum[],
+  sides: readonly SideSum[],
+  unopened: readonly Unopened[],
+): ReadonlyMap<string, Books> {
   const books = new Map<string, Books>();
-  for (const sum of sums) {
-    const { accountId, amount } = sum;
+  const booksOfAccount = (accountId: string) => {
     const of = books.get(accountId) ?? emptyBooks();
     books.set(accountId, of);
+    return of;
+  };
+  for (const sum of sums) {
+    // Neither changes a balance: they move money only between sides.
+    if (sum.reason === 'fee' || sum.reason === 'opening') continue;
+    const { amount } = sum;
+    const of = booksOfAccount(sum.accountId);
     if (sum.isBefore) {
       of.opening += amount;
+      if (sum.kind === 'charge') of.money.chargedBefore -= amount;
     } else {
       of.movements[movementOf(sum)] += amount;
       of.charges.writtenOff += sum.writtenOff;
@@ -92,7 +128,16 @@ function booksOf(sums: readonly BookSum[]): ReadonlyMap<string, Books> {
       of.charges.costed += sum.costed;
     }
   }
-  const ofMonth = new Set(sums.filter(({ isBefore }) => !isBefore).map((sum) => sum.accountId));
+  for (const { accountId, isBefore, side, amount } of sides) {
+    const { before, within } = booksOfAccount(accountId).money;
+    const of = isBefore ? before : within;
+    of.set(side, (of.get(side) ?? 0n) + amount);
+  }
+  for (const { accountId, isAtEnd } of unopened) {
+    booksOfAccount(accountId).money.unknown = isAtEnd ? 'throughout' : 'at first';
+  }
+  const isOfMonth = ({ isBefore }: Pick<SideSum, 'isBefore'>) => !isBefore;
+  const ofMonth = new Set([...sums, ...sides].filter(isOfMonth).map((sum) => sum.accountId));
   return new Map([...books].filter(([id, { opening }]) => opening !== 0n || ofMonth.has(id)));
 }
 
@@ -111,23 +156,31 @@ function movementOf({ kind, source, reason }: BookSum): Movement {
 }
 
 function emptyBooks(): Books {
-  return { opening: 0n, movements: { ...NOTHING }, charges: { ...NO_CHARGES } };
+  return {
+    opening: 0n,
+    movements: { ...NOTHING },
+    charges: { ...NO_CHARGES },
+    money: noMoney(),
+  };
 }
 
 function changeOf(movements: Movements): bigint {
   return Object.values(movements).reduce((sum, amount) => sum + amount, 0n);
 }
 
-function booksView(month: Month, { accounts, sums, totals, next }: BookPage) {
-  const books = booksOf(sums);
-  const [total] = booksOf(totals).values();
+function booksView(
+  month: Month & { readonly zone: string },
+  closed: ClosedMonth | undefined,
+  page: BookPage,
+) {
+  const { accounts, next } = page;
+  const books = booksOf(page.sums, page.sides, page.unopened);
   return {
     object: 'books' as const,
-    month: month.month,
-    from: month.from.toISOString(),
-    until: month.until.toISOString(),
+    ...periodOf(month),
+    closing: closed === undefined ? null : closingView(closed),
     /** Of the whole ledger, on every page. */
-    total: figuresOf(total ?? emptyBooks()),
+    total: totalOf(closed?.figures ?? page),
     data: accounts.flatMap(({ id, name, externalId }) => {
       const of = books.get(id);
       if (of === undefined) return [];
@@ -139,7 +192,7 @@ function booksView(month: Month, { accounts, sums, totals, next }: BookPage) {
 }
 
 /** Negative amounts are money that left the balance. */
-function figuresOf({ opening, movements, charges }: Books) {
+function figuresOf({ opening, movements, charges, money }: Books) {
   return {
     opening_balance_usd: formatUsd(opening),
     paid_usd: formatUsd(movements.paid),
@@ -157,5 +210,49 @@ function figuresOf({ opening, movements, charges }: Books) {
     closing_balance_usd: formatUsd(opening + changeOf(movements)),
     written_off_usd: formatUsd(charges.writtenOff),
     ...costFigures({ ...charges, charged: -movements.charged }),
+    by_kind: moneyView(money, {
+      charged: -movements.charged,
+      expired: -movements.expired,
+      ...charges,
+    }),
+  };
+}
+
+function periodOf({ month, zone, from, until }: Month & { readonly zone: string }) {
+  return { month, zone, from: from.toISOString(), until: until.toISOString() };
+}
+
+function totalOf({ totals, sideTotals, unopenedTotal }: ClosingFigures) {
+  const unopened = unopenedTotal === undefined ? [] : [unopenedTotal];
+  const [total] = booksOf(totals, sideTotals, unopened).values();
+  return figuresOf(total ?? emptyBooks());
+}
+
+function closingView({ closedAt, closedBy, hash, previousHash, head }: ClosedMonth) {
+  return {
+    closed_at: closedAt.toISOString(),
+    closed_by: closedBy,
+    hash,
+    previous_hash: previousHash === '' ? null : previousHash,
+    sealed: head === undefined ? null : `${String(head.block)}:${head.hash}`,
+  };
+}
+
+async function closeBooks(name: string, context: OperationContext) {
+  const { closed, isNew, statements, reversed } = await closeMonth(name, context);
+  return {
+    object: 'closed_books' as const,
+    ...periodOf(closed),
+    closing: closingView(closed),
+    replayed: !isNew,
+    total: totalOf(closed.figures),
+    statements,
+    reversed_earlier: reversed.map(({ booking, bookedAt }) => ({
+      entry: booking.id,
+      account_id: booking.accountId,
+      amount_usd: formatUsd(booking.delta),
+      reverses: booking.reverses ?? '',
+      booked_at: bookedAt.toISOString(),
+    })),
   };
 }

@@ -38,6 +38,8 @@ export interface OperationContext {
   readonly readLinks: KeyTokens;
   /** Who runs the gateway, for its customers. */
   readonly operator: Issuer | undefined;
+  /** The time zone in which months begin and end. */
+  readonly booksZone: string;
   /** Whether events are sent to a receiver. */
   readonly sendsEvents: boolean;
   /** Whether notices are sent by mail. */

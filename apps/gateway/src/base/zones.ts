@@ -1,6 +1,6 @@
-/** Days in a time zone, for sums that are kept by whole hours. */
+/** Days and months in a time zone, for sums that are kept by whole hours. */
 
-import { DAY_MS, HOUR_MS } from '../base/times.js';
+import { DAY_MS, HOUR_MS } from './times.js';
 
 interface Range {
   /** Milliseconds since the epoch, as is `until`, which is not included. */
@@ -40,6 +40,31 @@ export function daysIn(
     indexes.set(hour, starts.length - 1);
   }
   return { starts, indexOf: (hour) => indexes.get(hour) };
+}
+
+/**
+ * The start of a month in the zone, in milliseconds since the epoch; the first hour of it if its
+ * midnight is skipped.
+ *
+ * @param month - From 0; 12 is January of the next year.
+ */
+export function monthStart(zone: string, year: number, month: number): number {
+  const local = Date.UTC(year, month);
+  let time = local - MOST_AHEAD_MS;
+  while (time + offsetOf(zone, time) < local) time += HOUR_MS;
+  return time;
+}
+
+const MOST_AHEAD_MS = 15 * HOUR_MS;
+const CHECKED_YEARS = 2;
+
+/** Whether the months of the zone begin at whole hours of UTC, some years before and after a time. */
+export function hasMonthsOfHours(zone: string, time: number): boolean {
+  const year = new Date(time).getUTCFullYear();
+  for (let month = -12 * CHECKED_YEARS; month < 12 * CHECKED_YEARS; month += 1) {
+    if (offsetOf(zone, monthStart(zone, year, month)) % HOUR_MS !== 0) return false;
+  }
+  return true;
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {
