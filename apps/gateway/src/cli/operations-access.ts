@@ -16,6 +16,7 @@ import { changeVariable, needsRestart } from '../config/reloader.js';
 import type { SettingsReport } from '../config/reloader.js';
 import { createLiveCosts, createLivePrices } from '../config/live-prices.js';
 import { readCostTable, readFiles, readPriceTables } from '../config/settings.js';
+import { readBookkeeping } from '../config/bookkeeping.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { createReadLinks } from '../ledger/read-links.js';
@@ -74,6 +75,7 @@ export async function withOperations<Result>(
         overdraft: config.exchange.overdraft,
         operator: config.customer.operator,
         booksZone: config.customer.booksZone,
+        bookkeeping: readBookkeeping(config),
         sendsEvents: config.webhook !== undefined,
         sendsMail: config.customer.sendsMail,
         readLinks: createReadLinks(peppersOf(config)),

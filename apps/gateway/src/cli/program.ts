@@ -18,6 +18,7 @@ import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig, tryLedger, tryMail, tryUpstream } from './check-config.js';
+import { addExports } from './export-commands.js';
 import { addKeys } from './key-commands.js';
 import { addOperation } from './operation-command.js';
 import { makeConsoleLink, printConsoleLink } from './console-link.js';
@@ -28,8 +29,8 @@ import { printEntry, printLedger } from './print-ledger.js';
 import {
   printAudits,
   printBooks,
-  printClosedBooks,
   printBreakdown,
+  printClosedBooks,
   printHome,
   printToday,
 } from './print-overview.js';
@@ -154,6 +155,7 @@ function addReports(program: Command): void {
     runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
   addOperation(books, 'close <month>', 'closeBooks', printClosedBooks);
+  addExports(program);
   addOperation(program, 'home', 'showHome', printHome);
   addOperation(program, 'breakdown', 'breakDown', printBreakdown);
   addOperation(program, 'today', 'showToday', printToday);

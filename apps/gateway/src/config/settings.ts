@@ -169,7 +169,7 @@ const CUSTOMER_PRICES = 'CUSTOMER_PRICES';
  * @param text - The JSON itself, or the file that has it.
  * @throws {ConfigError}
  */
-function readJson(text: string, variable: string): unknown {
+export function readJson(text: string, variable: string): unknown {
   try {
     return JSON.parse(isJsonText(text) ? text : readFileSync(text, 'utf8'));
   } catch (error) {

@@ -275,7 +275,8 @@ export const VARIABLES = {
   BOOKS_ACCOUNTS: {
     about:
       'A JSON file, or its contents, with the account numbers of your bookkeeping, for exports of ' +
-      'journals. farthing journal --help names its members.',
+      'journals: {"accounts":{"balance:paid":"3500","revenue":{"number":"4400","tax_key":"0003"}},' +
+      '"datev":{"consultant":1001,"client":1}}. An error names the sides that are missing.',
     schema: text.optional(),
     isFile: true,
   },

@@ -5,6 +5,7 @@ export * from './schemas/accounts.js';
 export * from './schemas/console.js';
 export * from './schemas/entries.js';
 export * from './schemas/errors.js';
+export * from './schemas/exports.js';
 export * from './schemas/keys.js';
 export * from './schemas/ledger.js';
 export * from './schemas/models.js';

@@ -1,5 +1,6 @@
 /** The server of the admin API, and the settings that are in force in it. */
 
+import { readBookkeeping } from '../config/bookkeeping.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -209,6 +210,7 @@ export class AdminServer {
       overdraft: config.exchange.overdraft,
       operator: config.customer.operator,
       booksZone: config.customer.booksZone,
+      bookkeeping: readBookkeeping(config),
       sendsEvents: config.webhook !== undefined,
       sendsMail: config.customer.sendsMail,
       settings,

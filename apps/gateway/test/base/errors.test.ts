@@ -762,6 +762,7 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     await gateway.call('closeBooks', { month: '2020-01' });
     return refusedOf(gateway.call('closeBooks', { month: '2020-03' }));
   },
+  bookkeeping_not_configured: () => refusedOf(gateway.call('showJournal', { month: '2020-01' })),
   unknown_upstream_account: () =>
     refusedOf(gateway.call('reconcileProvider', { upstream: 'none', ...DAYS })),
   reports_not_configured: () => refusedOf(gateway.call('reconcileProvider', DAYS)),

@@ -16,6 +16,21 @@ import { postMessages, startTestGateway, userMessage } from '../support/gateway.
 import type { TestGateway } from '../support/gateway.js';
 import { waitUntilSteady } from '../support/steady-time.js';
 
+const BOOKS_ACCOUNTS = {
+  accounts: {
+    'balance:paid': '3500',
+    'balance:given': '3510',
+    revenue: { number: '4400', tax_key: '0003' },
+    redeemed: '4410',
+    'cash:manual': '1200',
+    given: '6600',
+    corrections: '4430',
+    tax: '3806',
+    fees: '6855',
+  },
+  datev: { consultant: 29098, client: 55003 },
+};
+
 let postgres: PostgresServer;
 beforeAll(async () => {
   postgres = await usePostgresServer();
@@ -70,6 +85,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
       OPERATOR: 'Example Ltd <help@example.com>',
       OPERATOR_ADDRESS: '1 Example Street; VAT 1',
       COSTS: 'list',
+      BOOKS_ACCOUNTS: JSON.stringify(BOOKS_ACCOUNTS),
       ADMIN_TOKEN,
       DATA_DIR: dataDir,
     };
@@ -146,6 +162,62 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     expect(next.total.by_kind.tax_usd).toBe('-1.9');
   });
 
+  // F511: no journal said debit, credit, account and tax key, and a file could end after 100 rows.
+  it('exports the journal in the columns of DATEV, Xero and QuickBooks', async () => {
+    const { lines } = await gateway.call('showJournal', { month: FIRST });
+    const sum = (of: (line: (typeof lines)[number]) => boolean) =>
+      lines.filter(of).reduce((total, { amount_usd: usd }) => total + parseUsd(usd), 0n);
+    expect(sum(({ debit }) => debit === '1200')).toBe(parseUsd('11.9'));
+    expect(sum(({ debit, credit }) => debit === '6855' && credit === '1200')).toBe(
+      parseUsd('0.25'),
+    );
+    expect(sum(({ credit }) => credit === '3806')).toBe(parseUsd('1.9'));
+    const file = async (format: string) => {
+      const path = `/admin/journal?month=${FIRST}&format=${format}`;
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const answer = await fetch(`${gateway.adminUrl}${path}`, { headers });
+      expect(answer.status).toBe(200);
+      return Buffer.from(await answer.arrayBuffer()).toString('utf8');
+    };
+    const datev = parseDatev(await file('datev'));
+    expect(datev.map(({ cents }) => cents)).toEqual(
+      lines.map(({ amount_usd: usd }) => centsOf(usd)),
+    );
+    expect(datev.map(({ debit, credit }) => [debit, credit])).toEqual(
+      lines.map(({ debit, credit }) => [debit, credit]),
+    );
+    const xero = parseXero(await file('xero'));
+    const quickBooks = parseQuickBooks(await file('quickbooks'));
+    const debits = lines.reduce((total, { amount_usd: usd }) => total + centsOf(usd), 0);
+    expect([xero, quickBooks]).toEqual([debits, debits]);
+  });
+
+  it('names the account that the mapping lacks, and exports nothing', async () => {
+    // The reversal goes to the side of the credit, which is mapped; transfers are not.
+    const { store } = gateway.running;
+    const by = { name: 'tests' };
+    await store.transfer({ transferId: 'out', from: shop, to: idle, amount: parseUsd('0.5'), by });
+    await expect(gateway.call('showJournal', { month: OPEN })).rejects.toThrow(
+      'BOOKS_ACCOUNTS: accounts.transfers: is missing',
+    );
+    await store.transfer({ transferId: 'in', from: idle, to: shop, amount: parseUsd('0.5'), by });
+  });
+
+  it('exports usage in the columns of FOCUS, whose costs are the charges', async () => {
+    const { rows } = await gateway.call('showFocus', { month: FIRST });
+    const { total } = await gateway.call('showBooks', { month: FIRST });
+    const billed = rows.reduce((sum, { BilledCost }) => sum + parseUsd(String(BilledCost)), 0n);
+    expect(billed).toBe(-parseUsd(total.charged_usd));
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const path = `/admin/focus?month=${FIRST}&format=csv`;
+    const csv = await (await fetch(`${gateway.adminUrl}${path}`, { headers })).text();
+    const [header = [], ...cells] = parseCsv(csv, ',');
+    expect(header).toHaveLength(43);
+    expect([...header].sort()).toEqual(header);
+    expect(cells.map((row) => row.length)).toEqual(rows.map(() => 43));
+    expect(cells.map((row) => row[header.indexOf('ChargeCategory')])).toContain('Usage');
+  });
+
   it('calls the statement of an open month a draft, without a number', async () => {
     expect(await statement(FIRST)).toMatchObject({ state: 'draft', number: null, issued_at: null });
     const html = await page();
@@ -175,7 +247,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
       account_address: ['2 Old Road', '12345 Town'],
       issuer: { name: 'Example Ltd', address: ['1 Example Street', 'VAT 1'] },
       tax_usd: '1.9',
-      period: expect.stringContaining(`(${ZONE})`) as string,
+      period: expect.stringContaining(`(${ZONE})`) as unknown as string,
     });
     const text = JSON.stringify(issued);
     for (const secret of ['fee', 'margin', 'counter', 'cost_usd', 'cash:']) {
@@ -196,7 +268,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     const closed = await gateway.call('closeBooks', { month: SECOND });
     expect(closed).toMatchObject({
       statements: 2,
-      closing: { previous_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+      closing: { previous_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown as string },
       reversed_earlier: [
         { entry: 'adjustment:undo', account_id: shop, amount_usd: '-10', reverses: 'topup:paid' },
       ],
@@ -250,3 +322,88 @@ it('months in a zone follow its offset', () => {
   ]);
   expect(of('Pacific/Kiritimati', '2026-01')[0]).toBe('2025-12-31T10:00:00.000Z');
 });
+
+/** A strict reader of CSV: each row has as many cells as the first, and each ends with CRLF. */
+function parseCsv(text: string, separator: string): readonly (readonly string[])[] {
+  expect(text.endsWith('\r\n')).toBe(true);
+  const cell = new RegExp(`("(?:[^"]|"")*"|[^"${separator}\\r\\n]*)(${separator}|$)`, 'y');
+  return text
+    .slice(0, -2)
+    .split('\r\n')
+    .map((row) => {
+      const cells: string[] = [];
+      cell.lastIndex = 0;
+      for (let end = separator; end === separator;) {
+        const [, found = '', after = ''] = cell.exec(row) ?? [];
+        cells.push(found.startsWith('"') ? found.slice(1, -1).replaceAll('""', '"') : found);
+        end = after;
+        if (after === '') expect(cell.lastIndex).toBe(row.length);
+      }
+      return cells;
+    });
+}
+
+const centsOf = (usd: string) => Number(usd.replace(/[.,]/, ''));
+
+/** By the documents of the DATEV format: header 700, Buchungsstapel, format version 13. */
+function parseDatev(text: string) {
+  expect(text.charCodeAt(0)).toBe(0xfeff);
+  const [first = '', ...others] = text.slice(1).split('\r\n');
+  expect(first).toMatch(
+    /^"EXTF";700;21;"Buchungsstapel";13;\d{17};;"";"";"";29098;55003;\d{8};4;\d{8};\d{8};"[^"]{1,30}";"";1;0;0;"USD";;"";;;"";;;"";""$/,
+  );
+  const [columns = [], ...rows] = parseCsv(others.join('\r\n'), ';');
+  expect(columns).toHaveLength(125);
+  expect([columns[6], columns[8], columns[113]]).toEqual([
+    ...['Konto', 'BU-Schlüssel', 'Festschreibung'],
+  ]);
+  return rows.map((row) => {
+    expect(row).toHaveLength(125);
+    const [amount = '', side, currency, , , , debit = '', credit = '', key = '', date] = row;
+    expect(amount).toMatch(/^\d{1,10},\d{2}$/);
+    expect([side, currency]).toEqual(['S', 'USD']);
+    for (const account of [debit, credit]) expect(account).toMatch(/^\d{1,9}$/);
+    expect(key).toMatch(/^(\d{4})?$/);
+    expect(date).toMatch(/^(0[1-9]|[12]\d|3[01])(0[1-9]|1[0-2])$/);
+    expect(row[10]).toMatch(/^[\w$&%*+\-/]{0,36}$/);
+    expect(row[13]?.length).toBeLessThanOrEqual(60);
+    return { cents: centsOf(amount), debit, credit };
+  });
+}
+
+/** By Xero's page on the import of manual journals. @returns the sum of debits, in cents */
+function parseXero(text: string): number {
+  const [columns, ...rows] = parseCsv(text, ',');
+  expect(columns).toEqual(['Narration', 'Date', 'Description', 'AccountCode', 'TaxRate', 'Amount']);
+  const journals = new Map<string, number>();
+  let debits = 0;
+  for (const [narration = '', date = '', , account, rate, amount = ''] of rows) {
+    expect(date).toMatch(/^\d{2}\/\d{2}\/\d{4}$/);
+    expect([narration, account, rate]).not.toContain('');
+    const cents = centsOf(amount);
+    debits += Math.max(cents, 0);
+    journals.set(narration, (journals.get(narration) ?? 0) + cents);
+  }
+  expect([...journals.values()].every((sum) => sum === 0)).toBe(true);
+  return debits;
+}
+
+/** By Intuit's page on the import of journal entries. @returns the sum of debits, in cents */
+function parseQuickBooks(text: string): number {
+  const [columns, ...rows] = parseCsv(text, ',');
+  expect(columns).toEqual([
+    ...['Journal No', 'Journal Date', 'Account Name', 'Description', 'Debits', 'Credits'],
+  ]);
+  const journals = new Map<string, number>();
+  let total = 0;
+  for (const [number = '', date, account, , debit = '', credit = ''] of rows) {
+    expect(date).toMatch(/^\d{2}\/\d{2}\/\d{4}$/);
+    expect(account).not.toBe('');
+    expect((debit === '') !== (credit === '')).toBe(true);
+    const cents = debit === '' ? -centsOf(credit) : centsOf(debit);
+    total += Math.max(cents, 0);
+    journals.set(number, (journals.get(number) ?? 0) + cents);
+  }
+  expect([...journals.values()].every((sum) => sum === 0)).toBe(true);
+  return total;
+}

@@ -154,6 +154,12 @@ export const OPERATOR_ERRORS = {
     cause: 'months are closed in order, and stay closed; `BOOKS_TIME_ZONE` may have changed',
     cure: 'close the months between first',
   },
+  bookkeeping_not_configured: {
+    ...NOT_FOUND,
+    sentence: 'BOOKS_ACCOUNTS: {problem}',
+    cause: 'a journal needs the account numbers of your bookkeeping',
+    cure: 'set it, as the sentence says',
+  },
   reports_not_configured: {
     ...NOT_FOUND,
     sentence: '{problem}',

@@ -199,7 +199,7 @@ export function chargeLines({ usage, rates }: ChargeEntry) {
 }
 
 /** Tokens x rate = amount, for each class with tokens. */
-function tokenLines(usage: UsageSum['usage'], rates: SettledRates) {
+export function tokenLines(usage: UsageSum['usage'], rates: SettledRates) {
   const perMillion = ratesView(rates);
   const of5m = usage.cacheCreationInputTokens - usage.cacheCreation1hInputTokens;
   const classes: readonly [keyof typeof perMillion, bigint, keyof SettledRates][] = [

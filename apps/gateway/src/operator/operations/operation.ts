@@ -3,6 +3,7 @@
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { Bookkeeping } from '../../config/bookkeeping.js';
 import type { PriceSchedules } from '../../config/price-schedules.js';
 import type { Reloader } from '../../config/reloader.js';
 import type { Right } from '../../config/admin-tokens.js';
@@ -40,6 +41,8 @@ export interface OperationContext {
   readonly operator: Issuer | undefined;
   /** The time zone in which months begin and end. */
   readonly booksZone: string;
+  /** Account numbers for journals; `undefined` if they are not configured. */
+  readonly bookkeeping: Bookkeeping | undefined;
   /** Whether events are sent to a receiver. */
   readonly sendsEvents: boolean;
   /** Whether notices are sent by mail. */

@@ -10,6 +10,7 @@ import type { TextFormat } from '../../endpoints/text-format.js';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
 import { booksOperations } from './books.js';
+import { exportOperations } from './exports.js';
 import { homeOperations } from './home.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
@@ -30,6 +31,7 @@ export const operations = {
   ...homeOperations,
   ...todayOperations,
   ...booksOperations,
+  ...exportOperations,
   ...paymentOperations,
   ...modelOperations,
   ...reconciliationOperations,
