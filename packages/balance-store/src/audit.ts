@@ -19,7 +19,7 @@ export interface AuditDifference {
     | 'credit_left'
     /** What moved between two sides of the books differs from what entries say. */
     | 'sides'
-    /** The figures of a closed month, or its place in their chain, differ from what is recomputed. */
+    /** The figures of a closed month, or its place in their chain, are not as recomputed. */
     | 'closing'
     /** A statement differs from the one that was issued, or a number is missing. */
     | 'statement'

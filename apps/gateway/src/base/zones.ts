@@ -58,7 +58,7 @@ export function monthStart(zone: string, year: number, month: number): number {
 const MOST_AHEAD_MS = 15 * HOUR_MS;
 const CHECKED_YEARS = 2;
 
-/** Whether the months of the zone begin at whole hours of UTC, some years before and after a time. */
+/** Whether months there begin at whole hours of UTC, some years before and after a time. */
 export function hasMonthsOfHours(zone: string, time: number): boolean {
   const year = new Date(time).getUTCFullYear();
   for (let month = -12 * CHECKED_YEARS; month < 12 * CHECKED_YEARS; month += 1) {

@@ -1,4 +1,4 @@
-/** The file `BOOKS_ACCOUNTS`: which account of the operator's bookkeeping each side of the books is. */
+/** The file `BOOKS_ACCOUNTS`: the account of your bookkeeping for each side of the books. */
 
 import { z } from 'zod';
 import { ConfigError } from './config.js';

@@ -1,4 +1,4 @@
-/** Closes months by itself, some days after their end, each once, however many replicas there are. */
+/** Closes months by itself, some days after their end: each once, with any number of replicas. */
 
 import type { BalanceStore } from '@gateway/balance-store';
 import type { Logger } from 'pino';

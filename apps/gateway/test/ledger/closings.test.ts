@@ -1,4 +1,4 @@
-/** Months that close: books by kind of money, statements as issued, credit notes, on both ledgers. */
+/** Months that close: books by kind of money, statements as issued, exports, on both ledgers. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -111,10 +111,18 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     const to = { accountId: shop };
     await store.topUp({ topUpId: 'paid', to, amount: parseUsd('10'), tax: parseUsd('1.9'), by });
     await store.topUp({
-      ...{ topUpId: 'gift', to, amount: parseUsd('0.00001'), source: 'promotional', by },
+      topUpId: 'gift',
+      to,
+      amount: parseUsd('0.00001'),
+      source: 'promotional',
+      by,
     });
     await store.bookFee({
-      ...{ feeId: 'fee', accountId: shop, fee: parseUsd('0.25'), counter: 'cash:manual', by },
+      feeId: 'fee',
+      accountId: shop,
+      fee: parseUsd('0.25'),
+      counter: 'cash:manual',
+      by,
     });
     const { api_key } = await gateway.call('createKey', { name: 'key', account_id: shop });
     expect((await postMessages(gateway, api_key ?? '', userMessage('Hello'))).status).toBe(200);
@@ -227,7 +235,11 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
   it('closes a month once, and issues its statements', async () => {
     const closed = await gateway.call('closeBooks', { month: FIRST });
     expect(closed).toMatchObject({
-      ...{ month: FIRST, zone: ZONE, replayed: false, statements: 1, reversed_earlier: [] },
+      month: FIRST,
+      zone: ZONE,
+      replayed: false,
+      statements: 1,
+      reversed_earlier: [],
     });
     const again = await gateway.call('closeBooks', { month: FIRST });
     expect(again).toEqual({ ...closed, replayed: true });
@@ -276,7 +288,10 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     const { number, credit_note: note, account_name: name } = await statement(SECOND);
     expect([number, name]).toEqual(['000003', 'Renamed']);
     expect(note).toMatchObject({
-      ...{ number: '000002', amount_usd: '-10', tax_usd: '-1.9', account_name: 'Renamed' },
+      number: '000002',
+      amount_usd: '-10',
+      tax_usd: '-1.9',
+      account_name: 'Renamed',
       lines: [{ entry: 'adjustment:undo', reverses: 'topup:paid', statement: '000001' }],
     });
   });
@@ -355,7 +370,9 @@ function parseDatev(text: string) {
   const [columns = [], ...rows] = parseCsv(others.join('\r\n'), ';');
   expect(columns).toHaveLength(125);
   expect([columns[6], columns[8], columns[113]]).toEqual([
-    ...['Konto', 'BU-Schlüssel', 'Festschreibung'],
+    'Konto',
+    'BU-Schlüssel',
+    'Festschreibung',
   ]);
   return rows.map((row) => {
     expect(row).toHaveLength(125);
@@ -392,7 +409,12 @@ function parseXero(text: string): number {
 function parseQuickBooks(text: string): number {
   const [columns, ...rows] = parseCsv(text, ',');
   expect(columns).toEqual([
-    ...['Journal No', 'Journal Date', 'Account Name', 'Description', 'Debits', 'Credits'],
+    'Journal No',
+    'Journal Date',
+    'Account Name',
+    'Description',
+    'Debits',
+    'Credits',
   ]);
   const journals = new Map<string, number>();
   let total = 0;

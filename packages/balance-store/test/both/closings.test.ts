@@ -123,8 +123,11 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
       new Promise<readonly string[]>((resolve) => {
         const args = [kind, at, '2001-01', FIRST.from.toISOString(), FIRST.until.toISOString()];
         const child = spawn(process.execPath, [
-          ...['--import', HOOKS, join(__dirname, '../closer.ts')],
-          ...[...args, ...accountIds],
+          '--import',
+          HOOKS,
+          join(__dirname, '../closer.ts'),
+          ...args,
+          ...accountIds,
         ]);
         const lines: string[] = [];
         createInterface({ input: child.stdout }).on('line', (line) => {
@@ -174,7 +177,10 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
       await store.issueStatement({ ...statement, month: '2001-03', accountId }),
     ).toBeUndefined();
     const note = await store.issueStatement({
-      ...{ ...statement, kind: 'credit_note', month: '2001-02', accountId },
+      ...statement,
+      kind: 'credit_note',
+      month: '2001-02',
+      accountId,
     });
     expect(note?.number).toBe(4);
     expect((await store.audit()).differences).toEqual([]);

@@ -20,7 +20,7 @@ import { Figure } from '../controls/figures.js';
 import type { Answer, Failure } from '../api/api.js';
 import { negated } from './charge.js';
 import { useResource } from '../api/resource.js';
-import { lastMonths, monthText, utcDay } from '../text/times.js';
+import { lastMonths, monthText } from '../text/times.js';
 import { sumUsd } from '../text/usd.js';
 
 type StatementOfMonth = Sent<'statement'>;

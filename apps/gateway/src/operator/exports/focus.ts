@@ -1,7 +1,7 @@
 /**
  * Usage in the columns of FOCUS, the FinOps cost and usage specification: a row for each day, key,
- * model and class of tokens. What a customer pays is the cost; what it could not pay is a row of its
- * own that takes the charge back.
+ * model and class of tokens. What a customer pays is the cost. What it could not pay is a row of
+ * its own that takes the charge back.
  */
 
 import type { BalanceStore, UsageSum } from '@gateway/balance-store';
@@ -23,18 +23,17 @@ const RATE_OF = {
 } as const;
 
 /** Those of FOCUS 1.0, in its order. */
-const FOCUS_COLUMNS = [
-  ...['AvailabilityZone', 'BilledCost', 'BillingAccountId', 'BillingAccountName'],
-  ...['BillingCurrency', 'BillingPeriodEnd', 'BillingPeriodStart', 'ChargeCategory'],
-  ...['ChargeClass', 'ChargeDescription', 'ChargeFrequency', 'ChargePeriodEnd'],
-  ...['ChargePeriodStart', 'CommitmentDiscountCategory', 'CommitmentDiscountId'],
-  ...['CommitmentDiscountName', 'CommitmentDiscountStatus', 'CommitmentDiscountType'],
-  ...['ConsumedQuantity', 'ConsumedUnit', 'ContractedCost', 'ContractedUnitPrice'],
-  ...['EffectiveCost', 'InvoiceIssuerName', 'ListCost', 'ListUnitPrice', 'PricingCategory'],
-  ...['PricingQuantity', 'PricingUnit', 'ProviderName', 'PublisherName', 'RegionId', 'RegionName'],
-  ...['ResourceId', 'ResourceName', 'ResourceType', 'ServiceCategory', 'ServiceName', 'SkuId'],
-  ...['SkuPriceId', 'SubAccountId', 'SubAccountName', 'Tags'],
-] as const;
+const FOCUS_COLUMNS = (
+  'AvailabilityZone,BilledCost,BillingAccountId,BillingAccountName,BillingCurrency,' +
+  'BillingPeriodEnd,BillingPeriodStart,ChargeCategory,ChargeClass,ChargeDescription,' +
+  'ChargeFrequency,ChargePeriodEnd,ChargePeriodStart,CommitmentDiscountCategory,' +
+  'CommitmentDiscountId,CommitmentDiscountName,CommitmentDiscountStatus,' +
+  'CommitmentDiscountType,ConsumedQuantity,ConsumedUnit,ContractedCost,' +
+  'ContractedUnitPrice,EffectiveCost,InvoiceIssuerName,ListCost,ListUnitPrice,' +
+  'PricingCategory,PricingQuantity,PricingUnit,ProviderName,PublisherName,RegionId,' +
+  'RegionName,ResourceId,ResourceName,ResourceType,ServiceCategory,ServiceName,SkuId,' +
+  'SkuPriceId,SubAccountId,SubAccountName,Tags'
+).split(',');
 
 export interface FocusQuery {
   readonly month: Month;

@@ -1,6 +1,6 @@
 /**
- * Journals in the columns of DATEV (EXTF, Buchungsstapel, format version 13), Xero (manual journals)
- * and QuickBooks Online (journal entries). A file is one text, so it is whole.
+ * Journals in the columns of DATEV (EXTF, Buchungsstapel, format version 13), of Xero (manual
+ * journals) and of QuickBooks Online (journal entries). A file is one text, so it is whole.
  */
 
 import { newRefusal } from '../../base/errors/refusal.js';
@@ -39,29 +39,35 @@ export const JOURNAL_FORMATS = {
 const numbered = (count: number, ...names: readonly string[]) =>
   Array.from({ length: count }, (_, at) => names.map((name) => `${name} ${String(at + 1)}`)).flat();
 
+const FIRST =
+  'Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;' +
+  'WKZ Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;' +
+  'Belegfeld 1;Belegfeld 2;Skonto;Buchungstext;Postensperre;Diverse Adressnummer;' +
+  'Geschäftspartnerbank;Sachverhalt;Zinssperre;Beleglink';
+const COSTS =
+  'KOST1 - Kostenstelle;KOST2 - Kostenstelle;Kost-Menge;EU-Land u. UStID (Bestimmung);' +
+  'EU-Steuersatz (Bestimmung);Abw. Versteuerungsart;Sachverhalt L+L;' +
+  'Funktionsergänzung L+L;BU 49 Hauptfunktionstyp;BU 49 Hauptfunktionsnummer;' +
+  'BU 49 Funktionsergänzung';
+const LAST =
+  'Stück;Gewicht;Zahlweise;Forderungsart;Veranlagungsjahr;Zugeordnete Fälligkeit;' +
+  'Skontotyp;Auftragsnummer;Buchungstyp;USt-Schlüssel (Anzahlungen);' +
+  'EU-Land (Anzahlungen);Sachverhalt L+L (Anzahlungen);EU-Steuersatz (Anzahlungen);' +
+  'Erlöskonto (Anzahlungen);Herkunft-Kz;Buchungs GUID;KOST-Datum;SEPA-Mandatsreferenz;' +
+  'Skontosperre;Gesellschaftername;Beteiligtennummer;Identifikationsnummer;' +
+  'Zeichnernummer;Postensperre bis;Bezeichnung SoBil-Sachverhalt;' +
+  'Kennzeichen SoBil-Buchung;Festschreibung;Leistungsdatum;Datum Zuord. Steuerperiode;' +
+  'Fälligkeit;Generalumkehr (GU);Steuersatz;Land;Abrechnungsreferenz;BVV-Position;' +
+  'EU-Land u. UStID (Ursprung);EU-Steuersatz (Ursprung);Abw. Skontokonto';
+
 /** The importer goes by their places. */
-export const DATEV_COLUMNS: readonly string[] = [
-  ...['Umsatz (ohne Soll/Haben-Kz)', 'Soll/Haben-Kennzeichen', 'WKZ Umsatz', 'Kurs'],
-  ...['Basis-Umsatz', 'WKZ Basis-Umsatz', 'Konto', 'Gegenkonto (ohne BU-Schlüssel)'],
-  ...['BU-Schlüssel', 'Belegdatum', 'Belegfeld 1', 'Belegfeld 2', 'Skonto', 'Buchungstext'],
-  ...['Postensperre', 'Diverse Adressnummer', 'Geschäftspartnerbank', 'Sachverhalt'],
-  ...['Zinssperre', 'Beleglink', ...numbered(8, 'Beleginfo - Art', 'Beleginfo - Inhalt')],
-  ...['KOST1 - Kostenstelle', 'KOST2 - Kostenstelle', 'Kost-Menge'],
-  ...['EU-Land u. UStID (Bestimmung)', 'EU-Steuersatz (Bestimmung)', 'Abw. Versteuerungsart'],
-  ...['Sachverhalt L+L', 'Funktionsergänzung L+L', 'BU 49 Hauptfunktionstyp'],
-  ...['BU 49 Hauptfunktionsnummer', 'BU 49 Funktionsergänzung'],
-  ...numbered(20, 'Zusatzinformation - Art', 'Zusatzinformation- Inhalt'),
-  ...['Stück', 'Gewicht', 'Zahlweise', 'Forderungsart', 'Veranlagungsjahr'],
-  ...['Zugeordnete Fälligkeit', 'Skontotyp', 'Auftragsnummer', 'Buchungstyp'],
-  ...['USt-Schlüssel (Anzahlungen)', 'EU-Land (Anzahlungen)', 'Sachverhalt L+L (Anzahlungen)'],
-  ...['EU-Steuersatz (Anzahlungen)', 'Erlöskonto (Anzahlungen)', 'Herkunft-Kz', 'Buchungs GUID'],
-  ...['KOST-Datum', 'SEPA-Mandatsreferenz', 'Skontosperre', 'Gesellschaftername'],
-  ...['Beteiligtennummer', 'Identifikationsnummer', 'Zeichnernummer', 'Postensperre bis'],
-  ...['Bezeichnung SoBil-Sachverhalt', 'Kennzeichen SoBil-Buchung', 'Festschreibung'],
-  ...['Leistungsdatum', 'Datum Zuord. Steuerperiode', 'Fälligkeit', 'Generalumkehr (GU)'],
-  ...['Steuersatz', 'Land', 'Abrechnungsreferenz', 'BVV-Position', 'EU-Land u. UStID (Ursprung)'],
-  ...['EU-Steuersatz (Ursprung)', 'Abw. Skontokonto'],
-];
+const DATEV_COLUMNS: readonly string[] = [
+  FIRST.split(';'),
+  numbered(8, 'Beleginfo - Art', 'Beleginfo - Inhalt'),
+  COSTS.split(';'),
+  numbered(20, 'Zusatzinformation - Art', 'Zusatzinformation- Inhalt'),
+  LAST.split(';'),
+].flat();
 
 /** DATEV reads UTF-8 only with this at its start. */
 const BYTE_ORDER_MARK = '\ufeff';
@@ -75,14 +81,14 @@ export function datevJournal({ month, lines, created_at, datev }: Journal): stri
   const last = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10).replaceAll('-', '');
   const yearDay = datev.year_starts.replace('-', '');
   const startsIn = first.slice(4) < yearDay ? year - 1 : year;
-  const header = [
-    ...[quoted('EXTF'), '700', '21', quoted('Buchungsstapel'), '13'],
-    ...[created_at.replace(/\D/g, ''), '', quoted(''), quoted(''), quoted('')],
-    ...[String(datev.consultant), String(datev.client)],
-    ...[`${String(startsIn)}${yearDay}`, String(datev.account_length), first, last],
-    ...[quoted(`Farthing ${month}`), quoted(''), '1', '0', '0', quoted('USD')],
-    ...['', quoted(''), '', '', quoted(''), '', '', quoted(''), quoted('')],
-  ];
+  const { consultant, client, account_length: length } = datev;
+  const made = created_at.replace(/\D/g, '');
+  const named = quoted(`Farthing ${month}`);
+  // Without the initials of a user, a name, and what only other programs of DATEV fill.
+  const header =
+    `"EXTF";700;21;"Buchungsstapel";13;${made};;"";"";"";${String(consultant)};${String(client)};` +
+    `${String(startsIn)}${yearDay};${String(length)};${first};${last};${named};"";1;0;0;"USD";` +
+    ';"";;;"";;;"";""';
   const rows = lines.map((line) => {
     const cells: Readonly<Record<string, string>> = {
       'Umsatz (ohne Soll/Haben-Kz)': line.amount_usd.replace('.', ','),
@@ -97,8 +103,8 @@ export function datevJournal({ month, lines, created_at, datev }: Journal): stri
     };
     return DATEV_COLUMNS.map((column) => cells[column] ?? '');
   });
-  const all = [header, DATEV_COLUMNS, ...rows];
-  return BYTE_ORDER_MARK + all.map((cells) => `${cells.join(';')}\r\n`).join('');
+  const all = [header, ...[DATEV_COLUMNS, ...rows].map((cells) => cells.join(';'))];
+  return BYTE_ORDER_MARK + all.map((line) => `${line}\r\n`).join('');
 }
 
 /** Without characters that end a line, which DATEV does not admit. */
@@ -129,9 +135,9 @@ export function xeroJournal({ lines }: Journal): string {
   );
 }
 
-const QUICKBOOKS_COLUMNS = [
-  ...['Journal No', 'Journal Date', 'Account Name', 'Description', 'Debits', 'Credits'],
-];
+const QUICKBOOKS_COLUMNS = 'Journal No,Journal Date,Account Name,Description,Debits,Credits'.split(
+  ',',
+);
 
 export function quickBooksJournal({ month, lines }: Journal): string {
   return csvOf(

@@ -4,8 +4,8 @@
  * or, for charges, of sums of usage, so they add up to the last digit.
  *
  * Books are read page by page. All figures of a page, with those in all, are of one moment. Nothing
- * is added to a month that is closed, so its pages fit together, whenever each is read. Before, what
- * is booked between two pages shows only in the later one.
+ * is added to a month that is closed, so its pages fit together, whenever each is read. Before,
+ * what is booked between two pages shows only in the later one.
  */
 
 import { z } from 'zod';

@@ -3,8 +3,9 @@
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
  * accounts and keys, what caps count from, the unspent part of each credit, the given part of each
  * entry, the hourly and daily totals of usage, what moved between the sides of the books, the
- * origin of each booking, the figures of closed months and their statements, the rights of accounts, keys and promotional codes from the trail, and
- * the hash chain over all entries and the trail.
+ * origin of each booking, the figures of closed months with their statements, the rights of
+ * accounts, keys and promotional codes from the trail, and the hash chain over all entries and the
+ * trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
  * final, because entries are numbered without gaps and never change. Only an archive removes

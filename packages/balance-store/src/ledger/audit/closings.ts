@@ -6,7 +6,7 @@
 import type { AuditDifference } from '../../audit.js';
 import { SEALED_TRAIL } from '../../generated/tables.js';
 import type { SealedTrail } from '../../generated/tables.js';
-import { digestOfBooks } from '../books/books-digest.js';
+import { digestOfBooks } from '../rows/books-digest.js';
 import {
   CLOSED,
   ISSUED,

@@ -29,6 +29,7 @@ import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { ArchiveRange } from '../archive/plan.js';
 import type { ArchiveToPrepare, PreparedArchive } from '../archive/prepare-archive.js';
 import type { CarryRow } from '../rows/carry-row.js';
+import type { ClosingRow } from '../rows/stored-closing.js';
 import type { LedgerScan } from '../scan/ledger-scan.js';
 import type { RunBook } from '../books/index.js';
 import type { AccountState, Lot } from '../books/transaction.js';
@@ -36,7 +37,6 @@ import type { ChargingChecks } from '../charging/charge-watch.js';
 import type { SettleDriver } from '../charging/committer.js';
 import type { EntryPosition } from '../queries/entry-cursor.js';
 import type { CredentialHashes } from '../rules/pepper.js';
-import type { Row } from '../tables/tables.js';
 import type { RequestTables } from '../requests/request-tables.js';
 
 export interface LedgerDatabase {
@@ -59,7 +59,7 @@ export interface LedgerDatabase {
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   readBooks(query: BookQuery): Promise<BookPage>;
   /** Oldest first. */
-  listClosedMonths(): Promise<readonly Row<'ClosedMonth'>[]>;
+  listClosedMonths(): Promise<readonly ClosingRow[]>;
   listStatements(filter: StatementFilter): Promise<readonly IssuedStatement[]>;
   /**
    * Adds at most `limit` hourly totals of usage to the daily totals.

@@ -8,7 +8,7 @@ import type { Row } from '../tables/tables.js';
 export const CLOSING_MEMBERS = membersWithout('ClosedMonth', []);
 export const STATEMENT_MEMBERS = membersWithout('IssuedStatement', []);
 
-type ClosingRow = Row<'ClosedMonth'>;
+export type ClosingRow = Row<'ClosedMonth'>;
 type StatementRow = Row<'IssuedStatement'>;
 
 /** The trail records both, so that a row that was replaced with its hash is found, too. */

@@ -1,7 +1,7 @@
 /** Closes months, and issues and lists their statements. */
 
 import type { BalanceStore } from '../../store.js';
-import { digestOfBooks } from '../books/books-digest.js';
+import { digestOfBooks } from '../rows/books-digest.js';
 import { closedMonthOf } from '../rows/stored-closing.js';
 import { assertActor, assertHour } from '../rules/argument-checks.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { BookPage, BookQuery } from '../../books.js';
 import type { ClosedMonth } from '../../closing.js';
-import { inOrder, textOf } from '../rows/stored-closing.js';
+import { inOrder, textOf } from './stored-closing.js';
 
 const ACCOUNTS_PER_PAGE = 500;
 
