@@ -186,6 +186,27 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
     expect((await store.audit()).differences).toEqual([]);
   });
 
+  // F512: the clock is set back behind the end of a closed month: new entries come after it.
+  it('lets no entry get into a closed month', async () => {
+    const [, accountId = ''] = accountIds;
+    const [key] = await store.listKeys({ accountId, limit: 1 });
+    const ahead = new Date(today + 2 * DAY_MS);
+    const close = (until: Date) =>
+      rewriteLedger(
+        place,
+        `UPDATE closed_month SET until_at = ${timeLiteral(place, until)} WHERE month = '2001-02'`,
+      );
+    await close(ahead);
+    await store.topUp({ topUpId: 'late', to: { accountId }, amount: USD, by: BY });
+    await store.settle(settlement(key?.id ?? ''), { deadlineMs: 20_000 });
+    await close(SECOND.until);
+    const { entries } = await store.listEntries({ accountId, limit: 2 });
+    expect(entries.map(({ kind, createdAt }) => [kind, createdAt])).toEqual([
+      ['charge', ahead],
+      ['top_up', ahead],
+    ]);
+  });
+
   // F507: an entry gets into a closed month past the gateway, or a stored statement is changed
   // together with its hash.
   it('names figures and statements that are not those that were closed and issued', async () => {

@@ -108,7 +108,7 @@ function foldOf(
   connection: Connection,
   batch: readonly Settlement[],
   kept: KeptRows,
-  now = entryClock(),
+  now = entryClock(connection),
 ): ChargeFold {
   const fold = new ChargeFold(connection, kept, now);
   const last = fold.read(batch);

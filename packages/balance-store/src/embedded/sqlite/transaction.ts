@@ -59,11 +59,12 @@ const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 
 export class SqliteTransaction implements LedgerTransaction {
   readonly #connection: Connection;
-  #now = entryClock();
+  #now: number;
   readonly closings: ClosingRows;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.#now = entryClock(connection);
     this.closings = closingsIn(connection);
   }
 
