@@ -41,7 +41,7 @@ export interface ClosedMonth {
   readonly hash: string;
 }
 
-export type ClosingOutcome =
+export type MonthOutcome =
   /** Also if it was closed before. */
   | { readonly outcome: 'closed'; readonly closed: ClosedMonth; readonly isNew: boolean }
   /** It ends in the future, or a charge may still be on its way to the database. */

@@ -139,7 +139,7 @@ export type { BookPage, BookQuery, BookSum, SideSum, Unopened } from './books.js
 export type {
   ClosedMonth,
   ClosingFigures,
-  ClosingOutcome,
+  MonthOutcome,
   IssuedStatement,
   MonthToClose,
   NewStatement,

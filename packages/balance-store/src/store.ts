@@ -30,7 +30,7 @@ import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } 
 import type { BookPage, BookQuery } from './books.js';
 import type {
   ClosedMonth,
-  ClosingOutcome,
+  MonthOutcome,
   IssuedStatement,
   MonthToClose,
   NewStatement,
@@ -471,7 +471,7 @@ export interface BalanceStore {
    *
    * @throws {RangeError} `from` or `until` is not a whole hour.
    */
-  closeMonth(month: MonthToClose): Promise<ClosingOutcome>;
+  closeMonth(month: MonthToClose): Promise<MonthOutcome>;
   /** Oldest first. */
   listClosedMonths(): Promise<readonly ClosedMonth[]>;
   /**

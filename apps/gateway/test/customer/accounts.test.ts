@@ -317,7 +317,8 @@ describe('a statement', () => {
     expect(by_key).toMatchObject([{ key_id: id, name: 'test', requests: 2 }]);
     expect(parseUsd(booked_usd)).toBe(totalOf(statement.bookings));
     expect(named).toMatchObject({
-      number: `${month}-${accountId.replace('acct_', '')}`,
+      state: 'draft',
+      number: null,
       issuer: {
         name: 'Example Ltd',
         contact: 'help@example.com',

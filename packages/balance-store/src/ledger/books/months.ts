@@ -5,7 +5,7 @@
 
 import type {
   ClosedMonth,
-  ClosingOutcome,
+  MonthOutcome,
   IssuedStatement,
   MonthToClose,
   NewStatement,
@@ -29,7 +29,7 @@ import type { LedgerTransaction } from './transaction.js';
  */
 const IN_FLIGHT_MS = 10 * 60_000;
 
-type Refused = Exclude<ClosingOutcome, { readonly outcome: 'closed' }>;
+type Refused = Exclude<MonthOutcome, { readonly outcome: 'closed' }>;
 
 /**
  * @returns why the month cannot be closed now; if it is closed already, its closing; otherwise
@@ -38,7 +38,7 @@ type Refused = Exclude<ClosingOutcome, { readonly outcome: 'closed' }>;
 export async function checkClosing(
   transaction: LedgerTransaction,
   { month, from, until }: MonthToClose,
-): Promise<ClosingOutcome | undefined> {
+): Promise<MonthOutcome | undefined> {
   await transaction.closings.lockClosings();
   const months = (await transaction.closings.closedMonths()).map(closedMonthOf);
   const closed = months.find((known) => known.month === month);
@@ -63,7 +63,7 @@ export async function closeMonth(
   transaction: LedgerTransaction,
   of: MonthToClose,
   computed: Pick<ClosedMonth, 'figures' | 'digest'> & { readonly head: SealHead | undefined },
-): Promise<ClosingOutcome> {
+): Promise<MonthOutcome> {
   const known = await checkClosing(transaction, of);
   if (known !== undefined) return known;
   const { head, figures, digest } = computed;
