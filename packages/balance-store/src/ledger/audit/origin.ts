@@ -44,8 +44,8 @@ const HALF = /^transfer:(.*):(out|in)$/s;
 export function factOfEntry(entry: BookedFacts): Fact | undefined {
   const { id, accountId, kind, reason, delta, fee, reference } = entry;
   if (kind === 'expiry' || reason === 'opening' || isRenewal(entry)) return undefined;
-  // The trail's row of a first credit of earlier versions does not have its whole id.
-  if (entry.counter === null && id.startsWith(`topup:initial:${accountId}:`)) {
+  // The id of a first credit names its account. In earlier versions, the trail has not its id.
+  if (id.startsWith(`topup:initial:${accountId}:`) && entry.counter === null) {
     return ['initial', accountId, numericFromUnits(delta)];
   }
   const [, transfer, half] = (reason === 'transfer' ? HALF.exec(id) : null) ?? [];
@@ -207,9 +207,9 @@ export function createOriginAudit(complain: (found: AuditDifference) => void) {
     addEntry(entry: BookedFacts, carried: string | undefined): void {
       const fact = factOfEntry(entry);
       if (fact !== undefined) entries.add(numberOf(fact));
+      else if (isRenewal(entry)) renewed.add(allowanceNumber(entry));
       const payment = paymentOf(entry);
       if (payment !== undefined) paid.add(numberOf(payment));
-      else if (isRenewal(entry)) renewed.add(allowanceNumber(entry));
       const [, transfer] = HALF.exec(entry.id) ?? [];
       if (carried === undefined || transfer === undefined) return;
       const other = halves.get(transfer);
@@ -228,21 +228,20 @@ export function createOriginAudit(complain: (found: AuditDifference) => void) {
     },
     async finish(source: OriginSource): Promise<void> {
       const { onlyFirst, onlySecond } = difference(entries.sorted(), trail.sorted());
-      const areAllowed = [...renewed].every((number) => allowed.has(number));
       const payments = await paymentsOf(source);
       const unpaid = difference(paid.sorted(), payments.sorted()).onlyFirst;
+      const areAllowed = [...renewed].every((number) => allowed.has(number));
       if (onlyFirst.size + unpaid.size > 0 || !areAllowed) {
         for await (const entry of source.entries()) {
-          const { accountId, id } = entry;
-          const lacks = (what: string) => {
-            complain(differenceOf(accountId, id, what, 'none'));
+          const lacks = (what: string, missing: Map<bigint, number>, fact: Fact | undefined) => {
+            if (fact === undefined || !takeOne(missing, numberOf(fact))) return;
+            complain(differenceOf(entry.accountId, entry.id, what, 'none'));
           };
-          const isIn = (missing: Map<bigint, number>, fact: Fact | undefined) =>
-            fact !== undefined && takeOne(missing, numberOf(fact));
-          if (isIn(onlyFirst, factOfEntry(entry))) lacks('its row in the trail');
-          if (isIn(unpaid, paymentOf(entry))) lacks('its payment');
+          lacks('its row in the trail', onlyFirst, factOfEntry(entry));
+          lacks('its payment', unpaid, paymentOf(entry));
           if (isRenewal(entry) && !allowed.has(allowanceNumber(entry))) {
-            lacks('an allowance that someone set');
+            const { accountId, id } = entry;
+            complain(differenceOf(accountId, id, 'an allowance that someone set', 'none'));
           }
         }
       }
