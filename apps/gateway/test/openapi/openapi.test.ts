@@ -38,6 +38,14 @@ import {
 import type { TestGateway } from '../support/gateway.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
+/** Every side that these tests move money between. */
+const BOOKS_ACCOUNTS = {
+  accounts: Object.fromEntries(
+    'balance:paid balance:given revenue redeemed given refunds corrections transfers tax fees cash:manual cash:stripe bad_debt breakage'
+      .split(' ')
+      .map((side, index) => [side, String(1_000 + index)]),
+  ),
+};
 
 let gateway: TestGateway;
 let stripe: StripeSimulator;
@@ -56,6 +64,7 @@ beforeAll(async () => {
       PUBLIC_URL: 'https://gateway.example',
       ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-document',
       ANTHROPIC_ADMIN_URL: provider.url,
+      BOOKS_ACCOUNTS: JSON.stringify(BOOKS_ACCOUNTS),
     },
   });
 });
@@ -434,6 +443,10 @@ describe('what the gateway answers', () => {
     await call('listLedger', {});
     const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
     const days = { from: day(Date.now()), until: day(Date.now() + 86_400_000) };
+    const ofToday = { month: days.from.slice(0, 7) };
+    expect((await call('showJournal', ofToday)).lines).not.toEqual([]);
+    expect((await call('showFocus', ofToday)).rows).not.toEqual([]);
+    await call('closeBooks', { month: '2020-01' });
     const { differences } = await call('reconcileProvider', days);
     expect(differences).not.toEqual([]);
     expect([...seen].sort()).toEqual(Object.keys(operations).sort());

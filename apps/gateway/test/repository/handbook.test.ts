@@ -41,6 +41,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'litestream replicate /var/lib/farthing/ledger.db s3://bucket/ledger':
     'needs a cloud; the handbook names the version with which it was tried',
   'journalctl --unit farthing --output cat --since 2026-11-01 > gateway.log': 'needs systemd',
+  'farthing books close 2026-11                # or by itself: BOOKS_CLOSE_AFTER_DAYS':
+    'needs a ledger older than a month; closings.test.ts closes and exports one',
   '/var/log/gateway.log {': 'needs logrotate, which the tests do not install',
 };
 
