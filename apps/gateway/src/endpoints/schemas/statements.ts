@@ -192,9 +192,9 @@ export const statement = z
     bookings: z.array(
       credit
         .extend({
-        tax_percent: orNull(text).meta({ description: 'if the provider states one rate' }),
-        tax_country: orNull(text),
-      })
+          tax_percent: orNull(text).meta({ description: 'if the provider states one rate' }),
+          tax_country: orNull(text),
+        })
         .meta({ id: 'StatedCredit' }),
     ),
     charges: z.array(
