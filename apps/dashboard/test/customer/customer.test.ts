@@ -271,7 +271,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await other.context.close();
   });
 
-  // F481
+  // F474
   it('saves the ledger and the usage as CSV, whole or not at all', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);

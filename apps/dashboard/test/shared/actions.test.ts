@@ -267,7 +267,7 @@ describe('a table', () => {
     await context.close();
   });
 
-  // F480
+  // F473
   it('is saved as CSV with the rows that are not loaded yet', async () => {
     const { page, context, problems } = await open();
     await page.route('**/admin/trail?*', (route) =>

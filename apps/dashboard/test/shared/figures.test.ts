@@ -143,8 +143,8 @@ describe.each(seeds)('of random ledger %s, every figure agrees with the rows', (
     };
   }
 
-  // F488
-  // F489: a group has a percentage against a time of which the record lacks a part: there is none,
+  // F481
+  // F482: a group has a percentage against a time of which the record lacks a part: there is none,
   // and the page says why.
   it("on the customer's page", async () => {
     const { page, context, problems } = await openPage(browser, `${gateway.url}/dashboard/`);

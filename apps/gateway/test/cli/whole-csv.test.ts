@@ -57,7 +57,7 @@ it('has a column for each name in the metadata of any page', async () => {
   expect(err).toBe('');
 });
 
-// F480
+// F473
 it('fails if a row has a name that came while the list was read', async () => {
   const before = [[account('a', {})], [account('b', {})]];
   const after = [[account('a', {})], [account('b', { plan: 'pro' })]];
@@ -67,7 +67,7 @@ it('fails if a row has a name that came while the list was read', async () => {
   expect(err).toBe('The CSV is not whole: it ends after row 1.\n');
 });
 
-// F484
+// F477
 it('fails before it prints if the rows of a long list may move while it is read', async () => {
   const pages = [[account('a', {})], [account('b', {})]];
   const byBalance = { name: 'listAccounts', input: { order: 'balance' } } as const;
@@ -78,7 +78,7 @@ it('fails before it prints if the rows of a long list may move while it is read'
   expect(out.split('\r\n')).toHaveLength(3);
 });
 
-// F481
+// F474
 it('fails if its output cannot be written', async () => {
   answerWrites(Object.assign(new Error('write ENOSPC'), { code: 'ENOSPC' }));
   await expect(printWholeCsv(pagesAre([[account('a', {})]]), list)).rejects.toThrow(

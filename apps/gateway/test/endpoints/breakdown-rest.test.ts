@@ -178,7 +178,7 @@ describe.each([
       }),
   ],
 ])('the breakdown on %s', (_, open) => {
-  // F488: requests are charged and not recorded, pruned, or recorded on another day: the parts by
+  // F481: requests are charged and not recorded, pruned, or recorded on another day: the parts by
   // tag, program and session look complete, and are less than the ledger has, without a word.
   it('has parts and a rest that together are the sums of the ledger', async () => {
     const store = await open();

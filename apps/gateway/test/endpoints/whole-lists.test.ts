@@ -95,7 +95,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     }
   }
 
-  // F480: a list as CSV has more rows than a page: the file has all of them, once and in order,
+  // F473: a list as CSV has more rows than a page: the file has all of them, once and in order,
   // and texts in it are no formulas.
   it.each(names)('has all rows of the JSON pages, once and in their order: %s', async (name) => {
     const { get, path } = LISTS[name];
@@ -109,7 +109,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     expect(rows.every((row) => row.length === header?.length)).toBe(true);
   });
 
-  // F480
+  // F473
   it('has no formula on a later page', async () => {
     const rows = linesOf(await (await holders('usage?kind=all&format=csv')).text());
     const references = rows.map((row) => cellOf(row, rows[0], 'reference'));
@@ -128,7 +128,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('cursor')]);
   });
 
-  // F480
+  // F473
   it('has no row twice and none less if rows are added while it is read', async () => {
     const before = await idsOf('the usage of a holder');
     const listEntries = store.listEntries.bind(store);
@@ -155,7 +155,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     });
   }
 
-  // F481
+  // F474
   it('breaks off if a later page cannot be read, and can be asked for again', async () => {
     for (const get of [
       () => holders('usage?kind=all&format=csv'),
@@ -170,7 +170,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     }
   });
 
-  // F482: rows of the range are archived or deleted, before or while they are read: the file says
+  // F475: rows of the range are archived or deleted, before or while they are read: the file says
   // from when it has them, or breaks off.
   it('breaks off if charges are archived while it is read', async () => {
     const listEntries = store.listEntries.bind(store);
@@ -206,7 +206,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     ]);
   });
 
-  // F481
+  // F474
   it('fails in the command line if a later page cannot be read', async () => {
     breakThirdPage();
     const remote = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN };
@@ -218,7 +218,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     });
   });
 
-  // F484: a list cannot be read to its end: the command fails before it prints a part of it.
+  // F477: a list cannot be read to its end: the command fails before it prints a part of it.
   it('is refused if there are more rows than the list can give', async () => {
     const ids = Array.from({ length: 201 }, () => `req_${randomUUID()}`);
     await Promise.all(ids.map((requestId) => store.placeHold({ requestId, keyId, amount: 1n })));
@@ -236,7 +236,7 @@ describe.each(['embedded', 'PostgreSQL'] as const)('a list as CSV: %s', (ledger)
     expect(linesOf(limited.out)).toHaveLength(202);
   });
 
-  // F482
+  // F475
   it('of requests says since when they are recorded', async () => {
     const since = await store.requestsRecordedFrom('requests');
     for (const name of ['the requests of a holder', 'the requests of an operator'] as const) {

@@ -83,7 +83,7 @@ it('reads the next page only when the client has taken the one before', async ()
   expect(pages).toBe(0);
 });
 
-// F483: a client leaves an export, or begins several: the reading ends, one of each owner at a
+// F476: a client leaves an export, or begins several: the reading ends, one of each owner at a
 // time, and all of them take turns at the ledger.
 it('ends the reading when the client leaves', async () => {
   const { url, ended } = await serve(async function* read(inTurn) {
@@ -104,7 +104,7 @@ it('ends the reading when the client leaves', async () => {
   await ended[2];
 });
 
-// F483
+// F476
 it('refuses a second export of an owner, and lets owners read in turns', async () => {
   const first = later<string>();
   const reads: string[] = [];
@@ -136,7 +136,7 @@ it('refuses a second export of an owner, and lets owners read in turns', async (
   expect(reads).toHaveLength(4);
 });
 
-// F481: a later page of an export cannot be read: the connection breaks off, in every version of
+// F474: a later page of an export cannot be read: the connection breaks off, in every version of
 // HTTP, so that the part does not look like the whole.
 it.each(['1.1', '1.0'])('breaks off if a later page cannot be read: HTTP/%s', async (version) => {
   const failing = later<never>();

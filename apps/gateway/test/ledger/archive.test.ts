@@ -68,7 +68,7 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
 describe.each(['embedded', 'postgres'])('farthing ledger archive: %s', (kind) => {
   // F123: a record of an archived charge is booked again: refused if its time is missing, or
   // earlier than ten minutes after the archive's end.
-  // F482
+  // F475
   it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
     const { env, place } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };

@@ -47,7 +47,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     await gateway.call('createAccount', { name: 'unused' });
     const topUp = (account_id: string, top_up_id: string, amount_usd: string, more: object = {}) =>
       gateway.call('topUpAccount', { account_id, top_up_id, amount_usd, anyway: true, ...more });
-    // F524: the books of a month with a fee of a provider, which changes no balance, crashed.
+    // F515: the books of a month with a fee of a provider, which changes no balance, crashed.
     await gateway.running.store.bookFee({
       feeId: 'books',
       accountId: shop,

@@ -170,7 +170,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     expect(next.total.by_kind.tax_usd).toBe('-1.9');
   });
 
-  // F511: no journal said debit, credit, account and tax key, and a file could end after 100 rows.
+  // F504: no journal said debit, credit, account and tax key, and a file could end after 100 rows.
   it('exports the journal in the columns of DATEV, Xero and QuickBooks', async () => {
     const { lines } = await gateway.call('showJournal', { month: FIRST });
     const sum = (of: (line: (typeof lines)[number]) => boolean) =>
@@ -249,7 +249,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     await expect(gateway.call('closeBooks', { month: OPEN })).rejects.toThrow('next month');
   });
 
-  // F508: the number of a statement stayed while its contents changed with names and addresses.
+  // F501: the number of a statement stayed while its contents changed with names and addresses.
   it('serves the statement as it was issued, whatever changes later', async () => {
     const issued = await statement(FIRST);
     expect(issued).toMatchObject({
@@ -275,7 +275,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
     expect(html).not.toContain('DRAFT');
   });
 
-  // F509: what was taken back of an earlier month was only a negative line.
+  // F502: what was taken back of an earlier month was only a negative line.
   it('puts what is taken back of an earlier month on a credit note, and says so', async () => {
     const closed = await gateway.call('closeBooks', { month: SECOND });
     expect(closed).toMatchObject({
@@ -315,7 +315,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('months that close on %s', 
   });
 });
 
-// F510: a zone whose months begin at half an hour was taken, and its sums would be wrong.
+// F503: a zone whose months begin at half an hour was taken, and its sums would be wrong.
 it.each(['Asia/Kolkata', 'Nowhere/Town'])('BOOKS_TIME_ZONE=%s is refused by name', async (zone) => {
   await expect(startTestGateway({ env: { BOOKS_TIME_ZONE: zone } })).rejects.toThrow(
     /BOOKS_TIME_ZONE: .*(Asia\/Kolkata|time zone)/,

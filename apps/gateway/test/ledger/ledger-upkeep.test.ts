@@ -99,7 +99,7 @@ it('deletes old requests soon after the start, and then once an hour', async () 
   await upkeep.stop();
 });
 
-// F504
+// F497
 it('reports a clock behind the last entry once, and again when it has been set back again', async () => {
   const { steps, upkeep } = setUp(() => Promise.resolve(undefined));
   const entry = (ms: number, clockBehindMs: number) => {

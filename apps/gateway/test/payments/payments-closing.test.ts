@@ -21,7 +21,7 @@ describePayments((bench) => {
     (await bench.gateway.call('listUnbookedPayments', { limit: 1_000 })).data;
   const paymentOf = async (payment_id: string) => bench.gateway.call('showPayment', { payment_id });
 
-  // F515
+  // F506
   it('closing revokes the keys, books the rest, and stops auto top-up and open pages', async () => {
     const customer = await newPayer('20');
     await deliverAll(customer.events);
@@ -55,7 +55,7 @@ describePayments((bench) => {
     expect((await bench.gateway.call('auditLedger', {})).differences).toEqual([]);
   });
 
-  // F521: the gateway is killed after the ledger closed the account, before the provider was asked:
+  // F512: the gateway is killed after the ledger closed the account, before the provider was asked:
   // the next call ends the pages, whether or not it has the id of the first.
   it('ends the pages when it is repeated, although the account is closed already', async () => {
     for (const closing_id of [undefined, 'another'] as const) {
@@ -82,7 +82,7 @@ describePayments((bench) => {
     }
   });
 
-  // F522: the customer paid, and the notification comes after the closing: it is not credited to a
+  // F513: the customer paid, and the notification comes after the closing: it is not credited to a
   // closed account, and does not vanish.
   it('a payment that completes after the closing is listed as unbooked, until it is paid back', async () => {
     const customer = await newPayer('20');
@@ -99,7 +99,7 @@ describePayments((bench) => {
     expect(await balanceOf(customer.accountId)).toBe('0');
   });
 
-  // F517
+  // F508
   it('a closed account gets neither money nor keys nor payments, until it is reopened', async () => {
     const { accountId: account_id } = await newCustomer();
     await close(account_id, { rest: undefined, paid_through: undefined });
@@ -123,7 +123,7 @@ describePayments((bench) => {
     expect((await credit()).balance_usd).toBe('1');
   });
 
-  // F518
+  // F509
   it('credit for an account without a usable key is refused unless it is wanted, a payment never', async () => {
     const customer = await newPayer('20');
     const { id: key_id, accountId: account_id } = customer;
@@ -148,7 +148,7 @@ describePayments((bench) => {
     expect(byHand).toMatchObject({ counter: 'cash:stripe' });
   });
 
-  // F523: a correction was taken back by another one, so promotional credit became money for good.
+  // F514: a correction was taken back by another one, so promotional credit became money for good.
   it('a reversal restores what an entry took, once, and never a payment', async () => {
     const customer = await newPayer('20');
     await deliverAll(customer.events);

@@ -39,7 +39,7 @@ describePayments(
       return payer;
     }
 
-    // F491: a customer pays a tax beyond the amount: the amount is credited, the tax is not.
+    // F484: a customer pays a tax beyond the amount: the amount is credited, the tax is not.
     it('a tax that is added is paid, but not credited; everybody sees it', async () => {
       const payer = await newTaxedPayer();
       expect(await balanceOf(payer.accountId)).toBe('100');
@@ -100,7 +100,7 @@ describePayments(
       expect(data).toMatchObject([{ reason: 'other_amount', amount_cents: 11_899 }]);
     });
 
-    // F492: a taxed payment is refunded in parts, one of which fails: each takes its part of the
+    // F485: a taxed payment is refunded in parts, one of which fails: each takes its part of the
     // tax; all together take exactly the credit and the tax.
     it('refunds take the tax back in proportion, and all of it together', async () => {
       const payer = await newTaxedPayer();
@@ -148,7 +148,7 @@ describePayments(
       });
     });
 
-    // F493: refunds of one taxed payment are reported at once, and again: no tax is taken twice.
+    // F486: refunds of one taxed payment are reported at once, and again: no tax is taken twice.
     it('refunds that are booked at the same time share the tax exactly', async () => {
       const payer = await newTaxedPayer();
       const amounts = [1, 7, 333, 4_000, 5, 2_654, 4_900];
@@ -166,7 +166,7 @@ describePayments(
       expect((await entriesOf(payer.accountId)).length).toBe(1 + amounts.length);
     });
 
-    // F494: a dispute of a taxed payment is won after refunds: exactly what it took comes back.
+    // F487: a dispute of a taxed payment is won after refunds: exactly what it took comes back.
     it('a dispute that is won reverses the entry that took the money and the tax', async () => {
       const payer = await newTaxedPayer();
       await deliverAll(eventsOf(() => bench.stripe.refund(payer.reference, 333)));
@@ -190,7 +190,7 @@ describePayments(
       expect(await paymentOf(payer.paymentId)).toMatchObject({ tax_taken_back_usd: '19' });
     });
 
-    // F495: a payment was started by a version that did not know of tax: it is credited whole, as
+    // F488: a payment was started by a version that did not know of tax: it is credited whole, as
     // its customer was told.
     it('a payment that an earlier version started is credited with what was paid', async () => {
       bench.stripe.setTaxes(GERMAN);
@@ -285,7 +285,7 @@ describePayments((bench) => {
   };
 
   describe('a payment in another currency', () => {
-    // F496: a customer pays in another currency: credited with what the provider settled, in USD.
+    // F489: a customer pays in another currency: credited with what the provider settled, in USD.
     it('that is settled in USD is credited with that, at the rate that the provider states', async () => {
       bench.stripe.setSettlement({ currency: 'usd', rates: { eur: 1.0825 } });
       const payer = await newEuroPayer();
@@ -329,7 +329,7 @@ describePayments((bench) => {
       ]);
     });
 
-    // F497: nobody states what a payment in another currency is worth in USD: it waits for an
+    // F490: nobody states what a payment in another currency is worth in USD: it waits for an
     // operator's rate, and is booked at the first one only.
     it('that is not settled in USD is booked at the rate that an operator states, once', async () => {
       bench.stripe.setSettlement({ currency: 'eur', rates: {} });
@@ -365,7 +365,7 @@ describePayments((bench) => {
   });
 
   describe("the provider's fees", () => {
-    // F498: the fees of payments, refunds and disputes: booked once, change no balance, and no
+    // F491: the fees of payments, refunds and disputes: booked once, change no balance, and no
     // customer sees them.
     it('are booked once and change no balance; only operators see them', async () => {
       const payer = await newPayer('20');
@@ -441,7 +441,7 @@ describePayments((bench) => {
         .map(({ verdict, provider_usd, ledger_usd }) => [verdict, provider_usd, ledger_usd]);
     };
 
-    // F499: the ledger and the provider differ: each missing, extra or different movement of money
+    // F492: the ledger and the provider differ: each missing, extra or different movement of money
     // is named, and the command fails.
     it('names what is missing, extra or different, and otherwise is equal in sum', async () => {
       await compare(true);

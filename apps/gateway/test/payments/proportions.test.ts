@@ -31,7 +31,7 @@ const sumOf = (parts: readonly Part[], of: 'credited' | 'tax') =>
 const amountOf = (parts: readonly Part[]) =>
   parts.reduce((sum, { amountCents }) => sum + amountCents, 0);
 
-// F490: a payment with tax is refunded in parts, some of which fail: tax in proportion; all of it
+// F483: a payment with tax is refunded in parts, some of which fail: tax in proportion; all of it
 // back means exactly its tax and its credit.
 it('parts of any sizes, some returned in between, add up to exactly the whole', () => {
   fc.assert(

@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-// F504: the clock is set back by ten minutes: charges have the time of the last entry, the ledger
+// F497: the clock is set back by ten minutes: charges have the time of the last entry, the ledger
 // stays sound, and an event and a metric tell the operator, once for however many starts.
 it('charges at the time of the last entry, and says that the clock is behind', async () => {
   const start = () => startTestGateway({ env: { DATA_DIR: dataDir, ADMIN_TOKEN } });

@@ -264,7 +264,7 @@ describe('farthing serve', () => {
     expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
-  // F4, F488
+  // F4, F481
   it('when it is killed, loses no charge that a client saw, and doubles none', async () => {
     const seen: { id: string; output: number }[] = [];
     for (let round = 0; round < 3; round += 1) {

@@ -365,7 +365,7 @@ export function archiveContract(part: ContractPart): void {
           );
         });
       }
-      // F529
+      // F520
       const hour = Math.floor(until.getTime() / HOUR_MS) - 24;
       const row = (at: number, side: string, amount: string) =>
         'INSERT INTO money_hour (account_id, hour, side, amount) VALUES ' +

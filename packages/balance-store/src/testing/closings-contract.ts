@@ -43,7 +43,7 @@ export function closingsContract(part: ContractPart): void {
   };
 
   describe('closeAccount', () => {
-    // F515: the end of an account: its keys served on, its balance and its allowance stayed.
+    // F506: the end of an account: its keys served on, its balance and its allowance stayed.
     it('revokes the keys, ends the allowance, refunds what was paid and takes back what was given', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(10n, {}, {}, {});
@@ -135,7 +135,7 @@ export function closingsContract(part: ContractPart): void {
       await assertSound();
     });
 
-    // F516: money that is held for a request in flight is neither paid out nor lost, and a charge
+    // F507: money that is held for a request in flight is neither paid out nor lost, and a charge
     // that comes after the closing is booked as it is.
     it('waits for requests in flight, and a late charge is an exact debt', async () => {
       const { store } = subject();
@@ -211,7 +211,7 @@ export function closingsContract(part: ContractPart): void {
       await assertSound();
     });
 
-    // F517: a closed account that gets money, a key, an allowance or a state.
+    // F508: a closed account that gets money, a key, an allowance or a state.
     it('leaves an account that nothing can be given to, until it is reopened', async () => {
       const { store } = subject();
       const [{ accountId, keyIds }, other] = [await newAccount(5n, {}), await newAccount(5n, {})];
@@ -282,7 +282,7 @@ export function closingsContract(part: ContractPart): void {
     });
   });
 
-  // F518: credit for an account whose keys are all revoked, which nobody could spend.
+  // F509: credit for an account whose keys are all revoked, which nobody could spend.
   it('topUp refuses an account without a usable key if it is told to, and replays what it has', async () => {
     const { store } = subject();
     const { accountId, keyIds } = await newAccount(0n, {});

@@ -242,7 +242,7 @@ export function originContract(part: ContractPart): void {
       await soundSides();
     });
 
-    // F526: a reversal gives a credit back and takes from it again for a debt; then it is reversed:
+    // F517: a reversal gives a credit back and takes from it again for a debt; then it is reversed:
     // the last change is undone first, and no paid money becomes given money.
     it('of the reversal of a reversal that found a debt', async () => {
       const { accountId, keyIds } = await newAccount(0n, {});
@@ -394,7 +394,7 @@ export function originContract(part: ContractPart): void {
       ];
     }
 
-    // F527: entries and rows of the trail are planted with numbers, balances and all sums as in a
+    // F518: entries and rows of the trail are planted with numbers, balances and all sums as in a
     // sound ledger, an allowance that nobody set among them: the audit names each.
     it('finds whole pairs that nobody booked', async () => {
       const [a, b] = [await newAccount(100n), await newAccount(0n)];
@@ -478,7 +478,7 @@ export function originContract(part: ContractPart): void {
       await soundSides();
     });
 
-    // F528: the other side, tax, fee, source or credits of an entry are changed before a seal, and
+    // F519: the other side, tax, fee, source or credits of an entry are changed before a seal, and
     // all sums with them: its row in the trail, its rule or its other half disagrees.
     it('finds entries that were changed before a seal, with their sums', async () => {
       const [a, b] = [await newAccount(0n), await newAccount(0n)];
@@ -569,7 +569,7 @@ export function originContract(part: ContractPart): void {
       await soundSides();
     });
 
-    // F529: sums of the sides are changed in pairs, also of an account that does not exist and in
+    // F520: sums of the sides are changed in pairs, also of an account that does not exist and in
     // the present hour: the audit names account and side.
     it('finds changed sums of sides, and what accounts say of their given money', async () => {
       const [{ accountId }, empty] = [await newAccount(9n), await newAccount(0n)];

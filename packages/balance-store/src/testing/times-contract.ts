@@ -42,7 +42,7 @@ export function timesContract({ runner, subject, newAccount, settle }: ContractP
   }
 
   describe('a clock that was set back', () => {
-    // F500: the clock goes back into a month that is over: nothing is added to that month.
+    // F493: the clock goes back into a month that is over: nothing is added to that month.
     it('adds charges, credits, adjustments and transfers at the time of the last entry', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(10n * USD, {});
@@ -68,7 +68,7 @@ export function timesContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await differences(accountId, other.accountId), []);
     });
 
-    // F501: credit expires between the clock and the last entry: its expiry is booked once, before
+    // F494: credit expires between the clock and the last entry: its expiry is booked once, before
     // what follows, and charges do not wait for it forever.
     it('expires credit, renews an allowance and settles the batch', async () => {
       const { store } = subject();
@@ -97,7 +97,7 @@ export function timesContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await differences(accountId, other.accountId), []);
     });
 
-    // F502: a key has used its cap in a month that the clock has left again: the cap still counts.
+    // F495: a key has used its cap in a month that the clock has left again: the cap still counts.
     it('counts what a key has used in a window that is still to come', async () => {
       const { store } = subject();
       const capped = { caps: { day: USD, week: USD, month: USD, total: null } };
@@ -121,7 +121,7 @@ export function timesContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await differences(accountId), []);
     });
 
-    // F503: an entry is added past the gateway with a time before the last one: the audit names it.
+    // F496: an entry is added past the gateway with a time before the last one: the audit names it.
     it('is told from an entry whose time was changed', async () => {
       const { accountId } = await newAccount(USD, {});
       await credit(accountId, USD);

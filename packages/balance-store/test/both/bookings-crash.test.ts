@@ -115,7 +115,7 @@ describe.each(['embedded', 'postgres'] as const)('allowances on the %s ledger', 
 });
 
 describe.each(['embedded', 'postgres'] as const)('closings on the %s ledger', (kind) => {
-  // F519: the process is killed with SIGKILL while it closes an account, and right after it: each
+  // F510: the process is killed with SIGKILL while it closes an account, and right after it: each
   // account is open with all of its money, key and allowance, or closed without any.
   it('are whole or not there, although each process that closes is killed', async () => {
     const place: Place = [

@@ -93,7 +93,7 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
     expect(later.sideTotals.filter(({ isBefore }) => !isBefore)).toEqual([]);
   });
 
-  // F505: the books of a month in which an account got its entry "opening" could not be read, and
+  // F498: the books of a month in which an account got its entry "opening" could not be read, and
   // what nobody recorded before it was counted as paid.
   it('names the accounts whose sides are not known before their entry "opening"', async () => {
     const [accountId = ''] = accountIds;
@@ -116,7 +116,7 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
     expect((await read(SECOND)).unopenedTotal).toBeUndefined();
   });
 
-  // F506: two gateways close a month at once, and one is killed while statements get their numbers.
+  // F499: two gateways close a month at once, and one is killed while statements get their numbers.
   it('closes a month once, with numbers without gaps, through kills and two at once', async () => {
     await store.close();
     const run = (killAfter: number) =>
@@ -186,7 +186,7 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
     expect((await store.audit()).differences).toEqual([]);
   });
 
-  // F512: the clock is set back behind the end of a closed month: new entries come after it.
+  // F505: the clock is set back behind the end of a closed month: new entries come after it.
   it('lets no entry get into a closed month', async () => {
     const [, accountId = ''] = accountIds;
     const [key] = await store.listKeys({ accountId, limit: 1 });
@@ -207,7 +207,7 @@ describe.each(['embedded', 'postgres'] as const)('months that close (%s)', (kind
     ]);
   });
 
-  // F507: an entry gets into a closed month past the gateway, or a stored statement is changed
+  // F500: an entry gets into a closed month past the gateway, or a stored statement is changed
   // together with its hash.
   it('names figures and statements that are not those that were closed and issued', async () => {
     const [accountId = ''] = accountIds;

@@ -73,7 +73,7 @@ async function chargeAndAudit(store: BalanceStore, before: number): Promise<void
   expect(report.entries).toBe(before + keys.length);
 }
 
-// F503: also an entry that is earlier than the one before it, as versions allowed that followed a
+// F496: also an entry that is earlier than the one before it, as versions allowed that followed a
 // clock that was set back.
 it('keeps its old entries valid beside new charges, also after a move to PostgreSQL', async () => {
   const old = new DatabaseSync(ledgerFile(dataDir));
@@ -154,7 +154,7 @@ async function continueBooks(store: BalanceStore): Promise<void> {
   expect(of['redeemed']).toBeGreaterThan(0n);
 }
 
-// F525: a credit of an earlier version, which does not say from where its money came, is reversed:
+// F516: a credit of an earlier version, which does not say from where its money came, is reversed:
 // its unspent part is taken from it, and the audit knows the same.
 it.each(['5e46f81b', 'b479d8ca'])(
   'of %s has the books of two sides from now on',

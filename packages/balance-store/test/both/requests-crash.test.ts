@@ -197,7 +197,7 @@ async function expectSumsOfAll(store: BalanceStore): Promise<void> {
 }
 
 describe.each(PLACES)('sums of requests on %s', (kind, newPlace) => {
-  // F485: a process is killed before its last requests are in the sums: what each tag, session and
+  // F478: a process is killed before its last requests are in the sums: what each tag, session and
   // program spent is all there after the next start, once, however often that is killed, too.
   it('have all recorded requests once after kills', async () => {
     const place = await newPlace();
@@ -216,7 +216,7 @@ describe.each(PLACES)('sums of requests on %s', (kind, newPlace) => {
     await again.close();
   }, 120_000);
 
-  // F485
+  // F478
   it('have all recorded requests once if a process dies in the middle of writing them', async () => {
     const place = await newPlace();
     await recordUntilKilled(place, 1_000, 'recorded', 1);
@@ -231,7 +231,7 @@ describe.each(PLACES)('sums of requests on %s', (kind, newPlace) => {
     await store.close();
   }, 60_000);
 
-  // F486: two processes add the same requests to the sums at once: each request is added once.
+  // F479: two processes add the same requests to the sums at once: each request is added once.
   it('have all recorded requests once if several processes make them', async () => {
     const place = await newPlace();
     const owner = await openAt(place);
@@ -244,7 +244,7 @@ describe.each(PLACES)('sums of requests on %s', (kind, newPlace) => {
     await owner.close();
   }, 120_000);
 
-  // F487: an account is erased by another process while this one goes on recording its requests:
+  // F480: an account is erased by another process while this one goes on recording its requests:
   // their sessions stay in the files.
   it('have nothing of an account that another process erased', async () => {
     const place = await newPlace();
