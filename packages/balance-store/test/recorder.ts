@@ -3,8 +3,7 @@
  *
  * Arguments: `embedded` and a directory, or `postgres` and a connection string; whether it owns the
  * ledger or is a `guest`; a name for its requests; how many batches to record before it also asks
- * for sums. Prints a line for each batch
- * that is recorded, and when it asks for sums.
+ * for sums. Prints a line for each batch that is recorded, and when it asks for sums.
  */
 
 import { randomUUID } from 'node:crypto';
