@@ -7,7 +7,7 @@ import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
 import { usePages } from '../shared/api/pages.js';
-import { FailureNote } from '../shared/controls/parts.js';
+import { FailureNote, Money } from '../shared/controls/parts.js';
 import { PAYMENT_ORIGINS, PaymentState } from '../shared/money/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
 import { call } from './session.js';
@@ -25,6 +25,10 @@ const COLUMNS: readonly Column<Sent<'payment'>>[] = columnsOf('payments', {
         )}
       </>
     ),
+  },
+  // Most gateways state no tax: their column stays empty.
+  tax_usd: {
+    cell: ({ tax_usd: tax }) => (Number(tax) === 0 ? '' : <Money usd={tax ?? '0'} />),
   },
   account_id: false,
 });

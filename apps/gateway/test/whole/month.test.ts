@@ -138,7 +138,11 @@ async function chargeMonth(
     }),
   );
   const before = timeLiteral(place, new Date(START - DAY_MS));
-  await rewriteLedger(place, `UPDATE ledger SET created_at = ${before}`);
+  await rewriteLedger(
+    place,
+    `UPDATE ledger SET created_at = ${before}; ` +
+      `UPDATE money_hour SET hour = ${String((START - DAY_MS) / HOUR_MS)}`,
+  );
   const replies = createReplies(20261101);
   for (const [index, start] of DAYS.entries()) {
     const hour = Math.floor(Date.now() / HOUR_MS);
