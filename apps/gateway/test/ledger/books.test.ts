@@ -47,7 +47,6 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     await gateway.call('createAccount', { name: 'unused' });
     const topUp = (account_id: string, top_up_id: string, amount_usd: string, more: object = {}) =>
       gateway.call('topUpAccount', { account_id, top_up_id, amount_usd, anyway: true, ...more });
-    // F515: the books of a month with a fee of a provider, which changes no balance, crashed.
     await gateway.running.store.bookFee({
       feeId: 'books',
       accountId: shop,
@@ -88,6 +87,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
   });
   afterAll(() => gateway.stop());
 
+  // F515: the books of a month with a fee of a provider, which changes no balance, crashed.
   it('state each kind of movement in a member of its own, for each account and in total', async () => {
     const { data, total } = await gateway.call('showBooks', { month: MONTH });
     const of = (id: string) => data.find(({ account_id }) => account_id === id);

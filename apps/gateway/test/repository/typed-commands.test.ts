@@ -75,6 +75,7 @@ describe('a customer', () => {
     accounts = [key.account_id, other.account_id];
     words['key_…'] = key.id;
     words['pay_…'] = await pay(key.api_key ?? '');
+    words['pi_…'] = await payInEuros(key.api_key ?? '');
     const usage = await ask(key.api_key ?? '');
     await ageLedger({ dataDir: join(folder, 'data') }, 100);
     words['2026-10-01'] = dayBefore(50);
@@ -126,24 +127,45 @@ function paymentVariables(): Readonly<Record<string, string>> {
 
 /** Pays 20 USD as a customer does, by Stripe's page. @returns the payment's id */
 async function pay(apiKey: string): Promise<string> {
+  const { id, checkoutId } = await startPayment(apiKey, 'top-up-1');
+  await delivered(() => stripe.pay(checkoutId));
+  await until(async () => (await call('showPayment', { payment_id: id })).state === 'paid');
+  return id;
+}
+
+/** Pays what the provider does not settle in USD. @returns the provider's id */
+async function payInEuros(apiKey: string): Promise<string> {
+  const { checkoutId } = await startPayment(apiKey, 'top-up-2');
+  stripe.setSettlement({ currency: 'eur', rates: {} });
+  const as = { amountCents: 1_850, currency: 'eur' };
+  const reference = await delivered(() => stripe.pay(checkoutId, { as }));
+  await until(async () => (await call('listUnbookedPayments', {})).data.length === 1);
+  return reference;
+}
+
+async function startPayment(apiKey: string, idempotencyKey: string) {
   const response = await fetch(`${gateway.url}/v1/dashboard/top-ups`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
-      'idempotency-key': 'top-up-1',
+      'idempotency-key': idempotencyKey,
     },
     body: JSON.stringify({ amount_usd: '20' }),
   });
   const { id, url } = (await response.json()) as { id: string; url: string };
+  return { id, checkoutId: new URL(url).pathname.split('/').at(-1) ?? '' };
+}
+
+/** Delivers the notifications of what happens at the provider. */
+async function delivered<Result>(happen: () => Result): Promise<Result> {
   const before = stripe.events.length;
-  stripe.pay(new URL(url).pathname.split('/').at(-1) ?? '');
+  const result = happen();
   for (const event of stripe.events.slice(before)) {
     const { body, headers } = stripe.sign(event);
     await fetch(`${gateway.url}/webhooks/stripe`, { method: 'POST', body, headers });
   }
-  await until(async () => (await call('showPayment', { payment_id: id })).state === 'paid');
-  return id;
+  return result;
 }
 
 /** @returns the usage that the client received, with the id of its request */

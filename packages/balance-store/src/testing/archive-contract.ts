@@ -315,6 +315,7 @@ export function archiveContract(part: ContractPart): void {
 
     // F120: carried sums, sums of usage or the mark of an archive changed: the audit names the
     // archive.
+    // F520
     it('makes the audit report a difference when rows that it left in the ledger were changed', async () => {
       const { store } = subject();
       const { accountId, until, file, charges } = await oldAccount();
@@ -365,7 +366,7 @@ export function archiveContract(part: ContractPart): void {
           );
         });
       }
-      // F520
+      // An hour of archived charges whose sides do not sum to 0.
       const hour = Math.floor(until.getTime() / HOUR_MS) - 24;
       const row = (at: number, side: string, amount: string) =>
         'INSERT INTO money_hour (account_id, hour, side, amount) VALUES ' +

@@ -255,6 +255,8 @@ describe.each(PLACES)('sums of requests on %s', (kind, newPlace) => {
     const { id: accountId } = created.account;
     const request = (id: string) => requestRecord({ id, accountId, endedAt: Date.now() - 1 });
     await store.recordRequests({ kept: [request('req_1')], counted: [] });
+    const closing = { closingId: accountId, accountId, debt: 'refuse', reason: 'r' } as const;
+    await other.closeAccount({ ...closing, by: { name: 'tests' } });
     await other.eraseAccount(accountId, { name: 'tests' });
     await store.recordRequests({ kept: [request('req_2')], counted: [request('req_3')] });
     expect(await countRows(place, 'request_block')).toBe(0);
