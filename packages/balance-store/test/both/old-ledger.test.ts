@@ -73,8 +73,7 @@ async function chargeAndAudit(store: BalanceStore, before: number): Promise<void
   expect(report.entries).toBe(before + keys.length);
 }
 
-// F496: also an entry that is earlier than the one before it, as versions allowed that followed a
-// clock that was set back.
+// F496
 it('keeps its old entries valid beside new charges, also after a move to PostgreSQL', async () => {
   const old = new DatabaseSync(ledgerFile(dataDir));
   const sealed = old.prepare(FIRST_BLOCK).all();
