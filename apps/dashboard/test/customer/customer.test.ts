@@ -239,7 +239,8 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await signIn(page, manager);
     await openPart(page, 'ledger');
     const rows = page.locator('tr[data-entry]');
-    await rows.first().waitFor();
+    // The names of the account's keys come after the entries.
+    await rows.filter({ hasText: MARKUP }).nth(5).waitFor();
     const shown = await rows.evaluateAll((all) =>
       all.map((row) => ({
         text: (row as HTMLElement).innerText,
