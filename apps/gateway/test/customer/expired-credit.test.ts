@@ -90,7 +90,7 @@ describe.each([
     expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
   });
 
-  // F511: a request that needs more than what the expiry left was told only how much is left.
+  // F511: a request needs more than the expiry left: its refusal did not say that credit expired.
   // Without holds, a request is never refused because it may cost more than is left.
   (overdraft === 'none' ? it : it.skip)(
     'is named where it left too little for a request',

@@ -44,7 +44,7 @@ const HALF = /^transfer:(.*):(out|in)$/s;
 export function factOfEntry(entry: BookedFacts): Fact | undefined {
   const { id, accountId, kind, reason, delta, fee, reference } = entry;
   if (kind === 'expiry' || reason === 'opening' || isRenewal(entry)) return undefined;
-  // The id of a first credit names its account. In earlier versions, the trail has not its id.
+  // The id of a first credit names its account. The trail of earlier versions lacks it.
   if (id.startsWith(`topup:initial:${accountId}:`) && entry.counter === null) {
     return ['initial', accountId, numericFromUnits(delta)];
   }
