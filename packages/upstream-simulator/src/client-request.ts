@@ -7,6 +7,7 @@ import { traitsOf } from './models/models.js';
 import type { RequestError } from './rules/rule.js';
 import { requestProblem } from './rules/rules.js';
 
+const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-amz-security-token'];
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 export const INVALID_JSON: RequestError = {
@@ -20,15 +21,13 @@ export function isAuthorized(req: IncomingMessage, apiKey: string | undefined): 
   return apiKey === undefined ? given !== undefined : given === apiKey;
 }
 
-export function betasOf(req: IncomingMessage): readonly string[] {
+function betasOf(req: IncomingMessage): readonly string[] {
   const header = req.headers['anthropic-beta'];
   return header === undefined ? [] : String(header).split(/\s*,\s*/);
 }
 
 export function headersWithoutCredentials(req: IncomingMessage): Record<string, string> {
-  const kept = Object.entries(req.headers).filter(
-    ([name]) => name !== 'authorization' && name !== 'x-api-key',
-  );
+  const kept = Object.entries(req.headers).filter(([name]) => !CREDENTIALS.includes(name));
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }
 
@@ -52,12 +51,23 @@ export function parseRequest(body: Buffer): JsonObject | undefined {
   }
 }
 
+/** Which API a request is for. */
+export interface ApiVersion {
+  readonly version: string;
+  readonly betas: readonly string[];
+}
+
+/** As the headers of a request say it. */
+export function apiVersionOf(req: IncomingMessage): ApiVersion {
+  return { version: String(req.headers['anthropic-version'] ?? ''), betas: betasOf(req) };
+}
+
 const VERSIONS = ['2023-01-01', '2023-06-01', '2026-10-21'];
 
 /** @returns the API's refusal of a request; `undefined` for a valid one */
 export function problemOf(
-  req: IncomingMessage,
   request: JsonObject | undefined,
+  { version, betas }: ApiVersion,
   {
     endpoint,
     models,
@@ -69,12 +79,10 @@ export function problemOf(
   },
 ): RequestError | undefined {
   if (request === undefined) return INVALID_JSON;
-  const version = String(req.headers['anthropic-version'] ?? '');
   if (!VERSIONS.includes(version)) {
     return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
   }
   const model = typeof request['model'] === 'string' ? request['model'] : '';
-  const betas = betasOf(req);
   const context = { model, traits: traitsOf(model), models, version, betas, endpoint };
   return requestProblem(request, context, lenient);
 }

@@ -6,7 +6,7 @@ export { ERROR_STATUS, SCENARIOS } from './message/script.js';
 export type { ErrorType, ScriptedReply } from './message/script.js';
 export { startUpstreamSimulator } from './server.js';
 export type { UpstreamSimulatorOptions } from './options.js';
-export type { UpstreamSimulator } from './server.js';
+export type { UpstreamSimulator } from './simulation.js';
 export { checkThinking } from './message/bound-thinking.js';
 export type { InputTransformation, ThinkingCheck } from './message/bound-thinking.js';
 export { RULE_NAMES } from './rules/rules.js';

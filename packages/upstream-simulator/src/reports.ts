@@ -4,12 +4,14 @@
  * https://platform.claude.com/docs/manage-claude/usage-cost-api
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { TOKEN_TYPES } from './message/billed-usage.js';
 import type { BilledUsage, TokenType } from './message/billed-usage.js';
 import type { JsonObject } from './message/message.js';
-import { JSON_HEADERS, sendError, sendJson, sendParts } from './message/responses.js';
+import { sendError, sendJson, sendParts } from './message/responses.js';
+import type { Answering } from './message/responses.js';
 import type { ErrorType } from './message/script.js';
+import { JSON_HEADERS } from './message/wire.js';
 
 /** The reply to one request for a report. Without members, the reply is the report itself. */
 export interface ScriptedReport {
@@ -36,26 +38,26 @@ export function isReport(pathname: string): boolean {
 
 /** Answers a request for a report: with the report, or as the script says. */
 export async function serveReport(
-  { req, res, requestId }: { req: IncomingMessage; res: ServerResponse; requestId: string },
+  to: Answering & { readonly req: IncomingMessage },
   billed: readonly BilledUsage[],
   { options, script = {} }: { options: ReportOptions; script: ScriptedReport | undefined },
 ): Promise<void> {
   const refuse = (type: ErrorType, message: string): void => {
-    sendError(res, requestId, { type, message });
+    sendError(to, { type, message });
   };
   if (script.error !== undefined) {
     refuse(script.error.type, script.error.message ?? 'Scripted error');
     return;
   }
-  if (!isAdmin(req, options.adminKey)) {
+  if (!isAdmin(to.req, options.adminKey)) {
     refuse('authentication_error', 'invalid x-api-key');
     return;
   }
   if (script.body !== undefined) {
-    await sendParts(res, 200, JSON_HEADERS, [script.body], {});
+    await sendParts(to, { headers: JSON_HEADERS }, [script.body], {});
     return;
   }
-  const { pathname, searchParams } = new URL(req.url ?? '', 'http://simulator');
+  const { pathname, searchParams } = new URL(to.req.url ?? '', 'http://simulator');
   const days = daysOf(searchParams);
   if (typeof days === 'string') {
     refuse('invalid_request_error', days);
@@ -75,7 +77,7 @@ export async function serveReport(
     has_more: days.next !== undefined,
     next_page: days.next === undefined ? null : pageOf(days.next),
   };
-  sendJson(res, 200, script.alter?.(page) ?? page);
+  sendJson(to, 200, script.alter?.(page) ?? page);
 }
 
 function isAdmin({ headers }: IncomingMessage, adminKey: string | undefined): boolean {

@@ -2,78 +2,68 @@
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventsOf, writeEvent } from './events.js';
-import type { ContentBlock, JsonObject } from './message.js';
-import { ERROR_STATUS } from './script.js';
-import type { ErrorType, ScriptedReply } from './script.js';
+import { eventsOf } from './events.js';
+import type { JsonObject } from './message.js';
+import type { ScriptedReply } from './script.js';
+import { JSON_HEADERS } from './wire.js';
+import type { Headers, SentError, SentMessage, Wire } from './wire.js';
 
-/** A message as it is sent; a script may remove its usage. */
-export type SentMessage = JsonObject & {
-  readonly content: readonly ContentBlock[];
-  readonly usage?: JsonObject;
-};
+/** A response to write, and how its place writes. */
+export interface Answering {
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  readonly wire: Wire;
+}
 
-export const JSON_HEADERS = { 'content-type': 'application/json' };
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-};
-/** The API's headers about the quota of its customer. A gateway must not pass them on. */
-const RATE_LIMIT_HEADERS = {
-  'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',
-  'anthropic-ratelimit-requests-limit': '4000',
-  'anthropic-ratelimit-requests-remaining': '3999',
-  'anthropic-ratelimit-requests-reset': '2026-01-01T00:00:00Z',
-};
-
-export function sendJson(res: ServerResponse, status: number, body: JsonObject): void {
-  res.writeHead(status, { ...RATE_LIMIT_HEADERS, ...JSON_HEADERS });
+export function sendJson({ res, wire }: Answering, status: number, body: JsonObject): void {
+  res.writeHead(status, { ...wire.headers, ...JSON_HEADERS });
   res.end(JSON.stringify(body));
 }
 
 export function sendError(
-  res: ServerResponse,
-  requestId: string,
-  error: { readonly type: ErrorType; readonly message: string; readonly errorCode?: string },
+  { res, requestId, wire }: Answering,
+  error: SentError,
   script: ScriptedReply = {},
 ): void {
-  const { type, message, errorCode } = error;
-  const details = errorCode === undefined ? {} : { details: { error_code: errorCode } };
-  const status = script.status ?? ERROR_STATUS[type];
-  const headers = {
-    ...RATE_LIMIT_HEADERS,
-    ...JSON_HEADERS,
-    ...(status === 400 ? { 'x-should-retry': 'false' } : {}),
-    ...(type === 'rate_limit_error' ? { 'retry-after': '30' } : {}),
-    ...script.headers,
-  };
-  res.writeHead(status, headers);
-  const body = { type: 'error', error: { type, message, ...details }, request_id: requestId };
+  const { status, headers, body } = wire.error(error, requestId, script.status);
+  res.writeHead(status, { ...wire.headers, ...headers, ...script.headers });
   res.end(JSON.stringify(body));
+}
+
+/** @returns whether the client stayed */
+export function sendMessage(
+  to: Answering,
+  message: SentMessage,
+  script: ScriptedReply,
+): Promise<boolean> {
+  const headers = { ...to.wire.messageHeaders(message), ...script.headers };
+  return sendParts(to, { status: script.status, headers }, [JSON.stringify(message)], script);
 }
 
 /** @returns whether the stream was sent whole: not cut, stalled or ended with an error */
 export async function sendStream(
-  res: ServerResponse,
+  to: Answering,
   message: SentMessage,
   script: ScriptedReply,
 ): Promise<boolean> {
+  const { res, wire } = to;
+  const { streamError, cut, stallAfterEvents, garbage, lineEnd = '\n' } = script;
+  const of = { message, lineEnd };
   const events = script.events ?? eventsOf({ message, script });
-  const lineEnd = script.lineEnd ?? '\n';
-  const written = events.map((event) => writeEvent(event, lineEnd));
-  const headers = { ...STREAM_HEADERS, ...script.headers };
-  const { streamError, cut, stallAfterEvents, garbage } = script;
+  const written = events.map((event) => wire.event(event, of));
+  const headers = { ...wire.streamHeaders, ...script.headers };
   if (streamError !== undefined) {
-    const { type, message: text = 'Scripted error' } = streamError;
-    const error = { type: 'error', error: { type, message: text } };
-    const shown = written.slice(0, streamError.afterEvents);
-    await sendParts(res, 200, headers, [...shown, writeEvent(error, lineEnd)], script);
+    const { type, message: text = 'Scripted error', afterEvents } = streamError;
+    const shown = written.slice(0, afterEvents);
+    const error = wire.streamError({ type, message: text }, of);
+    await sendParts(to, { headers }, [...shown, error], script);
     return false;
   }
   if (garbage !== undefined) written.splice(garbage.afterEvents, 0, garbage.bytes);
   const limit = cut?.afterEvents ?? stallAfterEvents;
-  if (limit === undefined) return sendParts(res, script.status ?? 200, headers, written, script);
-  await sendParts(res, 200, headers, written.slice(0, limit), { ...script, isOpenEnded: true });
+  if (limit === undefined)
+    return sendParts(to, { status: script.status, headers }, written, script);
+  await sendParts(to, { headers }, written.slice(0, limit), { ...script, isOpenEnded: true });
   if (cut === undefined) return false;
   if (cut.how === 'reset') res.socket?.resetAndDestroy();
   else res.end();
@@ -82,18 +72,17 @@ export async function sendStream(
 
 /** Writes the parts with the script's delays and splits. @returns whether the client stayed */
 export async function sendParts(
-  res: ServerResponse,
-  status: number,
-  headers: Readonly<Record<string, string>>,
+  { res, wire }: Answering,
+  { status = 200, headers }: { readonly status?: number | undefined; readonly headers: Headers },
   parts: readonly (string | Uint8Array)[],
   script: ScriptedReply & { readonly isOpenEnded?: boolean },
 ): Promise<boolean> {
-  res.writeHead(status, { ...RATE_LIMIT_HEADERS, ...headers });
+  res.writeHead(status, { ...wire.headers, ...headers });
   const { eventDelayMs: delayMs = 0, splitBytes } = script;
   if (delayMs === 0 && splitBytes === undefined) {
-    const whole =
-      parts.length === 1 ? parts[0] : parts.map((part) => Buffer.from(part).toString()).join('');
-    if (script.isOpenEnded === true) res.write(whole ?? '');
+    const [only = '', ...others] = parts;
+    const whole = others.length === 0 ? only : joined(parts);
+    if (script.isOpenEnded === true) res.write(whole);
     else res.end(whole);
     return !res.destroyed;
   }
@@ -109,6 +98,11 @@ export async function sendParts(
   }
   if (script.isOpenEnded !== true) res.end();
   return !res.destroyed;
+}
+
+function joined(parts: readonly (string | Uint8Array)[]): string | Uint8Array {
+  const isText = parts.every((part) => typeof part === 'string');
+  return isText ? parts.join('') : Buffer.concat(parts.map((part) => Buffer.from(part)));
 }
 
 function split(part: string | Uint8Array, size: number): Buffer[] {
