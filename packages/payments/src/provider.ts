@@ -169,10 +169,14 @@ export interface SavedMethod {
   readonly methodId: string;
 }
 
-/** A charge of a saved method while the customer is absent. */
+/**
+ * A charge of a saved method while the customer is absent, of an amount and, with `added`, its tax.
+ */
 export interface CardCharge extends SavedMethod {
   readonly origin: PaymentOrigin;
   readonly amountCents: number;
+  /** Unless `off`, the provider computes the tax by the address that was saved with the method. */
+  readonly tax: TaxMode;
 }
 
 export type ChargeOutcome =
@@ -204,9 +208,13 @@ export interface PaymentProvider {
     readonly successUrl: string;
     readonly cancelUrl: string;
   }): Promise<StartedCheckout>;
-  /** Makes a page on which the customer agrees to later charges. Nothing is charged. */
+  /**
+   * Makes a page on which the customer agrees to later charges. Nothing is charged. It asks for
+   * the whole address if the charges are taxed.
+   */
   startMethodSetup(setup: {
     readonly origin: PaymentOrigin;
+    readonly tax: TaxMode;
     readonly successUrl: string;
     readonly cancelUrl: string;
   }): Promise<StartedCheckout>;

@@ -18,14 +18,15 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
   });
   const origin = { paymentId: 'pay_1', accountId: 'acct_1' };
   const pages = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
-  const card = { origin, amountCents: 500, customerId: 'cus_1', methodId: 'pm_card_visa' };
+  const method = { customerId: 'cus_1', methodId: 'pm_card_visa' };
+  const card = { origin, amountCents: 500, tax: 'included', ...method } as const;
 
   // The fixed objects belong to other payments. Only an error would show that a request is wrong.
   it('accepts every request of the Stripe provider', async () => {
     const paymentId = 'pi_1';
     const started = [
       await provider.startCheckout({ origin, amountCents: 500, tax: 'added', ...pages }),
-      await provider.startMethodSetup({ origin, ...pages }),
+      await provider.startMethodSetup({ origin, tax: 'included', ...pages }),
     ];
     for (const { url } of started) expect(url).toMatch(/^https:/);
     await provider.readSavedMethod('seti_1');

@@ -253,15 +253,59 @@ describe('an amount', () => {
 });
 
 describe('a saved method', () => {
-  it('is charged while its holder is absent, once per payment id, or reports why it was not', async () => {
+  afterEach(() => {
+    stripe.setTaxes([]);
+  });
+
+  async function savedMethod(tax: TaxMode) {
     const origin = newOrigin();
-    const { checkoutId } = await provider().startMethodSetup({ origin, ...PAGES });
+    const { checkoutId } = await provider().startMethodSetup({ origin, tax, ...PAGES });
     const [saved] = factsOf(() => stripe.saveMethod(checkoutId));
     if (saved?.kind !== 'method_saved') throw new Error('no method was saved');
     expect(saved.origin).toEqual(origin);
     const method = await provider().readSavedMethod(saved.setupId);
     if (method === undefined) throw new Error('the method cannot be read');
-    const charge = () => ({ ...method, origin: newOrigin(), amountCents: 500 });
+    return method;
+  }
+
+  it('is charged with the tax of its address, within the amount or beyond it, also again', async () => {
+    const method = await savedMethod('added');
+    for (const [tax, amountCents, ofTax] of [
+      ['added', 11_900, 1_900],
+      ['included', 10_000, 1_597],
+    ] as const) {
+      stripe.setTaxes([{ percent: 19, country: 'DE' }]);
+      const charge = { ...method, origin: newOrigin(), amountCents: 10_000, tax };
+      const paid = await provider().chargeSavedMethod(charge);
+      if (paid.outcome !== 'paid') throw new Error('it is not paid');
+      expect(paid.fact.amountCents).toBe(amountCents);
+      stripe.setTaxes([{ percent: 20, country: 'AT' }]);
+      expect(await provider().chargeSavedMethod(charge)).toEqual(paid);
+      expect(await provider().readDetails(paid.fact.providerPaymentId)).toMatchObject({
+        paid: { amountCents },
+        tax: { amountCents: ofTax, percent: '19', country: 'DE' },
+      });
+    }
+  });
+
+  it('is not charged if its tax cannot be computed, because its page asked for no address', async () => {
+    const method = await savedMethod('off');
+    const charge = { ...method, origin: newOrigin(), amountCents: 500, tax: 'added' } as const;
+    expect(await provider().chargeSavedMethod(charge)).toEqual({
+      outcome: 'declined',
+      code: 'customer_tax_location_invalid',
+    });
+    expect(await provider().findCharge(charge, new Date())).toBeUndefined();
+  });
+
+  it('is charged while its holder is absent, once per payment id, or reports why it was not', async () => {
+    const method = await savedMethod('off');
+    const charge = () => ({
+      ...method,
+      origin: newOrigin(),
+      amountCents: 500,
+      tax: 'off' as const,
+    });
     const first = charge();
     const since = new Date();
     expect(await provider().findCharge(first, since)).toBeUndefined();

@@ -1,4 +1,11 @@
-/** Saved cards, and their charges while the customer is absent. */
+/**
+ * Saved cards, and their charges while the customer is absent.
+ *
+ * No page computes the tax of such a charge. A calculation does, before it, by the address that was
+ * saved with the card. The payment names the calculation, by which Stripe records the tax.
+ *
+ * https://docs.stripe.com/tax/payment-intent
+ */
 
 import Stripe from 'stripe';
 import type { CardCharge, ChargeOutcome, SavedMethod } from '../provider.js';
@@ -23,12 +30,13 @@ export async function readSavedMethod(
 
 export async function chargeSavedMethod(
   stripe: Stripe,
-  { origin, amountCents, customerId, methodId }: CardCharge,
+  charge: CardCharge,
 ): Promise<ChargeOutcome> {
+  const { origin, customerId, methodId } = charge;
   try {
     const intent = await stripe.paymentIntents.create(
       {
-        amount: amountCents,
+        ...(await amountOf(stripe, charge)),
         currency: 'usd',
         customer: customerId,
         payment_method: methodId,
@@ -47,6 +55,35 @@ export async function chargeSavedMethod(
     if (isFinal) return { outcome: 'declined', code: error.code ?? error.type };
     throw faultOf(error);
   }
+}
+
+async function amountOf(
+  stripe: Stripe,
+  { origin, amountCents: amount, methodId, tax }: CardCharge,
+): Promise<Pick<Stripe.PaymentIntentCreateParams, 'amount' | 'hooks'>> {
+  if (tax === 'off') return { amount };
+  const { billing_details: of } = await stripe.paymentMethods.retrieve(methodId);
+  const calculation = await stripe.tax.calculations.create(
+    {
+      currency: 'usd',
+      line_items: [
+        {
+          amount,
+          reference: origin.paymentId,
+          tax_behavior: tax === 'added' ? 'exclusive' : 'inclusive',
+        },
+      ],
+      customer_details: {
+        // Without a country, Stripe refuses to compute a tax, and the charge is not made.
+        address: { ...of.address, country: of.address?.country ?? '' },
+        address_source: 'billing',
+      },
+    },
+    // A repetition of the charge must have the same amount.
+    { idempotencyKey: `${origin.paymentId}:tax` },
+  );
+  const { id, amount_total } = calculation;
+  return { amount: amount_total, hooks: { inputs: { tax: { calculation: id ?? '' } } } };
 }
 
 export async function findCharge(

@@ -1,10 +1,11 @@
 /**
  * The tax of a payment and what Stripe settled it as.
  *
- * The page of a payment states its tax and the rates; the payment intent of a charge without a page
- * states only the amount, if any. Stripe sends the rates only if they are asked for.
+ * The page of a payment states its tax and the rates; Stripe sends the rates only if they are asked
+ * for. A charge without a page names the calculation that states both.
  *
  * https://docs.stripe.com/api/checkout/sessions/object#checkout_session_object-total_details
+ * https://docs.stripe.com/api/tax/calculations/object
  * https://docs.stripe.com/api/balance_transactions/object
  */
 
@@ -35,11 +36,28 @@ const taxedSession = z.object({
   }),
 });
 
+const calculated = z.object({
+  tax_amount_exclusive: cents,
+  tax_amount_inclusive: cents,
+  tax_breakdown: z.array(
+    z.object({
+      amount: cents,
+      taxable_amount: cents,
+      tax_rate_details: z.object({
+        percentage_decimal: z.string().regex(/^\d+(\.\d+)?$/),
+        country: z.string().length(2).nullable(),
+      }),
+    }),
+  ),
+});
+
 const settledIntent = z.object({
   amount_received: cents,
   currency,
-  amount_details: z
-    .object({ tax: z.object({ total_tax_amount: cents.nullish() }).nullish() })
+  hooks: z
+    .object({
+      inputs: z.object({ tax: z.object({ calculation: z.string() }).nullish() }).nullish(),
+    })
     .nullish(),
   latest_charge: z.object({
     balance_transaction: z
@@ -56,26 +74,50 @@ export function readDetails(
     const intent = await stripe.paymentIntents.retrieve(providerPaymentId, {
       expand: ['latest_charge.balance_transaction'],
     });
-    const sessions = await stripe.checkout.sessions.list({
-      payment_intent: providerPaymentId,
-      limit: 1,
-      expand: ['data.total_details.breakdown'],
-    });
-    return detailsOf(intent, sessions.data[0]);
+    const {
+      amount_received,
+      currency: paidIn,
+      hooks,
+      latest_charge,
+    } = readAs(settledIntent, intent);
+    const calculation = hooks?.inputs?.tax?.calculation;
+    return {
+      paid: { amountCents: amount_received, currency: paidIn },
+      tax:
+        calculation === undefined
+          ? await taxOfPage(stripe, providerPaymentId)
+          : calculatedTax(await stripe.tax.calculations.retrieve(calculation)),
+      settled: settledOf(latest_charge.balance_transaction),
+    };
   });
 }
 
-function detailsOf(intent: unknown, session: unknown): PaymentDetails {
-  const { amount_details, latest_charge, ...paid } = readAs(settledIntent, intent);
-  const ofIntent = amount_details?.tax?.total_tax_amount ?? 0;
-  return {
-    paid: { amountCents: paid.amount_received, currency: paid.currency },
-    tax:
-      session === undefined
-        ? { amountCents: ofIntent, percent: undefined, country: undefined }
-        : taxOf(readAs(taxedSession, session)),
-    settled: settledOf(latest_charge.balance_transaction),
-  };
+async function taxOfPage(stripe: Stripe, providerPaymentId: string): Promise<PaymentTax> {
+  const { data } = await stripe.checkout.sessions.list({
+    payment_intent: providerPaymentId,
+    limit: 1,
+    expand: ['data.total_details.breakdown'],
+  });
+  if (data[0] === undefined) return taxOf(0, []);
+  const { amount_tax, breakdown } = readAs(taxedSession, data[0]).total_details;
+  const lines = (breakdown?.taxes ?? []).map(({ amount, taxable_amount: taxable, rate }) => ({
+    amount,
+    taxable,
+    percent: decimalText(rate.effective_percentage ?? rate.percentage),
+    country: rate.country,
+  }));
+  return taxOf(amount_tax, lines);
+}
+
+function calculatedTax(calculation: unknown): PaymentTax {
+  const of = readAs(calculated, calculation);
+  const lines = of.tax_breakdown.map(({ amount, taxable_amount: taxable, tax_rate_details }) => ({
+    amount,
+    taxable,
+    percent: tax_rate_details.percentage_decimal,
+    country: tax_rate_details.country,
+  }));
+  return taxOf(of.tax_amount_exclusive + of.tax_amount_inclusive, lines);
 }
 
 function settledOf(
@@ -90,27 +132,31 @@ function settledOf(
   };
 }
 
-function taxOf({ total_details }: z.output<typeof taxedSession>): PaymentTax {
+interface TaxLine {
+  readonly amount: number;
+  readonly taxable: number | null;
+  /** Decimal text. */
+  readonly percent: string;
+  readonly country: string | null;
+}
+
+function taxOf(amountCents: number, all: readonly TaxLine[]): PaymentTax {
   // A line without an amount is one that does not apply, such as a reverse charge.
-  const lines = (total_details.breakdown?.taxes ?? []).filter(({ amount }) => amount > 0);
+  const lines = all.filter(({ amount }) => amount > 0);
   const [first] = lines;
-  const isOfAll = lines.every(({ taxable_amount }) => taxable_amount === first?.taxable_amount);
-  const countries = new Set(lines.map(({ rate }) => rate.country));
+  const isOfAll = lines.every(({ taxable }) => taxable === first?.taxable);
+  const countries = new Set(lines.map(({ country }) => country));
   const [country] = countries;
   return {
-    amountCents: total_details.amount_tax,
+    amountCents,
     percent: first === undefined || !isOfAll ? undefined : percentOf(lines),
     country: countries.size === 1 ? (country ?? undefined) : undefined,
   };
 }
 
-type TaxLine = NonNullable<
-  z.output<typeof taxedSession>['total_details']['breakdown']
->['taxes'][number];
-
 /** Taxes of a state and a city on one amount are added, exactly. */
 function percentOf(lines: readonly TaxLine[]): string {
-  const texts = lines.map(({ rate }) => decimalText(rate.effective_percentage ?? rate.percentage));
+  const texts = lines.map(({ percent }) => percent);
   const digits = Math.max(...texts.map((text) => (text.split('.')[1] ?? '').length));
   const sum = texts.reduce((total, text) => {
     const [whole = '0', part = ''] = text.split('.');

@@ -40,10 +40,16 @@ export function startCheckout(
 
 export function startMethodSetup(
   stripe: Stripe,
-  { origin, successUrl, cancelUrl }: Parameters<PaymentProvider['startMethodSetup']>[0],
+  { origin, tax, successUrl, cancelUrl }: Parameters<PaymentProvider['startMethodSetup']>[0],
 ): Promise<StartedCheckout> {
-  const urls = { success_url: successUrl, cancel_url: cancelUrl };
-  return startPage(stripe, { mode: 'setup', currency: 'usd', ...urls }, origin);
+  const params: Stripe.Checkout.SessionCreateParams = {
+    mode: 'setup',
+    currency: 'usd',
+    billing_address_collection: tax === 'off' ? 'auto' : 'required',
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+  };
+  return startPage(stripe, params, origin);
 }
 
 /** Stripe refuses to end a page that is not open any more, which is an error of the request. */

@@ -4,7 +4,7 @@ import type Stripe from 'stripe';
 import { pairsOf, textOf } from './form.js';
 import type { Form } from './form.js';
 import type { Notifications } from './notifications.js';
-import { newId, newIntent, newSession } from './objects.js';
+import { newCalculation, newId, newIntent, newSession } from './objects.js';
 import type { Base } from './objects.js';
 import { idOf } from './records.js';
 import type { CardBehavior, StripeRecords } from './records.js';
@@ -45,6 +45,7 @@ export function createApi(
   const { sessions, intents, setups, refunds, disputes, cards, metadataOfPayment } = records;
   const answered = new Map<string, { readonly form: string; readonly answer: Answer }>();
   const requests = new Map<string, number>();
+  const calculations = new Map<string, Stripe.Tax.Calculation>();
 
   function createSession(form: Form): Answer {
     const isSetup = textOf(form, 'mode') === 'setup';
@@ -66,6 +67,7 @@ export function createApi(
       amount_total: isSetup ? null : cents,
       client_reference_id: textOf(form, 'client_reference_id') ?? null,
       metadata: pairsOf(form, 'metadata'),
+      billing_address_collection: textOf(form, 'billing_address_collection') ?? null,
       success_url: textOf(form, 'success_url') ?? null,
       cancel_url: textOf(form, 'cancel_url') ?? null,
       url: `${origin()}/c/pay/${id}`,
@@ -95,11 +97,38 @@ export function createApi(
     return { status: 200, body: session };
   }
 
+  function paymentMethod(id: string): Answer {
+    if (!cards.has(id)) return problem(404, 'resource_missing', 'No such PaymentMethod');
+    const nothing = { city: null, line1: null, line2: null, postal_code: null, state: null };
+    const address = { ...nothing, country: records.addressed.has(id) ? 'DE' : null };
+    const billing_details = { address, email: null, name: null, phone: null, tax_id: null };
+    return retrieved({ id, object: 'payment_method', type: 'card', billing_details });
+  }
+
+  function createCalculation(form: Form): Answer {
+    if (!textOf(form, 'customer_details', 'address', 'country')) {
+      return problem(400, 'customer_tax_location_invalid', 'The address is not valid for tax');
+    }
+    const amount = Number(textOf(form, 'line_items', '0', 'amount'));
+    const behavior = textOf(form, 'line_items', '0', 'tax_behavior');
+    const lines = records.taxOf(amount, behavior === 'inclusive' ? 'inclusive' : 'exclusive');
+    const made = newCalculation(base(), amount, lines);
+    calculations.set(made.id ?? '', made);
+    return { status: 200, body: made };
+  }
+
   function createIntent(form: Form): Answer {
     const method = textOf(form, 'payment_method') ?? '';
     const card = cards.get(method);
     if (card === undefined) {
       return problem(400, 'resource_missing', 'No such PaymentMethod');
+    }
+    const calculation = textOf(form, 'hooks', 'inputs', 'tax', 'calculation');
+    if (calculation !== undefined) {
+      const total = calculations.get(calculation)?.amount_total;
+      if (String(total) !== textOf(form, 'amount')) {
+        return problem(400, 'parameter_invalid', 'The amount is not that of the calculation');
+      }
     }
     const declined = DECLINES[card];
     const statuses = { pays: 'succeeded', pays_later: 'processing' } as const;
@@ -109,6 +138,7 @@ export function createApi(
       customer: textOf(form, 'customer') ?? null,
       metadata: pairsOf(form, 'metadata'),
       payment_method: method,
+      ...(calculation === undefined ? {} : { hooks: { inputs: { tax: { calculation } } } }),
       status: card === 'pays' || card === 'pays_later' ? statuses[card] : 'requires_payment_method',
     });
     intents.set(intent.id, intent);
@@ -211,6 +241,12 @@ export function createApi(
         return listed(intents.values(), form);
       case 'GET /v1/payment_intents/:id':
         return retrieved(withCharge(intents.get(id), form));
+      case 'GET /v1/payment_methods/:id':
+        return paymentMethod(id);
+      case 'POST /v1/tax/calculations':
+        return createCalculation(form);
+      case 'GET /v1/tax/calculations/:id':
+        return retrieved(calculations.get(id));
       case 'GET /v1/setup_intents/:id':
         return retrieved(setups.get(id));
       case 'POST /v1/refunds':

@@ -33,7 +33,7 @@ export interface SimulatedMoney {
   readonly transactions: Map<string, Stripe.BalanceTransaction>;
   setTaxes(taxes: readonly SimulatedTax[]): void;
   setSettlement(settlement: SimulatedSettlement): void;
-  /** What a page of an amount is taxed with. */
+  /** What an amount is taxed with, on a page or in a calculation. */
   taxOf(amount: number, behavior: 'inclusive' | 'exclusive'): readonly TaxLine[];
   move(movement: Movement): Stripe.BalanceTransaction;
 }

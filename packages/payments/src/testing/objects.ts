@@ -7,6 +7,8 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('hex')}`;
 }
 
+const CALCULATION_LIFETIME_SECONDS = 90 * 86_400;
+
 /** The members that depend on the mode and the time. */
 export interface Base {
   readonly livemode: boolean;
@@ -27,6 +29,7 @@ export function newSession(
     | 'url'
     | 'expires_at'
     | 'id'
+    | 'billing_address_collection'
   >,
 ): Stripe.Checkout.Session {
   return {
@@ -39,7 +42,6 @@ export function newSession(
     allowed_payment_method_types: null,
     amount_subtotal: given.amount_total,
     automatic_tax: { enabled: false, liability: null, provider: null, status: null },
-    billing_address_collection: null,
     client_secret: null,
     collected_information: null,
     consent: null,
@@ -92,7 +94,7 @@ export function newIntent(
   base: Base,
   given: Pick<
     Stripe.PaymentIntent,
-    'amount' | 'currency' | 'customer' | 'metadata' | 'payment_method' | 'status'
+    'amount' | 'currency' | 'customer' | 'metadata' | 'payment_method' | 'status' | 'hooks'
   >,
 ): Stripe.PaymentIntent {
   return {
@@ -133,6 +135,55 @@ export function newIntent(
     statement_descriptor_suffix: null,
     transfer_data: null,
     transfer_group: null,
+  };
+}
+
+/** @param lines - The taxes of `amount`, which contains them if they are inclusive. */
+export function newCalculation(
+  { livemode, created }: Base,
+  amount: number,
+  lines: readonly Stripe.Checkout.Session.TotalDetails.Breakdown.Tax[],
+): Stripe.Tax.Calculation {
+  const sumOf = (isInclusive: boolean) =>
+    lines.reduce(
+      (sum, { amount: tax, rate }) => sum + (rate.inclusive === isInclusive ? tax : 0),
+      0,
+    );
+  return {
+    livemode,
+    id: newId('taxcalc'),
+    object: 'tax.calculation',
+    amount_total: amount + sumOf(false),
+    currency: 'usd',
+    customer: null,
+    customer_details: {
+      address: null,
+      address_source: 'billing',
+      ip_address: null,
+      tax_ids: [],
+      taxability_override: 'none',
+    },
+    expires_at: created + CALCULATION_LIFETIME_SECONDS,
+    ship_from_details: null,
+    shipping_cost: null,
+    tax_amount_exclusive: sumOf(false),
+    tax_amount_inclusive: sumOf(true),
+    tax_breakdown: lines.map(({ amount: tax, rate, taxable_amount }) => ({
+      amount: tax,
+      inclusive: rate.inclusive,
+      tax_rate_details: {
+        country: rate.country,
+        flat_amount: null,
+        // Stripe writes at least one decimal.
+        percentage_decimal: rate.percentage.toFixed(4).replace(/0{1,3}$/, ''),
+        rate_type: 'percentage',
+        state: null,
+        tax_type: 'vat',
+      },
+      taxability_reason: 'standard_rated',
+      taxable_amount: taxable_amount ?? 0,
+    })),
+    tax_date: created,
   };
 }
 

@@ -28,7 +28,7 @@ export interface StripeActions {
     },
   ): string;
   settle(paymentId: string): void;
-  /** The taxes of customers who pay from now on, on pages with automatic tax. */
+  /** The taxes of who pays from now on: on pages with automatic tax, and by calculations. */
   setTaxes(taxes: readonly SimulatedTax[]): void;
   /** The currency of the operator's balance from now on; USD before. */
   setSettlement(settlement: SimulatedSettlement): void;
@@ -38,6 +38,8 @@ export interface StripeActions {
   /** Completes a page for saving a method. */
   saveMethod(checkoutId: string, card?: CardBehavior): void;
   setCard(methodId: string, card: CardBehavior): void;
+  /** Saved methods have no address any more, so that their tax cannot be computed. */
+  forgetAddresses(): void;
   /** Refunds as the operator can in Stripe's own dashboard. @returns the id of the refund */
   refund(paymentId: string, amountCents: number): string;
   failRefund(refundId: string): void;
@@ -63,6 +65,8 @@ export interface StripeRecords {
   readonly disputes: Map<string, Stripe.Dispute>;
   /** The behavior of each saved method. */
   readonly cards: Map<string, CardBehavior>;
+  /** The saved methods whose page asked for an address. Taxes of others cannot be computed. */
+  readonly addressed: Set<string>;
   /** The metadata that each page gives to its payment. */
   readonly metadataOfPayment: Map<string, Record<string, string>>;
   /** How the price of each page with automatic tax is taxed. */
@@ -72,6 +76,7 @@ export interface StripeRecords {
   /** The balance transaction of each charge. */
   readonly settledBy: Map<string, Stripe.BalanceTransaction>;
   readonly transactions: SimulatedMoney['transactions'];
+  readonly taxOf: SimulatedMoney['taxOf'];
   refundedCents(paymentId: string): number;
   /** Whether a dispute has taken the money, and was not won. An inquiry takes nothing. */
   isDisputed(paymentId: string): boolean;
@@ -89,6 +94,7 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
   const refunds = new Map<string, Stripe.Refund>();
   const disputes = new Map<string, Stripe.Dispute>();
   const cards = new Map<string, CardBehavior>();
+  const addressed = new Set<string>();
   const metadataOfPayment = new Map<string, Record<string, string>>();
   const taxBehavior = new Map<string, 'inclusive' | 'exclusive'>();
   const taxLines = new Map<string, ReturnType<SimulatedMoney['taxOf']>>();
@@ -227,6 +233,9 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     });
     setups.set(setup.id, setup);
     cards.set(idOf(setup.payment_method), card);
+    if (session.billing_address_collection === 'required') {
+      addressed.add(idOf(setup.payment_method));
+    }
     Object.assign(session, {
       status: 'complete',
       setup_intent: setup.id,
@@ -265,6 +274,9 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     saveMethod,
     setCard: (methodId, card) => {
       cards.set(methodId, card);
+    },
+    forgetAddresses: () => {
+      addressed.clear();
     },
     refund: (paymentId, amountCents) => makeRefund(paymentId, amountCents, {}).id,
     failRefund(refundId) {
@@ -320,11 +332,13 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
     refunds,
     disputes,
     cards,
+    addressed,
     metadataOfPayment,
     taxBehavior,
     taxLines,
     settledBy,
     transactions: money.transactions,
+    taxOf: (amount, behavior) => money.taxOf(amount, behavior),
     refundedCents,
     isDisputed: (paymentId) => disputedCents(paymentId) > 0,
     makeRefund,
