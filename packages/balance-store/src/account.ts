@@ -32,6 +32,11 @@ export interface AccountSettings {
   readonly noticeShares: readonly number[];
   /** Where mail about these shares, a balance that is used up and failed top-ups is sent. */
   readonly noticeEmail: string | null;
+  /**
+   * Whether the keys of members show the account's money: `true` in calls and on the customer's
+   * page, `false` in neither, `null` in calls only. The ledger only keeps it.
+   */
+  readonly membersSeeBalance: boolean | null;
 }
 
 export interface AccountRecord extends AccountSettings {
@@ -142,6 +147,8 @@ export type CreationOutcome =
   /** The id was used before for something else. */
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'unknown_account' | 'account_closed' }
+  /** The account has no such member, or no such group, for the key. */
+  | { readonly outcome: 'unknown_member' }
   /** The account has `maxKeys` keys already. */
   | { readonly outcome: 'too_many_keys' }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };

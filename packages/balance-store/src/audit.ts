@@ -10,8 +10,6 @@ export interface AuditDifference {
     | 'balance'
     | 'account_totals'
     | 'key_totals'
-    /** What the caps of a key count from differs from its charges. */
-    | 'cap_window'
     | 'total'
     /** An expiry took more than was left of its credit, or before its time. */
     | 'expiry'
@@ -25,6 +23,12 @@ export interface AuditDifference {
     | 'statement'
     /** An entry has no author in the trail, or the trail has a booking without its entry. */
     | 'origin'
+    /** What a budget has used differs from the charges that it counts. */
+    | 'budget'
+    /** A spender is not the one that its id names. */
+    | 'spender'
+    /** An hourly sum of a spender differs from the sum of its charges. */
+    | 'spender_usage'
     /** An hourly or daily total of usage differs from the sum of its charges. */
     | 'usage'
     /**
@@ -32,7 +36,10 @@ export interface AuditDifference {
      * trail disagree.
      */
     | 'archive'
-    /** What an account, a key or a promotional code may do differs from what the trail says. */
+    /**
+     * What an account, a key, a group, a member, a budget or a promotional code may do differs from
+     * what the trail says.
+     */
     | 'rights'
     /** The entry differs from the one that was sealed. */
     | 'seal'

@@ -22,6 +22,12 @@ export const PROMO_CODE_ACTIONS = ['promo_code.create', 'promo_code.redeem'] as 
 export const SETTINGS = { kind: 'settings', id: 'changed' } as const;
 export const SETTINGS_ACTIONS = ['settings.change'] as const;
 
+/**
+ * The kind of the documents with what keys used before, by which unusual requests are noticed. The
+ * id of each is that of its key. Erasing an account empties those of its keys.
+ */
+export const KEY_HABITS = 'key_habits';
+
 /** Each kind has a line in `prisma/schema.prisma`, which says why an audit compares it, or not. */
 export type DocumentKind = keyof typeof AUDITED_KINDS;
 

@@ -100,6 +100,11 @@ export class DatabaseUnsuitableError extends Error {
   override readonly name = 'DatabaseUnsuitableError';
 }
 
+/** The account of a key has no such member, or no such group, as the key is to have. */
+export class UnknownMemberError extends Error {
+  override readonly name = 'UnknownMemberError';
+}
+
 /** An archive cannot be made, or its file is not sound. The message says why. */
 export class LedgerArchiveError extends Error {
   override readonly name = 'LedgerArchiveError';

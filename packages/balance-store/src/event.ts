@@ -11,6 +11,8 @@ export const EVENT_TYPES = [
   'balance.adjusted',
   'cap.reached',
   'cap.share',
+  'budget.reached',
+  'budget.share',
   'credit.added',
   'credit.expired',
   'key.rotated',
@@ -18,6 +20,9 @@ export const EVENT_TYPES = [
   'key.resumed',
   'key.revoked',
   'key.expiring',
+  'key.new_model',
+  'key.new_network',
+  'key.pace',
   'payment.succeeded',
   'payment.failed',
   'payment.unbooked',
@@ -26,6 +31,7 @@ export const EVENT_TYPES = [
   'dispute.closed',
   'auto_top_up.failed',
   'upstream.refused',
+  'upstream.limited',
   'ledger.unsound',
   'ledger.clock_behind',
   'model.retiring',
@@ -35,12 +41,20 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The events that are also sent by mail to accounts with an address for notices. */
+/**
+ * The events that are also sent by mail to accounts with an address for notices. Those of a budget
+ * also go to the member whose budget it is, or to its contact if that is an address.
+ */
 export const MAILED_EVENT_TYPES = [
   'balance.share',
   'balance.exhausted',
   'cap.share',
+  'budget.reached',
+  'budget.share',
   'auto_top_up.failed',
+  'key.new_model',
+  'key.new_network',
+  'key.pace',
 ] as const satisfies readonly EventType[];
 
 /** How events are delivered. Each is a queue of its own, with its own attempts. */

@@ -1,6 +1,8 @@
 /** Holds: money set aside for requests in flight, so that a balance never falls below zero. */
 
-import type { CapUse, KeyStanding } from './key.js';
+import type { BudgetUse, ChainRoom } from './budget.js';
+import type { KeyStanding } from './key.js';
+import type { Spender } from './spender.js';
 
 export interface Hold {
   /** Id of the request, which will be settled under the same id. */
@@ -8,6 +10,8 @@ export interface Hold {
   readonly keyId: string;
   /** The most the request can cost, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
+  /** Who spends it. */
+  readonly spender?: Spender | undefined;
 }
 
 export type HoldOutcome =
@@ -27,12 +31,15 @@ export type HoldOutcome =
       /** The amount that is missing, in units of 10^-14 USD. */
       readonly shortfall: bigint;
     }
-  /** The unused part of a cap of the key, minus the key's live holds, does not cover the amount. */
+  /**
+   * A budget that applies, or a cap of the key, leaves too little: nothing is held, in this and in
+   * all other budgets.
+   */
   | {
-      readonly outcome: 'capped';
-      readonly cap: CapUse;
-      /** All live holds of the key. */
-      readonly held: bigint;
+      readonly outcome: 'over_budget';
+      /** Of a chain: its last budget. */
+      readonly use: BudgetUse;
+      readonly chain?: ChainRoom | undefined;
     }
   | {
       readonly outcome: 'inactive';
@@ -45,7 +52,7 @@ export type HoldOutcome =
  */
 export type HoldState = 'live' | 'orphaned';
 
-export interface HoldRecord extends Hold {
+export interface HoldRecord extends Omit<Hold, 'spender'> {
   readonly accountId: string;
   readonly createdAt: Date;
   /** When the hold became an orphan; `null` for a live one. */

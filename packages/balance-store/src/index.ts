@@ -36,6 +36,7 @@ export type {
   LedgerArchive,
 } from './archive.js';
 export { verifyArchive } from './ledger/archive/verify-archive.js';
+export { compareWithClosing } from './ledger/rows/books-digest.js';
 export type { Metadata } from './metadata.js';
 export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
@@ -55,8 +56,9 @@ export {
   SchemaTooNewError,
   SchemaTooOldError,
   SetByOperatorError,
+  UnknownMemberError,
 } from './errors.js';
-export { PROMO_CODE, SETTINGS } from './document.js';
+export { KEY_HABITS, PROMO_CODE, SETTINGS } from './document.js';
 export type {
   DocumentData,
   DocumentFilter,
@@ -65,12 +67,64 @@ export type {
   DocumentWrite,
   StoredDocument,
 } from './document.js';
+export {
+  BUDGET_PERIODS,
+  BUDGET_SCOPES,
+  MAX_CHAIN,
+  MAX_RUN_BUDGETS,
+  MAX_RUN_BUDGETS_OF_ONE,
+} from './budget.js';
+export type {
+  BudgetChange,
+  BudgetFilter,
+  BudgetPeriod,
+  BudgetRaise,
+  BudgetRecord,
+  BudgetScope,
+  BudgetSettings,
+  BudgetTerms,
+  BudgetUse,
+  Budgets,
+  ChainRoom,
+  ChargePart,
+  NewBudget,
+  NewRaise,
+  NewRunBudget,
+  RunBudgetOutcome,
+} from './budget.js';
+export { MAX_BUDGETS, MAX_DEPTH, MAX_GROUPS, MAX_MEMBERS, mostOf } from './spender.js';
+export { chainOf, leftIn, refuses } from './ledger/rules/chains.js';
+export type {
+  Attributed,
+  GroupChange,
+  GroupRecord,
+  MemberChange,
+  MemberFilter,
+  MemberRecord,
+  MemberState,
+  Members,
+  NewGroup,
+  NewMember,
+  Spender,
+  SpenderFilter,
+  SpenderOutcome,
+} from './spender.js';
+export { SPENDER_DIMENSIONS, SPENDING_DIMENSIONS } from './spending.js';
+export type {
+  SpenderDimension,
+  SpenderMetadata,
+  SpendingDimension,
+  SpendingQuery,
+  SpendingSum,
+} from './spending.js';
 export { EVENT_TYPES, MAILED_EVENT_TYPES } from './event.js';
 export type { EventChannel, EventState, EventType, NewEvent, StoredEvent } from './event.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export { CAP_PERIODS } from './key.js';
+export { budgetRenewal } from './ledger/rules/budgets.js';
 export { isAllowance } from './ledger/rules/entry-ids.js';
-export { renewalOf } from './ledger/rules/cap-windows.js';
+export { capStartAt, renewalOf } from './ledger/rules/caps.js';
+export { subjectOf as subjectOfBudget } from './ledger/rules/budgets.js';
 export type {
   CapPeriod,
   CapUse,
@@ -82,6 +136,7 @@ export type {
   KeyScope,
   KeyStanding,
   KeyState,
+  Naming,
   NewKey,
   PresentedKey,
   RotationOutcome,
@@ -99,6 +154,7 @@ export type {
 } from './ledger-entry.js';
 export { listCursorOf } from './list-order.js';
 export type { ListOrder } from './list-order.js';
+export { areNetworksWithin } from './network.js';
 export { OPERATOR_BOUNDS, operatorBoundsOf } from './operator-bounds.js';
 export type { BoundField, OperatorBounds } from './operator-bounds.js';
 export { REQUEST_DIMENSIONS, REQUEST_PERIOD_MS } from './request-record.js';
@@ -145,5 +201,5 @@ export type {
   NewStatement,
   StatementFilter,
   StatementKind,
-} from './closing.js';
+} from './closed-month.js';
 export type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from './usage.js';

@@ -5,6 +5,15 @@
 import type { ListOrder } from './list-order.js';
 import type { Metadata } from './metadata.js';
 
+/**
+ * That a key may name the members that spend, in each request. `create`: a name that is not known
+ * makes a member, in this group if one is given; otherwise the request is refused.
+ */
+export interface Naming {
+  readonly unknown: 'refuse' | 'create';
+  readonly groupId?: string | undefined;
+}
+
 export interface KeyLimits {
   /** Requests of this key in flight at once. */
   readonly concurrency: number;
@@ -14,20 +23,18 @@ export interface KeyLimits {
   readonly requestsPerMinute: number;
 }
 
-/** The periods whose windows end. */
-export const WINDOW_PERIODS = ['day', 'week', 'month'] as const;
-export const CAP_PERIODS = [...WINDOW_PERIODS, 'total'] as const;
+export const CAP_PERIODS = ['day', 'week', 'month', 'total'] as const;
 
-/** Windows begin at 00:00 UTC: each day, each Monday, or on the first day of each month. */
+/** They begin at 00:00 UTC: each day, each Monday, or on the first day of each month. */
 export type CapPeriod = (typeof CAP_PERIODS)[number];
 
 /**
- * The most that a key may use of its account's balance in each window, in units of 10^-14 USD.
- * `null`: no cap.
+ * The most that a key may use of its account's balance in each period, in units of 10^-14 USD: a
+ * budget of this key alone. `null`: no cap.
  */
 export type KeyCaps = Readonly<Record<CapPeriod, bigint | null>>;
 
-/** A cap, and the part of it used since its window began, in units of 10^-14 USD. */
+/** A cap, and the part of it used since its period began, in units of 10^-14 USD. */
 export interface CapUse {
   readonly period: CapPeriod;
   readonly cap: bigint;
@@ -61,10 +68,18 @@ export interface KeyRecord {
   readonly scope: KeyScope;
   /** The models that it may use; `null` for all. */
   readonly models: readonly string[] | null;
+  /** The networks from which it may be used, such as `192.0.2.0/24`; `null` for all. */
+  readonly allowedNetworks: readonly string[] | null;
   readonly limits: KeyLimits;
+  /** Whose key it is; `null` for a key that belongs to no member. */
+  readonly memberId: string | null;
+  /** The path of the member's group; empty if it is in none. */
+  readonly groups: string;
+  /** `null`: the key names nobody. */
+  readonly naming: Naming | null;
   readonly caps: KeyCaps;
-  /** What this key used in the current window of each period, even if the period has no cap. */
-  readonly used: Readonly<Record<CapPeriod, bigint>>;
+  /** What this key used in the current period of each cap, and in `total`; `null` without a cap. */
+  readonly used: Readonly<Record<CapPeriod, bigint | null>>;
   /** The prices of its account: see `AccountRecord`. */
   readonly prices: string | null;
   /** When its account can have the next allowance: see `AccountRecord`. */
@@ -113,7 +128,11 @@ export interface NewKey {
   readonly metadata?: Metadata | undefined;
   readonly scope?: KeyScope | undefined;
   readonly models?: readonly string[] | null | undefined;
+  readonly allowedNetworks?: readonly string[] | null | undefined;
   readonly caps?: Partial<KeyCaps> | undefined;
+  /** A member of the account. */
+  readonly memberId?: string | null | undefined;
+  readonly naming?: Naming | null | undefined;
 }
 
 export interface KeyChange {
@@ -124,7 +143,10 @@ export interface KeyChange {
   readonly metadata?: Metadata;
   readonly scope?: KeyScope;
   readonly models?: readonly string[] | null;
+  readonly allowedNetworks?: readonly string[] | null;
   readonly caps?: Partial<KeyCaps>;
+  readonly memberId?: string | null;
+  readonly naming?: Naming | null;
 }
 
 export interface KeyFilter {
@@ -134,6 +156,7 @@ export interface KeyFilter {
   /** The {@link listCursorOf} of the last key of the previous page. */
   readonly after?: string | undefined;
   readonly accountId?: string | undefined;
+  readonly memberId?: string | undefined;
   /**
    * Part of the name or of the hint. Case is ignored. On PostgreSQL, the locale of the database
    * decides which letters differ only in case.

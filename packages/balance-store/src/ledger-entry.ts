@@ -1,6 +1,8 @@
 /** One immutable line of the ledger. Corrections are new entries. */
 
 import type { CreditSource, EntryReason } from './account.js';
+import type { ChargePart } from './budget.js';
+import type { Spender } from './spender.js';
 
 /** The four token classes of one finished request, and the one-hour part of the cache writes. */
 export interface SettledUsage {
@@ -124,6 +126,10 @@ export type ChargeEntry = EntryCommon &
   ChargeDetails & {
     readonly kind: 'charge';
     readonly keyId: string;
+    /** Who spent it, besides the key. Tag and run are absent if they were erased. */
+    readonly spender: Spender | undefined;
+    /** What reserves paid of it. Each budget that passes a part on names its payers apart. */
+    readonly parts: readonly ChargePart[];
     /**
      * The part of `delta` that was paid from given money, in units of 10^-14 USD: zero or below.
      * Zero, too, before the account's entry `opening`, when nobody recorded it.

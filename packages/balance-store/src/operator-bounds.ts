@@ -6,6 +6,7 @@
 import type { DocumentData } from './document.js';
 import { CAP_PERIODS } from './key.js';
 import type { CapPeriod, KeyChange, KeyLimits } from './key.js';
+import { areNetworksWithin } from './network.js';
 import { numericFromUnits, unitsFromNumeric } from './numeric.js';
 
 /** The kind of the documents. The id of each is that of its key. */
@@ -23,10 +24,13 @@ export interface OperatorBounds {
   readonly expiresAt: Date | null;
   /** The models that it may have; `null` if an operator set none. */
   readonly models: readonly string[] | null;
+  /** The networks that it may have; `null` if an operator set none. */
+  readonly allowedNetworks: readonly string[] | null;
 }
 
 /** A decision of an operator that a change of a holder would undo or exceed. */
-export type BoundField = 'state' | 'models' | 'expiresAt' | keyof KeyLimits | `cap_${CapPeriod}`;
+export type BoundField =
+  'state' | 'models' | 'allowedNetworks' | 'expiresAt' | keyof KeyLimits | `cap_${CapPeriod}`;
 
 export const NO_BOUNDS: OperatorBounds = {
   isSuspended: false,
@@ -34,6 +38,7 @@ export const NO_BOUNDS: OperatorBounds = {
   limits: {},
   expiresAt: null,
   models: null,
+  allowedNetworks: null,
 };
 
 interface Stored {
@@ -42,6 +47,8 @@ interface Stored {
   readonly limits: Partial<KeyLimits>;
   readonly expires_at: string | null;
   readonly models: readonly string[] | null;
+  /** Absent without any, as in documents of earlier versions. */
+  readonly allowed_networks?: readonly string[];
 }
 
 /**
@@ -50,7 +57,7 @@ interface Stored {
  * @param data - Of a document of the kind {@link OPERATOR_BOUNDS}.
  */
 export function operatorBoundsOf(data: DocumentData): OperatorBounds {
-  const { is_suspended, caps, limits, expires_at, models } = data as unknown as Stored;
+  const { is_suspended, caps, limits, expires_at, models, ...later } = data as unknown as Stored;
   return {
     isSuspended: is_suspended,
     caps: Object.fromEntries(
@@ -59,6 +66,7 @@ export function operatorBoundsOf(data: DocumentData): OperatorBounds {
     limits,
     expiresAt: expires_at === null ? null : new Date(expires_at),
     models,
+    allowedNetworks: later.allowed_networks ?? null,
   };
 }
 
@@ -68,6 +76,7 @@ export function dataOfBounds({
   limits,
   expiresAt,
   models,
+  allowedNetworks,
 }: OperatorBounds): DocumentData {
   const stored: Stored = {
     is_suspended: isSuspended,
@@ -77,24 +86,28 @@ export function dataOfBounds({
     limits,
     expires_at: expiresAt?.toISOString() ?? null,
     models,
+    ...(allowedNetworks === null ? {} : { allowed_networks: allowedNetworks }),
   };
   return { ...stored };
 }
 
 type Bounded = {
-  readonly [Field in 'limits' | 'caps' | 'expiresAt' | 'models']?: KeyChange[Field] | undefined;
+  readonly [Field in 'limits' | 'caps' | 'expiresAt' | 'models' | 'allowedNetworks']?:
+    KeyChange[Field] | undefined;
 };
 
 /** The bounds after an operator has changed a key. `null` in a change removes a bound. */
 export function boundsAfter(bounds: OperatorBounds, change: Bounded): OperatorBounds {
   const { limits, expiresAt = bounds.expiresAt, models = bounds.models } = change;
+  const { allowedNetworks = bounds.allowedNetworks } = change;
   const caps = { ...bounds.caps };
   for (const period of CAP_PERIODS) {
     const cap = change.caps?.[period];
     if (cap === null) delete caps[period];
     else if (cap !== undefined) caps[period] = cap;
   }
-  return { ...bounds, caps, limits: { ...bounds.limits, ...limits }, expiresAt, models };
+  const within = { ...bounds.limits, ...limits };
+  return { ...bounds, caps, limits: within, expiresAt, models, allowedNetworks };
 }
 
 /** @returns the first field with which a holder would exceed the bounds; `undefined` if none */
@@ -114,6 +127,12 @@ export function exceededBound(bounds: OperatorBounds, change: Bounded): BoundFie
   }
   if (models !== null && change.models !== undefined) {
     if (change.models?.every((model) => models.includes(model)) !== true) return 'models';
+  }
+  const { allowedNetworks: networks } = change;
+  if (bounds.allowedNetworks !== null && networks !== undefined) {
+    if (networks === null || !areNetworksWithin(networks, bounds.allowedNetworks)) {
+      return 'allowedNetworks';
+    }
   }
   return undefined;
 }

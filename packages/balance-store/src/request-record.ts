@@ -53,6 +53,8 @@ export interface RequestRecord extends RequestFacts {
   readonly sessionId: string | undefined;
   /** What the client names to sum by, such as a project. */
   readonly tag: string | undefined;
+  /** The member that spent. */
+  readonly memberId?: string | undefined;
   /**
    * How many requests it stands for: 1 for a request of its own, more for equal refusals, and for
    * requests of a gap.

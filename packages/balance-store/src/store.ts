@@ -35,7 +35,7 @@ import type {
   MonthToClose,
   NewStatement,
   StatementFilter,
-} from './closing.js';
+} from './closed-month.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventChannel, EventState, NewEvent, StoredEvent } from './event.js';
 import type {
@@ -49,6 +49,8 @@ import type {
   RotationOutcome,
 } from './key.js';
 import type { ChargeDetails, EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
+import type { Budgets } from './budget.js';
+import type { Members, Spender } from './spender.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 import type {
@@ -61,6 +63,7 @@ import type {
   RequestSumQuery,
 } from './request-record.js';
 import type { TrailEntry, TrailFilter } from './trail.js';
+import type { SpendingQuery, SpendingSum } from './spending.js';
 import type { UsageQuery, UsageSum } from './usage.js';
 
 export interface Settlement extends ChargeDetails {
@@ -82,6 +85,11 @@ export interface Settlement extends ChargeDetails {
    * charge.
    */
   readonly overdraft: 'bounded' | 'none';
+  /**
+   * Who spends it, as it was when the request was admitted. A replay with another tag or run
+   * changes nothing and is no conflict.
+   */
+  readonly spender?: Spender | undefined;
 }
 
 export interface BalanceAfter {
@@ -178,6 +186,8 @@ export type Standing =
       readonly emptiedBy?: EmptiedBy;
       /** The cap with the smallest unused part; absent for a key without caps. */
       readonly cap?: CapUse;
+      /** Present if the account has budgets: see {@link Budgets.readBudgets}. */
+      readonly isBudgeted?: true;
     }
   | { readonly standing: 'unknown' };
 
@@ -248,7 +258,7 @@ export interface FindOptions {
   readonly isFresh?: boolean;
 }
 
-export interface BalanceStore {
+export interface BalanceStore extends Members, Budgets {
   /**
    * Creates an account with a first key and a first credit, or a key of an account that exists.
    * Creates all of it or nothing.
@@ -281,8 +291,12 @@ export interface BalanceStore {
   getKey(keyId: string): Promise<KeyRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
-  /** If an operator suspends a key, or one that is suspended already, only operators resume it. */
-  suspendKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
+  /**
+   * If an operator suspends a key, or one that is suspended already, only operators resume it.
+   *
+   * @param reason - For the trail.
+   */
+  suspendKey(keyId: string, by?: Actor, reason?: string): Promise<KeyRecord | undefined>;
   /**
    * Lifts a suspension. A revoked key stays revoked.
    *
@@ -293,8 +307,8 @@ export interface BalanceStore {
   revokeKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
   /**
    * @throws {ExternalIdTakenError}
-   * @throws {SetByOperatorError} A holder exceeds a cap, a limit, an expiry or the models that an
-   * operator set. See {@link OperatorBounds}.
+   * @throws {SetByOperatorError} A holder exceeds a cap, a limit, an expiry, the models or the
+   * networks that an operator set. See {@link OperatorBounds}.
    */
   updateKey(keyId: string, change: KeyChange, by?: Actor): Promise<KeyRecord | undefined>;
   /**
@@ -314,14 +328,15 @@ export interface BalanceStore {
     },
   ): Promise<RotationOutcome>;
   /**
-   * Writes into the trail that a read-only link for this key was made. Anyone who has the link may
+   * Writes into the trail that a link for this key was made. Anyone who has a read-only link may
    * read everything that the key may read.
    *
+   * @param link.isOnce - The link shows a new credential of the key, once.
    * @returns `undefined`, and nothing is written, if there is no such key.
    */
   recordLink(
     keyId: string,
-    link: { readonly expiresAt: Date; readonly by: Actor },
+    link: { readonly expiresAt: Date; readonly isOnce?: boolean; readonly by: Actor },
   ): Promise<KeyRecord | undefined>;
 
   getAccount(accountId: string): Promise<AccountRecord | undefined>;
@@ -463,6 +478,20 @@ export interface BalanceStore {
    *   whole hour.
    */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /**
+   * Sums of charges by who spent, sorted as `readUsage` sorts them. Charges that name no member,
+   * group, tag or run are sums too, so that all sums together are those of `readUsage`, exactly,
+   * unless the query is limited to a member, a group, a tag or a run.
+   *
+   * @throws {RangeError} The query has more sums than its `maxSums`, or `from` or `until` is not a
+   *   whole hour.
+   */
+  readSpending(query: SpendingQuery): Promise<readonly SpendingSum[]>;
+  /**
+   * The beginning of the first hour with a charge that names a member, a group, a tag or a run, of
+   * this account or of any; `undefined` if there is none. Earlier charges name none.
+   */
+  spendingNamedSince(accountId?: string): Promise<Date | undefined>;
   /** Sums of entries before and within a range of time, by account, page by page, and in all. */
   readBooks(query: BookQuery): Promise<BookPage>;
   /**

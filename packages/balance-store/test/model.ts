@@ -313,7 +313,7 @@ export function placeHold(
   if (model.holds.has(requestId)) return { outcome: 'held', balance, held };
   const ofKey = heldByKey(model, key);
   if (cap !== null && (used >= cap || used + ofKey + amount > cap)) {
-    return { outcome: 'capped', cap: { period: 'total', cap, used }, held: ofKey };
+    return { outcome: 'over_budget', use: { amount: cap, used, held: ofKey } };
   }
   const shortfall = held + amount - balance;
   if (shortfall > 0n) return { outcome: 'short', balance, held, shortfall };

@@ -1,20 +1,27 @@
 -- Places holds in the order given. Returns one row per hold:
 -- outcome: 'held' (also if it was placed before), 'short' (the balance less the account's live holds
---   is too small), 'capped' (a cap of the key leaves too little), 'inactive' (the key is not active);
+--   is too small), 'over_budget' (a budget leaves too little), 'inactive' (the key is not active);
 -- standing: of the key;
 -- balance, held: the account's balance without credit that has expired, and the sum of its live
 --   holds, a new one included;
--- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
--- held_by_key: the sum of the key's live holds.
+-- cap_period, cap, cap_used, held_by_key: null; gateways of the previous version read them;
+-- budget and so on: if the outcome is 'over_budget', the budget that leaves too little (see
+--   "lacking_budget").
 --
 -- It stops waiting for a lock (after 4 seconds) before its caller stops waiting for the answer (5
 -- seconds). Otherwise the caller could release a hold that is placed only afterwards, and that hold
 -- would remain until it expires.
+--
+-- Dropped first, because the former version returns fewer columns, which cannot be replaced.
+DROP FUNCTION IF EXISTS "place_holds"(TEXT[], TEXT[], NUMERIC[], INTERVAL, JSONB[]);
 CREATE OR REPLACE FUNCTION "place_holds"(
-  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL,
+  "p_spenders" JSONB[]
 ) RETURNS TABLE (
   "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC,
-  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC
+  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC,
+  "budget" "budget", "budget_subject" TEXT, "budget_amount" NUMERIC, "budget_used" NUMERIC,
+  "budget_held" NUMERIC, "chain_left" NUMERIC, "chain_room" NUMERIC
 )
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -24,10 +31,9 @@ AS $$
 DECLARE
   k "api_key"%ROWTYPE;
   a "account"%ROWTYPE;
-  c RECORD;
+  s RECORD;
   moment TIMESTAMPTZ;
   live NUMERIC;
-  live_of_key NUMERIC;
   verdict TEXT;
   rights TEXT;
 BEGIN
@@ -66,34 +72,58 @@ BEGIN
     rights := coalesce(rights, "standing_of"(
       "state_in"(a."state", k."state"), k."expires_at", a."balance", a."uncovered"
     ));
-    SELECT coalesce(sum(h."amount"), 0),
-        coalesce(sum(h."amount") FILTER (WHERE h."key_id" = k."id"), 0)
-      INTO live, live_of_key FROM "hold" h
+    SELECT coalesce(sum(h."amount"), 0) INTO live FROM "hold" h
       WHERE h."account_id" = a."id" AND h."orphaned_at" IS NULL;
-    SELECT * INTO c FROM "tightest_cap"(k, moment);
+    SELECT t.* INTO s
+      FROM "lacking_budget"(a."id", k."id", "p_spenders"[i], "p_amounts"[i], moment) t
+      WHERE a."budgeted";
     IF rights <> 'active' THEN
       verdict := 'inactive';
     ELSIF EXISTS (
       SELECT FROM "hold" h WHERE h."request_id" = "p_ids"[i] AND h."orphaned_at" IS NULL
     ) THEN
       verdict := 'held';
-    ELSIF c."used" >= c."cap" OR c."used" + live_of_key + "p_amounts"[i] > c."cap" THEN
-      verdict := 'capped';
+    ELSIF s."subject" IS NOT NULL THEN
+      verdict := 'over_budget';
     ELSIF live + "p_amounts"[i] > a."balance" THEN
       verdict := 'short';
     ELSE
       verdict := 'held';
       live := live + "p_amounts"[i];
-      live_of_key := live_of_key + "p_amounts"[i];
-      INSERT INTO "hold" ("request_id", "account_id", "key_id", "amount", "created_at", "expires_at")
-        VALUES ("p_ids"[i], a."id", "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
+      INSERT INTO "hold" ("request_id", "account_id", "key_id", "amount", "created_at", "expires_at",
+          "spender")
+        VALUES ("p_ids"[i], a."id", "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime",
+          "p_spenders"[i])
         ON CONFLICT ("request_id") DO UPDATE SET "account_id" = excluded."account_id",
           "key_id" = excluded."key_id", "amount" = excluded."amount",
           "created_at" = excluded."created_at", "expires_at" = excluded."expires_at",
-          "orphaned_at" = NULL;
+          "orphaned_at" = NULL, "spender" = excluded."spender";
     END IF;
-    RETURN QUERY SELECT i, verdict, rights, a."balance", live, c."period", c."cap", c."used",
-      live_of_key;
+    RETURN QUERY SELECT i, verdict, rights, a."balance", live, NULL, NULL::NUMERIC, NULL::NUMERIC,
+      NULL::NUMERIC, s."budget", s."subject", s."amount", s."used", s."held", s."chain_left",
+      s."chain_room";
   END LOOP;
+END
+$$;
+
+-- Places holds for a gateway of the previous version, which names no spenders. It knows no outcome of
+-- budgets but that of caps: another such hold is refused as one that the balance does not cover.
+CREATE OR REPLACE FUNCTION "place_holds"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
+) RETURNS TABLE (
+  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC,
+  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC
+)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT h."ordinal",
+    CASE WHEN h."outcome" <> 'over_budget' THEN h."outcome"
+      WHEN (h."budget")."is_cap" THEN 'capped' ELSE 'short' END,
+    h."standing", h."balance", h."held",
+    CASE (h."budget")."period" WHEN 'once' THEN 'total' ELSE (h."budget")."period" END,
+    h."budget_amount", h."budget_used", coalesce(h."budget_held", 0)
+  FROM "place_holds"("p_ids", "p_key_ids", "p_amounts", "p_lifetime",
+    array_fill(NULL::JSONB, ARRAY[cardinality("p_ids")])) h;
 END
 $$;

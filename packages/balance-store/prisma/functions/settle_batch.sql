@@ -5,9 +5,10 @@
 -- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
 -- active after the whole batch; and what could not be charged and was written off (see "write_offs").
 --
--- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
--- threshold or to zero, or does not cover a charge, for each cap that is reached, and for each share
--- of a balance or a cap that the account's customer chose and that is reached.
+-- Adds the charges to "usage_hour", to the sums of their spenders and to the budgets that count them
+-- (see "count_spending"), and writes an event for each account whose balance falls to its
+-- threshold or to zero, or does not cover a charge, and for each share of a balance that the account's
+-- customer chose and that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
@@ -30,7 +31,8 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[],
   "p_upstream_accounts" TEXT[], "p_remarks" TEXT[],
   "p_guarded" BOOLEAN[],
-  "p_pricings" TEXT[], "p_fees" NUMERIC[], "p_costs" NUMERIC[]
+  "p_pricings" TEXT[], "p_fees" NUMERIC[], "p_costs" NUMERIC[], "p_spenders" JSONB[],
+  "p_most_spenders" INTEGER
 ) RETURNS TABLE (
   "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
 )
@@ -42,14 +44,19 @@ AS $$
 #variable_conflict use_column
 DECLARE
   moment TIMESTAMPTZ(3);
-  today INTEGER;
-  this_week INTEGER;
-  this_month INTEGER;
   last_entry TIMESTAMPTZ(3);
   first_expiry TIMESTAMPTZ(3);
   with_expired_credit JSON;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
+  -- Empty when no charge of the batch names a spender.
+  batch_spenders TEXT[] := '{}';
+  -- Empty when no account of the batch has a chain of budgets.
+  batch_parts TEXT[] := '{}';
+  has_budgets BOOLEAN;
+  batch_accounts TEXT[];
+  -- The number of each account's last entry before the batch.
+  last_seqs BIGINT[];
   answered INTEGER;
 BEGIN
   IF EXISTS (
@@ -67,10 +74,13 @@ BEGIN
 
   -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
   -- sees what earlier holders of these locks committed.
-  SELECT min(locked."next_expiry_at"), max(greatest(locked."last_charged_at", locked."last_booked_at"))
-    INTO first_expiry, last_entry
+  SELECT min(locked."next_expiry_at"), max(greatest(locked."last_charged_at", locked."last_booked_at")),
+      bool_or(locked."budgeted"), array_agg(locked."id"), array_agg(locked."seq")
+    INTO first_expiry, last_entry, has_budgets, batch_accounts, last_seqs
   FROM (
-    SELECT a."next_expiry_at", a."last_charged_at", a."last_booked_at" FROM "account" a
+    SELECT a."id", a."seq", a."budgeted", a."next_expiry_at", a."last_charged_at",
+      a."last_booked_at"
+    FROM "account" a
     WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY a."id"
     FOR NO KEY UPDATE
@@ -78,9 +88,6 @@ BEGIN
 
   -- Read only after the rows are locked, so that the entries of one account are in order of time.
   moment := "entry_time"(last_entry);
-  today := "day_of"(moment);
-  this_week := today - (today + 3) % 7;
-  this_month := "month_start"(moment);
 
   IF first_expiry <= moment THEN
     SELECT json_agg(a."id") INTO with_expired_credit FROM "account" a
@@ -108,9 +115,18 @@ BEGIN
     DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
   END IF;
 
+  IF num_nonnulls(VARIADIC "p_spenders") > 0 THEN
+    batch_spenders := "spender_ids"("p_key_ids", "p_spenders", "p_most_spenders");
+  END IF;
+
+  IF has_budgets THEN
+    batch_parts := "split_charges"("p_ids", "p_key_ids", "p_amounts", batch_spenders, moment);
+  END IF;
+
   RETURN QUERY
   WITH incoming AS (
     SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered",
+      batch_spenders[p."ordinal"] AS "spender_id",
       a."given" AS given_left, a."spent" - a."allotted" AS unallotted,
       "state_in"(a."state", k."state") AS "state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
@@ -184,14 +200,14 @@ BEGIN
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
-      "upstream_account", "remarks", "pricing", "cost", "given")
+      "upstream_account", "remarks", "pricing", "cost", "given", "spender_id", "parts")
     SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
       n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
       n."upstream_id", n."upstream_account", n."remarks", n."pricing", n."cost",
-      -nullif(g.given, 0)
+      -nullif(g.given, 0), n."spender_id", batch_parts[n."ordinal"]
     FROM numbered n
     LEFT JOIN from_given g ON g."ordinal" = n."ordinal"
     WHERE n.is_new
@@ -227,30 +243,9 @@ BEGIN
     UPDATE "api_key" k
     SET "spent" = k."spent" + d.charged,
       "written_off" = k."written_off" + d.written_off,
-      "day_start" = today,
-      "day_base" = CASE k."day_start"
-        WHEN today THEN k."day_base" ELSE k."spent" + k."written_off" END,
-      "week_start" = this_week,
-      "week_base" = CASE k."week_start"
-        WHEN this_week THEN k."week_base" ELSE k."spent" + k."written_off" END,
-      "month_start" = this_month,
-      "month_base" = CASE k."month_start"
-        WHEN this_month THEN k."month_base" ELSE k."spent" + k."written_off" END,
       "last_charged_at" = moment
     FROM of_keys d
     WHERE k."id" = d."key_id"
-    RETURNING k AS "key", d.charged + d.written_off AS used_now,
-      num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0 AS has_caps
-  ),
-  -- With the account of each, whose customer chose the shares.
-  used_caps AS (
-    SELECT (f."key")."account_id", (f."key")."id" AS "key_id", c."period", c."cap", c."used",
-      c."used" - f.used_now AS used_before, a."notice_shares",
-      a."notice_email" IS NOT NULL AS has_mail
-    FROM folded_keys f
-    JOIN "account" a ON a."id" = (f."key")."account_id"
-    CROSS JOIN LATERAL "caps_of"(f."key", moment) c
-    WHERE f.has_caps
   ),
   summed AS (
     INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint",
@@ -288,23 +283,23 @@ BEGIN
   new_events AS (
     INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at",
       "mail_due_at")
-    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment,
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", NULL, e."data", moment,
       clock_timestamp(),
       CASE WHEN e.has_mail AND "is_mailed"(e."type", e."data") THEN clock_timestamp() END
     FROM (
-      SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
+      SELECT 'balance.low' AS "type", a."id" AS "account_id",
         jsonb_build_object('balance', a."balance"::TEXT,
           'threshold', a."low_balance"::TEXT) AS "data", a.has_mail
       FROM folded_accounts a
       WHERE a.balance_before > a."low_balance" AND a."balance" <= a."low_balance"
       UNION ALL
-      SELECT 'balance.exhausted', a."id", NULL,
+      SELECT 'balance.exhausted', a."id",
         jsonb_build_object('balance', a."balance"::TEXT), a.has_mail
       FROM folded_accounts a
       WHERE a.balance_before > 0 AND a.uncovered_before = 0
         AND (a."balance" <= 0 OR a.written_off > 0)
       UNION ALL
-      SELECT 'balance.share', a."id", NULL,
+      SELECT 'balance.share', a."id",
         jsonb_build_object('share', s."share", 'balance', a."balance"::TEXT,
           'full', a."notice_base"::TEXT), a.has_mail
       FROM folded_accounts a
@@ -312,20 +307,6 @@ BEGIN
       WHERE a."notice_base" > 0
         AND (a."notice_base" - a.balance_before) * 100 < a."notice_base" * s."share"::INTEGER
         AND (a."notice_base" - a."balance") * 100 >= a."notice_base" * s."share"::INTEGER
-      UNION ALL
-      SELECT 'cap.reached', c."account_id", c."key_id",
-        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
-          'used', c."used"::TEXT), c.has_mail
-      FROM used_caps c
-      WHERE c.used_before < c."cap" AND c."used" >= c."cap"
-      UNION ALL
-      SELECT 'cap.share', c."account_id", c."key_id",
-        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
-          'used', c."used"::TEXT, 'share', s."share"), c.has_mail
-      FROM used_caps c
-      CROSS JOIN LATERAL jsonb_array_elements_text(c."notice_shares") AS s ("share")
-      WHERE c.used_before * 100 < c."cap" * s."share"::INTEGER
-        AND c."used" * 100 >= c."cap" * s."share"::INTEGER
     ) e
   ),
   judged AS (
@@ -356,5 +337,44 @@ BEGIN
   IF answered < cardinality("p_ids") THEN
     RAISE EXCEPTION 'no such API key' USING ERRCODE = 'foreign_key_violation';
   END IF;
+  -- Usually an account has only caps of other keys: then the charges need not be read again.
+  IF has_budgets AND cardinality(batch_spenders) = 0 THEN
+    has_budgets := EXISTS (
+      SELECT FROM "budget" b
+      WHERE b."account_id" = ANY (batch_accounts) AND b."ended_seq" IS NULL
+        AND coalesce(b."subject", '') = ANY (ARRAY[''] || "p_key_ids")
+    );
+  END IF;
+  IF has_budgets OR cardinality(batch_spenders) > 0 THEN
+    PERFORM "count_spending"(batch_accounts, last_seqs, moment);
+  END IF;
+END
+$$;
+
+-- Settles a batch for a gateway of the previous version, which names no spenders, so that its charges
+-- count in budgets during a rolling upgrade.
+CREATE OR REPLACE FUNCTION "settle_batch"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models"
+  TEXT[], "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens"
+  INTEGER[], "p_cache_write_tokens" INTEGER[], "p_cache_write_1h_tokens" INTEGER[],
+  "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
+  "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[], "p_rates_ids" TEXT[],
+  "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[], "p_upstream_accounts"
+  TEXT[], "p_remarks" TEXT[], "p_guarded" BOOLEAN[], "p_pricings" TEXT[], "p_fees" NUMERIC[],
+  "p_costs" NUMERIC[]
+) RETURNS TABLE (
+  "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
+)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN QUERY SELECT s.* FROM "settle_batch"(
+    "p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
+    "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens",
+    "p_cache_write_1h_tokens", "p_input_rates", "p_output_rates", "p_cache_read_rates",
+    "p_cache_write_5m_rates", "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints",
+    "p_streamed", "p_upstream_ids", "p_upstream_accounts", "p_remarks", "p_guarded",
+    "p_pricings", "p_fees", "p_costs",
+    array_fill(NULL::JSONB, ARRAY[cardinality("p_ids")]), 0
+  ) s;
 END
 $$;

@@ -5,7 +5,7 @@ SELECT k.*, a."name" AS "account_name", a."external_id" AS "account_external_id"
   "standing_of"(
     "state_in"(a."state", k."state"), k."expires_at", a."balance" - e."credit", a."uncovered"
   ) AS "standing", a."prices", a."allowance", a."allowance_start", a."next_expiry_at",
-  e."credit" AS "expired_credit"
+  e."credit" AS "expired_credit", a."budgeted"
 FROM "api_key" k
 JOIN "account" a ON a."id" = k."account_id"
 CROSS JOIN LATERAL (

@@ -78,11 +78,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       list: (filter) => read('listHolds', filter),
       count: (state) => read('countHolds', state),
     },
-    entries: {
-      find: (keyId, id) => read('findEntry', keyId, id),
-      findMany: (ids) => read('findEntries', ids),
-      list: (filter, before) => read('listEntries', filter, before),
-    },
+    entries: createEntryTable(read),
     events: {
       list: (filter) => read('listEvents', filter),
       takeDue: (options) => write('takeDueEvents', options),
@@ -93,6 +89,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       get: (kind, id) => read('getDocument', kind, id),
       list: (filter) => read('listDocuments', filter),
     },
+    spenders: createSpenderTable(read),
     seals: {
       head: () => read('readHead'),
       async *accountIds(which) {
@@ -120,12 +117,18 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       },
     },
     readStanding: (keyId) => readHere(() => memory.readStanding(keyId)),
+    readBudgets: (keyId, spender) => readHere(() => memory.readBudgets(keyId, spender)),
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
     readUsage: (query) =>
       isOfAllOwners(query)
         ? background.call('readUsage', [query], BACKGROUND_TIMEOUT_MS)
         : read('readUsage', query),
+    readSpending: (query) =>
+      query.accountId === undefined && query.keyId === undefined
+        ? background.call('readSpending', [query], BACKGROUND_TIMEOUT_MS)
+        : read('readSpending', query),
+    spendingNamedSince: (accountId) => read('spendingNamedSince', accountId),
     readBooks: (query) => background.call('readBooks', [query], BACKGROUND_TIMEOUT_MS),
     listClosedMonths: () => read('listClosedMonths'),
     listStatements: (filter) => read('listStatements', filter),
@@ -145,6 +148,33 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       await writing.stop();
       onClosed();
     },
+  };
+}
+
+type Read = <Name extends keyof ReadOperations>(
+  name: Name,
+  ...args: Parameters<ReadOperations[Name]>
+) => Promise<Awaited<ReturnType<ReadOperations[Name]>>>;
+
+function createEntryTable(read: Read): LedgerDatabase['entries'] {
+  return {
+    find: (keyId, id) => read('findEntry', keyId, id),
+    findMany: (ids) => read('findEntries', ids),
+    list: (filter, before) => read('listEntries', filter, before),
+  };
+}
+
+function createSpenderTable(read: Read): LedgerDatabase['spenders'] {
+  return {
+    getGroup: (id) => read('getGroup', id),
+    listGroups: (filter) => read('listGroups', filter),
+    getMember: (id) => read('getMember', id),
+    listMembers: (filter) => read('listMembers', filter),
+    getBudget: (id) => read('getBudget', id),
+    listBudgets: (filter) => read('listBudgets', filter),
+    listRaises: (budgetId) => read('listRaises', budgetId),
+    listBudgetUses: (budgetId, limit, subjects) =>
+      read('listBudgetUses', budgetId, limit, subjects),
   };
 }
 

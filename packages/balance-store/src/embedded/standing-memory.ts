@@ -9,9 +9,13 @@
  * than the last commit that finished before the question.
  */
 
+import type { BudgetUse } from '../budget.js';
+import type { Spender } from '../spender.js';
 import type { Standing } from '../store.js';
 import type { CommitMark, ReadMark } from './files/commit-mark.js';
 import type { Connection } from './sqlite/connection.js';
+import { findBudgets, readUses } from './sqlite/budgets.js';
+import type { FoundBudgets } from './sqlite/budgets.js';
 import { readFacts, standingFrom } from './sqlite/keys.js';
 import { spendableFunds } from './sqlite/expired-credit.js';
 import type { Funds } from './sqlite/expired-credit.js';
@@ -27,6 +31,8 @@ export interface KnownCommit {
 
 export interface StandingMemory {
   readonly readStanding: (keyId: string) => Standing;
+  /** See `readBudgets` of the store. */
+  readonly readBudgets: (keyId: string, spender?: Spender) => readonly BudgetUse[];
   /** Must be called in the order of the commits. */
   readonly committed: (commit: KnownCommit) => void;
   /** See `KeyTable`. */
@@ -51,6 +57,8 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
   const { reader, readMark, receiveCommits, mayCommit } = parts;
   const keys = new Map<string, KeyFacts>();
   const funds = new Map<string, Funds>();
+  /** See `findBudgets`. */
+  const budgets = new Map<string, FoundBudgets>();
   /** The commit whose state is remembered. */
   let at: CommitMark | undefined;
   let version = 0;
@@ -73,8 +81,7 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
   }
 
   function forget(): void {
-    keys.clear();
-    funds.clear();
+    forgetKeys();
     at = undefined;
     version += 1;
   }
@@ -98,6 +105,15 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
       }
       return standingNow(facts.key, facts.funds);
     },
+    readBudgets(keyId, spender = {}) {
+      const isRemembering = isCurrent();
+      const remembered = isRemembering ? keys.get(keyId) : undefined;
+      const key = remembered ?? readFacts(reader, keyId)?.key;
+      if (key === undefined || (!key.isBudgeted && key.caps.length === 0)) return [];
+      const request = { accountId: key.accountId, keyId, spender };
+      const found = findBudgets(reader, request, isRemembering ? budgets : undefined);
+      return readUses(reader, found, request, Date.now());
+    },
     committed({ from, to, changed }) {
       // Nothing is remembered, or the rows were read after that commit.
       if (at === undefined || to === at) return;
@@ -110,7 +126,9 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
         const known = funds.get(id);
         if (known !== undefined) funds.set(id, { ...known, balance, uncovered });
       }
-      for (const keyId of changed?.cappedKeyIds ?? []) keys.delete(keyId);
+      for (const keyId of changed?.budgetedKeyIds ?? []) {
+        if (keys.get(keyId)?.caps.length !== 0) keys.delete(keyId);
+      }
     },
     version: () => (isCurrent() ? version : undefined),
     close() {
@@ -127,5 +145,6 @@ export function createStandingMemory(parts: StandingMemoryParts): StandingMemory
   function forgetKeys(): void {
     keys.clear();
     funds.clear();
+    budgets.clear();
   }
 }

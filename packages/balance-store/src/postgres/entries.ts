@@ -4,6 +4,8 @@ import type { Prisma, PrismaClient } from '../generated/client.js';
 import type { EntryPosition } from '../ledger/queries/entry-cursor.js';
 import type { EntryTable } from '../ledger/database/ledger-database.js';
 import { ENTRY_MEMBERS, ledgerEntryOf } from '../ledger/rows/stored-entry.js';
+import { spenderOf } from '../ledger/rows/spenders.js';
+import type { Spender } from '../spender.js';
 import { rowReader } from '../ledger/tables/tables.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import { unitsFromDecimal } from './decimal.js';
@@ -17,7 +19,13 @@ export function createEntryTable(prisma: PrismaClient): EntryTable {
       prisma,
       rows.map(({ noteId }) => noteId),
     );
-    return rows.map((row) => ledgerEntryOf(readEntry(row), notes.get(row.noteId ?? '')));
+    const spenders = await spendersOf(
+      prisma,
+      rows.flatMap(({ spenderId }) => (spenderId === null ? [] : [spenderId])),
+    );
+    return rows.map((row) =>
+      ledgerEntryOf(readEntry(row), notes.get(row.noteId ?? ''), spenders.get(row.spenderId ?? '')),
+    );
   }
 
   return {
@@ -41,6 +49,16 @@ export function createEntryTable(prisma: PrismaClient): EntryTable {
         take: filter.limit,
       }),
   };
+}
+
+async function spendersOf(
+  prisma: PrismaClient,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Spender>> {
+  if (ids.length === 0) return new Map();
+  const where = { id: { in: [...new Set(ids)] } };
+  const rows = await throughPrisma(() => prisma.spender.findMany({ where }));
+  return new Map(rows.map((row) => [row.id, spenderOf(row)]));
 }
 
 const readEntry = rowReader('Ledger', ENTRY_MEMBERS, { amount: unitsFromDecimal });

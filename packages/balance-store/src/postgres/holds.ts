@@ -6,7 +6,7 @@
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
 import type { HoldTable } from '../ledger/database/ledger-database.js';
-import type { CapPeriod, KeyStanding } from '../key.js';
+import type { KeyStanding } from '../key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import {
   READ_TIMEOUT_MS,
@@ -15,18 +15,29 @@ import {
   queryRows,
   reachingDatabase,
 } from './query.js';
-import { capUseOf } from './standing-reader.js';
+import { arrayText } from './array-text.js';
+import { BUDGET_COLUMNS, budgetInJson, budgetUseOf } from './spenders.js';
+import { spenderText } from '../ledger/rows/spenders.js';
 
 type HoldRow = [
   ordinal: number,
-  outcome: 'held' | 'short' | 'capped' | 'inactive',
+  outcome: 'held' | 'short' | 'over_budget' | 'inactive',
   standing: KeyStanding | 'unknown',
   balance: string | null,
   held: string,
-  heldByKey: string,
-  capPeriod: CapPeriod | null,
-  cap: string | null,
-  capUsed: string | null,
+  ...last: LastColumns,
+];
+
+/** The budget that leaves too little, if one does. */
+type LastColumns = [
+  at: Date,
+  budget: Readonly<Record<string, unknown>> | null,
+  subject: string | null,
+  most: string | null,
+  used: string | null,
+  held: string | null,
+  chainLeft: string | null,
+  chainRoom: string | null,
 ];
 
 /**
@@ -93,14 +104,17 @@ export function placeQueryOf(holds: readonly Hold[], lifetimeMs: number) {
   return {
     name: 'place_holds',
     text:
-      'SELECT ordinal, outcome, standing, balance::text, held::text, held_by_key::text, ' +
-      'cap_period, cap::text, cap_used::text ' +
-      'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
+      'SELECT ordinal, outcome, standing, balance::text, held::text, clock_timestamp(), ' +
+      `CASE WHEN outcome = 'over_budget' THEN (SELECT to_json(b) FROM (SELECT ${BUDGET_COLUMNS}) b) END, ` +
+      'budget_subject, budget_amount::text, budget_used::text, budget_held::text, ' +
+      'chain_left::text, chain_room::text ' +
+      'FROM place_holds($1, $2, $3::numeric[], $4::interval, $5::jsonb[])',
     values: [
       holds.map(({ requestId }) => requestId),
       holds.map(({ keyId }) => keyId),
       holds.map(({ amount }) => numericFromUnits(amount)),
       intervalOf(lifetimeMs),
+      arrayText(holds.map(({ spender }) => spenderText(spender))),
     ],
     timeoutMs: READ_TIMEOUT_MS,
   };
@@ -121,14 +135,23 @@ function intervalOf(ms: number): string {
   return `${String(ms)} milliseconds`;
 }
 
-function outcomeOf(
-  [, outcome, standing, balanceText, heldText, heldByKey, ...capColumns]: HoldRow,
-  hold: Hold,
-): HoldOutcome {
+function outcomeOf(row: HoldRow, hold: Hold): HoldOutcome {
+  const [, outcome, standing, balanceText, heldText] = row;
+  const [at, budget, subject, most, used, heldOfBudget, chainLeft, chainRoom] = row.slice(
+    5,
+  ) as LastColumns;
   if (standing !== 'active') return { outcome: 'inactive', standing };
-  const { cap } = capUseOf(capColumns);
-  if (outcome === 'capped' && cap !== undefined) {
-    return { outcome, cap, held: unitsFromNumeric(heldByKey) };
+  if (outcome === 'over_budget' && budget !== null) {
+    const state = {
+      subject: subject ?? '',
+      most: most ?? '0',
+      used: used ?? '0',
+      held: heldOfBudget ?? '0',
+    };
+    const use = budgetUseOf(budgetInJson(budget), state, at);
+    if (chainLeft === null || chainRoom === null) return { outcome, use };
+    const chain = { left: unitsFromNumeric(chainLeft), room: unitsFromNumeric(chainRoom) };
+    return { outcome, use, chain };
   }
   const [balance, held] = [unitsFromNumeric(balanceText ?? '0'), unitsFromNumeric(heldText)];
   if (outcome !== 'short') return { outcome: 'held', balance, held };

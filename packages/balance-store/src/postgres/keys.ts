@@ -29,12 +29,13 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
     },
 
     async list(
-      { accountId, name, externalId, metadata, pepper, withoutRevoked, ...page },
+      { accountId, memberId, name, externalId, metadata, pepper, withoutRevoked, ...page },
       pepperId,
     ) {
       const previous = pepper === undefined ? undefined : pepperId;
       const rows = await readList<KeyRow>(admin, KEYS, page, [
         ['account_id = ?', accountId],
+        ['member_id = ?', memberId],
         ...(await nameConditions(nameSearch, ['name', 'hint'], name)),
         ['external_id = ?', externalId],
         [UNDER_PREVIOUS_PEPPER, previous, previous],
@@ -113,7 +114,18 @@ const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
-const KEY_COLUMNS = `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS_OF_KEY)}, standing, expired_credit::text AS "expiredCredit"`;
+/** See `storedCapsIn`. Of an account without budgets, nothing is looked up. */
+const CAP_TEXTS =
+  'CASE WHEN budgeted THEN (' +
+  'SELECT json_agg(json_build_array(b.period, b.amount::text, u.start_at, u.used::text))::text ' +
+  'FROM budget b LEFT JOIN budget_use u ON u.budget_id = b.id ' +
+  "WHERE b.account_id = key_standing.account_id AND coalesce(b.subject, '') = key_standing.id " +
+  'AND b.ended_seq IS NULL AND b.is_cap) END AS "capTexts"';
+const KEY_COLUMNS =
+  `${select('ApiKey', KEY_MEMBERS)}, ${select('Account', ACCOUNT_MEMBERS_OF_KEY)}, standing, ` +
+  'expired_credit::text AS "expiredCredit", (SELECT g.path FROM member m ' +
+  'JOIN spend_group g ON g.id = m.group_id WHERE m.id = key_standing.member_id) AS groups, ' +
+  CAP_TEXTS;
 
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
 const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
@@ -123,6 +135,8 @@ type KeyRow = Pick<Row<'ApiKey', PostgresValues>, (typeof KEY_MEMBERS)[number]> 
   Pick<Row<'Account', PostgresValues>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> & {
     readonly standing: KeyStanding;
     readonly expiredCredit: string;
+    readonly groups: string | null;
+    readonly capTexts: string | null;
   };
 
 function recordOf(row: KeyRow): KeyRecord {

@@ -15,7 +15,7 @@ import { readBooks } from './books.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
 import { createAuditSource } from './audit/source.js';
 import { checkCharging, probeCharging } from './charging.js';
-import { listClosedMonths, listStatements } from './closings.js';
+import { listClosedMonths, listStatements } from './closed-months.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
 import { createEventTable } from './events.js';
@@ -26,6 +26,8 @@ import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 import { createRequestTables } from './requests.js';
 import { createSealTable } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle.js';
+import { createBudgetReader, createSpenderTable } from './spenders.js';
+import { readSpending, spendingNamedSince } from './spending.js';
 import { createStandingReader } from './standing-reader.js';
 import { summarizeLedger } from './summary.js';
 import { listTrail } from './trail.js';
@@ -72,9 +74,13 @@ export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerData
       check: () => reachingDatabase(() => checkCharging(watch, others)),
       probe: () => reachingDatabase(() => probeCharging(watch, others)),
     },
+    spenders: createSpenderTable(admin),
     readStanding: createStandingReader(hot),
+    readBudgets: createBudgetReader(hot),
     book,
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
+    readSpending: (query) => reachingDatabase(() => readSpending(admin, query)),
+    spendingNamedSince: (accountId) => reachingDatabase(() => spendingNamedSince(admin, accountId)),
     readBooks: (query) => reachingDatabase(() => readBooks(admin, query)),
     listClosedMonths: () => reachingDatabase(() => listClosedMonths(admin)),
     listStatements: (filter) => reachingDatabase(() => listStatements(admin, filter)),

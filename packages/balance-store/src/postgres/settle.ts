@@ -9,6 +9,7 @@ import type { SettleDriver } from '../ledger/charging/committer.js';
 import { settlementHash } from '../ledger/rows/contents-hash.js';
 import { detailOf, storable } from '../ledger/rows/quarantine-text.js';
 import { pricingTextOf, sumOfFees } from '../ledger/rows/pricing-text.js';
+import { MAX_SPENDERS, spenderText } from '../ledger/rows/spenders.js';
 import { rateTextsOf } from '../ledger/rows/rate-texts.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
@@ -26,7 +27,7 @@ const SETTLE_BATCH = {
   name: 'settle_batch',
   text:
     'SELECT ordinal::int4, outcome, balance::text, is_active, written_off::text ' +
-    'FROM settle_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)',
+    'FROM settle_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)',
   timeoutMs: WRITE_TIMEOUT_MS,
 } as const;
 
@@ -89,8 +90,8 @@ async function settleBatch(
   return outcomes;
 }
 
-/** One array for each parameter of the function. */
-function argumentsOf(batch: readonly Settlement[]): readonly string[] {
+/** One array for each parameter of the function, but the last. */
+function argumentsOf(batch: readonly Settlement[]): readonly (string | number)[] {
   const arrays = [
     batch.map(({ requestId }) => requestId),
     batch.map(({ keyId }) => keyId),
@@ -117,8 +118,9 @@ function argumentsOf(batch: readonly Settlement[]): readonly string[] {
     batch.map(({ pricing }) => pricingTextOf(pricing)),
     batch.map(({ pricing }) => numericFromUnits(sumOfFees(pricing?.fees))),
     batch.map(({ cost }) => (cost === undefined ? null : numericFromUnits(cost))),
+    batch.map(({ spender }) => spenderText(spender)),
   ];
-  return arrays.map(arrayText);
+  return [...arrays.map(arrayText), MAX_SPENDERS];
 }
 
 function remarksOf({ remarks }: Settlement): string | undefined {

@@ -76,7 +76,7 @@ export async function appendRow(
   await rows(numbered(sql), values);
 }
 
-export async function updateRow<Of extends 'Account' | 'ApiKey'>(
+export async function updateRow<Of extends Model>(
   { rows }: TransactionQueries,
   model: Of,
   id: string,

@@ -21,7 +21,7 @@ import type {
   AccountRowChange,
   AccountState,
   BookedEntry,
-  ClosingRows,
+  ClosedMonthRows,
   ExpiringKey,
   KeyCredential,
   KeyRowChange,
@@ -36,6 +36,7 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../ledger/books/transaction.js';
+import type { SpenderRows } from '../ledger/rows/spender-rows.js';
 import type { AllowanceMonth } from '../ledger/rules/allowance.js';
 import type { HashRenewal } from '../ledger/rules/pepper.js';
 import type { Side } from '../ledger/rules/sides.js';
@@ -44,11 +45,12 @@ import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { accountRecord, countUsableKeys, lotOf, lotsOf } from './accounts.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
-import { closingsIn } from './closings.js';
+import { closedMonthsIn } from './closed-months.js';
 import { bytesOf, keyRecord } from './keys.js';
 import { inTransaction, isUniqueViolation, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
-import { appendRow, insertRow, readerOf, select, updateRow } from './tables.js';
+import { spendersIn } from './spenders.js';
+import { appendRow, insertRow, insertRows, readerOf, select, updateRow } from './tables.js';
 import type { PostgresValues } from './tables.js';
 
 /** @returns a function that runs one of `books` in a transaction */
@@ -79,11 +81,13 @@ class PostgresTransaction implements LedgerTransaction {
   readonly #queries: TransactionQueries;
   /** The time of the last entry of the accounts that are locked. */
   #lastEntryAt: Date | null = null;
-  readonly closings: ClosingRows;
+  readonly months: ClosedMonthRows;
+  readonly spenders: SpenderRows;
 
   constructor(queries: TransactionQueries) {
     this.#queries = queries;
-    this.closings = closingsIn(queries);
+    this.months = closedMonthsIn(queries);
+    this.spenders = spendersIn(queries);
   }
 
   async lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>> {
@@ -422,14 +426,27 @@ class PostgresTransaction implements LedgerTransaction {
     return rows.length;
   }
 
-  async appendTrail(entry: TrailRow): Promise<void> {
+  async appendTrail(entries: readonly TrailRow[]): Promise<void> {
     // Not LOCK TABLE, which would wait for a VACUUM of the table.
     await this.#run('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.trail]);
-    await appendRow(this.#queries, 'Trail', entry);
+    const [entry] = entries;
+    if (entry !== undefined && entries.length === 1) {
+      await appendRow(this.#queries, 'Trail', entry);
+      return;
+    }
+    const [last] = await this.#queries.rows<{ seq: string }>(
+      'SELECT coalesce(max(seq), 0)::text AS seq FROM trail',
+    );
+    const first = BigInt(last?.seq ?? 0) + 1n;
+    await insertRows(
+      this.#queries,
+      'Trail',
+      entries.map((row, index) => ({ ...row, seq: first + BigInt(index) })),
+    );
   }
 
-  insertPersonalText(text: PersonalText): Promise<void> {
-    return insertRow(this.#queries, 'PersonalText', text);
+  insertPersonalTexts(texts: readonly PersonalText[]): Promise<void> {
+    return insertRows(this.#queries, 'PersonalText', texts);
   }
 
   replaceCreationHashes(accountId: string, hash: string): Promise<void> {

@@ -38,10 +38,17 @@ interface SumRow extends Omit<
   readonly costed: string;
 }
 
-export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly UsageSum[]> {
-  const read: TransactionQueries = {
-    rows: (text, values = []) => queryRows(pool, { text, values, timeoutMs: LONG_TIMEOUT_MS }),
-  };
+export function readUsage(pool: Pool, query: UsageQuery): Promise<readonly UsageSum[]> {
+  return sumUsage(
+    { rows: (text, values = []) => queryRows(pool, { text, values, timeoutMs: LONG_TIMEOUT_MS }) },
+    query,
+  );
+}
+
+export async function sumUsage(
+  read: TransactionQueries,
+  query: UsageQuery,
+): Promise<readonly UsageSum[]> {
   const source = usageSourceOf(query);
   if (query.byRates === true) return usageSumsOf(await readSums(read, source, query), query);
   return addedSums(read, source, query);

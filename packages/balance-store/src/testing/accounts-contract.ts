@@ -69,6 +69,7 @@ export function accountsContract(part: ContractPart): void {
         nextExpiryAt: null,
         emptiedBy: null,
         noticeEmail: null,
+        membersSeeBalance: null,
         balance: 3n * USD,
         spent: 0n,
         credited: 3n * USD,
@@ -243,7 +244,9 @@ export function accountsContract(part: ContractPart): void {
       const { accountId: id } = await newAccount(0n);
       const holder = { name: 'key_holder', holderOf: id };
       const expiresAt = new Date('2100-01-01T00:00:00.000Z');
-      const given = { ...KEY, caps: { day: 5n * USD }, models: ['a', 'b'], expiresAt };
+      const allowedNetworks = ['10.0.0.0/8', '2001:db8::/32'];
+      const rights = { models: ['a', 'b'], allowedNetworks, expiresAt };
+      const given = { ...KEY, caps: { day: 5n * USD }, ...rights };
       const created = await create({ account: { id }, key: given });
       assert.ok(created.outcome === 'created' && created.key !== undefined);
       const { id: keyId } = created.key;
@@ -253,6 +256,18 @@ export function accountsContract(part: ContractPart): void {
       await assert.rejects(change({ caps: { day: null } }), isBound('cap_day'));
       await assert.rejects(change({ caps: { day: 5n * USD + 1n } }), isBound('cap_day'));
       await assert.rejects(change({ models: null }), isBound('models'));
+      for (const wider of [
+        null,
+        ['10.0.0.0/7'],
+        ['10.0.0.0/8', '192.0.2.0/24'],
+        ['2001:db9::/48'],
+      ]) {
+        await assert.rejects(change({ allowedNetworks: wider }), isBound('allowedNetworks'));
+      }
+      const narrower = ['10.1.0.0/16', '2001:db8:5::/48'];
+      const narrowed = await change({ allowedNetworks: narrower });
+      assert.deepEqual(narrowed?.allowedNetworks, narrower);
+      await change({ allowedNetworks });
       await assert.rejects(change({ expiresAt: null }), isBound('expiresAt'));
       assert.deepEqual(await store.getKey(keyId), created.key);
       const lower = await change({ caps: { day: USD, week: USD }, models: ['b'] });
@@ -285,6 +300,7 @@ export function accountsContract(part: ContractPart): void {
         limits: { burst: 1 },
         expiresAt,
         models: ['a', 'b'],
+        allowedNetworks,
       });
     });
 
@@ -373,7 +389,7 @@ export function accountsContract(part: ContractPart): void {
       }
     });
 
-    it('updateKey sets scope, models, caps, metadata and external id, and removes them again', async () => {
+    it('updateKey sets scope, models, networks, caps, metadata and external id, and removes them again', async () => {
       const { store } = subject();
       const { keyIds } = await newAccount(USD, {});
       const [keyId = ''] = keyIds;
@@ -382,20 +398,24 @@ export function accountsContract(part: ContractPart): void {
       const change = {
         scope: 'manage',
         models: ['only-this'],
+        allowedNetworks: ['192.0.2.0/24', '2001:db8::/32'],
         caps: { week: 5n, total: 0n },
         metadata: { a: 'b' },
         externalId: randomUUID(),
       } as const satisfies KeyChange;
-      const changed = { ...before, ...change, caps: { ...before.caps, week: 5n, total: 0n } };
+      const caps = { ...before.caps, week: 5n, total: 0n };
+      const changed = { ...before, ...change, caps, used: { ...before.used, week: 0n } };
       assert.deepEqual(await store.updateKey(keyId, change), changed);
       assert.deepEqual(await store.getKey(keyId), changed);
       assert.deepEqual(await store.updateKey(keyId, { caps: { total: null, day: 9n } }), {
         ...changed,
         caps: { day: 9n, week: 5n, month: null, total: null },
+        used: { day: 0n, week: 0n, month: null, total: 0n },
       });
       const undone = await store.updateKey(keyId, {
         scope: 'use',
         models: null,
+        allowedNetworks: null,
         caps: { day: null, week: null },
         metadata: {},
         externalId: null,
@@ -686,6 +706,9 @@ export function accountsContract(part: ContractPart): void {
         [/name/, () => store.updateAccount(accountId, { name: '\udc00' })],
         [/cap month/, () => store.updateKey(keyId, { caps: { month: -1n } })],
         [/models/, () => store.updateKey(keyId, { models: [] })],
+        [/allowedNetworks/, () => store.updateKey(keyId, { allowedNetworks: [] })],
+        [/"10.0.0.0"/, () => store.updateKey(keyId, { allowedNetworks: ['10.0.0.0'] })],
+        [/"::/, () => store.updateKey(keyId, { allowedNetworks: ['::/129'] })],
         [/expiresAt/, () => store.updateKey(keyId, { expiresAt: invalid })],
         [/graceMs/, () => store.rotateKey(keyId, { graceMs: -1, by })],
         [/graceMs/, () => store.rotateKey(keyId, { graceMs: Infinity, by })],

@@ -15,7 +15,6 @@ import { waitPastMidnight } from './midnight.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
-import { windowsAt } from './windows.js';
 import { withChange } from './with-change.js';
 
 /** Long enough ago that nothing else in the ledger is older. */
@@ -50,11 +49,9 @@ export function archiveContract(part: ContractPart): void {
       const time = literal.time(new Date(createdAt.getTime() - days * DAY_MS));
       return `UPDATE ledger SET created_at = ${time} WHERE id = '${id}'`;
     });
-    const past = new Date(last - days * DAY_MS);
     await subject().tamper(
       [
         ...updates,
-        windowsAt(past, `account_id = '${accountId}'`),
         ...['usage_hour', 'money_hour'].map(
           (table) =>
             `UPDATE ${table} SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,

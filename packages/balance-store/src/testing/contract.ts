@@ -19,8 +19,10 @@ import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore, Settlement } from '../store.js';
 import { accountsContract } from './accounts-contract.js';
 import { archiveContract } from './archive-contract.js';
+import { budgetsContract } from './budgets-contract.js';
+import { chainsContract } from './chains-contract.js';
 import { capsContract } from './caps-contract.js';
-import { closingsContract } from './closings-contract.js';
+import { closeAccountContract } from './close-account-contract.js';
 import { correctionsContract } from './corrections-contract.js';
 import { originContract } from './origin-contract.js';
 import { allowancesContract } from './allowances-contract.js';
@@ -40,6 +42,7 @@ import { TESTS, USD } from './subject.js';
 import type { ContractPart, ContractRunner, StoreUnderTest } from './subject.js';
 import { requestsContract } from './requests-contract.js';
 import { rightsContract } from './rights-contract.js';
+import { spendingContract } from './spending-contract.js';
 import { tamperingContract } from './tampering-contract.js';
 import { timesContract } from './times-contract.js';
 import { trailContract } from './trail-contract.js';
@@ -265,6 +268,8 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(overdraft, 'bounded');
         const { createdAt, ...found } = entry;
         assert.deepEqual(found, {
+          spender: undefined,
+          parts: [],
           ...recorded,
           id: requestId,
           accountId: await accountOf(keyId),
@@ -649,14 +654,17 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     peppersContract(part);
     rotationContract(part);
     correctionsContract(part);
-    closingsContract(part);
+    closeAccountContract(part);
     creditsContract(part);
     expiryContract(part);
     allowancesContract(part);
     timesContract(part);
+    budgetsContract(part);
+    chainsContract(part);
     capsContract(part);
     listOrderContract(part);
     usageContract(part);
+    spendingContract(part);
     documentsContract(part);
     eventsContract(part);
     trailContract(part);

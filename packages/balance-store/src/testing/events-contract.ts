@@ -8,7 +8,6 @@ import type { StoredEvent } from '../event.js';
 import { waitPastMidnight } from './midnight.js';
 import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
-import { windowsAt } from './windows.js';
 import type { ContractPart } from './subject.js';
 
 export function eventsContract(part: ContractPart): void {
@@ -267,12 +266,17 @@ export function eventsContract(part: ContractPart): void {
         },
       ];
       assert.deepEqual(await reached(), [ofDay(2n * amount), ofTotal]);
-      await subject().tamper(`UPDATE api_key SET day_start = day_start - 1 WHERE id = '${keyId}'`);
+      await subject().tamper(
+        `UPDATE budget_use SET start_at = start_at - 86400000 WHERE budget_id = 'cap_day_${keyId}'`,
+      );
       await Promise.all([1, 2, 3, 4].map(() => settle(settlement(keyId))));
       const [, , again, ...others] = await reached();
       assert.deepEqual([again?.[0], others.length], [keyId, 0]);
       assert.equal((again?.[1] as Record<string, string>)['period'], 'day');
-      await subject().tamper(windowsAt(new Date(), `id = '${keyId}'`));
+      const all = numericFromUnits(8n * amount);
+      await subject().tamper(
+        `UPDATE budget_use SET used = '${all}' WHERE budget_id = 'cap_day_${keyId}'`,
+      );
     });
 
     it('are written for changes of the state of a key, rotations and keys that expire soon', async () => {

@@ -5,4 +5,3 @@ export { balanceStoreContract } from './contract.js';
 export type { ContractOptions } from './contract.js';
 export type { ContractRunner, StoreUnderTest } from './subject.js';
 export { chargeOf, sampleLimits, settlement } from './samples.js';
-export { windowsAt } from './windows.js';

@@ -43,7 +43,8 @@ export function mailedEventsContract({ runner, subject, newAccount, settle }: Co
           by: TESTS,
         });
         for (let n = 0; n < 3; n += 1) await settle(settlement(keyIds[0] ?? ''));
-        await record(accountId, 'auto_top_up.failed');
+        const leaks = ['key.new_model', 'key.new_network', 'key.pace'] as const;
+        for (const type of ['auto_top_up.failed', ...leaks] as const) await record(accountId, type);
         return (await eventsOf(accountId))
           .map(({ type, data, mail }) => [type, data['share'], mail])
           .sort();
@@ -57,9 +58,67 @@ export function mailedEventsContract({ runner, subject, newAccount, settle }: Co
         ['balance.share', '50', mail],
         ['cap.share', '50', mail],
         ['credit.added', undefined, undefined],
+        ['key.new_model', undefined, mail],
+        ['key.new_network', undefined, mail],
+        ['key.pace', undefined, mail],
       ];
       assert.deepEqual(await mailOf('person@example.com'), expected('pending'));
       assert.deepEqual(await mailOf(null), expected(undefined));
+    });
+
+    it('are notices of a budget, if its member, its contact or the account has an address', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(100n * amount, {});
+      const by = { by: TESTS };
+      const memberWith = async (email?: string): Promise<string> => {
+        const made = await store.createMember({ accountId, name: 'm', email }, by);
+        return made.outcome === 'created' ? made.record.id : '';
+      };
+      const [ada, bob] = [await memberWith('ada@example.com'), await memberWith()];
+      const group = await store.createGroup({ accountId, name: 'g' }, by);
+      const groupId = group.outcome === 'created' ? group.record.id : '';
+      const of = { accountId, amount: 2n * amount, period: 'month', shares: [50, 100] } as const;
+      const terms = [
+        { name: 'each', scope: 'member' },
+        { name: 'ada', scope: 'member', subject: ada, contact: 'bob@example.com' },
+        { name: 'bob', scope: 'member', subject: bob, contact: 'ada@example.com' },
+        { name: 'key', scope: 'key' },
+        { name: 'group', scope: 'group', subject: groupId, contact: 'chair@example.com' },
+        { name: 'account', scope: 'account', contact: 'the chair' },
+      ] as const;
+      const names = new Map<unknown, string>();
+      for (const one of terms) {
+        const made = await store.createBudget({ ...of, ...one }, by);
+        if (made.outcome === 'created') names.set(made.record.id, one.name);
+      }
+      const [keyId = ''] = keyIds;
+      await store.updateKey(keyId, { memberId: ada }, TESTS);
+      const spend = async (memberId: string) => {
+        for (let n = 0; n < 2; n += 1) {
+          const requestId = randomUUID();
+          const spender = { memberId, groups: `/${groupId}/` };
+          await settle(settlement(keyId, { requestId, spender }));
+        }
+      };
+      await spend(ada);
+      const mailOf = async () =>
+        (await eventsOf(accountId))
+          .filter(({ mail, type }) => mail !== undefined && type.startsWith('budget.'))
+          .map(({ type, data }) => `${names.get(data['budget']) ?? ''} ${type}`)
+          .sort();
+      const both = (name: string) => [`${name} budget.reached`, `${name} budget.share`];
+      const first = ['ada', 'each', 'group', 'key'].flatMap(both);
+      assert.deepEqual(await mailOf(), first);
+      await spend(bob);
+      assert.deepEqual(await mailOf(), first);
+      await store.updateAccount(accountId, { noticeEmail: 'person@example.com' }, TESTS);
+      const other = await store.createBudget({ ...of, name: 'run', scope: 'run' }, by);
+      if (other.outcome === 'created') names.set(other.record.id, 'run');
+      const spender = { run: 'r' };
+      for (let n = 0; n < 2; n += 1) {
+        await settle(settlement(keyId, { requestId: randomUUID(), spender }));
+      }
+      assert.deepEqual(await mailOf(), [...first, ...both('run')]);
     });
 
     it('are taken by one caller for each channel, and neither channel waits for the other', async () => {

@@ -91,6 +91,7 @@ export function requestRecord(
     client: 'contract/1.0',
     sessionId: undefined,
     tag: undefined,
+    memberId: undefined,
     count: 1,
     since: undefined,
     ...of,

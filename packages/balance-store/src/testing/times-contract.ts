@@ -117,7 +117,7 @@ export function timesContract({ runner, subject, newAccount, settle }: ContractP
       const standing = await store.readStanding(keyId);
       assert.equal('cap' in standing ? standing.cap?.used : undefined, 2n * amount);
       const hold = { requestId: randomUUID(), keyId, amount: USD };
-      assert.equal((await store.placeHold(hold)).outcome, 'capped');
+      assert.equal((await store.placeHold(hold)).outcome, 'over_budget');
       assert.deepEqual(await differences(accountId), []);
     });
 

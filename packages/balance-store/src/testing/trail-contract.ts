@@ -29,6 +29,7 @@ export function trailContract(part: ContractPart): void {
           prices: 'partners',
           allowance: USD,
           noticeShares: [50],
+          membersSeeBalance: false,
         },
         by: TESTS,
       });
@@ -36,17 +37,21 @@ export function trailContract(part: ContractPart): void {
       const { id, noticeShares } = created.account;
       assert.deepEqual(noticeShares, [50]);
       const change = { prices: null, allowance: 2n * USD, noticeShares: [80], lowBalance: null };
-      await store.updateAccount(id, { ...change, metadata: {}, name: 'Bea', externalId: null });
+      const shown = { membersSeeBalance: true };
+      const texts = { metadata: {}, name: 'Bea', externalId: null };
+      const updated = await store.updateAccount(id, { ...change, ...shown, ...texts });
+      assert.equal(updated?.membersSeeBalance, true);
       const [create, update] = (await trailOf(id)).map(({ details, personal }) =>
         [details, personal].map((part) => JSON.stringify(part)),
       );
       assert.deepEqual(create, [
-        '{"low_balance":"5.00000000000000","prices":"partners","allowance":"1.00000000000000","notice_shares":[50]}',
+        '{"low_balance":"5.00000000000000","prices":"partners","allowance":"1.00000000000000","notice_shares":[50],"members_see_balance":false}',
         `{"account":"Ada","account_external_id":"${externalId}"}`,
       ]);
       assert.deepEqual(update, [
         '{"low_balance":{"before":"5.00000000000000","after":null},"prices":{"before":"partners","after":null},' +
-          '"allowance":{"before":"1.00000000000000","after":"2.00000000000000"},"notice_shares":{"before":[50],"after":[80]}}',
+          '"allowance":{"before":"1.00000000000000","after":"2.00000000000000"},"notice_shares":{"before":[50],"after":[80]},' +
+          '"members_see_balance":{"before":false,"after":true}}',
         `{"name":{"before":"Ada","after":"Bea"},"externalId":{"before":"${externalId}","after":null},` +
           '"metadata":{"before":{"a":"b"},"after":{}}}',
       ]);
@@ -87,6 +92,7 @@ export function trailContract(part: ContractPart): void {
         [
           ['account.create', TESTS.name, TESTS.address, keyId],
           ['key.update', 'another', null, keyId],
+          ['budget.create', 'another', null, keyId],
           ['account.update', 'another', null, null],
           ['key.suspend', 'another', null, keyId],
           ['key.resume', 'another', null, keyId],
@@ -94,7 +100,7 @@ export function trailContract(part: ContractPart): void {
           ['key.revoke', 'another', null, keyId],
         ],
       );
-      const [create, updateKey, updateAccount, suspend, , rotate] = trail;
+      const [create, updateKey, setCap, updateAccount, suspend, , rotate] = trail;
       assert.deepEqual(create?.details, {
         credit: numericFromUnits(USD),
         credited: {
@@ -105,6 +111,7 @@ export function trailContract(part: ContractPart): void {
         low_balance: null,
         prices: null,
         allowance: null,
+        members_see_balance: null,
         scope: 'use',
         expires_at: null,
         concurrency: sampleLimits.concurrency,
@@ -133,6 +140,10 @@ export function trailContract(part: ContractPart): void {
         cap_day: { before: null, after: numericFromUnits(USD) },
         operator_bounds: bounds,
       });
+      assert.deepEqual(
+        ['of', 'scope', 'subject', 'period', 'amount', 'is_cap'].map((of) => setCap?.details[of]),
+        [`cap_day_${keyId}`, 'key', keyId, 'day', numericFromUnits(USD), true],
+      );
       assert.deepEqual(updateKey.personal, { name: { before: 'laptop', after: 'phone' } });
       assert.deepEqual(updateAccount?.details, {
         low_balance: { before: null, after: numericFromUnits(5n) },

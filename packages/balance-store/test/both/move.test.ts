@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { TABLES } from '../../src/generated/tables.js';
 import { moveEmbeddedLedger, openEmbeddedStore } from '../../src/embedded/index.js';
 import { LedgerMoveError, LedgerMovedError } from '../../src/index.js';
-import type { BalanceStore, LedgerEntry } from '../../src/index.js';
+import type { BalanceStore, LedgerEntry, Spender } from '../../src/index.js';
 import { openPostgresStore } from '../../src/postgres/index.js';
 import { sampleLimits, settlement } from '../../src/testing/index.js';
 import { waitPastMidnight } from '../../src/testing/midnight.js';
@@ -90,7 +90,8 @@ async function fill(store: BalanceStore) {
   await store.sealEntries({ all: true });
   // Sums of hours that are rolled up, beside sums of the charges that come later.
   await store.rollUpUsage({ before: new Date('2200-01-01') });
-  await store.settle(settlement(keyId), DEADLINE);
+  const spender = await addSpender(store, keyId);
+  await store.settle(settlement(keyId, { spender }), DEADLINE);
   await store.settle(settlement(keyId, { model: 'm "x"\n\\' }), DEADLINE);
   await store.settle({ ...charges[0]!, model: 'another' }, DEADLINE);
   await store.quarantine({ requestId: 'q', keyId, model: 'm', reason: 'r' });
@@ -104,6 +105,24 @@ async function fill(store: BalanceStore) {
   });
   await store.placeHold({ requestId: 'h', keyId, amount: 7n });
   return { keyId, credential };
+}
+
+/** A member with a budget that was raised. */
+async function addSpender(store: BalanceStore, keyId: string): Promise<Spender> {
+  const accountId = (await store.getKey(keyId))?.accountId ?? '';
+  const by = { by: { name: 'b' } };
+  const group = await store.createGroup({ accountId, name: 'g "x"\n\\' }, by);
+  if (group.outcome !== 'created') throw new Error(group.outcome);
+  const of = { accountId, groupId: group.record.id, name: 'é', email: 'x@y.org' };
+  const member = await store.createMember(of, by);
+  if (member.outcome !== 'created') throw new Error(member.outcome);
+  const terms = { scope: 'member', period: 'month', zone: 'Asia/Kolkata' } as const;
+  const amount = 10n ** 20n;
+  const budget = await store.createBudget({ accountId, name: 'b', amount, ...terms }, by);
+  if (budget.outcome !== 'created') throw new Error(budget.outcome);
+  const until = new Date('2200-01-01T00:00:00Z');
+  await store.raiseBudget({ budgetId: budget.record.id, amount: 1n, until }, by);
+  return { memberId: member.record.id, groups: group.record.path, tag: 't "x"\\', run: 'é' };
 }
 
 async function everything(store: BalanceStore) {
@@ -123,6 +142,12 @@ async function everything(store: BalanceStore) {
     entries,
     keys: await store.listKeys({ limit: 10 }),
     accounts,
+    members: await Promise.all(
+      accounts.map(({ id }) => store.listMembers({ accountId: id, limit: 10 })),
+    ),
+    budgets: await Promise.all(
+      accounts.map(({ id }) => store.listBudgets({ accountId: id, limit: 10 })),
+    ),
     unspent: await Promise.all(accounts.map(({ id }) => store.readUnspent(id))),
     usage: await store.readUsage({
       by: ['hour', 'account', 'key', 'model', 'endpoint'],
@@ -167,8 +192,8 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     event: 8,
     // One of the test, and what the operator set for two keys.
     document: 3,
-    trail: 7,
-    personal_text: 5,
+    trail: 14,
+    personal_text: 8,
     hold: 1,
     ledger_block: 5,
     ledger_seal: 7,
@@ -176,6 +201,13 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     ledger_carry: 0,
     closed_month: 0,
     issued_statement: 0,
+    spend_group: 1,
+    member: 1,
+    budget: 4,
+    budget_raise: 1,
+    budget_use: 4,
+    spender: 1,
+    spender_hour: 1,
     quarantine: 1,
     settle_conflict: 1,
   });

@@ -52,10 +52,8 @@ function fakeLedger() {
         uncovered: textOf(0n),
         nextExpiryAt: null,
         emptiedBy: null,
-        capDay: null,
-        capWeek: null,
-        capMonth: null,
-        capTotal: null,
+        isBudgeted: 0,
+        capTexts: null,
       };
       state.afterQuery();
       return row;
@@ -74,7 +72,7 @@ function fakeLedger() {
     state.commits += 1;
     state.balances[account] = balance;
     const accounts = [{ id: account, balance: balance * USD, uncovered: 0n }];
-    return { from, to: markOf(state.commits), changed: { accounts, cappedKeyIds: [] } };
+    return { from, to: markOf(state.commits), changed: { accounts, budgetedKeyIds: [] } };
   }
   return { owners, state, reports, memory, commit };
 }

@@ -53,7 +53,8 @@ describe('the line of a charge in an archive', () => {
     'with the added columns %j, %j and %j has %d columns, and is read back',
     (pricing, cost, given, length) => {
       const ofBookings = Array.from({ length: 5 }, () => null);
-      const added = [pricing, cost, given, ...ofBookings];
+      const ofSpenders = [null, null];
+      const added = [pricing, cost, given, ...ofBookings, ...ofSpenders];
       const charge = [...FIRST_COLUMNS, ...added] as unknown as SealedLedger;
       const line = chargeLineOf(charge);
       expect(line.charge).toHaveLength(length);
@@ -61,7 +62,7 @@ describe('the line of a charge in an archive', () => {
     },
   );
 
-  it.each([32, 42])('is not that of a charge with %d columns', (length) => {
+  it.each([32, 44])('is not that of a charge with %d columns', (length) => {
     expect(chargeOfLine({ charge: Array.from({ length }, () => 'x') })).toBeUndefined();
   });
 });

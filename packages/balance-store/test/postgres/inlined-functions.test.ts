@@ -10,8 +10,17 @@ import { standingsQueryOf } from '../../src/postgres/standing-reader.js';
 import { querySql, usePostgresServer } from '../postgres-server.js';
 import type { PostgresServer } from '../postgres-server.js';
 
-/** Not called for each request, or, with an aggregate, called only where credit has expired. */
-const CALLED_SELDOM = new Set(['expired_credit', 'sealed_field', 'sealed_moment']);
+/**
+ * Not called for each request, or, with an aggregate, called only where credit has expired, only
+ * when a share of a budget is reached, or only for budgets in chains.
+ */
+const CALLED_SELDOM = new Set([
+  'budget_has_address',
+  'budget_left',
+  'expired_credit',
+  'sealed_field',
+  'sealed_moment',
+]);
 
 let server: PostgresServer;
 let database: string;
@@ -57,7 +66,7 @@ describe('SQL functions that requests call', () => {
       });
       called.push(String(name));
     }
-    expect(called).toEqual(expect.arrayContaining(['day_of', 'hour_of', 'caps_of', 'standing_of']));
+    expect(called).toEqual(expect.arrayContaining(['hour_of', 'tightest_cap', 'standing_of']));
   });
 
   // F472: its caps were looked up with `clock_timestamp()`, so that two functions were planned for
@@ -66,6 +75,8 @@ describe('SQL functions that requests call', () => {
     const { text, values } = standingsQueryOf(['key_a', 'key_b']);
     const plan = await planOf(text, values);
     expect(plan).toContain('public.api_key');
-    expect(plan).not.toMatch(/Function Scan|tightest_cap\(|caps_of\(|standing_of\(|state_in\(/);
+    expect(plan).not.toMatch(
+      /Function Scan|tightest_cap\(|budget_start\(|standing_of\(|state_in\(/,
+    );
   });
 });

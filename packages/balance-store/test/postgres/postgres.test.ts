@@ -13,8 +13,10 @@ import {
   SchemaTooOldError,
 } from '../../src/index.js';
 import type { BalanceStore } from '../../src/index.js';
+import { numericFromUnits, unitsFromNumeric } from '../../src/numeric.js';
 import { ADVISORY_LOCKS } from '../../src/postgres/advisory-locks.js';
 import { openPostgresStore } from '../../src/postgres/index.js';
+import { settleQueryOf } from '../../src/postgres/settle.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../../src/testing/index.js';
 import { querySql, untilSessionsEnded, usePostgresServer } from '../postgres-server.js';
 import type { PostgresServer } from '../postgres-server.js';
@@ -491,6 +493,78 @@ describe('PostgreSQL: opening', () => {
 });
 
 describe('PostgreSQL: functions', () => {
+  // F523: a gateway of the previous version, which names no spenders, charges and holds during a
+  // rolling upgrade: both count in budgets, and the ledger is sound.
+  it('count what a gateway of the previous version charges in budgets', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    try {
+      const { record: key } = await store.createKey({
+        name: 'k',
+        limits: sampleLimits,
+        expiresAt: null,
+      });
+      const { id: keyId, accountId } = key;
+      const by = { name: 'tests' };
+      await store.topUp({ topUpId: 't', to: { keyId }, amount: 10n ** 16n, by });
+      const charge = settlement(keyId);
+      const terms = { name: 'b', scope: 'account', period: 'month' } as const;
+      await store.createBudget({ accountId, amount: 2n * charge.amount, ...terms }, { by });
+      const { text, values } = settleQueryOf([charge]);
+      const formerly = text.replace(', $26, $27', '');
+      expect(formerly).not.toBe(text);
+      const rows = await querySql(connectionString, formerly, values.slice(0, 25).map(String));
+      expect(rows).toMatchObject([{ outcome: 'settled' }]);
+      expect(await store.readBudgets(keyId)).toMatchObject([{ used: charge.amount }]);
+      const hold = (amount: string) =>
+        querySql(
+          connectionString,
+          "SELECT outcome FROM place_holds(ARRAY['h'], ARRAY[$1], ARRAY[$2::numeric], '1 min')",
+          [keyId, amount],
+        );
+      expect(await hold('1')).toEqual([{ outcome: 'short' }]);
+      expect(await hold('0')).toEqual([{ outcome: 'held' }]);
+      expect((await store.audit()).differences).toEqual([]);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('refuse a hold of a gateway of the previous version by its caps, as they did', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    try {
+      const caps = { day: 5n, total: 4n };
+      const { record: key } = await store.createKey({
+        name: 'k',
+        limits: sampleLimits,
+        expiresAt: null,
+        caps,
+      });
+      const by = { name: 'tests' };
+      await store.topUp({ topUpId: 't', to: { keyId: key.id }, amount: 10n ** 16n, by });
+      const hold = (id: string, units: bigint) =>
+        querySql(
+          connectionString,
+          'SELECT outcome, cap_period, cap::text, cap_used::text, held_by_key::text ' +
+            "FROM place_holds(ARRAY[$1], ARRAY[$2], ARRAY[$3::numeric], '1 min')",
+          [id, key.id, numericFromUnits(units)],
+        );
+      expect(await hold('a', 3n)).toMatchObject([{ outcome: 'held', cap_period: null }]);
+      const [refused] = await hold('b', 2n);
+      expect(refused).toMatchObject({ outcome: 'capped', cap_period: 'total' });
+      const amounts = [refused?.['cap'], refused?.['cap_used'], refused?.['held_by_key']];
+      expect(amounts.map((text) => unitsFromNumeric(String(text)))).toEqual([4n, 0n, 3n]);
+      const read = await querySql(
+        connectionString,
+        'SELECT c.period FROM api_key k CROSS JOIN LATERAL tightest_cap(k, now()) c',
+      );
+      expect(read).toEqual([{ period: 'total' }]);
+    } finally {
+      await store.close();
+    }
+  });
+
   it('are applied again when their text changed, after which a reader may open', async () => {
     const connectionString = await server.createDatabase();
     const open = async (migrate: boolean) =>
@@ -499,7 +573,7 @@ describe('PostgreSQL: functions', () => {
       querySql(
         connectionString,
         'SELECT proname AS name, pg_get_functiondef(p.oid) AS definition FROM pg_proc p ' +
-          "WHERE pronamespace = 'public'::regnamespace ORDER BY proname",
+          "WHERE pronamespace = 'public'::regnamespace ORDER BY proname, pg_get_function_identity_arguments(p.oid)",
       );
     await open(true);
     const applied = await definitions();

@@ -1,19 +1,16 @@
 /** Reads and writes the rows that a batch of charges changes. */
 
 import type { AccountStatus } from '../../account.js';
-import { usedInWindows } from '../../ledger/rules/cap-windows.js';
-import type { WindowBases, WindowStarts } from '../../ledger/rules/cap-windows.js';
 import { storable } from '../../ledger/rows/quarantine-text.js';
 import { detailColumnsOf } from '../../ledger/rows/charge-details.js';
 import { rateTextsOf } from '../../ledger/rows/rate-texts.js';
-import { CAP_MEMBERS, capsOf, windowBasesOf } from '../../ledger/rows/stored-key.js';
 import { columnOf, membersWithout } from '../../ledger/tables/tables.js';
-import { CAP_PERIODS } from '../../key.js';
-import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
+import type { KeyState } from '../../key.js';
 import type { Settlement } from '../../store.js';
 import type { Lot } from '../../ledger/books/transaction.js';
+import type { FoundBudgets } from './budgets.js';
+import type { RecordedSpender } from './spenders.js';
 import type { Connection } from './connection.js';
-import { readCaps } from './keys.js';
 import { textOf, unitsOf } from './money.js';
 import { select } from './tables.js';
 import type { SqliteRow } from './tables.js';
@@ -41,6 +38,8 @@ export interface AccountFold {
   /** The rows of its credits, read when first needed. No charge changes them. */
   lots: readonly Lot[] | undefined;
   seq: number;
+  readonly labelSalt: string;
+  readonly isBudgeted: boolean;
   /** Sum of the account's live holds that the batch has not deleted; read when first needed. */
   held: bigint | undefined;
   isChanged: boolean;
@@ -53,10 +52,14 @@ export interface AccountFold {
 export interface KeptRows {
   readonly accounts: Map<string, AccountFold>;
   readonly keys: Map<string, KeyFold>;
+  /** See `recordedSpender`. */
+  readonly spenders: Map<string, RecordedSpender>;
+  /** See `findBudgets`. */
+  readonly budgets: Map<string, FoundBudgets>;
 }
 
 export function noRows(): KeptRows {
-  return { accounts: new Map(), keys: new Map() };
+  return { accounts: new Map(), keys: new Map(), spenders: new Map(), budgets: new Map() };
 }
 
 /** A key's row, to which the charges of the batch are added. */
@@ -65,11 +68,6 @@ export interface KeyFold {
   readonly account: AccountFold;
   readonly state: KeyState;
   readonly expiresAt: number | null;
-  readonly caps: KeyCaps;
-  /** What the key used in the current window of each cap. */
-  used: Record<CapPeriod, bigint>;
-  windows: WindowBases;
-  before: { readonly spent: bigint; readonly writtenOff: bigint };
   spent: bigint;
   writtenOff: bigint;
   isChanged: boolean;
@@ -95,13 +93,15 @@ interface AccountRow {
   readonly uncovered: string;
   readonly given: string;
   readonly allotted: string;
+  readonly label_salt: string;
+  readonly budgeted: number;
   readonly seq: number;
 }
 
 function readAccount(connection: Connection, id: string): AccountFold {
   const row = connection.get<AccountRow>(
     'SELECT state, low_balance, notice_shares, notice_base, next_expiry_at, balance, spent, ' +
-      'written_off, uncovered, given, allotted, seq, ' +
+      'written_off, uncovered, given, allotted, label_salt, budgeted, seq, ' +
       'max(coalesce(last_charged_at, 0), coalesce(last_booked_at, 0)) AS last_entry_at ' +
       'FROM account WHERE id = ?',
     id,
@@ -125,13 +125,15 @@ function readAccount(connection: Connection, id: string): AccountFold {
     given: unitsOf(row.given),
     unallotted: spent - unitsOf(row.allotted),
     lots: undefined,
+    labelSalt: row.label_salt,
+    isBudgeted: row.budgeted === 1,
     seq: row.seq,
     held: undefined,
     isChanged: false,
   };
 }
 
-const KEY_MEMBERS = ['accountId', 'state', 'expiresAt', ...CAP_MEMBERS] as const;
+const KEY_MEMBERS = ['accountId', 'state', 'expiresAt', 'spent', 'writtenOff'] as const;
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]>;
 const SELECT_KEY = `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key WHERE id = ?`;
 
@@ -139,17 +141,10 @@ const SELECT_KEY = `SELECT ${select('ApiKey', KEY_MEMBERS)} FROM api_key WHERE i
 export function keyForBatch(
   connection: Connection,
   id: string,
-  { kept, windows }: { readonly kept: KeptRows; readonly windows: WindowStarts },
+  { keys, accounts }: Pick<KeptRows, 'keys' | 'accounts'>,
 ): KeyFold {
-  const key = kept.keys.get(id);
-  if (key === undefined) {
-    const read = readKey(connection, id, { accounts: kept.accounts, windows });
-    kept.keys.set(id, read);
-    return read;
-  }
-  const { spent, writtenOff } = key;
-  key.before = { spent, writtenOff };
-  key.used = usedInWindows(spent + writtenOff, key.windows, windows);
+  const key = keys.get(id) ?? readKey(connection, id, accounts);
+  keys.set(id, key);
   key.isChanged = false;
   return key;
 }
@@ -162,14 +157,7 @@ export function beginBatch(account: AccountFold): void {
   account.isChanged = false;
 }
 
-function readKey(
-  connection: Connection,
-  id: string,
-  {
-    accounts,
-    windows,
-  }: { readonly accounts: Map<string, AccountFold>; readonly windows: WindowStarts },
-): KeyFold {
+function readKey(connection: Connection, id: string, accounts: Map<string, AccountFold>): KeyFold {
   const row = connection.get<KeyRow>(SELECT_KEY, id);
   if (row === undefined) throw new RangeError('no such API key');
   let account = accounts.get(row.accountId);
@@ -177,20 +165,13 @@ function readKey(
     account = readAccount(connection, row.accountId);
     accounts.set(account.id, account);
   }
-  const counted = readCaps(row);
-  const { caps, used } = capsOf(counted, windows);
-  const { spent, writtenOff } = counted;
   return {
     id,
     account,
     state: row.state as KeyState,
     expiresAt: row.expiresAt,
-    caps,
-    used: { ...used },
-    windows: windowBasesOf(counted),
-    before: { spent, writtenOff },
-    spent,
-    writtenOff,
+    spent: unitsOf(row.spent),
+    writtenOff: unitsOf(row.writtenOff),
     isChanged: false,
   };
 }
@@ -213,35 +194,13 @@ export function updateAccount(connection: Connection, account: AccountFold, now:
 
 const UPDATE_KEY =
   'UPDATE api_key SET spent = ?, written_off = ?, last_charged_at = ? WHERE id = ?';
-const UPDATE_WINDOWS =
-  'UPDATE api_key SET day_start = ?, day_base = ?, week_start = ?, week_base = ?, ' +
-  'month_start = ?, month_base = ? WHERE id = ?';
 
 export function updateKey(
   connection: Connection,
-  key: KeyFold,
-  current: WindowStarts,
+  { id, spent, writtenOff }: KeyFold,
   now: number,
 ): void {
-  const { id, before, spent, writtenOff } = key;
   connection.run(UPDATE_KEY, textOf(spent), textOf(writtenOff), now, id);
-  const { starts, bases } = key.windows;
-  const usedBefore = before.spent + before.writtenOff;
-  if (CAP_PERIODS.every((period) => starts[period] === current[period])) return;
-  const baseOf = (period: CapPeriod) =>
-    starts[period] === current[period] ? bases[period] : usedBefore;
-  const [day, week, month] = [baseOf('day'), baseOf('week'), baseOf('month')];
-  key.windows = { starts: current, bases: { day, week, month, total: 0n } };
-  connection.run(
-    UPDATE_WINDOWS,
-    current.day,
-    textOf(day),
-    current.week,
-    textOf(week),
-    current.month,
-    textOf(month),
-    id,
-  );
 }
 
 export function readKnown(connection: Connection, id: string): KnownCharge {
@@ -290,7 +249,18 @@ export function insertCharge(
   connection: Connection,
   settlement: Settlement,
   account: AccountFold,
-  { hash, balanceAfter, writtenOff, given }: KnownCharge & { readonly given: bigint },
+  {
+    hash,
+    balanceAfter,
+    writtenOff,
+    given,
+    spenderId,
+    parts,
+  }: KnownCharge & {
+    readonly given: bigint;
+    readonly spenderId: string | null;
+    readonly parts: string | null;
+  },
   now: number,
 ): boolean {
   const details = detailColumnsOf(settlement);
@@ -307,6 +277,8 @@ export function insertCharge(
     inputHash: Buffer.from(hash, 'hex'),
     createdAt: now,
     keyId: settlement.keyId,
+    spenderId,
+    parts,
     inputRate: rates.inputPerToken,
     outputRate: rates.outputPerToken,
     cacheReadRate: rates.cacheReadPerToken,

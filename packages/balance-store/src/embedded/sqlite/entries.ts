@@ -1,11 +1,14 @@
 /** Reads ledger entries: one, or pages of them. */
 
 import type { EntryFilter, LedgerEntry } from '../../ledger-entry.js';
+import type { Spender } from '../../spender.js';
 import type { EntryPosition } from '../../ledger/queries/entry-cursor.js';
 import { ENTRY_MEMBERS, ledgerEntryOf } from '../../ledger/rows/stored-entry.js';
+import { spenderOf } from '../../ledger/rows/spenders.js';
 import { membersWithout } from '../../ledger/tables/tables.js';
 import type { Connection } from './connection.js';
 import { ZERO } from './money.js';
+import { rowsOf } from './spenders.js';
 import { readerOf, select } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
@@ -95,7 +98,13 @@ function entryOf(connection: Connection, row: EntryRow): LedgerEntry {
   return ledgerEntryOf(
     readEntry(row),
     row.noteId === null ? undefined : noteOf(connection, row.noteId),
+    row.spenderId === null ? undefined : spenderBy(connection, row.spenderId),
   );
+}
+
+function spenderBy(connection: Connection, id: string): Spender | undefined {
+  const [row] = rowsOf(connection, 'Spender', 'WHERE id = ?', [id]);
+  return row === undefined ? undefined : spenderOf(row);
 }
 
 function noteOf(connection: Connection, id: string): string | undefined {

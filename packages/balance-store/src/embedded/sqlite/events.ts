@@ -13,13 +13,19 @@ import { dateOf } from './time.js';
  *
  * @param now - Of the entry that caused it, in milliseconds since the epoch. The clock may be
  * behind it, and an event that is due later than now would wait.
+ * @param hasAddress - Whether somebody besides the account can be written to about it.
  */
-export function insertEvent(connection: Connection, event: NewEvent, now: number): void {
+export function insertEvent(
+  connection: Connection,
+  event: NewEvent,
+  now: number,
+  { hasAddress = false }: { readonly hasAddress?: boolean } = {},
+): void {
   const due = Date.now();
   connection.run(
     'INSERT INTO event (id, type, account_id, key_id, data, created_at, due_at, mail_due_at) ' +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ' +
-      '(SELECT ? FROM account WHERE id = ? AND notice_email IS NOT NULL)) ' +
+      '(SELECT ? FROM account WHERE id = ? AND (notice_email IS NOT NULL OR ?))) ' +
       'ON CONFLICT (id) DO NOTHING',
     event.id ?? `evt_${randomUUID()}`,
     event.type,
@@ -30,6 +36,7 @@ export function insertEvent(connection: Connection, event: NewEvent, now: number
     due,
     isMailed(event) ? due : null,
     event.accountId,
+    Number(hasAddress),
   );
 }
 

@@ -4,6 +4,8 @@
  */
 
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
+import { spenderText } from '../../ledger/rows/spenders.js';
+import { findBudgets, lackingBudget } from './budgets.js';
 import type { Connection } from './connection.js';
 import { assertNotNegative, textOf, unitsOf } from './money.js';
 import { readStanding } from './keys.js';
@@ -23,7 +25,7 @@ export function placeHolds(
 
 function placeHold(
   connection: Connection,
-  { requestId, keyId, amount }: Hold,
+  { requestId, keyId, amount, spender = {} }: Hold,
   now: number,
   lifetimeMs: number,
 ): HoldOutcome {
@@ -40,24 +42,25 @@ function placeHold(
     requestId,
   );
   if (live !== undefined) return { outcome: 'held', balance, held };
-  if (cap !== undefined) {
-    const heldOfKey = heldByKey(connection, accountId, keyId);
-    const left = cap.cap - cap.used;
-    if (left <= 0n || heldOfKey + amount > left) return { outcome: 'capped', cap, held: heldOfKey };
+  if (cap !== undefined || standing.isBudgeted === true) {
+    const request = { accountId, keyId, spender, amount };
+    const lacking = lackingBudget(connection, findBudgets(connection, request), request, now);
+    if (lacking !== undefined) return { outcome: 'over_budget', ...lacking };
   }
   const shortfall = held + amount - balance;
   if (shortfall > 0n) return { outcome: 'short', balance, held, shortfall };
   connection.run(
-    'INSERT INTO hold (request_id, account_id, key_id, amount, created_at, expires_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET ' +
+    'INSERT INTO hold (request_id, account_id, key_id, amount, created_at, expires_at, spender) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET ' +
       'account_id = excluded.account_id, key_id = excluded.key_id, amount = excluded.amount, created_at = excluded.created_at, ' +
-      'expires_at = excluded.expires_at, orphaned_at = NULL',
+      'expires_at = excluded.expires_at, orphaned_at = NULL, spender = excluded.spender',
     requestId,
     accountId,
     keyId,
     textOf(amount),
     now,
     now + lifetimeMs,
+    spenderText(spender),
   );
   return { outcome: 'held', balance, held: held + amount };
 }
@@ -68,17 +71,6 @@ export function heldBy(connection: Connection, accountId: string): bigint {
     .all<{ readonly amount: string }>(
       'SELECT amount FROM hold WHERE account_id = ? AND orphaned_at IS NULL',
       accountId,
-    )
-    .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
-}
-
-/** Sum of the key's own live holds. */
-function heldByKey(connection: Connection, accountId: string, keyId: string): bigint {
-  return connection
-    .all<{ readonly amount: string }>(
-      'SELECT amount FROM hold WHERE account_id = ? AND key_id = ? AND orphaned_at IS NULL',
-      accountId,
-      keyId,
     )
     .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }

@@ -2,20 +2,15 @@
 
 import type { AccountStatus, EmptiedBy } from '../../account.js';
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
-import { capUses, windowStartsAt } from '../../ledger/rules/cap-windows.js';
+import { capUsesAt, storedCapsIn } from '../../ledger/rules/caps.js';
+import type { StoredCap } from '../../ledger/rules/caps.js';
 import type { RenewedHash } from '../../ledger/books/transaction.js';
 import type { FoundKey } from '../../ledger/database/ledger-database.js';
 import { listQuery } from '../../ledger/queries/list-query.js';
 import type { ListSource } from '../../ledger/queries/list-query.js';
 import type { CredentialHashes, HashRenewal, PepperUse } from '../../ledger/rules/pepper.js';
 import { containing } from '../../ledger/queries/search.js';
-import {
-  ACCOUNT_MEMBERS_OF_KEY,
-  CAP_MEMBERS,
-  KEY_MEMBERS,
-  capsOf,
-  keyRecordOf,
-} from '../../ledger/rows/stored-key.js';
+import { ACCOUNT_MEMBERS_OF_KEY, KEY_MEMBERS, keyRecordOf } from '../../ledger/rows/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { EXPIRED_LOTS, expiredCreditIn, spendableFunds } from './expired-credit.js';
@@ -30,15 +25,32 @@ const ACCOUNT_MEMBERS = [...ACCOUNT_MEMBERS_OF_KEY, 'uncovered'] as const;
 
 type KeyRow = Pick<SqliteRow<'ApiKey'>, (typeof KEY_MEMBERS)[number]> &
   Pick<SqliteRow<'Account'>, (typeof ACCOUNT_MEMBERS)[number]> &
-  Pick<StandingRow, 'accountState' | 'accountSpent' | 'allotted' | 'expiredLots'>;
-type CapsRow = Pick<SqliteRow<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
+  Pick<StandingRow, 'accountState' | 'accountSpent' | 'allotted' | 'expiredLots'> & {
+    readonly groups: string | null;
+    readonly capTexts: string | null;
+  };
 
-export const CAP_COLUMNS = select('ApiKey', CAP_MEMBERS, 'api_key');
-export const readCaps = readerOf('ApiKey', CAP_MEMBERS);
+/** See `storedCapsIn`. Of an account without budgets, nothing is looked up. */
+const CAP_TEXTS =
+  'CASE WHEN budgeted THEN (' +
+  'SELECT json_group_array(json_array(budget.period, budget.amount, start_at, used)) FROM budget ' +
+  'LEFT JOIN budget_use ON budget_id = budget.id ' +
+  'WHERE budget.account_id = api_key.account_id AND budget.subject = api_key.id ' +
+  'AND ended_seq IS NULL AND is_cap = TRUE) END AS capTexts';
+/** Whether the account has budgets that are no caps. */
+const IS_BUDGETED =
+  'budgeted AND EXISTS (SELECT 1 FROM budget INDEXED BY budget_not_cap_idx ' +
+  'WHERE budget.account_id = api_key.account_id ' +
+  'AND ended_seq IS NULL AND is_cap = FALSE) AS isBudgeted';
 
+/** The path of the group of the key's member. */
+const GROUPS =
+  '(SELECT path FROM member JOIN spend_group ON spend_group.id = group_id ' +
+  'WHERE member.id = member_id) AS groups';
 const KEY_COLUMNS =
   `${select('ApiKey', KEY_MEMBERS, 'api_key')}, ${select('Account', ACCOUNT_MEMBERS)}, ` +
-  `account.state AS accountState, account.spent AS accountSpent, allotted, ${EXPIRED_LOTS}`;
+  `account.state AS accountState, account.spent AS accountSpent, allotted, ${EXPIRED_LOTS}, ` +
+  `${GROUPS}, ${CAP_TEXTS}`;
 const readKeyColumns = readerOf('ApiKey', KEY_MEMBERS);
 const readAccountColumns = readerOf('Account', ACCOUNT_MEMBERS_OF_KEY);
 
@@ -142,13 +154,14 @@ const KEYS: ListSource = {
 
 export function listKeys(
   connection: Connection,
-  { accountId, name, externalId, metadata, pepper, withoutRevoked, ...page }: KeyFilter,
+  { accountId, memberId, name, externalId, metadata, pepper, withoutRevoked, ...page }: KeyFilter,
   pepperId: string,
 ): readonly KeyRecord[] {
   const pattern = containing(name?.toLowerCase());
   const previous = pepper === undefined ? undefined : pepperId;
   const { text, values } = listQuery(KEYS, page, [
     ['account_id = ?', accountId],
+    ['member_id = ?', memberId],
     ["(fold_case(api_key.name) LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
     ['api_key.external_id = ?', externalId],
     [UNDER_PREVIOUS_PEPPER, previous, previous, Date.now()],
@@ -181,10 +194,14 @@ const STATE_COLUMNS =
 export const STANDING_COLUMNS = `${STATE_COLUMNS}, allotted, account.spent AS accountSpent, ${EXPIRED_LOTS}`;
 const SELECT_FACTS =
   `SELECT account_id AS accountId, ${STATE_COLUMNS}, next_expiry_at AS nextExpiryAt, ` +
-  `emptied_by AS emptiedBy, ${CAP_COLUMNS} ${FROM_KEY} WHERE api_key.id = ?`;
+  `emptied_by AS emptiedBy, ${IS_BUDGETED}, ${CAP_TEXTS} ${FROM_KEY} WHERE api_key.id = ?`;
 
 type FactsRow = KeyStateRow &
-  Pick<SqliteRow<'Account'>, 'balance' | 'uncovered' | 'nextExpiryAt' | 'emptiedBy'>;
+  Pick<SqliteRow<'Account'>, 'balance' | 'uncovered' | 'nextExpiryAt' | 'emptiedBy'> & {
+    readonly accountId: string;
+    readonly isBudgeted: number;
+    readonly capTexts: string | null;
+  };
 
 /** What the standing of a key follows from, besides the time and the funds of its account. */
 export interface KeyFacts {
@@ -192,30 +209,28 @@ export interface KeyFacts {
   /** In its account, see {@link stateIn}. */
   readonly state: KeyState;
   readonly expiresAt: number | null;
-  /** The caps and what counts towards them; undefined if the key has no cap. */
-  readonly capped: ReturnType<typeof readCaps> | undefined;
+  /** Whether its account has budgets that are no caps. */
+  readonly isBudgeted: boolean;
+  readonly caps: readonly StoredCap[];
 }
 
 export function readFacts(
   connection: Connection,
   keyId: string,
 ): { readonly key: KeyFacts; readonly funds: Funds } | undefined {
-  const row = connection.get<FactsRow & CapsRow & { readonly accountId: string }>(
-    SELECT_FACTS,
-    keyId,
-  );
+  const row = connection.get<FactsRow>(SELECT_FACTS, keyId);
   if (row === undefined) return undefined;
   const { accountId, expiresAt, nextExpiryAt, emptiedBy } = row;
-  const capped = hasNoCaps(row) ? undefined : readCaps(row);
+  const [isBudgeted, caps] = [row.isBudgeted === 1, storedCapsIn(row.capTexts)];
   return {
-    key: { accountId, state: stateOf(row), expiresAt, capped },
+    key: { accountId, state: stateOf(row), expiresAt, isBudgeted, caps },
     funds: { ...fundsOf(row), nextExpiryAt, emptiedBy },
   };
 }
 
 /** @param funds - Without credit that has expired. */
 export function standingFrom(
-  { state, expiresAt, capped }: KeyFacts,
+  { state, expiresAt, isBudgeted, caps }: KeyFacts,
   { balance, uncovered, emptiedBy }: Funds,
   now: number,
 ): Standing {
@@ -224,10 +239,13 @@ export function standingFrom(
     standing === 'exhausted' && emptiedBy !== null
       ? { standing, balance, uncovered, emptiedBy: emptiedBy as EmptiedBy }
       : { standing, balance, uncovered };
-  if (capped === undefined) return found;
-  const { caps, used } = capsOf(capped, windowStartsAt(now));
-  const [cap] = capUses(caps, used);
-  return { ...found, ...(cap === undefined ? {} : { cap }) };
+  if (caps.length === 0 && !isBudgeted) return found;
+  const [cap] = capUsesAt(caps, now);
+  return {
+    ...found,
+    ...(cap === undefined ? {} : { cap }),
+    ...(isBudgeted ? { isBudgeted } : {}),
+  };
 }
 
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
@@ -235,10 +253,6 @@ export function readStanding(connection: Connection, keyId: string, now = Date.n
   if (facts === undefined) return { standing: 'unknown' };
   const { key, funds } = facts;
   return standingFrom(key, spendableFunds(connection, key.accountId, { funds, now }), now);
-}
-
-function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: CapsRow): boolean {
-  return (capDay ?? capWeek ?? capMonth ?? capTotal) === null;
 }
 
 /** @param row - Not copied, because that would take longer than all else that a read does. */

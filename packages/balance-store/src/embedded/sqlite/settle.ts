@@ -3,18 +3,17 @@
  * `settle_batch` and `write_offs` on PostgreSQL.
  */
 
+import { chargePartsText } from '../../ledger/rows/charge-parts.js';
+import { presentSpender } from '../../ledger/rows/spenders.js';
 import { HOUR_MS } from '../../ledger/base/hours.js';
 import { givenBetween } from '../../ledger/books/lots.js';
 import { settlementHash } from '../../ledger/rows/contents-hash.js';
-import { windowStartsAt } from '../../ledger/rules/cap-windows.js';
-import type { WindowStarts } from '../../ledger/rules/cap-windows.js';
-import { CAP_PERIODS } from '../../key.js';
-import type { KeyCaps } from '../../key.js';
 import type { Settlement, SettleOutcome } from '../../store.js';
+import { balanceEvents } from '../../ledger/rules/balance-events.js';
 import { redeemedSides } from '../../ledger/rules/sides.js';
 import { lotsOf } from './accounts.js';
 import { addMoney } from './add-money.js';
-import { writeBalanceEvents, writeCapEvents } from './charge-events.js';
+import { createBudgetFold, findBudgets } from './budgets.js';
 import {
   beginBatch,
   insertCharge,
@@ -27,8 +26,11 @@ import {
 import type { AccountFold, KeptRows, KeyFold, KnownCharge } from './charge-rows.js';
 import type { Connection } from './connection.js';
 import { entryClock } from './entry-clock.js';
+import { insertEvent } from './events.js';
 import { heldBy } from './holds.js';
 import { unitsOf } from './money.js';
+import { createSpenderFold } from './spender-fold.js';
+import { recordedSpender } from './spenders.js';
 import { standingOf, stateIn } from './standing.js';
 import type { StandingParts } from './standing.js';
 import { insertRow } from './tables.js';
@@ -51,8 +53,8 @@ export interface ChangedRows {
     readonly balance: bigint;
     readonly uncovered: bigint;
   }[];
-  /** Charged keys with caps. */
-  readonly cappedKeyIds: readonly string[];
+  /** Charged keys of accounts with budgets: what is left of their caps may have changed. */
+  readonly budgetedKeyIds: readonly string[];
 }
 
 export type SettledBatch =
@@ -130,15 +132,17 @@ class ChargeFold {
   readonly #accounts = new Map<string, AccountFold>();
   readonly #keys = new Map<string, KeyFold>();
   readonly #usage: ReturnType<typeof createUsageFold>;
-  readonly #windows: WindowStarts;
   readonly #hasHolds: boolean;
+  readonly #spent: ReturnType<typeof createSpenderFold>;
+  readonly #budgets: ReturnType<typeof createBudgetFold>;
 
   constructor(connection: Connection, kept: KeptRows, now: number) {
     this.#connection = connection;
     this.#kept = kept;
     this.now = now;
     this.#usage = createUsageFold(connection, now);
-    this.#windows = windowStartsAt(now);
+    this.#spent = createSpenderFold(connection, now);
+    this.#budgets = createBudgetFold(connection, now);
     this.#hasHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
   }
 
@@ -174,7 +178,20 @@ class ChargeFold {
     const charged = amount - writtenOff;
     const hash = settlementHash(settlement);
     const given = account.given === 0n ? 0n : this.#givenPartOf(charged, account);
-    const entry = { hash, balanceAfter: account.balance - charged, writtenOff, given };
+    const named = presentSpender(settlement.spender);
+    const recorded =
+      named === undefined
+        ? undefined
+        : recordedSpender(this.#connection, account, named, this.#kept.spenders);
+    const spenderId = recorded?.id ?? null;
+    const balanceAfter = account.balance - charged;
+    const request = { accountId: account.id, keyId, spender: recorded?.spender ?? {} };
+    const budgets = account.isBudgeted
+      ? findBudgets(this.#connection, request, this.#kept.budgets)
+      : undefined;
+    const parts = budgets === undefined ? [] : this.#budgets.split(budgets, { ...request, amount });
+    const ofSpender = { spenderId, parts: chargePartsText(parts) };
+    const entry = { hash, balanceAfter, writtenOff, given, ...ofSpender };
     const isNew = insertCharge(this.#connection, settlement, account, entry, this.now);
     if (!isNew) return this.#settledBefore(settlement, key, hash);
     account.balance -= charged;
@@ -187,9 +204,13 @@ class ChargeFold {
     account.isChanged = true;
     key.spent += charged;
     key.writtenOff += writtenOff;
-    for (const period of CAP_PERIODS) key.used[period] += amount;
     key.isChanged = true;
     this.#usage.add(settlement, account.id, writtenOff);
+    if (spenderId !== null) this.#spent.add(settlement, { account, spenderId, writtenOff });
+    if (budgets !== undefined) {
+      const { noticeShares } = account;
+      this.#budgets.add(budgets, { ...request, noticeShares, amount }, parts);
+    }
     return { outcome: 'settled', key, entry };
   }
 
@@ -198,14 +219,17 @@ class ChargeFold {
       if (!account.isChanged) continue;
       updateAccount(this.#connection, account, this.now);
       this.#addRedeemed(account);
-      writeBalanceEvents(this.#connection, account, this.now);
+      for (const event of balanceEvents(account, account.before)) {
+        insertEvent(this.#connection, event, this.now);
+      }
     }
     for (const key of this.#keys.values()) {
       if (!key.isChanged) continue;
-      updateKey(this.#connection, key, this.#windows, this.now);
-      writeCapEvents(this.#connection, key, this.now);
+      updateKey(this.#connection, key, this.now);
     }
     this.#usage.finish();
+    this.#spent.finish();
+    this.#budgets.finish();
   }
 
   changed(): ChangedRows {
@@ -213,8 +237,8 @@ class ChargeFold {
       accounts: [...this.#accounts.values()]
         .filter(({ isChanged }) => isChanged)
         .map(({ id, balance, uncovered }) => ({ id, balance, uncovered })),
-      cappedKeyIds: [...this.#keys.values()]
-        .filter(({ isChanged, caps }) => isChanged && hasCap(caps))
+      budgetedKeyIds: [...this.#keys.values()]
+        .filter(({ isChanged, account }) => isChanged && account.isBudgeted)
         .map(({ id }) => id),
     };
   }
@@ -222,8 +246,7 @@ class ChargeFold {
   #keyOf(keyId: string): KeyFold {
     let key = this.#keys.get(keyId);
     if (key === undefined) {
-      const known = { kept: this.#kept, windows: this.#windows };
-      key = keyForBatch(this.#connection, keyId, known);
+      key = keyForBatch(this.#connection, keyId, this.#kept);
       this.#keys.set(keyId, key);
       const { account } = key;
       if (!this.#accounts.has(account.id)) {
@@ -283,10 +306,6 @@ class ChargeFold {
     insertRow(this.#connection, 'SettleConflict', conflict, 'ON CONFLICT DO NOTHING');
     return { outcome: 'conflict' };
   }
-}
-
-function hasCap(caps: KeyCaps): boolean {
-  return CAP_PERIODS.some((period) => caps[period] !== null);
 }
 
 interface HoldTaken {

@@ -41,6 +41,31 @@ export function sumUsd(amount: string, sign = '1'): string {
   return `usd_of(${partSums(amount, sign).join(', ')})`;
 }
 
+/**
+ * The columns of a sum of amounts of zero or more, which {@link sumOfParts} adds up. Amounts below
+ * 10,000 USD are integers of 18 digits: reading one as a whole takes a third of the time of reading
+ * its parts.
+ */
+export function positiveParts(amount: string): readonly (readonly [name: string, sum: string])[] {
+  const isShort = `length(${amount}) < 20`;
+  const units = `CAST(replace(${amount}, '.', '') AS INTEGER)`;
+  const ofShort = [`${units} % 10000000`, `${units} / 10000000`, '0', '0'];
+  return PARTS.map(({ of }, index) => {
+    const part = `iif(${isShort}, ${ofShort[index] ?? '0'}, CAST(${of(amount)} AS INTEGER))`;
+    const isRead = index < 2 ? `${amount} <> '${ZERO}'` : `NOT ${isShort}`;
+    return [partName(amount, index), `coalesce(sum(${part}) FILTER (WHERE ${isRead}), 0)`] as const;
+  });
+}
+
+/** SQL of the sum of columns that {@link positiveParts} names, as decimal text. */
+export function sumOfParts(amount: string): string {
+  return `usd_of(${PARTS.map((_, index) => `sum(${partName(amount, index)})`).join(', ')})`;
+}
+
+function partName(amount: string, index: number): string {
+  return `${amount}_${String(index)}`;
+}
+
 /** SQL of whether the sum is not zero. It is exact, and calls no function of this process. */
 export function sumIsNotZero(amount: string, sign: string): string {
   let carried = '0';

@@ -80,7 +80,7 @@ export function appendRow(connection: Connection, model: 'Trail', row: SomeColum
   connection.run(sql, ...(values as SQLInputValue[]));
 }
 
-export function updateRow<Of extends 'Account' | 'ApiKey'>(
+export function updateRow<Of extends Model>(
   connection: Connection,
   model: Of,
   id: string,

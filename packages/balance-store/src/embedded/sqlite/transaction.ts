@@ -21,7 +21,7 @@ import type {
   AccountRowChange,
   AccountState,
   BookedEntry,
-  ClosingRows,
+  ClosedMonthRows,
   ExpiringKey,
   KeyCredential,
   KeyRowChange,
@@ -36,12 +36,13 @@ import type {
   RenewedHash,
   TrailRow,
 } from '../../ledger/books/transaction.js';
+import type { SpenderRows } from '../../ledger/rows/spender-rows.js';
 import type { AllowanceMonth } from '../../ledger/rules/allowance.js';
 import type { HashRenewal } from '../../ledger/rules/pepper.js';
 import type { Side } from '../../ledger/rules/sides.js';
 import { countUsableKeys, getCreatedAccount, lotOf, lotsOf } from './accounts.js';
 import { insertArchive, insertCarries } from './archives.js';
-import { closingsIn } from './closings.js';
+import { closedMonthsIn } from './closed-months.js';
 import type { Connection } from './connection.js';
 import { getDocument, writeDocument } from './documents.js';
 import { entryClock } from './entry-clock.js';
@@ -50,6 +51,7 @@ import { NOT_REVOKED, getKey, renewHash } from './keys.js';
 import { ZERO, unitsOf } from './money.js';
 import { addMoney } from './add-money.js';
 import { heldBy } from './holds.js';
+import { spendersIn } from './spenders.js';
 import { appendRow, insertRow, readerOf, select, updateRow } from './tables.js';
 import type { SqliteRow } from './tables.js';
 
@@ -60,12 +62,14 @@ const readMovement = readerOf('Ledger', MOVEMENT_MEMBERS);
 export class SqliteTransaction implements LedgerTransaction {
   readonly #connection: Connection;
   #now: number;
-  readonly closings: ClosingRows;
+  readonly months: ClosedMonthRows;
+  readonly spenders: SpenderRows;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#now = entryClock(connection);
-    this.closings = closingsIn(connection);
+    this.months = closedMonthsIn(connection);
+    this.spenders = spendersIn(connection);
   }
 
   lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>> {
@@ -356,13 +360,13 @@ export class SqliteTransaction implements LedgerTransaction {
     );
   }
 
-  appendTrail(entry: TrailRow): Promise<void> {
-    appendRow(this.#connection, 'Trail', entry);
+  appendTrail(entries: readonly TrailRow[]): Promise<void> {
+    for (const entry of entries) appendRow(this.#connection, 'Trail', entry);
     return DONE;
   }
 
-  insertPersonalText(text: PersonalText): Promise<void> {
-    insertRow(this.#connection, 'PersonalText', text);
+  insertPersonalTexts(texts: readonly PersonalText[]): Promise<void> {
+    for (const text of texts) insertRow(this.#connection, 'PersonalText', text);
     return DONE;
   }
 

@@ -42,6 +42,8 @@ export function createCommitReports(readMark: ReadMark | undefined): CommitRepor
       if (from === undefined || from !== keptAt || kept.keys.size > MAX_KEPT_KEYS) {
         kept.keys.clear();
         kept.accounts.clear();
+        kept.spenders.clear();
+        kept.budgets.clear();
       }
       // Until the transaction has succeeded.
       keptAt = undefined;

@@ -14,7 +14,7 @@ import { readHead } from '../sqlite/audit/chain.js';
 import { createAuditSource } from '../sqlite/audit/source.js';
 import { APPLICATION_ID } from '../sqlite/connection.js';
 import type { Connection } from '../sqlite/connection.js';
-import { listClosedMonths, listStatements } from '../sqlite/closings.js';
+import { listClosedMonths, listStatements } from '../sqlite/closed-months.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
@@ -31,6 +31,8 @@ import {
   recordedFrom,
   sumRequests,
 } from '../sqlite/requests.js';
+import { spenderTable } from '../sqlite/spenders.js';
+import { readSpending, spendingNamedSince } from '../sqlite/spending.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
 import { accountIdsAfter, changedAccountIds, sealBlock } from '../sqlite/seals.js';
 import { settleBatch } from '../sqlite/settle.js';
@@ -194,10 +196,13 @@ export function createReadOperations(connection: Connection) {
     readBalanceAt: on(connection, readBalanceAt),
     listKeys: on(connection, listKeys),
     readUsage: on(connection, readUsage),
+    readSpending: on(connection, readSpending),
+    spendingNamedSince: on(connection, spendingNamedSince),
     readBooks: on(connection, readBooks),
     listClosedMonths: on(connection, listClosedMonths),
     listStatements: on(connection, listStatements),
     listEvents: on(connection, listEvents),
+    ...spenderTable(connection),
     getDocument: on(connection, getDocument),
     listDocuments: on(connection, listDocuments),
     listTrail: on(connection, listTrail),

@@ -8,7 +8,7 @@ import { unitsFromNumeric } from '../../numeric.js';
 import type { CarryRow } from '../rows/carry-row.js';
 import { lotChangesOf } from '../rows/lot-changes.js';
 import type { LotChange } from '../rows/lot-changes.js';
-import { windowStartsAt } from '../rules/cap-windows.js';
+import { allowanceMonthOf } from '../rules/allowance.js';
 import { isAllowance } from '../rules/entry-ids.js';
 import { GIFTS, TRANSFERS, UNKNOWN, openingSides, redeemedSides, sidesOf } from '../rules/sides.js';
 import type { Side } from '../rules/sides.js';
@@ -233,7 +233,9 @@ function auditBooking(
     case 'top_up': {
       fold.credited += delta;
       tally.credited += delta;
-      if (isAllowance(id)) fold.allowanceStart = windowStartsAt(entry.createdAtMs).month;
+      if (isAllowance(id)) {
+        fold.allowanceStart = allowanceMonthOf(new Date(entry.createdAtMs)).start;
+      }
       const changes = [{ lot: id, amount: delta, terms: termsOf(source, expiresAtMs) }];
       const isLot = source === 'promotional' || expiresAtMs !== null;
       const { given } = isLot ? lots.bring(changes, balance) : { given: 0n };

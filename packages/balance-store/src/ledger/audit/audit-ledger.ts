@@ -1,11 +1,11 @@
 /**
  * Recomputes the ledger from its rows, independently of the code that wrote them: the list price of
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
- * accounts and keys, what caps count from, the unspent part of each credit, the given part of each
+ * accounts and keys, the unspent part of each credit, the given part of each
  * entry, the hourly and daily totals of usage, what moved between the sides of the books, the
- * origin of each booking, the figures of closed months with their statements, the rights of
- * accounts, keys and promotional codes from the trail, and the hash chain over all entries and the
- * trail.
+ * origin of each booking, the sums of spenders, what budgets have used, the figures of closed
+ * months with their statements, the rights of accounts, keys, members, budgets and promotional
+ * codes from the trail, and the hash chain over all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
  * final, because entries are numbered without gaps and never change. Only an archive removes
@@ -31,7 +31,7 @@ import {
 } from './account-fold.js';
 import type { AuditedEntry, Fold, RunFold, Tally } from './account-fold.js';
 import { auditKeysOf, createKeyAudit } from './keys.js';
-import { createClosingAudit } from './closings.js';
+import { createClosingAudit } from './closed-months.js';
 import { compareLots } from './lots.js';
 import { MoneyAudit } from './money.js';
 import { createOriginAudit } from './origin.js';
@@ -39,6 +39,7 @@ import { auditRights } from './rights.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from '../scan/ledger-scan.js';
 import type { AuditSource, AuditedAccounts, LotTotals } from './audit-source.js';
 import { openHourOf, readSums } from './usage.js';
+import { SpendingAudit, auditSpenders } from './spenders.js';
 import { auditUsageDays } from './usage-days.js';
 import { TRAIL, digestOfEntry } from '../seals/hashes.js';
 import { checkChain, createSealCheck } from './seal-chain.js';
@@ -115,6 +116,7 @@ async function auditOnce(
   await closings.finish(source);
   await auditUsageDays(source, complain);
   await auditRights(source, complain);
+  await auditSpenders(source, complain);
   const { credited, adjusted, expired, charged, balances } = tally;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
@@ -176,6 +178,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   const carried = createCarryCursor(readCarried(source, after, last));
   const { closedHour } = archives;
   const money = new MoneyAudit(source, { after, page, openHour, closedHour }, complain);
+  const spending = new SpendingAudit(source, { after, page, openHour, closedHour }, complain);
   const folds = new Map<string, Fold>(accounts.map(({ id }) => [id, emptyFold()]));
   const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
@@ -191,6 +194,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       if (row === undefined) return;
       archives.addCarry(row);
       keys?.addCarry(row);
+      spending.addCarry(row);
       const fold = folds.get(row.accountId);
       if (fold === undefined) strangers.set(row.accountId, `carried ${String(row.from)}`);
       if (run === undefined || !isSameRun(run, row)) {
@@ -217,11 +221,15 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       const { sides, carried } = auditEntry(entry, fold, tally);
       if (entry.charge === undefined) origin.addEntry(entry, carried);
       money.add(entry.accountId, entry.createdAtMs, sides);
-      if (entry.charge !== undefined) await keys?.addCharge(entry.charge.fields);
+      if (entry.charge !== undefined) {
+        await keys?.addCharge(entry.charge.fields);
+        await spending.add(entry.charge.fields);
+      }
     }
   }
   await addCarriedBefore(last ?? AFTER_ALL_IDS, MAX_SEQ);
   await money.finishBefore(AFTER_ALL_IDS);
+  await spending.finish(accounts);
   for (const [side, amount] of money.totals) {
     tally.sides.set(side, (tally.sides.get(side) ?? 0n) + amount);
   }

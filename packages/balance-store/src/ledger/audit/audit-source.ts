@@ -4,10 +4,8 @@ import type { AuditDifference } from '../../audit.js';
 import type { BookPage, BookQuery } from '../../books.js';
 import type { PROMO_CODE, SETTINGS } from '../../document.js';
 import type { SealedLedger, SealedTrail } from '../../generated/tables.js';
-import type { WindowBases } from '../rules/cap-windows.js';
 import type { KeyRange, LedgerPosition, LedgerScan, UsageFields } from '../scan/ledger-scan.js';
 import type { SealFields } from '../seals/hashes.js';
-import { CAP_MEMBERS, windowBasesOf } from '../rows/stored-key.js';
 import type { Row } from '../tables/tables.js';
 
 export interface AuditSource extends LedgerScan {
@@ -37,6 +35,18 @@ export interface AuditSource extends LedgerScan {
     until: { readonly lastAccountId: string; readonly hour: number },
     limit: number,
   ): Promise<readonly MoneyRow[]>;
+  /** Sums of spenders before an hour, in the order of their primary key. */
+  spentAfter(
+    position: SpentPosition,
+    until: { readonly lastAccountId: string; readonly hour: number },
+    limit: number,
+  ): Promise<readonly SpentRow[]>;
+  spender(id: string): Promise<Row<'Spender'> | undefined>;
+  /** In the order of ids, beginning after this one, each with the salt of its account. */
+  spendersAfter(
+    id: string,
+    limit: number,
+  ): Promise<readonly (Row<'Spender'> & { readonly labelSalt: string })[]>;
   /** The documents of payments, in the order of their numbers, beginning after `seq`. */
   paymentsAfter(seq: bigint, limit: number): Promise<readonly StoredPayment[]>;
   /** Whether there is an entry with an id from `from` on and before `before`. */
@@ -83,7 +93,15 @@ export interface StoredPayment {
   readonly providerPaymentId: string | null;
 }
 
-export type RightsOwner = 'account' | 'key' | typeof PROMO_CODE | (typeof SETTINGS)['kind'];
+export type RightsOwner =
+  | 'account'
+  | 'key'
+  | 'group'
+  | 'member'
+  | 'budget'
+  | 'raise'
+  | typeof PROMO_CODE
+  | (typeof SETTINGS)['kind'];
 
 export interface RightsPage {
   /** The id of the last one of the page; `undefined` if there are no more. */
@@ -96,6 +114,11 @@ export interface AuditedAccounts {
   readonly lots: readonly LotTotals[];
   /** From `fromHour` on. */
   readonly money: readonly MoneyRow[];
+  /** Also those that have ended. */
+  readonly budgets: readonly Row<'Budget'>[];
+  readonly uses: readonly Row<'BudgetUse'>[];
+  /** From `fromHour` on. */
+  readonly spent: readonly SpentRow[];
   /** `undefined` if the only account has too many. */
   readonly keys: readonly KeyTotals[] | undefined;
   readonly usage: readonly UsageFields[];
@@ -147,27 +170,22 @@ export const ACCOUNT_TOTALS = [
   'allotted',
   'nextExpiryAt',
   'allowanceStart',
+  'budgeted',
 ] as const;
 
 export type AccountTotals = Pick<Row<'Account'>, (typeof ACCOUNT_TOTALS)[number]>;
 
-export const KEY_TOTALS = ['id', 'accountId', ...CAP_MEMBERS] as const;
+export const KEY_TOTALS = ['id', 'accountId', 'spent', 'writtenOff'] as const;
 
-export interface KeyTotals extends Pick<
-  Row<'ApiKey'>,
-  'id' | 'accountId' | 'spent' | 'writtenOff'
-> {
-  readonly windows: WindowBases;
-}
-
-export function keyTotalsOf(row: Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]>): KeyTotals {
-  const { id, accountId, spent, writtenOff } = row;
-  return { id, accountId, spent, writtenOff, windows: windowBasesOf(row) };
-}
+export type KeyTotals = Pick<Row<'ApiKey'>, (typeof KEY_TOTALS)[number]>;
 
 export const LOT_TOTALS = ['entryId', 'accountId', 'source', 'expiresAt', 'remaining'] as const;
 
 export type MoneyRow = Row<'MoneyHour'>;
+
+export type SpentRow = Row<'SpenderHour'>;
+/** In the order of the primary key. */
+export type SpentPosition = Pick<SpentRow, 'accountId' | 'hour' | 'spenderId' | 'keyId' | 'model'>;
 
 export type MoneyPosition = Pick<MoneyRow, 'accountId' | 'hour' | 'side'>;
 

@@ -1,8 +1,7 @@
 /**
- * Recomputes what the ledger stores about keys: their totals, what their caps count from, and their
- * hourly totals of usage. There may be millions of keys, also of one account: only so many are held
- * as one page has. The keys of an account that has more are audited in several passes over its
- * charges.
+ * Recomputes what the ledger stores about keys: their totals and their hourly totals of usage.
+ * There may be millions of keys, also of one account: only so many are held as one page has. The
+ * keys of an account that has more are audited in several passes over its charges.
  */
 
 import { SEALED_LEDGER as AT } from '../../generated/tables.js';
@@ -12,8 +11,6 @@ import { unitsFromNumeric } from '../../numeric.js';
 import type { CarryRow } from '../rows/carry-row.js';
 import { createCarryCursor, readCarried } from '../scan/carried-sums.js';
 import type { ArchiveAudit } from './archives.js';
-import { NO_WINDOWS, addToWindows, compareWindows } from './cap-windows.js';
-import type { WindowFold } from './cap-windows.js';
 import { AFTER_ALL_IDS, MAX_SEQ } from '../scan/ledger-scan.js';
 import type { AuditSource, KeyTotals } from './audit-source.js';
 import type { KeyRange, UsageFields } from '../scan/ledger-scan.js';
@@ -51,25 +48,20 @@ export function createKeyAudit(
 ): KeyAudit {
   const usage = new UsageAudit(source, { after, last, range, openHour, open, archives }, complain);
   const folds = new Map<string, KeyFold>();
-  const add = (keyId: string, { charged, writtenOff, ...times }: KeyCharge): void => {
-    const fold = folds.get(keyId) ?? { spent: 0n, writtenOff: 0n, windows: NO_WINDOWS };
+  const add = (keyId: string, charged: bigint, writtenOff: bigint): void => {
+    const fold = folds.get(keyId) ?? { spent: 0n, writtenOff: 0n };
     folds.set(keyId, fold);
-    const before = fold.spent + fold.writtenOff;
     fold.spent += charged;
     fold.writtenOff += writtenOff;
-    fold.windows = addToWindows(fold.windows, times, [before, fold.spent + fold.writtenOff]);
   };
   return {
     async addCharge(charge) {
       const writtenOff = unitsFromNumeric(charge[AT.writtenOff]);
-      const ms = Number(charge[AT.createdAt]);
-      const charged = -unitsFromNumeric(charge[AT.delta]);
-      add(charge[AT.keyId] ?? '', { charged, writtenOff, firstMs: ms, lastMs: ms });
+      add(charge[AT.keyId] ?? '', -unitsFromNumeric(charge[AT.delta]), writtenOff);
       await usage.add(charge, writtenOff);
     },
-    addCarry({ keyId, charged, writtenOff, firstAt, lastAt }) {
-      const times = { firstMs: firstAt.getTime(), lastMs: lastAt.getTime() };
-      add(keyId, { charged, writtenOff, ...times });
+    addCarry({ keyId, charged, writtenOff }) {
+      add(keyId, charged, writtenOff);
     },
     async finish() {
       await usage.finish();
@@ -138,20 +130,9 @@ async function addChargesOf(
 interface KeyFold {
   spent: bigint;
   writtenOff: bigint;
-  windows: WindowFold;
-}
-
-/** A charge of a key, or the sum of several. */
-interface KeyCharge {
-  readonly charged: bigint;
-  readonly writtenOff: bigint;
-  /** When the first and the last of them were settled. */
-  readonly firstMs: number;
-  readonly lastMs: number;
 }
 
 function compareKey(key: KeyTotals, fold: KeyFold | undefined, complain: Report): void {
-  compareWindows(key, fold?.windows ?? NO_WINDOWS, complain);
   const totals = ({ spent, writtenOff }: Pick<KeyTotals, 'spent' | 'writtenOff'>) =>
     `spent ${String(spent)}, written off ${String(writtenOff)}`;
   const [expected, found] = [totals(fold ?? { spent: 0n, writtenOff: 0n }), totals(key)];

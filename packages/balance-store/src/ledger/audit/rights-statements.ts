@@ -4,7 +4,8 @@ import { PROMO_CODE, PROMO_CODE_ACTIONS, SETTINGS, SETTINGS_ACTIONS } from '../.
 import { OPERATOR_BOUNDS } from '../../operator-bounds.js';
 import type { RightsOwner } from './audit-source.js';
 import { columnsOf } from '../tables/tables.js';
-import type { Column } from '../tables/tables.js';
+import { TABLES } from '../../generated/tables.js';
+import type { Column, Kind } from '../tables/tables.js';
 
 /** How a database writes a column in SQL. */
 export interface RightsSql {
@@ -15,6 +16,8 @@ export interface RightsSql {
   readonly hex: (column: string) => string;
   /** The code that a row of the trail is about, as `trail_promo_code_idx` indexes it. */
   readonly promoCode: string;
+  /** The group, member, budget or raise that it is about, as `trail_subject_idx` indexes it. */
+  readonly subject: string;
 }
 
 /** Statements with `?` for each parameter. */
@@ -28,21 +31,38 @@ export interface RightsStatements {
   readonly trail: string;
 }
 
-export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
+export function rightsStatements({ ms, text, hex, promoCode, subject }: RightsSql) {
   const columns = (names: readonly string[], write: (name: string) => string) =>
     names.map((name) => `${write(name)} AS ${name}`).join(', ');
-  const rights = (model: 'Account' | 'ApiKey') =>
+  const rights = (model: RightsModel) =>
     rightsIn(model)
       .map(({ name, kind }) => {
         if (kind === 'time') return `${ms(name)} AS ${name}`;
-        return kind === 'amount' || kind === 'json' ? `${text(name)} AS ${name}` : name;
+        return TEXTS.has(kind) ? `${text(name)} AS ${name}` : name;
       })
       .join(', ');
   const trailOf = (owner: string, actions: readonly string[]) =>
     `SELECT ${owner} AS owner, account_id, ${text('trail.seq')} AS seq, action, details ` +
     `FROM trail WHERE (${owner}, trail.seq) > (?, ?) AND ${owner} <= ? AND action IN ` +
     `(${listOf(actions)}) ORDER BY ${owner}, trail.seq LIMIT ?`;
+  const owned = (kind: keyof typeof SPENDING_ACTIONS) => {
+    const model = SPENDING_MODELS[kind];
+    return {
+      owners:
+        `SELECT id, account_id, ${rights(model)} FROM ${TABLES[model].table} ` +
+        'WHERE id > ? ORDER BY id LIMIT ?',
+      // The first condition is that of the index.
+      trail: trailOf(subject, SPENDING_ACTIONS[kind]).replace(
+        'WHERE ',
+        `WHERE action IN (${listOf(Object.values(SPENDING_ACTIONS).flat())}) AND `,
+      ),
+    };
+  };
   return {
+    group: owned('group'),
+    member: owned('member'),
+    budget: owned('budget'),
+    raise: owned('raise'),
     account: {
       owners:
         `SELECT id, id AS account_id, ${rights('Account')} ` +
@@ -80,6 +100,26 @@ export function rightsStatements({ ms, text, hex, promoCode }: RightsSql) {
   } satisfies Record<RightsOwner, RightsStatements>;
 }
 
+export const SPENDING_MODELS = {
+  group: 'SpendGroup',
+  member: 'Member',
+  budget: 'Budget',
+  raise: 'BudgetRaise',
+} as const;
+
+/** The first of each creates one. In this order an index of the trail names them. */
+export const SPENDING_ACTIONS = {
+  group: ['group.create', 'group.update'],
+  member: ['member.create', 'member.update', 'member.end'],
+  budget: ['budget.create', 'budget.update', 'budget.end'],
+  raise: ['budget.raise'],
+} as const;
+
+const TEXTS: ReadonlySet<Kind> = new Set<Kind>(['amount', 'json', 'bigint']);
+
+export type RightsModel = 'Account' | 'ApiKey' | (typeof SPENDING_MODELS)[SpendingOwner];
+export type SpendingOwner = keyof typeof SPENDING_MODELS;
+
 const ACCOUNT_ACTIONS = ['create', 'update', 'suspend', 'resume', 'close', 'reopen'].map(
   (change) => `account.${change}`,
 );
@@ -93,6 +133,6 @@ const KEY_ACTIONS = [
 const listOf = (actions: readonly string[]) => actions.map((action) => `'${action}'`).join(', ');
 
 /** The columns of a table that are rights. */
-export function rightsIn(model: 'Account' | 'ApiKey'): readonly Column[] {
+export function rightsIn(model: RightsModel): readonly Column[] {
   return Object.values(columnsOf(model)).filter(({ isRight }) => isRight);
 }

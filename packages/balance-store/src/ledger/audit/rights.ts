@@ -1,7 +1,8 @@
 /**
- * Compares the rights of accounts, keys and promotional codes, and the settings that operators
- * changed, with the trail. It replays the trail of one page of them at a time, in one state of the
- * ledger, so its memory does not grow with them. `prisma/schema.prisma` declares what is compared.
+ * Compares the rights of accounts, keys, groups, members, budgets and promotional codes, and the
+ * settings that operators changed, with the trail. It replays the trail of one page of them at a
+ * time, in one state of the ledger, so its memory does not grow with them. `prisma/schema.prisma`
+ * declares what is compared.
  */
 
 import type { AuditDifference } from '../../audit.js';
@@ -10,18 +11,28 @@ import type { DocumentData } from '../../document.js';
 import { OPERATOR_BOUNDS } from '../../operator-bounds.js';
 import type { AuditSource, RightsOwner, RightsPage } from './audit-source.js';
 import { TRAIL } from '../seals/hashes.js';
-import { rightsIn } from './rights-statements.js';
+import { SPENDING_ACTIONS, SPENDING_MODELS, rightsIn } from './rights-statements.js';
+import type { RightsModel, SpendingOwner } from './rights-statements.js';
 import { credentialDigest, documentDigest, stable } from '../rows/rights.js';
 
 /** A promotional code lists its accounts, in up to 64 KiB. */
-const OWNERS_PER_PAGE = { account: 500, key: 500, [PROMO_CODE]: 50, [SETTINGS.kind]: 1 } as const;
+const OWNERS_PER_PAGE = {
+  account: 500,
+  key: 500,
+  group: 500,
+  member: 500,
+  budget: 500,
+  raise: 500,
+  [PROMO_CODE]: 50,
+  [SETTINGS.kind]: 1,
+} as const satisfies Record<RightsOwner, number>;
 export const TRAIL_PER_PAGE = 1_000;
 
 export async function auditRights(
   source: Pick<AuditSource, 'rightsAfter'>,
   complain: (found: AuditDifference) => void,
 ): Promise<void> {
-  for (const kind of ['account', 'key', PROMO_CODE, SETTINGS.kind] as const) {
+  for (const kind of Object.keys(OWNERS_PER_PAGE) as RightsOwner[]) {
     for (let after: string | undefined = ''; after !== undefined;) {
       const page: RightsPage = await source.rightsAfter(kind, after, OWNERS_PER_PAGE[kind]);
       page.differences.forEach(complain);
@@ -66,10 +77,10 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
     expected: string,
     found: string,
   ) => {
-    const subject = of === PROMO_CODE ? `promotional code ${owner.id}: ` : '';
+    const subject = subjectText(of, owner.id);
     differences.push({
       check: 'rights',
-      accountId: of === 'account' || of === 'key' ? owner.account_id : undefined,
+      accountId: of === PROMO_CODE || of === SETTINGS.kind ? undefined : owner.account_id,
       keyId: of === 'key' ? owner.id : undefined,
       entryId,
       expected: `${subject}${expected}`,
@@ -81,7 +92,7 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
     add(change: RightsChange): void {
       const { owner, account_id: accountId, action } = change;
       const seq = String(change.seq);
-      const isCreation = action.endsWith('.create');
+      const isCreation = action.endsWith('.create') || action === SPENDING_ACTIONS.raise[0];
       if (!known.has(owner)) {
         if (!isCreation) return;
         const id = `${TRAIL}:${seq}`;
@@ -125,9 +136,19 @@ export function replayRights(of: RightsOwner, owners: readonly OwnerRow[]) {
 const NAMES: Readonly<Record<RightsOwner, string>> = {
   account: 'account',
   key: 'key',
+  group: 'group',
+  member: 'member',
+  budget: 'budget',
+  raise: 'raise',
   [PROMO_CODE]: 'code',
   [SETTINGS.kind]: 'setting',
 };
+
+/** Names an owner in words for which a difference has no field. */
+function subjectText(of: RightsOwner, id: string): string {
+  if (of === PROMO_CODE) return `promotional code ${id}: `;
+  return isSpending(of) ? `${NAMES[of]} ${id}: ` : '';
+}
 
 /** Settings need not have been changed; all others were created. */
 const NOTHING_REPLAYED: Readonly<Partial<Record<RightsOwner, Replayed>>> = {
@@ -141,7 +162,7 @@ function withUnset(of: RightsOwner, expected: Values, found: Values): Values {
   return { ...Object.fromEntries(unset), ...expected };
 }
 
-function nullableRightsIn(model: 'Account' | 'ApiKey'): Values {
+function nullableRightsIn(model: RightsModel): Values {
   return Object.fromEntries(
     rightsIn(model).flatMap(({ name, isNullable }) => (isNullable ? [[name, null]] : [])),
   );
@@ -167,6 +188,10 @@ const RIGHTS_OF_CODE = ['digest'] as const;
 const RIGHTS: Readonly<Record<RightsOwner, (details: Values) => readonly string[]>> = {
   account: () => RIGHTS_OF_ACCOUNT,
   key: () => RIGHTS_OF_KEY,
+  group: rightsNamed('group'),
+  member: rightsNamed('member'),
+  budget: rightsNamed('budget'),
+  raise: rightsNamed('raise'),
   [PROMO_CODE]: () => RIGHTS_OF_CODE,
   // Each name is that of a setting.
   [SETTINGS.kind]: Object.keys,
@@ -176,6 +201,10 @@ const RIGHTS: Readonly<Record<RightsOwner, (details: Values) => readonly string[
 const FOUND: Readonly<Record<RightsOwner, (row: OwnerRow) => Values>> = {
   account: valuesOfAccount,
   key: valuesOfKey,
+  group: valuesIn('group'),
+  member: valuesIn('member'),
+  budget: valuesIn('budget'),
+  raise: valuesIn('raise'),
   [PROMO_CODE]: valuesOfCode,
   [SETTINGS.kind]: ({ data }) => Object(parsed(data) ?? {}) as Values,
 };
@@ -188,6 +217,11 @@ function createdValues(of: RightsOwner, accountId: string | null, details: Value
     return { state: 'active', ...others, ...named(RIGHTS_OF_ACCOUNT, details) };
   }
   if (of === PROMO_CODE) return named(RIGHTS_OF_CODE, details);
+  if (isSpending(of)) {
+    // One that was created before a right existed does not name it.
+    const others = nullableRightsIn(SPENDING_MODELS[of]);
+    return { account: accountId, ...others, ...named(RIGHTS[of](details), details) };
+  }
   const account = { account: accountId };
   // Of a key whose creation was recorded without its rights, only later changes are known.
   if (details['credential_digest'] === undefined) return { ...account, state: 'active' };
@@ -238,17 +272,38 @@ function valuesOfCode({ account_id: accountId, version, data }: OwnerRow): Value
   };
 }
 
+function isSpending(of: RightsOwner): of is SpendingOwner {
+  return of in SPENDING_MODELS;
+}
+
+function rightsNamed(of: SpendingOwner): () => readonly string[] {
+  const names = rightsIn(SPENDING_MODELS[of]).map(({ name }) => name);
+  return () => names;
+}
+
+function valuesIn(of: SpendingOwner): (row: OwnerRow) => Values {
+  return (row) => ({ account: row.account_id, ...readRights(SPENDING_MODELS[of], row) });
+}
+
 function valuesOfAccount(row: OwnerRow): Values {
   return readRights('Account', row);
 }
 
-function readRights(model: 'Account' | 'ApiKey', row: OwnerRow): Values {
+function readRights(model: RightsModel, row: OwnerRow): Values {
   return Object.fromEntries(
     rightsIn(model).map(({ name, kind }) => {
       if (kind === 'json') return [name, parsed(row[name])];
+      if (kind === 'bigint') return [name, textOf(row[name])];
+      // SQLite has numbers for flags.
+      if (kind === 'flag') return [name, row[name] === null ? null : Boolean(row[name])];
       return [name, kind === 'time' ? timeOf(row[name]) : row[name]];
     }),
   );
+}
+
+/** A number of 8 bytes: PostgreSQL returns a text. */
+function textOf(value: unknown): string | null {
+  return typeof value === 'number' || typeof value === 'string' ? String(value) : null;
 }
 
 function valuesOfKey(row: OwnerRow): Values {

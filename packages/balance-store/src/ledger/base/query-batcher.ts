@@ -1,12 +1,13 @@
 /**
- * Combines many look-ups ("questions") into few queries. At most {@link MAX_IN_FLIGHT} queries are
- * in flight, even if there are many questions or the database is slow.
+ * Combines many look-ups ("questions") into few queries. Only so many queries are in flight, even
+ * if there are many questions or the database is slow.
  */
 
 import { Batches } from './batches.js';
+import type { BatchesOptions } from './batches.js';
 
-/** Queries in flight at once. While there are as many, questions wait for the next query. */
-const MAX_IN_FLIGHT = 4;
+/** While there are as many queries in flight, questions wait for the next one. */
+const LOOK_UPS = { maxInFlight: 4 };
 const GATHER_MS = 5;
 
 interface Waiting<Question, Answer> {
@@ -23,6 +24,7 @@ interface Waiting<Question, Answer> {
  */
 export function createQueryBatcher<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+  limits: Pick<BatchesOptions<Question>, 'maxInFlight' | 'maxSize'> = LOOK_UPS,
 ): (question: Question) => Promise<Answer> {
   const batches = new Batches<Waiting<Question, Answer>>({
     async send(batch) {
@@ -37,7 +39,7 @@ export function createQueryBatcher<Question, Answer>(
         for (const { reject } of batch) reject(error);
       }
     },
-    maxInFlight: MAX_IN_FLIGHT,
+    ...limits,
     gatherMs: GATHER_MS,
   });
   return (question) =>

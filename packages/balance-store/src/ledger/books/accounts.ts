@@ -12,7 +12,8 @@ import type {
   CreatedAccount,
   Creation,
 } from '../../account.js';
-import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
+import { KEY_HABITS } from '../../document.js';
+import type { KeyChange, KeyRecord, KeyState, NewKey } from '../../key.js';
 import { NO_BOUNDS, boundsAfter, exceededBound } from '../../operator-bounds.js';
 import type { HashRenewal } from '../rules/pepper.js';
 import { bookingHash, creationHash, rotationHash } from '../rows/contents-hash.js';
@@ -29,10 +30,10 @@ import {
 import { credentialDigest, rightsOfKey } from '../rows/rights.js';
 import { readBounds, writeBounds } from './bounds.js';
 import type { Bound } from './bounds.js';
-import { capColumnsOf } from '../rows/stored-key.js';
+import { setCaps } from './caps.js';
 import { columnsOf } from '../tables/tables.js';
-import type { SomeColumns } from '../tables/tables.js';
-import { recordChange } from './trail.js';
+import type { Model, SomeColumns } from '../tables/tables.js';
+import { beforeAndAfter, recordChange, recordChanges } from './trail.js';
 import type { Change } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
@@ -52,7 +53,10 @@ interface Created {
 export type PreparedOutcome =
   | ({ readonly outcome: 'created' } & Created)
   | ({ readonly outcome: 'replayed' } & Created)
-  | { readonly outcome: 'conflict' | 'unknown_account' | 'account_closed' | 'too_many_keys' }
+  | {
+      readonly outcome:
+        'conflict' | 'unknown_account' | 'account_closed' | 'too_many_keys' | 'unknown_member';
+    }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
 
 export async function create(
@@ -79,6 +83,9 @@ export async function create(
   if (key !== undefined && maxKeys !== undefined) {
     if (await transaction.hasKeys(accountId, maxKeys)) return { outcome: 'too_many_keys' };
   }
+  if (key !== undefined && !(await hasMember(transaction, accountId, key))) {
+    return { outcome: 'unknown_member' };
+  }
   const taken = await takenExternalId(transaction, creation);
   if (taken !== undefined) {
     // The same creation may have been committed since the look-up above. Then it took the id.
@@ -86,36 +93,34 @@ export async function create(
   }
   const at = await transaction.now();
   const row = isNew
-    ? { ...newSettings(account), id: accountId, createdAt: at, opened: true }
+    ? {
+        ...newSettings(account),
+        id: accountId,
+        createdAt: at,
+        opened: true,
+        labelSalt: randomBytes(16).toString('hex'),
+      }
     : undefined;
   if (row !== undefined) await transaction.insertAccount(row);
   const keyId = key === undefined ? null : prepared.keyId;
+  let ofCaps: readonly Change[] = [];
   if (key !== undefined) {
     const { limits, caps, scope = 'use', metadata = {}, ...others } = key;
     await transaction.insertKey({
       ...others,
       ...prepared.credential,
       ...limits,
-      ...capColumnsOf({ ...NO_CAPS, ...caps }),
       id: prepared.keyId,
       accountId,
       metadata,
       scope,
       createdAt: at,
     });
+    const uncharged = { spent: 0n, writtenOff: 0n, lastChargedAt: null };
+    const newKey = { ...uncharged, id: prepared.keyId, accountId };
+    ofCaps = await setCaps(transaction, newKey, caps ?? {}, { by: creation.by, at });
   }
-  let decided = {};
-  if (key !== undefined && creation.by.holderOf === undefined) {
-    // The limits of a creation may be defaults, which nobody decided for this key.
-    const { caps, expiresAt, models } = key;
-    const bounds = boundsAfter(NO_BOUNDS, { caps, expiresAt, models });
-    decided = await writeBounds(
-      transaction,
-      { id: keyId ?? '', accountId },
-      { bounds: NO_BOUNDS, version: 0 },
-      bounds,
-    );
-  }
+  const decided = await decideFirst(transaction, prepared, accountId);
   const credited =
     creation.credit === undefined
       ? {}
@@ -146,7 +151,34 @@ export async function create(
       ...(key === undefined ? {} : { key: key.name, key_external_id: key.externalId }),
     },
   });
+  for (const change of ofCaps) await recordChange(transaction, change);
   return { outcome: 'created', ...(await recordsOf(transaction, { accountId, keyId })) };
+}
+
+/**
+ * Several creations in one account. The second one writes while the trail is locked by the first,
+ * which is safe: all that it locks is locked already.
+ */
+export async function createAll(
+  transaction: LedgerTransaction,
+  all: readonly PreparedCreation[],
+): Promise<readonly PreparedOutcome[]> {
+  const outcomes: PreparedOutcome[] = [];
+  for (const prepared of all) outcomes.push(await create(transaction, prepared));
+  return outcomes;
+}
+
+/** Records what an operator decided about a new key. @returns what the trail says of it */
+async function decideFirst(
+  transaction: LedgerTransaction,
+  { creation: { key, by }, keyId: id }: PreparedCreation,
+  accountId: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (key === undefined || by.holderOf !== undefined) return {};
+  // The limits of a creation may be defaults, which nobody decided for this key.
+  const { caps, expiresAt, models, allowedNetworks } = key;
+  const bounds = boundsAfter(NO_BOUNDS, { caps, expiresAt, models, allowedNetworks });
+  return writeBounds(transaction, { id, accountId }, { bounds: NO_BOUNDS, version: 0 }, bounds);
 }
 
 /** @returns what the trail says of it */
@@ -224,7 +256,22 @@ async function lockKey(
   return transaction.keyRecord(keyId);
 }
 
+/** Whether the member and the group that a key names are of its account. */
+async function hasMember(
+  transaction: LedgerTransaction,
+  accountId: string,
+  { memberId, naming }: Pick<NewKey, 'memberId' | 'naming'>,
+): Promise<boolean> {
+  if (memberId !== undefined && memberId !== null) {
+    const member = await transaction.spenders.find('Member', memberId);
+    if (member?.accountId !== accountId || member.state === 'ended') return false;
+  }
+  if (naming?.groupId === undefined) return true;
+  return (await transaction.spenders.find('SpendGroup', naming.groupId))?.accountId === accountId;
+}
+
 const TAKEN = 'external_id_taken';
+export const UNKNOWN_MEMBER = 'unknown_member';
 export const CLOSED = 'account_closed';
 export const NOT_CLOSED = 'account_not_closed';
 
@@ -296,7 +343,7 @@ export async function updateKey(
   keyId: string,
   change: KeyChange,
   by: Actor,
-): Promise<KeyRecord | typeof TAKEN | Bound | undefined> {
+): Promise<KeyRecord | typeof TAKEN | typeof UNKNOWN_MEMBER | Bound | undefined> {
   const before = await lockKey(transaction, keyId);
   if (before === undefined) return undefined;
   const known = await readBounds(transaction, keyId);
@@ -304,16 +351,18 @@ export async function updateKey(
     const bound = exceededBound(known.bounds, change);
     if (bound !== undefined) return { bound };
   }
+  if (!(await hasMember(transaction, before.accountId, change))) return UNKNOWN_MEMBER;
   if (await isTaken(transaction, 'api_key', change.externalId, keyId)) return TAKEN;
   const { name, externalId, metadata, limits, caps, ...others } = change;
   await transaction.updateKey(keyId, {
     ...others,
     ...limits,
-    ...capColumnsOf(caps ?? {}),
     name,
     externalId,
     metadata,
   });
+  const at = await transaction.now();
+  const ofCaps = await setCaps(transaction, before, caps ?? {}, { by, at });
   const decided =
     by.holderOf !== undefined
       ? {}
@@ -323,21 +372,29 @@ export async function updateKey(
     accountId: before.accountId,
     keyId,
     by,
-    at: await transaction.now(),
+    at,
     details: {
       ...beforeAndAfter(rightsOfKey(before), rightsOfKey(change)),
       ...decided,
     },
     personal: beforeAndAfter(before, { name, externalId, metadata }),
   });
+  for (const one of ofCaps) await recordChange(transaction, one);
   return transaction.keyRecord(keyId);
 }
 
-/** @param onlyInState - Changes nothing if the key is in another state. */
+export interface StateChange {
+  readonly state: KeyState;
+  /** Changes nothing if the key is in another state. */
+  readonly onlyInState?: KeyState | undefined;
+  /** For the trail. */
+  readonly reason?: string | undefined;
+}
+
 export async function setKeyState(
   transaction: LedgerTransaction,
   keyId: string,
-  { state, onlyInState }: { readonly state: KeyState; readonly onlyInState?: KeyState | undefined },
+  { state, onlyInState, reason }: StateChange,
   by: Actor,
 ): Promise<KeyRecord | Bound | undefined> {
   const before = await lockKey(transaction, keyId);
@@ -372,6 +429,7 @@ export async function setKeyState(
     details: {
       ...(isChange ? { state: { before: before.state, after: state } } : {}),
       ...decided,
+      ...(reason === undefined ? {} : { reason }),
     },
   });
   return transaction.keyRecord(keyId);
@@ -383,15 +441,15 @@ const CHANGES = {
   revoked: { event: 'key.revoked', action: 'key.revoke' },
 } as const;
 
-/** Revokes all keys of a locked account. @returns what the trail has to say of it */
+/** Revokes keys of a locked account. @returns what the trail has to say of it */
 export async function revokeKeys(
   transaction: LedgerTransaction,
-  accountId: string,
-  { by, at }: { readonly by: Actor; readonly at: Date },
+  keyIds: readonly string[],
+  { accountId, by, at }: { readonly accountId: string; readonly by: Actor; readonly at: Date },
 ): Promise<readonly Change[]> {
   const { event, action } = CHANGES.revoked;
   const trail: Change[] = [];
-  for (const keyId of await transaction.keyIdsOf(accountId)) {
+  for (const keyId of keyIds) {
     const before = (await transaction.keyRecord(keyId))?.state;
     if (before === undefined || before === 'revoked') continue;
     await transaction.updateKey(keyId, { state: 'revoked' });
@@ -480,25 +538,38 @@ export async function renewHash(
   }
 }
 
-export async function recordLink(
-  transaction: LedgerTransaction,
-  keyId: string,
-  { expiresAt, by }: { readonly expiresAt: Date; readonly by: Actor },
-): Promise<KeyRecord | undefined> {
-  const key = await transaction.keyRecord(keyId);
-  if (key === undefined) return undefined;
-  await recordChange(transaction, {
-    action: 'key.link',
-    accountId: key.accountId,
-    keyId,
-    by,
-    at: await transaction.now(),
-    details: { expires_at: expiresAt },
-  });
-  return key;
+/** A link to record. */
+export interface RecordedLink {
+  readonly keyId: string;
+  readonly expiresAt: Date;
+  readonly isOnce?: boolean;
+  readonly by: Actor;
 }
 
-const NO_CAPS = { day: null, week: null, month: null, total: null };
+/** @returns for each link, the key if there is one; nothing is written of others */
+export async function recordLinks(
+  transaction: LedgerTransaction,
+  links: readonly RecordedLink[],
+): Promise<readonly { readonly record: KeyRecord | undefined }[]> {
+  const outcomes: { readonly record: KeyRecord | undefined }[] = [];
+  const changes: Change[] = [];
+  const at = await transaction.now();
+  for (const { keyId, expiresAt, isOnce, by } of links) {
+    const record = await transaction.keyRecord(keyId);
+    outcomes.push({ record });
+    if (record === undefined) continue;
+    changes.push({
+      action: 'key.link',
+      accountId: record.accountId,
+      keyId,
+      by,
+      at,
+      details: { expires_at: expiresAt, ...(isOnce === true ? { once: true } : {}) },
+    });
+  }
+  await recordChanges(transaction, changes);
+  return outcomes;
+}
 
 const ERASED = '(erased)';
 
@@ -510,10 +581,12 @@ export async function eraseAccount(
   const account = (await transaction.lockAccounts([accountId])).get(accountId);
   if (account === undefined) return undefined;
   if (account.state !== 'closed') return NOT_CLOSED;
-  await transaction.updateAccount(accountId, erasedColumns('Account'));
+  await transaction.updateAccount(accountId, { ...erasedColumns('Account'), labelSalt: '' });
   for (const keyId of await transaction.keyIdsOf(accountId)) {
     await transaction.updateKey(keyId, erasedColumns('ApiKey'));
+    await forgetHabits(transaction, accountId, keyId);
   }
+  await transaction.spenders.erase(accountId, erasedColumns);
   await transaction.erasePersonalTexts(accountId);
   // The hash of a creation covers names, and a guessed name could be compared with it.
   await transaction.replaceCreationHashes(accountId, randomBytes(32).toString('hex'));
@@ -527,8 +600,20 @@ export async function eraseAccount(
   return wholeRecord(transaction, accountId);
 }
 
+/** The networks of a key say, in hashes, where its holder was. */
+async function forgetHabits(
+  transaction: LedgerTransaction,
+  accountId: string,
+  keyId: string,
+): Promise<void> {
+  const of = { kind: KEY_HABITS, id: keyId } as const;
+  const known = await transaction.getDocument(of.kind, of.id);
+  if (known === undefined) return;
+  await transaction.writeDocument({ ...of, accountId, version: known.version, data: {} });
+}
+
 /** The columns about a person, without their contents. */
-function erasedColumns<Of extends 'Account' | 'ApiKey'>(model: Of): SomeColumns<Of> {
+function erasedColumns<Of extends Model>(model: Of): SomeColumns<Of> {
   const personal = Object.entries(columnsOf(model)).filter(([, { isPersonal }]) => isPersonal);
   return Object.fromEntries(
     personal.map(([member, { kind, isNullable }]) => [
@@ -547,17 +632,4 @@ async function isTaken(
 ): Promise<boolean> {
   if (externalId === undefined || externalId === null) return false;
   return transaction.isExternalIdTaken(of, externalId, id);
-}
-
-/** The given members of `change`, each with its value before and after. */
-function beforeAndAfter(before: object, change: object): Readonly<Record<string, unknown>> {
-  const former = new Map<string, unknown>(Object.entries(before));
-  return Object.fromEntries(
-    Object.entries(change)
-      .filter(([, after]) => after !== undefined)
-      .map(([name, after]: [string, unknown]) => [
-        name,
-        { before: former.get(name) ?? null, after },
-      ]),
-  );
 }

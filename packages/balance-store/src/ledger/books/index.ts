@@ -10,8 +10,9 @@ import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';
 import {
   create,
+  createAll,
   eraseAccount,
-  recordLink,
+  recordLinks,
   rotateKey,
   renewHash,
   setAccountState,
@@ -20,8 +21,8 @@ import {
   updateKey,
 } from './accounts.js';
 import { deleteUnrecordedCarries, recordArchive, writeCarries } from './archives.js';
-import { closeAccount, reopenAccount } from './closings.js';
-import { checkClosing, closeMonth, issueStatement } from './months.js';
+import { closeAccount, reopenAccount } from './close-account.js';
+import { checkClosing, closeMonth, issueStatement } from './close-month.js';
 import { adjust, bookFee, reverse, topUp, transfer } from './bookings.js';
 import {
   announceExpiringKeys,
@@ -31,9 +32,23 @@ import {
   renewAllowances,
 } from './expiries.js';
 
+import {
+  createBudget,
+  createGroup,
+  createMembers,
+  endBudget,
+  endMember,
+  raiseBudget,
+  setRunBudget,
+  updateBudget,
+  updateGroup,
+  updateMember,
+} from './spenders.js';
+
 /** Each function runs in one transaction. */
 export const books = {
   create,
+  createAll,
   updateAccount,
   setAccountState,
   closeAccount,
@@ -42,7 +57,7 @@ export const books = {
   setKeyState,
   rotateKey,
   renewHash,
-  recordLink,
+  recordLinks,
   eraseAccount,
   topUp,
   adjust,
@@ -60,6 +75,16 @@ export const books = {
   checkClosing,
   closeMonth,
   issueStatement,
+  createGroup,
+  updateGroup,
+  createMembers,
+  updateMember,
+  endMember,
+  createBudget,
+  updateBudget,
+  endBudget,
+  raiseBudget,
+  setRunBudget,
   async recordEvent(
     transaction: LedgerTransaction,
     event: Parameters<LedgerTransaction['insertEvent']>[0],

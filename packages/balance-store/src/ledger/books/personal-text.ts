@@ -4,7 +4,7 @@
  */
 
 import { hash, randomBytes } from 'node:crypto';
-import type { LedgerTransaction } from './transaction.js';
+import type { LedgerTransaction, PersonalText } from './transaction.js';
 
 /** @returns the digest to record, or `null` for no text */
 export async function recordPersonalText(
@@ -13,10 +13,15 @@ export async function recordPersonalText(
   text: string | undefined,
 ): Promise<string | null> {
   if (text === undefined) return null;
+  const row = personalText(accountId, text);
+  await transaction.insertPersonalTexts([row]);
+  return row.id;
+}
+
+/** The row to insert. Its id is the digest to record. */
+export function personalText(accountId: string | null, text: string): PersonalText {
   const salt = randomBytes(16).toString('hex');
-  const id = digestOf(salt, text);
-  await transaction.insertPersonalText({ id, accountId, salt, text });
-  return id;
+  return { id: digestOf(salt, text), accountId, salt, text };
 }
 
 /** In hexadecimal. */

@@ -2,7 +2,7 @@
 
 import type { Actor } from '../../account.js';
 import { detailsText } from '../rows/stored-trail.js';
-import { recordPersonalText } from './personal-text.js';
+import { personalText } from './personal-text.js';
 import type { LedgerTransaction } from './transaction.js';
 
 export interface Change {
@@ -17,25 +17,53 @@ export interface Change {
   readonly personal?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** {@link recordChanges} of one. */
+export function recordChange(transaction: LedgerTransaction, change: Change): Promise<void> {
+  return recordChanges(transaction, [change]);
+}
+
 /**
  * Must be called after all other writes of a transaction, because it locks the trail until the
  * transaction ends.
  */
-export async function recordChange(transaction: LedgerTransaction, change: Change): Promise<void> {
-  const { action, accountId, keyId, by, at, details, personal } = change;
-  const isPersonal = personal !== undefined && Object.keys(personal).length > 0;
-  await transaction.appendTrail({
-    createdAt: at,
-    actor: by.name,
-    address: by.address ?? null,
-    action,
+export async function recordChanges(
+  transaction: LedgerTransaction,
+  changes: readonly Change[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const written = changes.map(({ accountId, personal = {}, ...change }) => ({
     accountId,
-    keyId: keyId ?? null,
-    details: detailsText(details),
-    personalId: await recordPersonalText(
-      transaction,
+    ...change,
+    personal:
+      Object.keys(personal).length === 0
+        ? undefined
+        : personalText(accountId, detailsText(personal)),
+  }));
+  const texts = written.flatMap(({ personal }) => personal ?? []);
+  if (texts.length > 0) await transaction.insertPersonalTexts(texts);
+  await transaction.appendTrail(
+    written.map(({ action, accountId, keyId, by, at, details, personal }) => ({
+      createdAt: at,
+      actor: by.name,
+      address: by.address ?? null,
+      action,
       accountId,
-      isPersonal ? detailsText(personal) : undefined,
-    ),
-  });
+      keyId: keyId ?? null,
+      details: detailsText(details),
+      personalId: personal?.id ?? null,
+    })),
+  );
+}
+
+/** The given members of `change`, each with its value before and after. */
+export function beforeAndAfter(before: object, change: object): Readonly<Record<string, unknown>> {
+  const former = new Map<string, unknown>(Object.entries(before));
+  return Object.fromEntries(
+    Object.entries(change)
+      .filter(([, after]) => after !== undefined)
+      .map(([name, after]: [string, unknown]) => [
+        name,
+        { before: former.get(name) ?? null, after },
+      ]),
+  );
 }

@@ -9,6 +9,7 @@ import type { DocumentWrite, StoredDocument } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { KeyRecord } from '../../key.js';
 import type { CarryRow } from '../rows/carry-row.js';
+import type { SpenderRows } from '../rows/spender-rows.js';
 import type { Row, SomeColumns } from '../tables/tables.js';
 import type { AllowanceMonth } from '../rules/allowance.js';
 import type { Side } from '../rules/sides.js';
@@ -105,16 +106,21 @@ export interface LedgerTransaction {
   /** Deletes at most `limit` sums whose archive is not recorded. @returns how many */
   deleteUnrecordedCarries(limit: number): Promise<number>;
   /** What closes months and numbers statements. */
-  readonly closings: ClosingRows;
-  /** Must be called last, because it locks the trail until the transaction ends. */
-  appendTrail(entry: TrailRow): Promise<void>;
-  insertPersonalText(text: PersonalText): Promise<void>;
+  readonly months: ClosedMonthRows;
+  /** Groups, members and budgets. */
+  readonly spenders: SpenderRows;
+  /**
+   * Numbers these entries after all others. Must be called last, because it locks the trail until
+   * the transaction ends.
+   */
+  appendTrail(entries: readonly TrailRow[]): Promise<void>;
+  insertPersonalTexts(texts: readonly PersonalText[]): Promise<void>;
   erasePersonalTexts(accountId: string): Promise<void>;
   /** Replaces the hash of each creation of the account. @param hash - In hexadecimal. */
   replaceCreationHashes(accountId: string, hash: string): Promise<void>;
 }
 
-export interface ClosingRows {
+export interface ClosedMonthRows {
   /** No other transaction closes a month or issues a statement until this one ends. */
   lockClosings(): Promise<void>;
   /** Oldest first. */

@@ -6,6 +6,7 @@
 import type { SettledFee, SettledRates, SettledUsage } from '../../ledger-entry.js';
 import type { Settlement } from '../../store.js';
 import { assertAmount, assertId } from '../rules/argument-checks.js';
+import { assertSpender } from '../rules/spender-checks.js';
 import { reservedPrefixOf } from '../rules/entry-ids.js';
 import { listPriceOf } from '../rules/list-price.js';
 import { sumOfFees } from '../rows/pricing-text.js';
@@ -47,6 +48,7 @@ function assertSettlement(settlement: Settlement): void {
     );
   }
   assertAmount('amount', amount);
+  if (settlement.spender !== undefined) assertSpender(settlement.spender);
   if (cost !== undefined) assertPrice('cost', cost);
 }
 

@@ -10,8 +10,9 @@
 import type { AccountFilter, AccountRecord } from '../../account.js';
 import type { ArchiveComparison, ArchiveFileSummary, ArchiveProgress } from '../../archive.js';
 import type { AuditOptions, AuditReport, SealHead } from '../../audit.js';
+import type { BudgetUse } from '../../budget.js';
 import type { BookPage, BookQuery } from '../../books.js';
-import type { IssuedStatement, StatementFilter } from '../../closing.js';
+import type { IssuedStatement, StatementFilter } from '../../closed-month.js';
 import type { DocumentFilter, StoredDocument } from '../../document.js';
 import type { EventChannel, EventState, StoredEvent } from '../../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
@@ -24,17 +25,20 @@ import type {
   QuarantinedUsage,
   Standing,
 } from '../../store.js';
+import type { Spender } from '../../spender.js';
 import type { TrailEntry, TrailFilter } from '../../trail.js';
+import type { SpendingQuery, SpendingSum } from '../../spending.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { ArchiveRange } from '../archive/plan.js';
 import type { ArchiveToPrepare, PreparedArchive } from '../archive/prepare-archive.js';
 import type { CarryRow } from '../rows/carry-row.js';
-import type { ClosingRow } from '../rows/stored-closing.js';
+import type { ClosingRow } from '../rows/stored-closed-month.js';
 import type { LedgerScan } from '../scan/ledger-scan.js';
 import type { RunBook } from '../books/index.js';
 import type { AccountState, Lot } from '../books/transaction.js';
 import type { ChargingChecks } from '../charging/charge-watch.js';
 import type { SettleDriver } from '../charging/committer.js';
+import type { SpenderTable } from '../queries/spenders.js';
 import type { EntryPosition } from '../queries/entry-cursor.js';
 import type { CredentialHashes } from '../rules/pepper.js';
 import type { RequestTables } from '../requests/request-tables.js';
@@ -46,6 +50,7 @@ export interface LedgerDatabase {
   readonly entries: EntryTable;
   readonly events: EventTable;
   readonly documents: DocumentTable;
+  readonly spenders: SpenderTable;
   readonly seals: SealTable;
   readonly archives: ArchiveTables;
   readonly settling: SettleDriver;
@@ -54,9 +59,13 @@ export interface LedgerDatabase {
 
   /** A key's standing after all commits that finished before the call, by whomever. */
   readStanding(keyId: string): Promise<Standing>;
+  /** The budgets that count a request now; of the last commit that finished before the call. */
+  readBudgets(keyId: string, spender: Spender | undefined): Promise<readonly BudgetUse[]>;
   /** Runs one of `books` in a transaction. */
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  readSpending(query: SpendingQuery): Promise<readonly SpendingSum[]>;
+  spendingNamedSince(accountId: string | undefined): Promise<Date | undefined>;
   readBooks(query: BookQuery): Promise<BookPage>;
   /** Oldest first. */
   listClosedMonths(): Promise<readonly ClosingRow[]>;

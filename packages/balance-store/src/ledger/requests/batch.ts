@@ -47,9 +47,10 @@ export type BlockRow = readonly [
   traceId: string | null,
   client: string | null,
   sessionId: string | null,
-  /** Blocks of earlier versions have neither. */
+  /** Blocks of earlier versions have none of them. */
   tag?: string | null,
   since?: number | null,
+  memberId?: string | null,
 ];
 
 /** @param known - The series that are written already. */
@@ -88,6 +89,7 @@ const NAMELESS = {
   client: undefined,
   sessionId: undefined,
   tag: undefined,
+  memberId: undefined,
 } as const satisfies Partial<RequestRecord>;
 
 function seriesRow(id: number, request: RequestRecord): Row<'RequestSeries'> {
@@ -163,7 +165,7 @@ export const PLACE = {
 } as const;
 
 function rowOf(request: RequestRecord, series: number): BlockRow {
-  const { tokens: of, since } = request;
+  const { tokens: of, since, memberId } = request;
   const tokens: BlockRow[8] | undefined = of && [of.input, of.output, of.cacheRead, of.cacheWrite];
   const row = [
     request.id,
@@ -185,13 +187,14 @@ function rowOf(request: RequestRecord, series: number): BlockRow {
     request.sessionId ?? null,
     request.tag ?? null,
   ] as const;
+  if (memberId !== undefined) return [...row, since ?? null, memberId];
   return since === undefined ? row : [...row, since];
 }
 
 export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
   const [id, , endedAt, durationMs, firstByteMs, streamed, clientLeft, count] = row;
   const [, , , , , , , , tokens, charge, errorMessage, fault, upstreamStatus, ...ids] = row;
-  const [upstreamRequestId, traceId, client, sessionId, tag, since] = ids;
+  const [upstreamRequestId, traceId, client, sessionId, tag, since, memberId] = ids;
   return {
     id,
     ...facts,
@@ -213,6 +216,7 @@ export function recordOf(row: BlockRow, facts: RequestFacts): RequestRecord {
     client: client ?? undefined,
     sessionId: sessionId ?? undefined,
     tag: tag ?? undefined,
+    memberId: memberId ?? undefined,
     count,
     since: since ?? undefined,
   };

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { BookPage, BookQuery } from '../../books.js';
-import type { ClosedMonth } from '../../closing.js';
-import { inOrder, textOf } from './stored-closing.js';
+import type { ClosedMonth } from '../../closed-month.js';
+import { figuresText, inOrder, textOf } from './stored-closed-month.js';
 
 const ACCOUNTS_PER_PAGE = 500;
 
@@ -21,6 +21,22 @@ export async function digestOfBooks(
     page = await read({ ...range, limit: ACCOUNTS_PER_PAGE, after: page.next });
   }
   return { figures: { totals, sideTotals, unopenedTotal }, digest: digest.digest('hex') };
+}
+
+/**
+ * Reads the figures of a closed month again, of each account and in all, and compares them with
+ * those with which it was closed. Unlike an audit, it does not add up the charges of each hour.
+ *
+ * @returns the digest of the figures now, and whether all of them are as they were
+ */
+export async function compareWithClosing(
+  read: (query: BookQuery) => Promise<BookPage>,
+  closed: ClosedMonth,
+): Promise<{ readonly digest: string; readonly isAsClosed: boolean }> {
+  const { digest, figures } = await digestOfBooks(read, closed);
+  const isAsClosed =
+    digest === closed.digest && figuresText(figures) === figuresText(closed.figures);
+  return { digest, isAsClosed };
 }
 
 /** A line for each account that has any sum. */

@@ -21,6 +21,8 @@ export const DETAIL_MEMBERS = membersWithout('Ledger', [
   'writtenOff',
   'overCap',
   'given',
+  'spenderId',
+  'parts',
   'inputRate',
   'outputRate',
   'cacheReadRate',

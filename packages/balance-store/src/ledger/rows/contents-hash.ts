@@ -36,6 +36,9 @@ export function settlementHash(settlement: Settlement): string {
     const value = member === 'pricing' ? pricingTextOf(settlement.pricing) : settlement[member];
     if (value !== undefined && value !== null) contents.push({ [member]: value });
   }
+  // Without the tag and the run, which are texts that may be erased.
+  const { memberId, groups } = settlement.spender ?? {};
+  if (memberId !== undefined) contents.push({ spender: [memberId, groups ?? ''] });
   return hashOf(contents);
 }
 

@@ -6,7 +6,6 @@
 import { hash } from 'node:crypto';
 import type { KeyChange } from '../../key.js';
 import type { StoredDocument } from '../../document.js';
-import { capColumnsOf } from './stored-key.js';
 import { columnsOf } from '../tables/tables.js';
 import type { Row } from '../tables/tables.js';
 
@@ -19,12 +18,13 @@ interface KeyRights {
 
 /** The rights that a change or a record of a key names. Others are `undefined`. */
 export function rightsOfKey<Named extends KeyRights>({ limits, caps, ...others }: Named): Rights {
-  const values: Rights = { ...others, ...limits, ...capColumnsOf(caps ?? {}) };
-  return Object.fromEntries(
-    Object.entries(columnsOf('ApiKey'))
-      .filter(([member, { isRight }]) => isRight && member in values)
-      .map(([member, { name }]) => [name, values[member]]),
-  );
+  const values: Rights = { ...others, ...limits };
+  const rights = Object.entries(columnsOf('ApiKey'))
+    .filter(([member, { isRight }]) => isRight && member in values)
+    .map(([member, { name }]) => [name, values[member]] as const);
+  // Rows of their budgets are what an audit compares; these are for people to read.
+  const ofCaps = Object.entries(caps ?? {}).map(([period, cap]) => [`cap_${period}`, cap] as const);
+  return Object.fromEntries([...rights, ...ofCaps]);
 }
 
 /**

@@ -10,6 +10,8 @@ import type { Row } from '../tables/tables.js';
 export const ACCOUNT_MEMBERS = membersWithout('Account', [
   'allotted',
   'opened',
+  'budgeted',
+  'labelSalt',
   'seq',
   'lastBookedAt',
 ]);

@@ -1,8 +1,10 @@
 /** Turns a row of the ledger into a {@link LedgerEntry}. */
 
 import type { CreditSource, EntryReason } from '../../account.js';
+import type { Spender } from '../../spender.js';
 import type { LedgerEntry, SettledRates } from '../../ledger-entry.js';
 import { detailsOf, recorded } from './charge-details.js';
+import { chargePartsOf } from './charge-parts.js';
 import { membersWithout } from '../tables/tables.js';
 import type { Row } from '../tables/tables.js';
 
@@ -10,8 +12,15 @@ export const ENTRY_MEMBERS = membersWithout('Ledger', ['inputHash', 'lots']);
 
 export type StoredEntry = Pick<Row<'Ledger'>, (typeof ENTRY_MEMBERS)[number]>;
 
-/** @param note - The text of the row's note; `undefined` if it was erased or there was none. */
-export function ledgerEntryOf(row: StoredEntry, note: string | undefined): LedgerEntry {
+/**
+ * @param note - The text of the row's note; `undefined` if it was erased or there was none.
+ * @param spender - Of a charge that names one.
+ */
+export function ledgerEntryOf(
+  row: StoredEntry,
+  note: string | undefined,
+  spender: Spender | undefined,
+): LedgerEntry {
   const common = {
     id: row.id,
     accountId: row.accountId,
@@ -26,6 +35,8 @@ export function ledgerEntryOf(row: StoredEntry, note: string | undefined): Ledge
     kind: 'charge',
     given: row.given ?? 0n,
     keyId: recorded(row.keyId),
+    spender,
+    parts: chargePartsOf(row.parts),
     writtenOff: row.writtenOff,
     overCap: row.overCap,
     rates: ratesOf(row),

@@ -1,32 +1,18 @@
 /** Turns a key's row, with its account and its standing, into a {@link KeyRecord}. */
 
-import type { CapPeriod, KeyCaps, KeyRecord, KeyScope, KeyStanding, KeyState } from '../../key.js';
+import type { KeyRecord, KeyScope, KeyStanding, KeyState, Naming } from '../../key.js';
 import type { Metadata } from '../../metadata.js';
 import { allowanceDueAt } from '../rules/allowance.js';
-import { usedInWindows, windowStartsAt } from '../rules/cap-windows.js';
-import type { WindowBases, WindowStarts } from '../rules/cap-windows.js';
+import { byPeriod, capUsesAt, storedCapsIn } from '../rules/caps.js';
 import { membersWithout } from '../tables/tables.js';
 import type { Row } from '../tables/tables.js';
 
-/** Columns that no record of a key shows. */
-const HIDDEN = [
-  'credentialHmac',
-  'previousHmac',
-  'pepperId',
-  'previousPepperId',
-  'expiryNotifiedAt',
-] as const;
-
-export const KEY_MEMBERS = membersWithout('ApiKey', HIDDEN);
-
-/** The columns from which the unused part of a key's caps is computed. */
-export const CAP_MEMBERS = [
+/** Columns in which earlier versions had caps, and what these counted from. Nothing uses them. */
+const FORMER_CAPS = [
   'capDay',
   'capWeek',
   'capMonth',
   'capTotal',
-  'spent',
-  'writtenOff',
   'dayStart',
   'dayBase',
   'weekStart',
@@ -35,7 +21,17 @@ export const CAP_MEMBERS = [
   'monthBase',
 ] as const;
 
-type StoredCaps = Pick<Row<'ApiKey'>, (typeof CAP_MEMBERS)[number]>;
+/** Columns that no record of a key shows. */
+const HIDDEN = [
+  'credentialHmac',
+  'previousHmac',
+  'pepperId',
+  'previousPepperId',
+  'expiryNotifiedAt',
+  ...FORMER_CAPS,
+] as const;
+
+export const KEY_MEMBERS = membersWithout('ApiKey', HIDDEN);
 
 /** The columns of its account that a key's record shows. */
 export const ACCOUNT_MEMBERS_OF_KEY = [
@@ -53,12 +49,17 @@ export interface StoredKey
     Pick<Row<'ApiKey'>, (typeof KEY_MEMBERS)[number]>,
     Pick<Row<'Account'>, (typeof ACCOUNT_MEMBERS_OF_KEY)[number]> {
   readonly standing: KeyStanding;
+  /** The path of the group of its member. */
+  readonly groups: string | null;
+  /** See `storedCapsIn`. */
+  readonly capTexts: string | null;
   /** What has expired of the balance although no entry says so yet. */
   readonly expiredCredit: bigint;
 }
 
 export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
-  const { caps, used } = capsOf(row, windowStartsAt(now.getTime()));
+  const caps = capUsesAt(storedCapsIn(row.capTexts), now.getTime());
+  const used = byPeriod(caps.map((use) => [use.period, use.used]));
   const { previousUntil, standing } = row;
   return {
     id: row.id,
@@ -70,14 +71,18 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     state: keyStateOf(row.state),
     scope: scopeOf(row.scope),
     models: row.models as readonly string[] | null,
+    allowedNetworks: row.allowedNetworks as readonly string[] | null,
     expiresAt: row.expiresAt,
     limits: {
       concurrency: row.concurrency,
       burst: row.burst,
       requestsPerMinute: row.requestsPerMinute,
     },
-    caps,
-    used,
+    memberId: row.memberId,
+    groups: row.groups ?? '',
+    naming: row.naming as Naming | null,
+    caps: byPeriod(caps.map(({ period, cap }) => [period, cap])),
+    used: { ...used, total: row.spent + row.writtenOff },
     prices: row.prices,
     allowanceDueAt: allowanceDueAt(row),
     nextExpiryAt: row.nextExpiryAt,
@@ -90,33 +95,6 @@ export function keyRecordOf(row: StoredKey, now: Date): KeyRecord {
     isActive: standing === 'active',
     createdAt: row.createdAt,
     lastChargedAt: row.lastChargedAt,
-  };
-}
-
-/** The caps of a key, and the amount that it has used in the window of each cap. */
-export function capsOf(
-  row: StoredCaps,
-  current: WindowStarts,
-): { readonly caps: KeyCaps; readonly used: Readonly<Record<CapPeriod, bigint>> } {
-  return {
-    caps: { day: row.capDay, week: row.capWeek, month: row.capMonth, total: row.capTotal },
-    used: usedInWindows(row.spent + row.writtenOff, windowBasesOf(row), current),
-  };
-}
-
-/** The columns of the given caps. */
-export function capColumnsOf(caps: KeyCaps): CapColumns<bigint | null>;
-export function capColumnsOf(caps: Partial<KeyCaps>): CapColumns<bigint | null | undefined>;
-export function capColumnsOf({ day, week, month, total }: Partial<KeyCaps>) {
-  return { capDay: day, capWeek: week, capMonth: month, capTotal: total };
-}
-
-type CapColumns<Cap> = { readonly [Period in CapPeriod as `cap${Capitalize<Period>}`]: Cap };
-
-export function windowBasesOf(row: StoredCaps): WindowBases {
-  return {
-    starts: { day: row.dayStart, week: row.weekStart, month: row.monthStart, total: 0 },
-    bases: { day: row.dayBase, week: row.weekBase, month: row.monthBase, total: 0n },
   };
 }
 

@@ -9,7 +9,7 @@
  * account gets none.
  */
 
-import { renewalOf, windowStartsAt } from './cap-windows.js';
+import { capStartAt, renewalOf } from './caps.js';
 import { DAY_MS } from '../base/hours.js';
 import type { Row } from '../tables/tables.js';
 
@@ -31,7 +31,7 @@ export interface AllowanceMonth {
 
 export function allowanceMonthOf(at: Date): AllowanceMonth {
   return {
-    start: windowStartsAt(at.getTime()).month,
+    start: capStartAt('month', at.getTime()) / DAY_MS,
     name: at.toISOString().slice(0, 7),
     endsAt: renewalOf('month', at),
   };

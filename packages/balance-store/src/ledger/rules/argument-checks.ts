@@ -3,19 +3,13 @@
  * error names the argument.
  */
 
-import type {
-  AccountChange,
-  Actor,
-  Adjustment,
-  Closing,
-  Creation,
-  NewAccount,
-} from '../../account.js';
+import type { AccountChange, Actor, Closing, Creation, NewAccount } from '../../account.js';
 import { PROMO_CODE, PROMO_CODE_ACTIONS, SETTINGS, SETTINGS_ACTIONS } from '../../document.js';
 import type { DocumentKind, DocumentWrite } from '../../document.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../../key.js';
 import type { Metadata } from '../../metadata.js';
+import { readNetwork } from '../../network.js';
 import { HOUR_MS } from '../base/hours.js';
 import { LONGEST_TIMER_MS } from '../base/timeout.js';
 
@@ -52,8 +46,18 @@ export function assertId(name: string, id: string): void {
   assertText(name, id);
 }
 
-/** Of an entry: its other side and its tax. @throws {RangeError} */
-export function assertSides({ counter, tax }: Pick<Adjustment, 'counter' | 'tax'>): void {
+/** What any booking may have: a reference, a note, another side, tax. @throws {RangeError} */
+export function assertBooking(booking: {
+  readonly reference?: string | undefined;
+  readonly note?: string | undefined;
+  readonly counter?: string | undefined;
+  readonly tax?: bigint | undefined;
+  readonly by: Actor;
+}): void {
+  const { reference, note, counter, tax, by } = booking;
+  assertText('reference', reference);
+  assertText('note', note);
+  assertActor(by);
   if (counter !== undefined && !/^[a-z][a-z0-9_:-]{0,59}$/.test(counter)) {
     throw new RangeError('counter is not the name of an account of the operator');
   }
@@ -119,11 +123,10 @@ export function assertCreation({ creationId, account, key, maxKeys, credit, by }
 export function assertClosing({ closingId, accountId, rest, reason, by }: Closing): void {
   assertId('closingId', closingId);
   assertText('reason', reason);
-  if (rest?.as === 'refund') assertSides({ counter: rest.counter, tax: undefined });
+  assertBooking({ by, counter: rest?.as === 'refund' ? rest.counter : undefined });
   if (rest?.as === 'transfer' && rest.to === accountId) {
     throw new RangeError('the rest must go to another account');
   }
-  assertActor(by);
 }
 
 /** @throws {RangeError} */
@@ -134,19 +137,24 @@ export function assertAccount(account: NewAccount | AccountChange): void {
     if (value instanceof Date) assertTime(member, value);
   }
   const { externalId, metadata, prices, allowance, noticeShares, noticeEmail } = account;
+  const { membersSeeBalance: shows = null } = account;
   if (typeof externalId === 'string') assertId('externalId', externalId);
   if (typeof prices === 'string') assertId('prices', prices);
   if (typeof allowance === 'bigint') assertPositive('allowance', allowance);
   assertMetadata(metadata);
-  assertShares(noticeShares);
+  assertShares('noticeShares', noticeShares);
   if (typeof noticeEmail === 'string') assertId('noticeEmail', noticeEmail);
+  if (shows !== null && typeof shows !== 'boolean') {
+    throw new RangeError('membersSeeBalance is neither true nor false');
+  }
 }
 
-function assertShares(shares: readonly number[] = []): void {
+/** Of percentages. @throws {RangeError} */
+export function assertShares(name: string, shares: readonly number[] = []): void {
   const isShare = (share: number) => Number.isInteger(share) && share >= 1 && share <= 100;
   const isAscending = shares.every((share, at) => at === 0 || share > (shares[at - 1] ?? 0));
   if (shares.length > MAX_SHARES || !isAscending || !shares.every(isShare)) {
-    throw new RangeError('noticeShares must be ascending integers from 1 to 100');
+    throw new RangeError(`${name} must be ascending integers from 1 to 100`);
   }
 }
 
@@ -161,6 +169,7 @@ export function assertKey(key: NewKey | KeyChange): void {
   for (const [member, value] of Object.entries(others)) {
     if (Array.isArray(value)) assertNames(member, value);
   }
+  for (const network of key.allowedNetworks ?? []) readNetwork(network);
   assertTime('expiresAt', expiresAt);
 }
 
@@ -229,7 +238,8 @@ const RECORDED: Readonly<Partial<Record<DocumentKind, readonly string[]>>> = {
   [SETTINGS.kind]: SETTINGS_ACTIONS,
 };
 
-function assertMetadata(metadata: Metadata = {}): void {
+/** @throws {RangeError} */
+export function assertMetadata(metadata: Metadata = {}): void {
   const pairs = Object.entries(metadata);
   if (pairs.length > MAX_PAIRS) {
     throw new RangeError(`metadata has more than ${String(MAX_PAIRS)} pairs`);

@@ -4,15 +4,16 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { Actor } from '../../account.js';
+import type { Actor, Creation } from '../../account.js';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../../credential.js';
 import {
   AccountClosedError,
   AccountNotClosedError,
   ExternalIdTakenError,
   SetByOperatorError,
+  UnknownMemberError,
 } from '../../errors.js';
-import type { KeyRecord, KeyState } from '../../key.js';
+import type { KeyRecord } from '../../key.js';
 import type { BalanceStore } from '../../store.js';
 import {
   assertAccount,
@@ -23,8 +24,10 @@ import {
   assertKey,
   assertText,
 } from '../rules/argument-checks.js';
+import { batchBookings } from './booking-batches.js';
 import type { BookFor } from './booking-turns.js';
-import { CLOSED, NOT_CLOSED } from '../books/accounts.js';
+import { CLOSED, NOT_CLOSED, UNKNOWN_MEMBER } from '../books/accounts.js';
+import type { PreparedCreation, RecordedLink, StateChange } from '../books/accounts.js';
 import type { Bound } from '../books/bounds.js';
 import type { KeyCredential } from '../books/transaction.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';
@@ -59,6 +62,7 @@ interface AdministrationOptions {
   readonly bookFor: BookFor;
   readonly eraseRequests: (accountId: string) => Promise<void>;
   readonly pepper: string;
+  readonly newId: (prefix: string) => string;
   /** Called after each change to a key, or to what the keys of an account show. */
   readonly onKeyChange: (id: string) => void;
   /** Called after a change to an unknown number of keys. */
@@ -67,6 +71,10 @@ interface AdministrationOptions {
 
 const SOMEBODY: Actor = { name: 'operator' };
 const MAX_GRACE_MS = 366 * 86_400_000;
+/** Each takes several statements, while the account and the trail are locked. */
+const KEYS_AT_ONCE = 25;
+/** Each takes one. */
+const LINKS_AT_ONCE = 100;
 
 export function createAdministration(
   options: AdministrationOptions,
@@ -80,20 +88,29 @@ function administerAccounts({
   bookFor,
   eraseRequests,
   pepper,
+  newId,
   onKeyChange,
   onEveryKeyChange,
 }: AdministrationOptions): AccountAdministration {
-  const newId = createIds(Date.now);
+  const createInAccount = batchBookings({
+    groupOf: ({ creation: { account, by } }: PreparedCreation) =>
+      JSON.stringify([by.holderOf, 'id' in account ? account.id : null]),
+    book: (creations) => bookFor(creations[0]?.creation.by)('createAll', creations),
+    most: KEYS_AT_ONCE,
+  });
   return {
     async create(creation) {
       assertCreation(creation);
       const { credential, row } = newCredential(pepper);
-      const created = await bookFor(creation.by)('create', {
+      const prepared = {
         creation,
         accountId: newId('acct'),
         keyId: newId('key'),
         credential: row,
-      });
+      };
+      const created = isAlone(creation)
+        ? await bookFor(creation.by)('create', prepared)
+        : await createInAccount(prepared);
       return created.outcome === 'created'
         ? { ...created, credential: created.key === undefined ? undefined : credential }
         : created;
@@ -144,15 +161,29 @@ function administerAccounts({
   };
 }
 
+/**
+ * Whether a creation has a transaction of its own: in a new account, or with ids that the caller
+ * chose. Two transactions, each with an id that the other one inserts next, would wait for each
+ * other.
+ */
+function isAlone({ account, key, creationId }: Creation): boolean {
+  return !('id' in account) || creationId !== undefined || key?.externalId != null;
+}
+
 function administerKeys(
   { database: { keys }, bookFor, pepper, onKeyChange }: AdministrationOptions,
   create: AccountAdministration['create'],
 ): KeyAdministration {
   const pepperId = pepperIdOf(pepper);
+  const recordLink = batchBookings({
+    groupOf: ({ by }: RecordedLink) => JSON.stringify([by.holderOf]),
+    book: (links) => bookFor(links[0]?.by)('recordLinks', links),
+    most: LINKS_AT_ONCE,
+  });
 
   async function setState(
     keyId: string,
-    change: { readonly state: KeyState; readonly onlyInState?: KeyState },
+    change: StateChange,
     by: Actor,
   ): Promise<KeyRecord | undefined> {
     assertActor(by);
@@ -172,8 +203,8 @@ function administerKeys(
 
     getKey: (keyId) => keys.get(keyId),
     listKeys: (filter) => keys.list(filter, pepperId),
-    suspendKey: (keyId, by = SOMEBODY) =>
-      setState(keyId, { state: 'suspended', onlyInState: 'active' }, by),
+    suspendKey: (keyId, by = SOMEBODY, reason) =>
+      setState(keyId, { state: 'suspended', onlyInState: 'active', reason }, by),
     resumeKey: (keyId, by = SOMEBODY) =>
       setState(keyId, { state: 'active', onlyInState: 'suspended' }, by),
     revokeKey: (keyId, by = SOMEBODY) => setState(keyId, { state: 'revoked' }, by),
@@ -183,7 +214,7 @@ function administerKeys(
       assertActor(by);
       const record = await bookFor(by)('updateKey', keyId, change, by);
       onKeyChange(keyId);
-      return unlessTaken(unlessBound(record));
+      return unlessTaken(unlessUnknown(unlessBound(record)));
     },
 
     async rotateKey(keyId, { graceMs = 0, rotationId, by }) {
@@ -202,9 +233,10 @@ function administerKeys(
         : result;
     },
 
-    recordLink(keyId, { expiresAt, by }) {
-      assertActor(by);
-      return bookFor(by)('recordLink', keyId, { expiresAt, by });
+    async recordLink(keyId, link) {
+      assertActor(link.by);
+      const { record } = await recordLink({ keyId, ...link });
+      return record;
     },
   };
 }
@@ -238,6 +270,16 @@ function unlessClosed<Result>(result: Result | typeof CLOSED): Exclude<Result, t
   return result as Exclude<Result, typeof CLOSED>;
 }
 
+/** @throws {UnknownMemberError} */
+function unlessUnknown<Result>(
+  result: Result | typeof UNKNOWN_MEMBER,
+): Exclude<Result, typeof UNKNOWN_MEMBER> {
+  if (result === UNKNOWN_MEMBER) {
+    throw new UnknownMemberError('the account of the key has no such member or group');
+  }
+  return result as Exclude<Result, typeof UNKNOWN_MEMBER>;
+}
+
 /** @throws {SetByOperatorError} */
 function unlessBound<Result>(result: Result | Bound): Exclude<Result, Bound> {
   if (typeof result === 'object' && result !== null && 'bound' in result) {
@@ -250,7 +292,7 @@ function unlessBound<Result>(result: Result | Bound): Exclude<Result, Bound> {
  * Makes ids that sort by creation: a time in milliseconds that always increases within this
  * process, then 64 random bits.
  */
-function createIds(now: () => number): (prefix: string) => string {
+export function createIds(now: () => number): (prefix: string) => string {
   let last = 0;
   return (prefix) => {
     last = Math.max(now(), last + 1);

@@ -2,7 +2,7 @@
 
 import { pepperIdOf } from '../../credential.js';
 import type { BalanceStore } from '../../store.js';
-import { createAdministration } from './administration.js';
+import { createAdministration, createIds } from './administration.js';
 import { createBookingTurns } from './booking-turns.js';
 import { createChargeWatch } from '../charging/charge-watch.js';
 import type { ChargeWatch } from '../charging/charge-watch.js';
@@ -12,10 +12,11 @@ import { createKeyFinder } from './key-finder.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';
 import { hashesOf } from '../rules/pepper.js';
 import type { Peppers } from '../rules/pepper.js';
-import { createClosings } from './closings.js';
+import { createClosedMonths } from './closed-months.js';
 import { createBookings } from './bookings.js';
 import { createReaders } from './reading.js';
 import { createRequestRecord } from './requests.js';
+import { createSpenders } from './spenders.js';
 import { createUpkeep } from './upkeep.js';
 
 export interface BalanceStoreOptions {
@@ -53,11 +54,13 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   });
   const { closeRequests, eraseRequests, ...record } = createRequestRecord(database.requests);
   const bookFor = createBookingTurns(database.book);
+  const newId = createIds(Date.now);
   const administration = createAdministration({
     database,
     bookFor,
     eraseRequests,
     pepper: peppers.pepper,
+    newId,
     onKeyChange: finder.forget,
     onEveryKeyChange: finder.forgetAll,
   });
@@ -77,8 +80,9 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     ...administration,
     ...createBookings(bookFor, { sweepHolds, forgetKeysOf: finder.forget }),
     ...createReaders(database),
+    ...createSpenders({ database, bookFor, newId, onEveryKeyChange: finder.forgetAll }),
     ...createUpkeep(database),
-    ...createClosings(database, bookFor),
+    ...createClosedMonths(database, bookFor),
     ...record,
     findKeyByCredential: finder.find,
     recallKey: finder.recall,

@@ -2,13 +2,11 @@
 
 import type { BalanceStore } from '../../store.js';
 import {
-  assertActor,
   assertAmount,
+  assertBooking,
   assertDocument,
   assertId,
   assertPositive,
-  assertSides,
-  assertText,
   assertTime,
 } from '../rules/argument-checks.js';
 import type { BookFor } from './booking-turns.js';
@@ -41,42 +39,31 @@ export function createBookings(
       assertPositive('a top-up', topUp.amount);
       assertId('topUpId', topUp.topUpId);
       assertTime('expiresAt', topUp.expiresAt);
-      assertText('reference', topUp.reference);
-      assertText('note', topUp.note);
-      assertSides(topUp);
-      assertActor(topUp.by);
+      assertBooking(topUp);
       return bookFor(topUp.by)('topUp', topUp);
     },
     async adjust(adjustment) {
       if (adjustment.amount === 0n) throw new RangeError('an adjustment must not be zero');
       assertAmount('an adjustment', adjustment.amount);
       assertId('adjustmentId', adjustment.adjustmentId);
-      assertText('reference', adjustment.reference);
-      assertText('note', adjustment.note);
-      assertSides(adjustment);
-      assertActor(adjustment.by);
+      assertBooking(adjustment);
       return bookFor(adjustment.by)('adjust', adjustment);
     },
     async reverse(reversal) {
       assertId('adjustmentId', reversal.adjustmentId);
-      assertText('reference', reversal.reference);
-      assertText('note', reversal.note);
-      assertActor(reversal.by);
+      assertBooking(reversal);
       return bookFor(reversal.by)('reverse', reversal);
     },
     async bookFee(fee) {
       assertAmount('a fee', fee.fee);
       assertId('feeId', fee.feeId);
-      assertText('reference', fee.reference);
-      assertSides(fee);
-      assertActor(fee.by);
+      assertBooking(fee);
       return bookFor(fee.by)('bookFee', fee);
     },
     async transfer(transfer) {
       assertPositive('a transfer', transfer.amount);
       assertId('transferId', transfer.transferId);
-      assertText('note', transfer.note);
-      assertActor(transfer.by);
+      assertBooking(transfer);
       if (transfer.from === transfer.to) {
         throw new RangeError('a transfer must be between two accounts');
       }

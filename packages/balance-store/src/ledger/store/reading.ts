@@ -2,7 +2,7 @@
 
 import type { EntryFilter, EntryPage } from '../../ledger-entry.js';
 import type { BalanceStore } from '../../store.js';
-import { assertHour, assertTime } from '../rules/argument-checks.js';
+import { assertHour, assertText, assertTime } from '../rules/argument-checks.js';
 import { unspentOf } from '../books/lots.js';
 import { cursorOf, positionOf } from '../queries/entry-cursor.js';
 import type { LedgerDatabase } from '../database/ledger-database.js';
@@ -14,6 +14,8 @@ export function createReaders(
   | 'listQuarantined'
   | 'readUnspent'
   | 'readUsage'
+  | 'readSpending'
+  | 'spendingNamedSince'
   | 'readBooks'
   | 'readBalanceAt'
   | 'getDocument'
@@ -38,6 +40,20 @@ export function createReaders(
       assertHour('until', query.until);
       return database.readUsage(query);
     },
+    async readSpending(query) {
+      assertHour('from', query.from);
+      assertHour('until', query.until);
+      const { by, memberId, groupId, tag, run, metadata } = query;
+      if (by.includes('metadata') && metadata === undefined) {
+        throw new RangeError('metadata: must name what to sum by');
+      }
+      const texts = { memberId, groupId, tag, run, 'metadata.name': metadata?.name };
+      for (const [name, text] of Object.entries(texts)) {
+        assertText(name, text);
+      }
+      return database.readSpending(query);
+    },
+    spendingNamedSince: (accountId) => database.spendingNamedSince(accountId),
     async readBooks(query) {
       assertTime('from', query.from);
       assertTime('until', query.until);

@@ -56,6 +56,11 @@ export function columnsOf(model: Model): Readonly<Record<string, Column>> {
   return TABLES[model].columns;
 }
 
+/** The name of a table in the databases. */
+export function tableOf(model: Model): string {
+  return TABLES[model].table;
+}
+
 export function columnOf<Of extends Model>(model: Of, member: ColumnOf<Of>): Column {
   const column = columnsOf(model)[member];
   if (column === undefined) throw new Error(`${model} has no column ${member}`);
@@ -155,7 +160,7 @@ export function numberedInsertion(
 }
 
 /** @returns `undefined` if no column changes */
-export function update<Of extends 'Account' | 'ApiKey'>(
+export function update<Of extends Model>(
   model: Of,
   id: string,
   change: SomeColumns<Of>,

@@ -79,6 +79,7 @@ const RIGHTS = rightsStatements({
   text: (column) => `${column}::text`,
   hex: (column) => `encode(${column}, 'hex')`,
   promoCode: `(coalesce(details::jsonb ->> 'document', details::jsonb ->> 'code') COLLATE "C")`,
+  subject: `((details::jsonb ->> 'of') COLLATE "C")`,
 });
 
 const SELECT_ENTRIES = `SELECT ${sealedColumns('Ledger')} FROM ledger`;

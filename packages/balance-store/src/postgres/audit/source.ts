@@ -3,11 +3,12 @@
 import type { Pool } from 'pg';
 import type { AuditSource } from '../../ledger/audit/audit-source.js';
 import { readBooks } from '../books.js';
-import { listClosedMonths, statementsAfter } from '../closings.js';
+import { listClosedMonths, statementsAfter } from '../closed-months.js';
 import { reachingDatabase } from '../query.js';
 import { archiveReaders } from './archives.js';
 import { chainReaders } from './chain.js';
 import { entryReaders } from './entries.js';
+import { spendingReaders } from './spending.js';
 import { totalReaders } from './totals.js';
 
 /** Its methods throw `StoreUnavailableError` for faults of the database. */
@@ -17,6 +18,7 @@ export function createAuditSource(pool: Pool): AuditSource {
     ...entryReaders(pool),
     ...chainReaders(pool),
     ...archiveReaders(pool),
+    ...spendingReaders(pool),
     closedMonths: () => listClosedMonths(pool),
     statementsAfter: (position, limit) => statementsAfter(pool, position, limit),
     readBooks: (query) => readBooks(pool, query),

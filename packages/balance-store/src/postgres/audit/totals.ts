@@ -5,7 +5,6 @@ import {
   ACCOUNT_TOTALS,
   KEY_TOTALS,
   LOT_TOTALS,
-  keyTotalsOf,
   pageOfAccounts,
 } from '../../ledger/audit/audit-source.js';
 import { AFTER_ALL_IDS } from '../../ledger/scan/ledger-scan.js';
@@ -28,6 +27,7 @@ import { HOURS_PER_DAY } from '../../ledger/queries/usage-source.js';
 import { unitsFromNumeric } from '../../numeric.js';
 import { LONG_TIMEOUT_MS, inTransaction, numbered, queryRows } from '../query.js';
 import type { TransactionQueries } from '../query.js';
+import { readSpending } from './spending.js';
 import { readerOf, select } from '../tables.js';
 import type { PostgresValues } from '../tables.js';
 
@@ -228,9 +228,8 @@ async function readAccounts(
     accounts: accounts.map(readTotals),
     lots: lots.map(readLot),
     money: money.map(readMoney),
-    keys: hasKeys
-      ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
-      : undefined,
+    ...(await readSpending({ rows }, { accountId, last, fromHour })),
+    keys: hasKeys ? keys.filter((key) => key.accountId <= last).map(readKey) : undefined,
     usage: usage.map(usageOf),
   };
 }
@@ -263,7 +262,7 @@ async function readKeys(
   );
   return {
     seq: BigInt(account?.seq ?? 0),
-    keys: read.slice(0, limit).map((row) => keyTotalsOf(readKey(row))),
+    keys: read.slice(0, limit).map(readKey),
     next,
     usage: usage.map(usageOf),
   };

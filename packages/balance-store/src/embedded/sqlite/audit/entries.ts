@@ -95,4 +95,5 @@ const RIGHTS = rightsStatements({
   text: (column) => column,
   hex: (column) => `iif(${column} IS NULL, NULL, lower(hex(${column})))`,
   promoCode: `coalesce(details ->> 'document', details ->> 'code')`,
+  subject: `(details ->> 'of')`,
 });

@@ -5,7 +5,6 @@ import {
   ACCOUNT_TOTALS,
   KEY_TOTALS,
   LOT_TOTALS,
-  keyTotalsOf,
   pageOfAccounts,
 } from '../../../ledger/audit/audit-source.js';
 import { AFTER_ALL_IDS } from '../../../ledger/scan/ledger-scan.js';
@@ -28,6 +27,7 @@ import { IN_KEYS } from '../archives.js';
 import type { Connection } from '../connection.js';
 import { unitsOf } from '../money.js';
 import { sumIsNotZero, sumUsd } from '../sums.js';
+import { readSpending } from './spending.js';
 import { readerOf, select } from '../tables.js';
 import type { SqliteRow } from '../tables.js';
 import { pageReader } from './page.js';
@@ -257,9 +257,8 @@ function readAccounts(
     accounts: accounts.map(readTotals),
     lots: lots.map(readLot),
     money: money.map(readMoney),
-    keys: hasKeys
-      ? keys.filter((key) => key.accountId <= last).map((row) => keyTotalsOf(readKey(row)))
-      : undefined,
+    ...readSpending(connection, { accountId, last, fromHour }),
+    keys: hasKeys ? keys.filter((key) => key.accountId <= last).map(readKey) : undefined,
     usage: usage.map(usageOf),
   };
 }
@@ -289,7 +288,7 @@ function readKeys(
   );
   return {
     seq: BigInt(account?.seq ?? 0),
-    keys: rows.slice(0, limit).map((row) => keyTotalsOf(readKey(row))),
+    keys: rows.slice(0, limit).map(readKey),
     next,
     usage: usage.map(usageOf),
   };
