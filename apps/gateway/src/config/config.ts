@@ -16,6 +16,7 @@ import {
   memoryLimit,
 } from './body-memory.js';
 import { defaultDataDir } from './default-data-dir.js';
+import { s3Problems, s3TargetOf } from './s3-target.js';
 import { tracingConfigOf } from './tracing-config.js';
 import { PRICED_FEATURES, PROVIDER_URL, parseVariables } from './variables.js';
 import type { Environment, Values } from './variables.js';
@@ -117,7 +118,7 @@ export function readConfig(env: Environment, changed: Environment = {}): Config 
   if (v.OPERATOR === undefined && (v.OPERATOR_ADDRESS ?? v.STATEMENT_NOTE) !== undefined) {
     problems.push('OPERATOR: is needed when OPERATOR_ADDRESS or STATEMENT_NOTE is set');
   }
-  problems.push(...webhookProblems(v), ...stripeProblems(v));
+  problems.push(...webhookProblems(v), ...stripeProblems(v), ...s3Problems(v));
   if (v.SMTP_URL !== undefined && v.MAIL_FROM === undefined) {
     problems.push('MAIL_FROM: is needed when SMTP_URL is set');
   }
@@ -239,6 +240,8 @@ function configOf(v: Values, env: Environment) {
     },
     /** Threshold of the event `balance.low` for new accounts, in units of 10^-14 USD. */
     lowBalance: v.LOW_BALANCE_USD,
+    /** Whether it is noticed that a key may have leaked, and whether that suspends it. */
+    leakEvents: v.LEAK_EVENTS,
     /** The models for verified organizations that are offered: ids of the price table. */
     verifiedModels: v.VERIFIED_MODELS,
     allowedFeatures: new Set(PRICED_FEATURES.filter((name) => v.ALLOW_FEATURES.includes(name))),
@@ -274,7 +277,13 @@ function partsOf(v: Values) {
        */
       overdraft: v.OVERDRAFT,
     },
-    books: { closeAfterDays: v.BOOKS_CLOSE_AFTER_DAYS, accounts: v.BOOKS_ACCOUNTS },
+    books: {
+      closeAfterDays: v.BOOKS_CLOSE_AFTER_DAYS,
+      accounts: v.BOOKS_ACCOUNTS,
+      /** Where the chargeback of each day is written. */
+      chargebackDir: v.CHARGEBACK_DIR,
+      chargebackBucket: s3TargetOf(v),
+    },
     /** In `CustomerParts`. */
     customer: {
       /** The address at which customers buy credit. Their page links to it. */
@@ -351,8 +360,8 @@ export function problemOf(issue: z.core.$ZodIssue): string {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(`configuration cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+  constructor(problems: readonly string[], what = 'configuration cannot be used') {
+    super(`${what}:\n${problems.map((line) => `  ${line}`).join('\n')}`);
     this.problems = problems;
   }
 }

@@ -86,9 +86,36 @@ export function readFiles(config: Config): Pick<
   const problems: string[] = [];
   const prices = readPart(problems, () => readPriceTables(config));
   const upstream = readPart(problems, () => upstreamTarget(config));
+  if (prices !== undefined && upstream !== undefined) problems.push(...unpriced(upstream, prices));
   const costTable = readPart(problems, () => readCostTable(config));
   if (prices === undefined || problems.length > 0) throw new ConfigError(problems);
   return { ...prices, costTable, upstream };
+}
+
+/** A name for a model that has no price is a mistake: no request can ever use it. */
+function unpriced(
+  upstream: UpstreamTarget,
+  tables: Pick<Settings, 'priceTable' | 'customerTables'>,
+): readonly string[] {
+  if (!('accounts' in upstream)) return [];
+  const priced = offeredIds(tables);
+  return upstream.accounts.flatMap(({ models = {} }, index) =>
+    Object.keys(models)
+      .filter((id) => !priced.includes(id))
+      .map((id) => {
+        const place = `accounts.${String(index)}.models.${id}`;
+        return `UPSTREAMS: ${place}: is not the id of a model that PRICES offers`;
+      }),
+  );
+}
+
+/** The ids of all models that a customer may be offered. */
+export function offeredIds({
+  priceTable,
+  customerTables,
+}: Pick<Settings, 'priceTable' | 'customerTables'>): string[] {
+  const tables = [priceTable, ...Object.values(customerTables)];
+  return [...new Set(tables.flatMap(({ models }) => models.map(({ id }) => id)))];
 }
 
 /** `ADMIN_TOKEN` and the token that it replaces count as the same operator, also in the trail. */

@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError, problemOf } from './config.js';
 import type { Config } from './config.js';
+import { homeFields, homeProblems } from './home-fields.js';
 import type { AccountTarget, UpstreamTarget } from './upstream-target.js';
+import { API_KEY_FORM, API_KEY_PROBLEM } from './upstream-target.js';
 import { ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM } from './variables.js';
 
 const DEFAULT_URL = 'https://api.anthropic.com';
@@ -20,20 +22,24 @@ const account = z
         'must be 1 to 40 of a-z 0-9 _ -, not beginning with _ or -',
       ),
     url: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).default(DEFAULT_URL),
-    api_key: z.string().trim().min(1).optional(),
+    api_key: z.string().trim().regex(API_KEY_FORM, API_KEY_PROBLEM).optional(),
     api_key_file: z.string().min(1).optional(),
     /** Reads the reports of the organization that pays for this account. */
     admin_key: z.string().trim().regex(ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM).optional(),
     admin_key_file: z.string().min(1).optional(),
     requests_per_minute: perMinute,
     tokens_per_minute: perMinute,
+    /** `move`: what may have been accepted is sent to another account too. Both may bill it. */
+    unclear_failures: z.enum(['stay', 'move']).optional(),
     /** Customers whose requests go only to accounts that list them. Nobody else's go to these. */
     only_for: z
       .array(z.string().regex(/^acct_[\w-]{1,64}$/, 'must be the id of an account, acct_…'))
       .min(1)
       .max(10_000)
       .optional(),
+    ...homeFields,
   })
+  .check(homeProblems)
   .refine((each) => (each.api_key === undefined) !== (each.api_key_file === undefined), {
     error: 'must have either api_key or api_key_file',
   })
@@ -75,11 +81,19 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
   return parsed.data.accounts.map((each, index) => ({
     name: each.name,
     url: each.url,
-    apiKey: each.api_key ?? readSecret(each.api_key_file ?? '', `${String(index)}.api_key_file`),
+    apiKey: each.api_key ?? readKey(each.api_key_file ?? '', `${String(index)}.api_key_file`),
+    apiKeyFile: each.api_key_file,
+    auth: each.auth,
+    headers: each.headers,
+    models: each.models,
+    version: each.version,
+    versionIn: each.version_in,
+    lacks: each.lacks,
     adminKey: each.admin_key ?? readAdminKey(each.admin_key_file, index),
     requestsPerMinute: each.requests_per_minute,
     tokensPerMinute: each.tokens_per_minute,
     onlyFor: each.only_for,
+    unclearFailures: each.unclear_failures,
   }));
 }
 
@@ -99,6 +113,13 @@ function readAdminKey(path: string | undefined, index: number): string | undefin
   const key = readSecret(path, field);
   if (ADMIN_KEY_FORM.test(key)) return key;
   throw new ConfigError([`UPSTREAMS: accounts.${field}: ${ADMIN_KEY_PROBLEM}`]);
+}
+
+/** @param member - Such as `0.api_key_file`. */
+function readKey(path: string, member: string): string {
+  const key = readSecret(path, member);
+  if (API_KEY_FORM.test(key)) return key;
+  throw new ConfigError([`UPSTREAMS: accounts.${member}: ${API_KEY_PROBLEM}`]);
 }
 
 /** @param member - Such as `0.api_key_file`. */

@@ -10,6 +10,7 @@ import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { centsFromUnits } from './cents.js';
 import { mailSender, smtpUrl } from './mail-config.js';
+import { s3Bucket, s3Endpoint } from './s3-target.js';
 import { hasMonthsOfHours, isZone } from '../base/zones.js';
 import { tracingVariables } from './tracing-config.js';
 import type { Variable } from './variable.js';
@@ -50,6 +51,9 @@ const pepper = text.min(16, 'must have at least 16 characters');
 const headerToken = text
   .min(16, 'must have at least 16 characters')
   .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces');
+
+/** Of a store that may choose short ones. */
+const storeSecret = text.regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces');
 
 const ADMIN_TOKEN_FORM = /^([\w.-]{1,50}):(all|credit|read):(.+)$/;
 
@@ -280,6 +284,32 @@ export const VARIABLES = {
     schema: text.optional(),
     isFile: true,
   },
+  CHARGEBACK_DIR: {
+    about:
+      'A folder into which a file of each day is written, an hour after its end, with what each ' +
+      'member, group and tag cost, in the columns of FOCUS. Empty: only by farthing chargeback.',
+    schema: text.optional(),
+  },
+  CHARGEBACK_S3: {
+    about:
+      'The same into a bucket of an S3-compatible store: s3://bucket/prefix. The key may read and ' +
+      'write its objects, and list them. The default of the endpoint is that of AWS in the region.',
+    schema: s3Bucket.optional(),
+  },
+  CHARGEBACK_S3_ENDPOINT: {
+    schema: s3Endpoint.optional(),
+  },
+  CHARGEBACK_S3_REGION: {
+    schema: text.regex(/^[a-z0-9-]{1,50}$/, 'must be a region such as eu-central-1'),
+    default: 'us-east-1',
+  },
+  CHARGEBACK_S3_KEY_ID: {
+    schema: storeSecret.optional(),
+  },
+  CHARGEBACK_S3_SECRET: {
+    schema: storeSecret.optional(),
+    isSecret: true,
+  },
   ADMIN_HOST: {
     group: true,
     about:
@@ -313,6 +343,13 @@ export const VARIABLES = {
     schema: usd.optional(),
     isReloadable: true,
     isChangeable: true,
+  },
+  LEAK_EVENTS: {
+    about:
+      'notify: an event is written when a key uses a model or a network (IPv4 /24, IPv6 /48) that ' +
+      'it never used, or spends ten times its usual pace. suspend: the key is suspended, too.',
+    schema: z.enum(['off', 'notify', 'suspend'], { error: 'must be off, notify or suspend' }),
+    default: 'off',
   },
   WEBHOOK_URL: {
     about:
@@ -425,12 +462,16 @@ export const VARIABLES = {
   },
   UPSTREAMS: {
     about:
-      'Instead of UPSTREAM_URL and UPSTREAM_API_KEY: a JSON file with several accounts of the ' +
+      'Instead of UPSTREAM_URL and UPSTREAM_API_KEY: a JSON file with one or more accounts of the ' +
       'same API. ' +
       '{"accounts":[{"name":"main","api_key_file":"/run/secrets/main","requests_per_minute":1000,"tokens_per_minute":400000}]} ' +
-      'An account may also have api_key and url. The requests of one key go to one account ' +
-      'while that account is available. The two limits per minute are optional. Keys share them ' +
-      'fairly. Each process of each replica (WORKERS, REPLICAS) uses an equal part of them.',
+      'An account may also have api_key and url. docs/homes.md has what other homes of the models ' +
+      'need: auth, headers, models, version, version_in, lacks. ' +
+      'With unclear_failures "move", a request that ' +
+      'failed after it was sent moves too, although both accounts may bill it. The requests of ' +
+      'one key go to one account while that account is available. The two limits per minute are ' +
+      'optional. Keys share them fairly. Each process of each replica (WORKERS, REPLICAS) uses an ' +
+      'equal part of them.',
     schema: text.optional(),
     isReloadable: true,
   },

@@ -11,11 +11,19 @@ import { z } from 'zod';
 import { newRefusal, relayed } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import { parseJson } from '../base/parse-json.js';
-import type { FailureMeaning, RefusalCause, UpstreamFailure } from './upstream.js';
+import type { AnthropicTarget } from '../config/upstream-target.js';
+import { upstreamLimit } from './upstream-limit.js';
+import type { FailureMeaning, RefusalCause, UpstreamAnswers, UpstreamFailure } from './upstream.js';
 
+/** Of errors that are passed on. The wait of a 429 is passed on as it is. */
 const MAX_RETRY_AFTER_SECONDS = 60;
+/** A 429 that names no time: how long its client should wait. */
+const DEFAULT_LIMIT_SECONDS = 5;
+/** A longer wait is an error of the upstream: its longest limits last a month. */
+const MAX_LIMIT_SECONDS = 31 * 86_400;
 
 const upstreamErrorBody = z.object({
+  type: z.unknown().optional(),
   error: z.object({
     type: z.string(),
     message: z.string(),
@@ -23,15 +31,32 @@ const upstreamErrorBody = z.object({
   }),
 });
 
-export function readAnthropicFailure(
+type ReadFailure = UpstreamAnswers['readFailure'];
+
+/** @param auth - The header that carries the credential. */
+export function anthropicFailures(auth: AnthropicTarget['auth']): ReadFailure {
+  return auth === 'bearer' ? readBearerFailure : readAnthropicFailure;
+}
+
+export function readAnthropicFailure(...response: Parameters<ReadFailure>): UpstreamFailure {
+  return read(...response, OTHER_CREDENTIALS);
+}
+
+function readBearerFailure(...response: Parameters<ReadFailure>): UpstreamFailure {
+  return read(...response, OTHER_THAN_BEARER);
+}
+
+function read(
   status: number,
   headers: IncomingHttpHeaders,
   body: Uint8Array,
+  otherCredentials: RegExp,
 ): UpstreamFailure {
   const parsed = upstreamErrorBody.safeParse(parseJson(textOf(body)));
   const error = parsed.success ? parsed.data.error : undefined;
   return {
-    ...judge(status === 200 ? statusOf(error) : status, headers, error),
+    ...judge(status === 200 ? statusOf(error) : status, headers, error, otherCredentials),
+    isApiError: parsed.success && parsed.data.type === 'error',
     fault: `upstream ${String(status)}: ${kindOf(error)}`,
   };
 }
@@ -43,7 +68,7 @@ function statusOf(error: UpstreamError | undefined): number {
   return STATUSES.get(error?.type ?? '') ?? 500;
 }
 
-/** Only of errors that {@link judge} may replace. */
+/** Only of errors that {@link judge} may replace. All others count as failures of the upstream. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -63,6 +88,7 @@ function judge(
   status: number,
   headers: IncomingHttpHeaders,
   error: UpstreamError | undefined,
+  otherCredentials: RegExp,
 ): FailureMeaning {
   if (status === 402 || (error !== undefined && isAboutAccount(status, error))) {
     // The causes of a 503 pass. All others stay until the operator acts.
@@ -74,17 +100,20 @@ function judge(
     return replace(MODEL_NOT_GRANTED, 'unknown');
   }
   if (error !== undefined && (status === 401 || status === 403)) {
-    return replace(CREDENTIAL_REFUSED, isAboutCredential(status, error) ? 'account' : 'permission');
+    const isAccount = isAboutCredential(status, error, otherCredentials);
+    return replace(CREDENTIAL_REFUSED, isAccount ? 'account' : 'permission');
   }
   if (status === 429) {
-    const retryAfterSeconds = retryAfter(headers) ?? 5;
-    return replace(newRefusal('upstream_overloaded', { retryAfterSeconds }), 'limit');
+    const limitSeconds = retryAfter(headers, MAX_LIMIT_SECONDS);
+    const refusal = upstreamLimit(limitSeconds ?? DEFAULT_LIMIT_SECONDS);
+    return { outcome: 'replace', refusal, cause: 'limit', limitSeconds };
   }
   if (status === 413) return replace(TOO_LARGE, 'unknown');
   if (status < 400 || error === undefined) return replace(UNREADABLE, 'unknown');
-  const wait = retryAfter(headers);
+  const wait = retryAfter(headers, MAX_RETRY_AFTER_SECONDS);
   return {
     outcome: 'relay',
+    cause: status >= 500 ? 'overload' : 'request',
     refusal: relayed({
       status,
       type: error.type,
@@ -112,17 +141,21 @@ const ACCESS_GRANT = /\baccess grant\b/i;
 
 /**
  * A client determines the body, the query, and the headers `anthropic-version` and
- * `anthropic-beta`. The credential is only in `x-api-key`, which the gateway writes, so no client
+ * `anthropic-beta`. The credential is in one header only, which the gateway writes, so no client
  * causes the error about it. A beta may ask for another credential, and a 403 may be about a model
  * or a beta that the organization may not use; a client causes both.
  */
-function isAboutCredential(status: number, { type, message }: UpstreamError): boolean {
-  return (
-    status === 401 &&
-    type === 'authentication_error' &&
-    !/oauth|beta|bearer|authorization/i.test(message)
-  );
+function isAboutCredential(
+  status: number,
+  { type, message }: UpstreamError,
+  otherCredentials: RegExp,
+): boolean {
+  return status === 401 && type === 'authentication_error' && !otherCredentials.test(message);
 }
+
+/** Words about a credential that the gateway does not send, if it sends an `x-api-key`. */
+const OTHER_CREDENTIALS = /oauth|beta|bearer|authorization/i;
+const OTHER_THAN_BEARER = /oauth|beta/i;
 
 /** Whether it is about the operator's key, workspace or organization, and not about the request. */
 function isAboutAccount(status: number, { type, message, details }: UpstreamError): boolean {
@@ -154,21 +187,20 @@ const ACCOUNT_CODES: ReadonlySet<string> = new Set([
 const ACCOUNT_SENTENCES =
   /^(?:You have reached your specified (?:\w+ )?API usage limits|Your credit balance is too low|This organization has been disabled)(?![^]*: )/i;
 
-/**
- * Seconds from `retry-after`, at least 1 and at most the cap; `undefined` when there is none that
- * can be read.
- */
 function shouldRetry(headers: IncomingHttpHeaders): Pick<Refusal, 'shouldRetry'> {
   const value = headers['x-should-retry'];
   return value === 'true' || value === 'false' ? { shouldRetry: value === 'true' } : {};
 }
 
-/** SDKs also take `retry-after-ms`. */
-function retryAfter(headers: IncomingHttpHeaders): number | undefined {
+/**
+ * Seconds from `retry-after`, at least 1 and at most `most`; `undefined` when there is none that
+ * can be read. SDKs also take `retry-after-ms`.
+ */
+function retryAfter(headers: IncomingHttpHeaders, most: number): number | undefined {
   const { 'retry-after': value, 'retry-after-ms': ms } = headers;
   const seconds = value === undefined ? Number(ms) / 1000 : Number(value);
   if (!Number.isFinite(seconds)) return undefined;
-  return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(seconds)));
+  return Math.min(most, Math.max(1, Math.ceil(seconds)));
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

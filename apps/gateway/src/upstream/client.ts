@@ -10,10 +10,13 @@ import { errorCode } from '../base/error-code.js';
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import { waitOf } from '../http/refusal.js';
-import type { Upstream, UpstreamCall } from './upstream.js';
+import { upstreamLimit } from './upstream-limit.js';
+import type { Upstream, UpstreamAnswers, UpstreamCall, UpstreamRequest } from './upstream.js';
 
-export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailure'> {
+export interface UpstreamClient extends Pick<Upstream, 'refusalFor'> {
   send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void;
+  /** How the answer to a call is read. Of several accounts, as that of the last that got it. */
+  answersTo(call: UpstreamCall): UpstreamAnswers;
   /** Reports the tokens that a call used, for the ceiling of its account. */
   used?(call: UpstreamCall, tokens: number): void;
   close(): Promise<void>;
@@ -56,31 +59,64 @@ export function createUpstreamClient(
   };
   const { origin } = upstream;
   const pool = openProxyAgent(proxies, options) ?? new Pool(origin, options);
-  return {
-    openStream: (headers) => upstream.openStream(headers),
-    readFailure: (...response) => upstream.readFailure(...response),
-    send(call, handler) {
-      const { path, headers, body } = upstream.request(call);
-      const { length } = body;
-      pool.dispatch(
-        {
-          origin,
-          method: 'POST',
-          path,
-          headers: {
-            ...headers,
-            'content-type': 'application/json',
-            'accept-encoding': 'identity',
-            'content-length': String(length),
-          },
-          body: length < LARGE_BODY_BYTES ? body.take() : iterable(body.pieces()),
+  function dispatch(
+    { path, headers, body }: UpstreamRequest,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    const { length } = body;
+    pool.dispatch(
+      {
+        origin,
+        method: 'POST',
+        path,
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'accept-encoding': 'identity',
+          'content-length': String(length),
         },
-        handler,
-      );
+        body: length < LARGE_BODY_BYTES ? body.take() : iterable(body.pieces()),
+      },
+      handler,
+    );
+  }
+
+  return {
+    ...(upstream.refusalFor && { refusalFor: upstream.refusalFor }),
+    answersTo: () => upstream,
+    send(call, handler) {
+      const request = upstream.request(call);
+      if (!('then' in request)) {
+        dispatch(request, handler);
+        return;
+      }
+      request
+        .then((made) => {
+          dispatch(made, handler);
+        })
+        .catch((error: unknown) => {
+          handler.onResponseError?.(NO_CONTROLLER, toError(error));
+        });
     },
     close: () => pool.destroy(),
   };
 }
+
+export function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** For exchanges that end while they have no connection. */
+export const NO_CONTROLLER: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  rawHeaders: null,
+  rawTrailers: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};
 
 /** The proxies that the environment names, by the variables that most programs read. */
 export interface ProxyVariables {
@@ -116,9 +152,16 @@ function iterable(body: Iterable<Uint8Array>): Readable {
 export class UpstreamBusyError extends Error {
   override readonly name = 'UpstreamBusyError';
   readonly retryAfterMs: number;
-  constructor(retryAfterMs: number) {
-    super('no upstream account can take the request now');
+  /** Whether the upstream's own limits are the reason. */
+  readonly isLimit: boolean;
+  constructor(retryAfterMs: number, cause: 'limit' | 'busy') {
+    super(
+      cause === 'limit'
+        ? 'the upstream limits this request on all its accounts'
+        : 'no upstream account can take the request now',
+    );
     this.retryAfterMs = retryAfterMs;
+    this.isLimit = cause === 'limit';
   }
 }
 
@@ -137,6 +180,7 @@ export class ClientGoneError extends Error {
 export function refusalOfConnectionError(error: Error): Refusal {
   if (error instanceof UpstreamBusyError) {
     const { retryAfterSeconds } = waitOf(error.retryAfterMs);
+    if (error.isLimit) return upstreamLimit(retryAfterSeconds);
     return newRefusal('upstream_overloaded', { retryAfterSeconds });
   }
   if (error instanceof ClientGoneError) {

@@ -40,6 +40,7 @@ export function createCredentialWatch({
       if (check.outcome === 'refused') log.error(fields, text);
       else if (check.outcome === 'unclear') log.warn(fields, text);
       else log.debug(fields, text);
+      for (const problem of describeMissing(check)) log.warn(fields, problem);
     }
   }
 
@@ -58,11 +59,18 @@ export function createCredentialWatch({
 }
 
 /** A sentence that begins with the variable, without a secret. */
-export function describeCheck({ account, outcome, reason }: CredentialCheck): string {
+export function describeCheck({ account, outcome, reason, found }: CredentialCheck): string {
   const where =
     account === undefined ? 'UPSTREAM_API_KEY: ' : `UPSTREAMS: the key of account "${account}": `;
-  if (outcome === 'accepted') return `${where}the upstream accepts it`;
+  if (outcome === 'accepted') {
+    return `${where}the upstream accepts it${found === undefined ? '' : `; ${found}`}`;
+  }
   return outcome === 'refused'
     ? `${where}the upstream refuses it (${reason ?? ''}), so requests will fail`
     : `${where}the upstream did not say whether it accepts it (${reason ?? ''})`;
+}
+
+/** A sentence for each model that the account does not serve under its configured name. */
+export function describeMissing({ account, missing = [] }: CredentialCheck): readonly string[] {
+  return missing.map((each) => `UPSTREAMS: account "${account ?? ''}": ${each}`);
 }

@@ -4,8 +4,15 @@
  * they end.
  */
 
+/** A body that is sent once, whole or in pieces. */
+export interface SendableBody {
+  readonly length: number;
+  take(): Uint8Array;
+  pieces(): Generator<Uint8Array>;
+}
+
 /** Holds the bytes of a body until they are sent. */
-export class RequestBody {
+export class RequestBody implements SendableBody {
   #bytes: Uint8Array | undefined;
   readonly #onSent: () => void;
 

@@ -5,8 +5,21 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonSpan, SkimmedMessage } from '@gateway/translator/native';
 import type { Refusal } from '../base/errors/refusal.js';
-import type { RequestBody } from './request-body.js';
+import type { Asking, UpstreamCheck } from './asking.js';
+import type { RequestBody, SendableBody } from './request-body.js';
+import type { UpstreamModelsReading } from './upstream-models.js';
+
+/** A model that the body of a request names. */
+export interface NamedSpan {
+  /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
+  readonly path: string;
+  /** Its id in the price table; `undefined` if the request leaves the choice to the provider. */
+  readonly model: string | undefined;
+  /** Of its name in the body that goes upstream; `undefined` in a translation. */
+  readonly span?: JsonSpan | undefined;
+}
 
 /** A request in Anthropic's terms. */
 export interface UpstreamCall {
@@ -19,6 +32,10 @@ export interface UpstreamCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly bodyBytes: number;
+  /** Every model that the body names. `undefined`: only {@link model}, as its first member. */
+  readonly models?: readonly NamedSpan[] | undefined;
+  /** The members of a native body that goes upstream; `undefined` of a translation. */
+  readonly members?: ReadonlyMap<string, JsonSpan> | undefined;
   /** The key that made the request. With several accounts, it determines the account. */
   readonly keyId: string;
   /**
@@ -28,7 +45,10 @@ export interface UpstreamCall {
   readonly accountId: string;
   /** Whether the client has left. Read before sending, if there are several accounts. */
   readonly client: { readonly destroyed: boolean };
-  /** The account to which the call was sent. Set when it is sent, if there are several accounts. */
+  /**
+   * The account that answered, or that got the call last. Set when it is sent, if there are several
+   * accounts.
+   */
   account?: string;
 }
 
@@ -40,25 +60,53 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Includes the credential. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: RequestBody;
+  readonly body: SendableBody;
+}
+
+/** What decides whether an upstream can serve a call. */
+export type AskedOf = Pick<UpstreamCall, 'operation' | 'model' | 'models' | 'accountId'>;
+
+/** Takes the bytes of one stream out of the upstream's framing. */
+export interface StreamFraming {
+  /** @returns bytes of Anthropic's event stream */
+  push(chunk: Uint8Array): Uint8Array;
+  /** Called once, after the last chunk. Absent if nothing is kept back. */
+  end?(): Uint8Array;
 }
 
 /**
- * Why a request was refused with an error that the client does not see. `account`: the operator's
+ * Why a request failed, if the request itself is not the cause. `account`: the operator's
  * credential or bill, which no client influences; `permission`: the upstream refuses the
  * credential, perhaps because of a model or a beta that the client asked for; `limit`: a 429;
- * `unknown`: the answer cannot be read.
+ * `overload`: the API reports that it is overloaded or failed; `unknown`: the answer cannot be
+ * read.
  */
-export type RefusalCause = 'account' | 'permission' | 'limit' | 'unknown';
+export type RefusalCause = 'account' | 'permission' | 'limit' | 'overload' | 'unknown';
 
 /** What a client gets for an error response of the upstream, or for an error event. */
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
-  | { readonly outcome: 'relay'; readonly refusal: Refusal }
+  | {
+      readonly outcome: 'relay';
+      readonly refusal: Refusal;
+      readonly cause: 'request' | 'overload';
+    }
   /** The client gets this refusal instead, as for errors about the operator's account. */
-  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly cause: RefusalCause };
+  | {
+      readonly outcome: 'replace';
+      readonly refusal: Refusal;
+      readonly cause: RefusalCause;
+      /** Of a 429, the time for which it lasts; `undefined` if it names none. */
+      readonly limitSeconds?: number | undefined;
+    };
 
 export type UpstreamFailure = FailureMeaning & {
+  /**
+   * Whether the API itself wrote it, as an error object. Then nothing of the request is billed.
+   * Something in between, such as a proxy, may write any other answer, even if the API accepted the
+   * request.
+   */
+  readonly isApiError: boolean;
   /**
    * For the log: status and kind of the error, never its text, which may name the operator's
    * account.
@@ -66,16 +114,41 @@ export type UpstreamFailure = FailureMeaning & {
   readonly fault: string;
 };
 
-export interface Upstream {
+/** How the answers of an upstream are read. */
+export interface UpstreamAnswers {
+  /**
+   * @returns for a successful response that is a stream, its framing; `undefined` for any other
+   * response
+   */
+  openStream(headers: IncomingHttpHeaders): StreamFraming | undefined;
+  /**
+   * Turns the whole body of any other response into that of Anthropic's API. Absent if it is that
+   * already.
+   */
+  readBody?(body: Buffer): Buffer;
+  /** The same for a body of which only the usage was kept. */
+  readSkimmed?(message: SkimmedMessage): SkimmedMessage;
+  /**
+   * @param status - 200 if the error came as an event of a stream, whose data is the `body`.
+   * @param body - As {@link readBody} returns it.
+   */
+  readFailure(status: number, headers: IncomingHttpHeaders, body: Uint8Array): UpstreamFailure;
+  /** The id that the upstream gave the request. It is not checked. */
+  readonly requestIdOf: (headers: IncomingHttpHeaders) => unknown;
+}
+
+export interface Upstream extends UpstreamAnswers {
   /** Scheme, host and port. */
   readonly origin: string;
-  request(call: UpstreamCall): UpstreamRequest;
   /**
-   * @returns for a successful response that is a stream, a function that takes each chunk out of
-   * the upstream's framing and returns bytes of Anthropic's event stream; `undefined` for any other
-   * response.
+   * @returns what the upstream lacks for a call, as a refusal that names it; `undefined` if it can
+   * serve the call. Absent if it lacks nothing.
    */
-  openStream(headers: IncomingHttpHeaders): ((chunk: Uint8Array) => Uint8Array) | undefined;
-  /** @param status - 200 if the error came as an event of a stream, whose data is the `body`. */
-  readFailure(status: number, headers: IncomingHttpHeaders, body: Uint8Array): UpstreamFailure;
+  readonly refusalFor?: (asked: AskedOf) => Refusal | undefined;
+  /** A promise only if something has to be waited for, such as a token. */
+  request(call: UpstreamCall): UpstreamRequest | Promise<UpstreamRequest>;
+  /** Whether it takes the credential, and serves the models that are configured for it. */
+  check(asking: Asking): Promise<UpstreamCheck>;
+  /** The models that it serves, by our ids. */
+  listModels(asking: Asking): Promise<UpstreamModelsReading>;
 }

@@ -36,6 +36,8 @@ const answers: fc.Arbitrary<Answer> = fc.record({
           'billing_error',
           'permission_error',
           'rate_limit_error',
+          'overloaded_error',
+          'api_error',
           'odd',
         ),
         message: fc.constantFrom(
@@ -68,11 +70,12 @@ const steps = fc.array(
   { maxLength: 12 },
 );
 
-const NAMES = ['a', 'b', 'c'];
+const NAMES = ['a', 'b', 'c', 'd'];
 const WATCHERS = ['watcher_1', 'watcher_2', 'watcher_3', 'watcher_4'];
 
 /** Accounts whose answers a test gives. */
 function startPool(count: number) {
+  const asked: string[] = [];
   const state = {
     now: 0,
     /** By how much the clock moves each time that it is read. */
@@ -85,9 +88,13 @@ function startPool(count: number) {
       requestsPerMinute: undefined,
       tokensPerMinute: undefined,
       client: {
-        openStream: () => undefined,
-        readFailure: readAnthropicFailure,
+        answersTo: () => ({
+          openStream: () => undefined,
+          readFailure: readAnthropicFailure,
+          requestIdOf: () => undefined,
+        }),
         send(_call, handler) {
+          asked.push(name);
           const { status, headers, body } = state.answers[index]!;
           handler.onRequestStart?.(CONTROLLER, undefined);
           handler.onResponseStart?.(CONTROLLER, status, headers);
@@ -100,6 +107,7 @@ function startPool(count: number) {
     {
       now: () => (state.now += state.tickMs),
       maxWaitMs: 0,
+      jitterMs: () => 0,
       onAnswer: () => undefined,
       onState: () => undefined,
     },
@@ -136,7 +144,7 @@ function startPool(count: number) {
       });
     });
   }
-  return { state, ask };
+  return { state, ask, asked: () => asked };
 }
 
 const CONTROLLER: Dispatcher.DispatchController = {
@@ -197,7 +205,7 @@ it('an account with a wrong key, without credit or at its limit is left out for 
     ...ACCOUNT_SENTENCES.map((sentence) => {
       return { status: 400, headers: {}, body: errorBody('odd', sentence) };
     }),
-    { status: 402, headers: {}, body: '' },
+    { status: 402, headers: {}, body: errorBody('billing_error', 'pay') },
     { status: 429, headers: { 'retry-after': '30' }, body: errorBody('rate_limit_error', 'limit') },
   ]) {
     const { state, ask } = startPool(2);
@@ -232,6 +240,89 @@ it('a wait that ends while it is looked at is finite', async () => {
   Object.assign(state, { now: 998.5, tickMs: 1 });
   const { error } = await ask(asker);
   expect(error).toMatchObject({ name: 'UpstreamBusyError', retryAfterMs: 0 });
+});
+
+describe('a request that fails at its account', () => {
+  const call = { model: 'small', operation: 'messages', bodyBytes: 10 } as const;
+  const asker = { ...call, keyId: 'key_1', accountId: 'one' };
+  const overloaded = { status: 529, headers: {}, body: errorBody('overloaded_error', 'busy') };
+  const limitedFor = (seconds: string): Answer => ({
+    status: 429,
+    headers: { 'retry-after': seconds },
+    body: errorBody('rate_limit_error', 'limit'),
+  });
+
+  it.each<[string, Answer, boolean]>([
+    ['an overload of the API', overloaded, true],
+    ['an error of the API', { ...overloaded, status: 500 }, true],
+    ['a timeout of the API', { ...overloaded, status: 504 }, true],
+    ['a 429 of the API', { ...overloaded, status: 429 }, true],
+    ['a 502 page', { status: 502, headers: {}, body: '<html>' }, false],
+    ['a 504 without a body', { status: 504, headers: {}, body: '' }, false],
+    [
+      'a 500 whose error is not in the form of the API',
+      { status: 500, headers: {}, body: '{"error":{"type":"server_error","message":"Oh"}}' },
+      false,
+    ],
+    ['a 429 page', { status: 429, headers: {}, body: '<html>' }, false],
+    ['a 403 page', { status: 403, headers: {}, body: '<html>' }, false],
+    ['a 408 of the API', { ...overloaded, status: 408 }, false],
+    ['a 409 of the API', { ...overloaded, status: 409 }, false],
+  ])('with %s moves only if the API itself answered', async (_what, answer, moves) => {
+    const { state, ask, asked } = startPool(2);
+    state.answers = [answer, answer, SERVED];
+    const { status } = await ask(asker);
+    expect(asked()).toHaveLength(moves ? 2 : 1);
+    if (answer.status !== 429) expect(status).toBe(answer.status);
+  });
+
+  it('moves at most twice, and the client gets the last overload', async () => {
+    const { state, ask, asked } = startPool(4);
+    state.answers = Array<Answer>(4).fill(overloaded);
+    expect(await ask(asker)).toMatchObject({ status: 529 });
+    expect(asked()).toHaveLength(3);
+    expect(new Set(asked()).size).toBe(3);
+  });
+
+  it('begins no attempt after its deadline', async () => {
+    const { state, ask, asked } = startPool(3);
+    state.answers = Array<Answer>(3).fill(overloaded);
+    state.tickMs = 20_000;
+    expect(await ask(asker)).toMatchObject({ status: 529 });
+    expect(asked()).toHaveLength(1);
+  });
+
+  it('is answered by what an overloaded account says, if the others are limited for longer', async () => {
+    const { state, ask } = startPool(2);
+    for (const answers of [
+      [overloaded, limitedFor('259200')],
+      [limitedFor('259200'), overloaded],
+    ]) {
+      state.answers = answers;
+      const { status, account } = await ask(asker);
+      expect([status, account]).toEqual([529, answers[0] === overloaded ? 'a' : 'b']);
+      state.now += 100_000_000_000;
+    }
+  });
+
+  it('waits as long as the first limit that ends, however long that is', async () => {
+    const { state, ask, asked } = startPool(2);
+    state.answers = [limitedFor('259200'), limitedFor('400000')];
+    for (const ms of [0, 1_000]) {
+      state.now = ms;
+      const { error } = await ask(asker);
+      expect(error).toMatchObject({ isLimit: true, retryAfterMs: 259_200_000 - ms });
+    }
+    expect(asked()).toHaveLength(2);
+  });
+
+  it('with a 429 that names no time benches no account, and its client waits a little', async () => {
+    const { state, ask, asked } = startPool(2);
+    state.answers = Array<Answer>(2).fill({ ...limitedFor(''), headers: {} });
+    for (let request = 0; request < 2; request += 1)
+      expect(await ask(asker)).toMatchObject({ error: { isLimit: true, retryAfterMs: 5_000 } });
+    expect(asked()).toHaveLength(4);
+  });
 });
 
 function errorBody(type: string, message: string): string {

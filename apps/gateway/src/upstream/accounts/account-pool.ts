@@ -1,23 +1,35 @@
 /**
  * Several accounts of one API, as one upstream (docs/decisions/0031). A key stays with one account,
- * because its prompt caches are there. A request moves to another account only if nothing of it was
- * accepted: it was never sent, or the account refused it as a whole.
+ * because its prompt caches are there. A request moves to another account only if nothing of it can
+ * have been billed or seen: it was never sent, or the API itself answered with an error. What else
+ * may have been accepted moves only if the operator chose that for the account, because both
+ * accounts may then bill it.
  */
 
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { AccountTarget, CeilingLimits } from '../../config/upstream-target.js';
-import { ClientGoneError, UpstreamBusyError } from '../client.js';
+import { ClientGoneError, NO_CONTROLLER, UpstreamBusyError, toError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
 import { RequestBody } from '../request-body.js';
-import type { RefusalCause, UpstreamCall, UpstreamFailure } from '../upstream.js';
+import type {
+  AskedOf,
+  RefusalCause,
+  UpstreamAnswers,
+  UpstreamCall,
+  UpstreamFailure,
+} from '../upstream.js';
+import type { Refusal } from '../../base/errors/refusal.js';
 import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
 import { createAccountStanding } from './account-standing.js';
 import type { AccountStanding, AccountState } from './account-standing.js';
 import { FairCeiling } from './fair-ceiling.js';
+import type { Passage } from './fair-ceiling.js';
 
-export interface PooledAccount extends CeilingLimits, Pick<AccountTarget, 'name' | 'onlyFor'> {
+export interface PooledAccount
+  extends CeilingLimits, Pick<AccountTarget, 'name' | 'onlyFor' | 'unclearFailures'> {
   readonly client: UpstreamClient;
 }
 
@@ -26,6 +38,11 @@ export interface AccountPoolOptions {
   readonly now: () => number;
   /** How long a request may wait for its share of an account's ceiling. */
   readonly maxWaitMs: number;
+  /**
+   * The pause before a request moves. It is random, so that requests that failed together do not
+   * reach the next account together.
+   */
+  readonly jitterMs: () => number;
   /** Called once per attempt: with the status of the response, or with 0 if there was none. */
   readonly onAnswer: (account: string, status: number) => void;
   readonly onState: (account: string, state: AccountState) => void;
@@ -38,17 +55,22 @@ interface Member extends PooledAccount {
 
 type Refused = AttemptOutcome & { readonly outcome: 'refused' } & {
   readonly failure: UpstreamFailure;
-  readonly cause: RefusalCause | 'request';
 };
-type NotSent = AttemptOutcome & { readonly outcome: 'not_sent' };
 type ReadOutcome = Exclude<AttemptOutcome, { readonly outcome: 'refused' }> | Refused;
 
-/** What earlier attempts with the same request have shown. */
-interface Earlier {
-  readonly last?: Refused | NotSent;
-  readonly refusals: readonly { readonly member: Member; readonly cause: RefusalCause }[];
+/** An attempt after which the request may move. */
+interface FailedAttempt {
+  readonly member: Member;
+  readonly outcome: Exclude<ReadOutcome, { readonly outcome: 'accepted' }>;
+  readonly cause: RefusalCause | undefined;
 }
 
+/** A client's own repetitions multiply every further attempt. */
+const MOST_MOVES = 2;
+/** A request begins no further attempt after this time. */
+const MOVE_DEADLINE_MS = 30_000;
+/** The wait for an account whose 429 names none. */
+const UNNAMED_LIMIT_MS = 5_000;
 /** Bytes of a prompt per token, to estimate its tokens before the upstream counts them. */
 const BYTES_PER_TOKEN = 4;
 /** An image or a PDF has far fewer tokens than its bytes suggest. */
@@ -59,8 +81,8 @@ export class AccountPool implements UpstreamClient {
   readonly #members: readonly Member[];
   readonly #reserved = new Map<string, Member[]>();
   readonly #shared: readonly Member[];
-  /** Of any account: they are all of one API. */
-  readonly #client: UpstreamClient;
+  /** Absent if every account can serve every call. */
+  readonly refusalFor?: (asked: AskedOf) => Refusal | undefined;
 
   constructor(accounts: readonly PooledAccount[], options: AccountPoolOptions) {
     const { now, maxWaitMs } = options;
@@ -70,9 +92,10 @@ export class AccountPool implements UpstreamClient {
       standing: createAccountStanding(now),
       ceiling: new FairCeiling(account, { maxWaitMs, now }),
     }));
-    const [first] = this.#members;
-    if (first === undefined) throw new Error('a pool needs an account');
-    this.#client = first.client;
+    if (this.#members.length === 0) throw new Error('a pool needs an account');
+    if (this.#members.some(({ client }) => client.refusalFor !== undefined)) {
+      this.refusalFor = (asked) => this.#refusalFor(asked);
+    }
     this.#shared = this.#members.filter(({ onlyFor }) => onlyFor === undefined);
     for (const member of this.#members) {
       options.onState(member.name, 'available');
@@ -82,131 +105,140 @@ export class AccountPool implements UpstreamClient {
     }
   }
 
-  #membersFor({ accountId }: UpstreamCall): readonly Member[] {
+  /** The accounts that may serve the customer, and can serve the call. */
+  #membersFor(call: UpstreamCall): readonly Member[] {
+    const members = this.#membersOf(call);
+    if (this.refusalFor === undefined) return members;
+    return members.filter(({ client }) => client.refusalFor?.(call) === undefined);
+  }
+
+  #membersOf({ accountId }: AskedOf): readonly Member[] {
     return this.#reserved.get(accountId) ?? this.#shared;
   }
 
-  send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
-    this.#attempt(inOrderFor(this.#membersFor(call), call.keyId), call, handler).catch(
-      (error: unknown) => {
-        handler.onResponseError?.(NO_CONTROLLER, toError(error));
-      },
-    );
+  /** If no account can serve the call, what the last of them lacks. */
+  #refusalFor(asked: AskedOf): Refusal | undefined {
+    let refusal: Refusal | undefined;
+    for (const { client } of this.#membersOf(asked)) {
+      refusal = client.refusalFor?.(asked);
+      if (refusal === undefined) return undefined;
+    }
+    return refusal;
   }
 
-  /** @param rest - Accounts that have not been tried, in the order of the key. */
-  async #attempt(
-    rest: readonly Member[],
-    call: UpstreamCall,
-    handler: Dispatcher.DispatchHandler,
-    { last, refusals }: Earlier = { refusals: [] },
-  ): Promise<void> {
-    const open = rest.filter(({ standing }) => standing.waitMs(call) === 0);
-    const member = open.find(({ standing }) => !standing.isAvoided()) ?? open[0];
-    if (member === undefined) {
-      this.#giveUp(call, handler, last);
-      return;
-    }
-    // The provider limits the counting of tokens separately.
-    const isCounting = call.operation === 'count_tokens';
-    const expected = isCounting ? 0 : expectedTokens(call);
-    if (!isCounting) {
-      const passage = await member.ceiling.pass(call, expected);
-      if (passage.outcome === 'late') {
-        throw call.client.destroyed
-          ? new ClientGoneError()
-          : new UpstreamBusyError(passage.retryAfterMs);
+  send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
+    this.#serve(call, handler).catch((error: unknown) => {
+      handler.onResponseError?.(NO_CONTROLLER, toError(error));
+    });
+  }
+
+  async #serve(call: UpstreamCall, handler: Dispatcher.DispatchHandler): Promise<void> {
+    /** Accounts that have not been tried, in the order of the key. */
+    let rest = inOrderFor(this.#membersFor(call), call.keyId);
+    const failed: FailedAttempt[] = [];
+    let deadline = Infinity;
+    for (;;) {
+      const member = chosenOf(rest, call);
+      if (member === undefined) break;
+      const passage = passageOf(member, call);
+      enter(member, call, 'then' in passage ? await passage : passage);
+      const sentAt = this.#options.now();
+      if (failed.length === 0) deadline = sentAt + MOVE_DEADLINE_MS;
+      const outcome = read(member, call, await attempt(member, call, handler));
+      const cause = this.#judge(member, call, outcome, sentAt);
+      if (usesNoTokens(outcome)) member.ceiling.correct(-expectedTokens(call));
+      if (outcome.outcome === 'accepted' || !mayMove(member, outcome)) {
+        this.#conclude(call, outcome, failed);
+        return;
       }
+      failed.push({ member, outcome, cause });
+      rest = rest.filter((each) => each !== member);
+      if (failed.length > MOST_MOVES || this.#options.now() >= deadline) break;
+      await this.#pause(rest, call);
     }
-    if (call.client.destroyed) {
-      member.ceiling.correct(-expected);
-      throw new ClientGoneError();
-    }
-    // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
-    // account.
-    const body = new RequestBody(call.body.peek(), () => undefined);
-    call.account = member.name;
-    const others = rest.filter((each) => each !== member);
-    const sentAt = this.#options.now();
-    const outcome = read(
-      member,
-      await new Promise<AttemptOutcome>((resolve) => {
-        member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
-      }),
-    );
-    this.#judge(member, call, outcome, sentAt);
-    if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
-    if (outcome.outcome === 'not_sent') {
-      await this.#attempt(others, call, handler, { last: outcome, refusals });
-    } else if (outcome.outcome === 'refused' && outcome.cause !== 'request') {
-      const { cause } = outcome;
-      const known = [...refusals, { member, cause }];
-      await this.#attempt(others, call, handler, { last: outcome, refusals: known });
-    } else {
-      call.body.drop();
-      if (outcome.outcome === 'refused') outcome.replay();
-      if (isServed(outcome)) {
-        for (const { member: refusing, cause } of refusals) {
-          refusing.standing.servedElsewhere(call, cause);
-          this.#options.onState(refusing.name, refusing.standing.state());
-        }
-      }
+    this.#giveUp(call, failed);
+  }
+
+  async #pause(rest: readonly Member[], call: UpstreamCall): Promise<void> {
+    if (chosenOf(rest, call) === undefined) return;
+    const ms = this.#options.jitterMs();
+    if (ms > 0) await sleep(ms);
+  }
+
+  /** The request stays with this answer. */
+  #conclude(call: UpstreamCall, outcome: ReadOutcome, failed: readonly FailedAttempt[]): void {
+    call.body.drop();
+    if (outcome.outcome !== 'accepted') outcome.replay();
+    if (!isServed(outcome)) return;
+    for (const { member, cause } of failed) {
+      if (cause === undefined) continue;
+      member.standing.servedElsewhere(call, cause);
+      this.#options.onState(member.name, member.standing.state());
     }
   }
 
   /**
-   * No account is left. If the limits of one hold the request back, or no account was tried, passes
-   * on the time until an account can be used again; otherwise, the last answer.
+   * No account is left. A limit is passed on with its wait, because the client can act on it. But
+   * an account that is only overloaded may serve the request long before a limit ends.
    */
-  #giveUp(
-    call: UpstreamCall,
-    handler: Dispatcher.DispatchHandler,
-    last: Refused | NotSent | undefined,
-  ): void {
-    const waits = this.#membersFor(call).map(({ standing }) => standing.waitMs(call));
-    const limited = waits.filter((ms) => ms > 0);
-    // All were waited for a moment ago, but a wait may have ended since.
-    if (last === undefined) throw new UpstreamBusyError(Math.min(...waits));
-    if (last.outcome === 'refused' && limited.length > 0) {
-      throw new UpstreamBusyError(Math.min(...limited));
-    }
-    if (last.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
-    else last.replay();
+  #giveUp(call: UpstreamCall, failed: readonly FailedAttempt[]): void {
+    if (failed.length === 0) throw this.#busyFor(call);
+    const limitMs = this.#limitMsFor(call, failed);
+    const answer =
+      failed.findLast(({ cause }) => cause === 'overload') ??
+      (limitMs === undefined ? failed.at(-1) : failed.findLast(({ cause }) => cause === undefined));
+    if (answer === undefined) throw new UpstreamBusyError(limitMs ?? 0, 'limit');
+    call.account = answer.member.name;
+    answer.outcome.replay();
   }
 
+  /** No account was tried. A moment ago, all had waits, but some may have ended since. */
+  #busyFor(call: UpstreamCall): UpstreamBusyError {
+    const waits = this.#membersFor(call).map(({ standing }) => standing.wait(call));
+    const isLimit = waits.every(({ cause }) => cause === 'limit');
+    const ms = Math.min(...waits.map((wait) => wait.ms));
+    return new UpstreamBusyError(ms, isLimit ? 'limit' : 'busy');
+  }
+
+  /**
+   * The shortest time after which the limits of an account may admit the request; `undefined` if
+   * none is limited.
+   */
+  #limitMsFor(call: UpstreamCall, failed: readonly FailedAttempt[]): number | undefined {
+    const waits: number[] = [];
+    let hasRoom = false;
+    for (const member of this.#membersFor(call)) {
+      const tried = failed.find((each) => each.member === member);
+      const { ms, cause } = member.standing.wait(call);
+      if (tried?.cause === 'limit') waits.push(limitMsOf(tried.outcome) ?? UNNAMED_LIMIT_MS);
+      else if (tried === undefined && ms === 0) hasRoom = true;
+      else if (tried === undefined && cause === 'limit') waits.push(ms);
+    }
+    if (waits.length === 0) return undefined;
+    return hasRoom ? 0 : Math.min(...waits);
+  }
+
+  /** @returns why it failed, if the request itself is not the cause and bytes were sent */
   #judge(
     { name, standing }: Member,
     call: UpstreamCall,
     outcome: ReadOutcome,
     sentAt: number,
-  ): void {
-    switch (outcome.outcome) {
-      case 'accepted':
-        this.#options.onAnswer(name, outcome.status);
-        if (outcome.status < 500) standing.answered(sentAt);
-        break;
-      case 'refused':
-        this.#options.onAnswer(name, outcome.status);
-        if (outcome.cause === 'request') standing.answered(sentAt);
-        else standing.refused(call, outcome.cause, retryAfterMsOf(outcome.failure));
-        break;
-      case 'not_sent':
-        this.#options.onAnswer(name, 0);
-        standing.unreachable();
-        break;
-      case 'failed':
-        this.#options.onAnswer(name, 0);
-        break;
-    }
+  ): RefusalCause | undefined {
+    const cause = causeOf(outcome);
+    this.#options.onAnswer(name, 'status' in outcome ? outcome.status : 0);
+    if (outcome.outcome === 'not_sent') standing.unreachable();
+    else if (cause !== undefined) standing.refused(call, cause, limitMsOf(outcome));
+    else if (isServed(outcome)) standing.served(call, sentAt);
+    else standing.answered(call, sentAt);
     this.#options.onState(name, standing.state());
+    return cause;
   }
 
-  openStream(headers: Parameters<UpstreamClient['openStream']>[0]) {
-    return this.#client.openStream(headers);
-  }
-
-  readFailure(...response: Parameters<UpstreamClient['readFailure']>) {
-    return this.#client.readFailure(...response);
+  answersTo(call: UpstreamCall): UpstreamAnswers {
+    const member = this.#members.find(({ name }) => name === call.account) ?? this.#members[0];
+    if (member === undefined) throw new Error('a pool needs an account');
+    return member.client.answersTo(call);
   }
 
   used(call: UpstreamCall, tokens: number): void {
@@ -219,19 +251,87 @@ export class AccountPool implements UpstreamClient {
   }
 }
 
-function read({ client }: Member, outcome: AttemptOutcome): ReadOutcome {
+/** The first account that takes the request; one that is avoided only if no other takes it. */
+function chosenOf(rest: readonly Member[], call: UpstreamCall): Member | undefined {
+  const open = rest.filter(({ standing }) => standing.wait(call).ms === 0);
+  return open.find(({ standing }) => !standing.isAvoided(call)) ?? open[0];
+}
+
+/** Room under the ceiling of the account, once there is some. */
+function passageOf(member: Member, call: UpstreamCall): Passage | Promise<Passage> {
+  // The provider limits the counting of tokens separately.
+  if (call.operation === 'count_tokens') return { outcome: 'passed' };
+  return member.ceiling.pass(call, expectedTokens(call));
+}
+
+/** Must be called right before the request is sent to the account. */
+function enter(member: Member, call: UpstreamCall, passage: Passage): void {
+  if (passage.outcome === 'late') {
+    throw call.client.destroyed
+      ? new ClientGoneError()
+      : new UpstreamBusyError(passage.retryAfterMs, 'busy');
+  }
+  if (call.client.destroyed) {
+    member.ceiling.correct(-expectedTokens(call));
+    throw new ClientGoneError();
+  }
+  call.account = member.name;
+  member.standing.sent(call);
+}
+
+function attempt(
+  { client }: Member,
+  call: UpstreamCall,
+  handler: Dispatcher.DispatchHandler,
+): Promise<AttemptOutcome> {
+  // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
+  // account.
+  const body = new RequestBody(call.body.peek(), () => undefined);
+  return new Promise((resolve) => {
+    client.send({ ...call, body }, new AccountAttempt(handler, resolve));
+  });
+}
+
+function read({ client }: Member, call: UpstreamCall, outcome: AttemptOutcome): ReadOutcome {
   if (outcome.outcome !== 'refused') return outcome;
   const { status, headers, body } = outcome;
-  const failure = client.readFailure(status, headers, body);
-  return { ...outcome, failure, cause: failure.outcome === 'relay' ? 'request' : failure.cause };
+  return { ...outcome, failure: client.answersTo(call).readFailure(status, headers, body) };
+}
+
+/** Whether nothing can have been billed, or the operator bears what is billed twice. */
+function mayMove(
+  { unclearFailures }: Member,
+  outcome: Exclude<ReadOutcome, { readonly outcome: 'accepted' }>,
+): boolean {
+  switch (outcome.outcome) {
+    case 'not_sent':
+      return true;
+    case 'unanswered':
+      return unclearFailures === 'move';
+    case 'refused':
+      if (outcome.failure.cause === 'request') return false;
+      return outcome.failure.isApiError || unclearFailures === 'move';
+  }
+}
+
+function causeOf(outcome: ReadOutcome): RefusalCause | undefined {
+  if (outcome.outcome === 'unanswered') return 'overload';
+  if (outcome.outcome !== 'refused') return undefined;
+  const { cause, isApiError } = outcome.failure;
+  if (cause === 'request') return undefined;
+  // That the account may not use the model counts for the model as an overload does. But a client
+  // may cause a 4xx of something in between, such as a firewall.
+  return cause === 'unknown' && (isApiError || outcome.status >= 500) ? 'overload' : cause;
 }
 
 function isServed(outcome: ReadOutcome): boolean {
   return outcome.outcome === 'accepted' && outcome.status < 400;
 }
 
-function retryAfterMsOf({ refusal }: UpstreamFailure): number | undefined {
-  return refusal.retryAfterSeconds === undefined ? undefined : refusal.retryAfterSeconds * 1000;
+function limitMsOf(outcome: ReadOutcome): number | undefined {
+  if (outcome.outcome !== 'refused' || outcome.failure.outcome !== 'replace') return undefined;
+  const { limitSeconds } = outcome.failure;
+  return limitSeconds === undefined ? undefined : limitSeconds * 1000;
 }
 
 /**
@@ -252,25 +352,11 @@ function weightOf(account: string, keyId: string): string {
 /** Of a request that failed on its way, nobody knows whether it used tokens. */
 function usesNoTokens(outcome: AttemptOutcome): boolean {
   if (outcome.outcome === 'accepted') return outcome.status >= 400;
-  return outcome.outcome !== 'failed';
+  return outcome.outcome !== 'unanswered';
 }
 
-function expectedTokens({ bodyBytes }: UpstreamCall): number {
+function expectedTokens({ operation, bodyBytes }: UpstreamCall): number {
+  // The provider limits the counting of tokens separately.
+  if (operation === 'count_tokens') return 0;
   return Math.min(MOST_EXPECTED_TOKENS, Math.ceil(bodyBytes / BYTES_PER_TOKEN));
 }
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-/** For exchanges that end while they have no connection. */
-const NO_CONTROLLER: Dispatcher.DispatchController = {
-  aborted: true,
-  paused: false,
-  reason: null,
-  rawHeaders: null,
-  rawTrailers: null,
-  abort: () => undefined,
-  pause: () => undefined,
-  resume: () => undefined,
-};

@@ -5,185 +5,156 @@
  * changes what other customers get only if another account has served the same request, or if
  * requests of another customer were answered alike (docs/decisions/0042). Until then, the request
  * moves to another account, and a limit counts only for the customer that met it.
+ *
+ * An overload counts for one model. Only what is true of the whole account counts for all models:
+ * that it cannot be reached, refuses its credential, or is answered for by something in between.
  */
 
 import { MINUTE_MS } from '../../base/times.js';
 import { createRefusalWitness } from '../refusal-witness.js';
-import type { RefusalCause, UpstreamCall } from '../upstream.js';
+import type { RefusalCause } from '../upstream.js';
+import { createCircuit } from './circuit.js';
+import { createModelCircuits } from './model-circuits.js';
+import { createRequestLimits } from './request-limits.js';
+import type { LimitedRequest } from './request-limits.js';
 
 /**
- * `cooling`: it answers 429 to several customers, or unreadably, or could not be reached, and is
- * avoided for a while. `refused`: it refuses its credential or has no credit. After a minute it
- * gets requests again, which shows whether the operator has fixed that.
+ * `cooling`: for one model or for all, it limits several customers, is overloaded, answered
+ * unreadably, or could not be reached, and is avoided for a while. `refused`: it refuses its
+ * credential or has no credit. After a minute it gets a request again, which shows whether the
+ * operator has fixed that.
  */
 export type AccountState = 'available' | 'cooling' | 'refused';
 
-export type StandingRequest = Pick<UpstreamCall, 'accountId' | 'operation' | 'model' | 'bodyBytes'>;
+export type StandingRequest = LimitedRequest;
+
+/** How long an account takes no such request. */
+export interface Wait {
+  /** 0 if it takes it now. */
+  readonly ms: number;
+  /** `limit`: its limits do not admit it; `unreachable`: nothing can be sent to it. */
+  readonly cause: 'limit' | 'unreachable';
+}
 
 export interface AccountStanding {
   state(): AccountState;
+  wait(request: StandingRequest): Wait;
   /**
-   * How long the account takes no such request, because it cannot be reached or its limits do not
-   * admit the request; 0 if it takes it now.
+   * It failed, and is used only if no other account takes the request. So no customer is refused
+   * because of the answers to others.
    */
-  waitMs(request: StandingRequest): number;
+  isAvoided(request: StandingRequest): boolean;
+  /** Must be called when a request is sent: it may be the one that finds out about recovery. */
+  sent(request: StandingRequest): void;
   /**
-   * It refused its credential or answered unreadably, and is used only if no other account takes
-   * the request. So no customer is refused because of the answers to others.
-   */
-  isAvoided(): boolean;
-  /**
+   * It judged the request itself, so the account as a whole is in order.
+   *
    * @param sentAt - When the request was sent. If the account was left out after that, it stays so:
    * the answer to an older request shows nothing new.
    */
-  answered(sentAt: number): void;
+  answered(request: StandingRequest, sentAt: number): void;
+  /** It served the request. Includes {@link AccountStanding.answered}. */
+  served(request: StandingRequest, sentAt: number): void;
   /**
-   * @param retryAfterMs - For a `limit`: how long the account takes no request of this customer for
-   * the same model that is at least as large.
+   * @param limitMs - For a `limit`: how long the account takes no request of this customer for the
+   * same model that is at least as large. Without it, the 429 is about this request alone.
    */
-  refused(request: StandingRequest, cause: RefusalCause, retryAfterMs?: number): void;
-  /** Another account has served a request that this one refused. */
+  refused(request: StandingRequest, cause: RefusalCause, limitMs?: number): void;
+  /** Another account has served a request that failed at this one. */
   servedElsewhere(request: StandingRequest, cause: RefusalCause): void;
   /** No byte of a request was sent, so no request is the cause. */
   unreachable(): void;
 }
 
-/** A 429: which requests met it, and until when it lasts. */
-interface Limit {
-  readonly customer: string;
-  /** Each model has limits of its own, and so has the counting of tokens. */
-  readonly kind: string;
-  readonly bytes: number;
-  readonly until: number;
-  /** Another account has served the request that met it. */
-  isForAll: boolean;
-}
-
 const REFUSED_MS = MINUTE_MS;
 const UNREACHABLE_MS = 5_000;
 const UNREADABLE_MS = 5_000;
-const DEFAULT_LIMIT_MS = 5_000;
-/** Bodies up to this size count as equally large. */
-const SMALL_BODY_BYTES = 4_096;
-/** If more are in force, the oldest are forgotten. The next request meets them again. */
-const MOST_LIMITS = 64;
 
 /** @param now - Milliseconds from any origin. */
 export function createAccountStanding(now: () => number): AccountStanding {
   const refusals = createRefusalWitness(now);
-  let limits: Limit[] = [];
+  const limits = createRequestLimits(now);
+  const account = createCircuit(now);
+  const models = createModelCircuits(now);
   let unreachableUntil = 0;
-  let avoidedAs: Exclude<AccountState, 'available'> | undefined;
-  let avoidedUntil = 0;
-  let leftOutAt = -Infinity;
+  let openAs: Exclude<AccountState, 'available'> = 'cooling';
 
-  /** Never shortens the time for which the account is avoided: this may be an older answer. */
-  function avoid(as: Exclude<AccountState, 'available'>, ms: number): void {
-    leftOutAt = now();
-    if (avoidedAs !== 'refused' || leftOutAt >= avoidedUntil) avoidedAs = as;
-    avoidedUntil = Math.max(avoidedUntil, leftOutAt + ms);
+  function open(as: typeof openAs, ms: number): void {
+    if (!account.isOpen() || as === 'refused') openAs = as;
+    account.open(ms);
   }
 
-  function addLimit(request: StandingRequest, ms: number): void {
-    const at = now();
-    const limit = { ...limitKeyOf(request), until: at + ms, isForAll: false };
-    limits = limits.filter((each) => each.until > at && !covers(limit, each));
-    limits.push(limit);
-    if (limits.length > MOST_LIMITS) {
-      const oldest = limits.findIndex(({ isForAll }) => !isForAll);
-      limits.splice(Math.max(0, oldest), 1);
-    }
-  }
-
-  /**
-   * A limit counts for requests of the same kind that are at least as large: for those of its own
-   * customer, and for all if another account served what met it, or if two customers met it.
-   */
-  function limitEnd(request: Pick<Limit, 'customer' | 'kind' | 'bytes'>): number {
-    let end = 0;
-    const endOf = new Map<string, number>();
-    for (const { customer, kind, bytes, until, isForAll } of limits) {
-      if (kind !== request.kind || bytes > request.bytes) continue;
-      if (isForAll || customer === request.customer) end = Math.max(end, until);
-      endOf.set(customer, Math.max(until, endOf.get(customer) ?? 0));
-    }
-    const [, second = 0] = [...endOf.values()].sort((a, b) => b - a);
-    return Math.max(end, second);
+  function recovered(sentAt: number): void {
+    refusals.answered(sentAt);
+    account.answered(sentAt);
+    if (sentAt >= unreachableUntil - UNREACHABLE_MS) unreachableUntil = 0;
   }
 
   return {
     state() {
-      const at = now();
-      if (avoidedAs === 'refused') return 'refused';
+      if (account.isUnproven() && openAs === 'refused') return 'refused';
       const isCooling =
-        (avoidedAs !== undefined && at < avoidedUntil) ||
-        at < unreachableUntil ||
-        limits.some(({ kind, bytes }) => limitEnd({ customer: NOBODY, kind, bytes }) > at);
+        account.isOpen() || now() < unreachableUntil || limits.holdsAll() || models.isAnyOpen();
       return isCooling ? 'cooling' : 'available';
     },
-    waitMs(request) {
-      if (limits.length === 0 && unreachableUntil === 0) return 0;
-      return Math.max(0, Math.max(unreachableUntil, limitEnd(limitKeyOf(request))) - now());
+    wait(request) {
+      const limitMs = limits.waitMs(request);
+      if (unreachableUntil === 0) return limitMs === 0 ? NO_WAIT : { ms: limitMs, cause: 'limit' };
+      const unreachableMs = Math.max(0, unreachableUntil - now());
+      return limitMs > unreachableMs
+        ? { ms: limitMs, cause: 'limit' }
+        : { ms: unreachableMs, cause: 'unreachable' };
     },
-    isAvoided: () => avoidedAs !== undefined && now() < avoidedUntil,
-    answered(sentAt) {
-      refusals.answered(sentAt);
-      if (sentAt < leftOutAt) return;
-      avoidedAs = undefined;
-      avoidedUntil = 0;
-      unreachableUntil = 0;
+    isAvoided: (request) => account.isOpen() || models.isOpen(request),
+    sent(request) {
+      limits.sent(request);
+      account.sent();
+      models.sent(request);
     },
-    refused(request, cause, retryAfterMs = DEFAULT_LIMIT_MS) {
-      if (cause === 'limit') addLimit(request, retryAfterMs);
-      else if (cause !== 'unknown' && refusals.refused(request.accountId)) {
-        avoid('refused', REFUSED_MS);
-      }
+    answered(request, sentAt) {
+      limits.failed(request);
+      models.unclear(request);
+      recovered(sentAt);
+    },
+    served(request, sentAt) {
+      recovered(sentAt);
+      limits.served(request, sentAt);
+      models.served(request, sentAt);
+    },
+    refused(request, cause, limitMs) {
+      account.failed();
+      if (cause === 'limit' && limitMs !== undefined) limits.add(request, limitMs);
+      else limits.failed(request);
+      if (cause === 'overload') models.refused(request);
+      else models.unclear(request);
+      const isCredential = cause === 'account' || cause === 'permission';
+      if (isCredential && refusals.refused(request.accountId)) open('refused', REFUSED_MS);
     },
     servedElsewhere(request, cause) {
       switch (cause) {
         case 'account':
-          avoid('refused', REFUSED_MS);
+          open('refused', REFUSED_MS);
+          return;
+        case 'overload':
+          models.servedElsewhere(request);
           return;
         case 'unknown':
-          avoid('cooling', UNREADABLE_MS);
+          open('cooling', UNREADABLE_MS);
           return;
-        case 'limit': {
-          const { customer, kind, bytes } = limitKeyOf(request);
-          for (const limit of limits)
-            if (limit.customer === customer && limit.kind === kind && limit.bytes === bytes)
-              limit.isForAll = true;
+        case 'limit':
+          limits.servedElsewhere(request);
           return;
-        }
         case 'permission':
           // The other account may use a model or a beta that this one may not use.
           return;
       }
     },
     unreachable() {
-      leftOutAt = now();
-      unreachableUntil = Math.max(unreachableUntil, leftOutAt + UNREACHABLE_MS);
+      unreachableUntil = now() + UNREACHABLE_MS;
+      // Afterwards, one request finds out whether it can be reached.
+      open('cooling', UNREACHABLE_MS);
     },
   };
 }
 
-/** No account of the ledger has this id. */
-const NOBODY = '';
-
-function limitKeyOf({ accountId, operation, model, bodyBytes }: StandingRequest) {
-  return {
-    customer: accountId,
-    kind: `${operation} ${model}`,
-    bytes: Math.max(SMALL_BODY_BYTES, bodyBytes),
-  };
-}
-
-/** Whether `limit` holds back every request that the older limit holds back, for as long. */
-function covers(limit: Limit, older: Limit): boolean {
-  return (
-    !older.isForAll &&
-    limit.customer === older.customer &&
-    limit.kind === older.kind &&
-    limit.bytes <= older.bytes &&
-    limit.until >= older.until
-  );
-}
+const NO_WAIT: Wait = { ms: 0, cause: 'limit' };

@@ -1,0 +1,128 @@
+/** Asks a home something that costs nothing, to find out whether it can be used. */
+
+import { z } from 'zod';
+import { parseJson } from '../../base/parse-json.js';
+import type { AnthropicTarget } from '../../config/upstream-target.js';
+import { ask, reasonOf } from '../asking.js';
+import type { Answer, Asking, UpstreamCheck } from '../asking.js';
+import { RequestBody } from '../request-body.js';
+import type { Upstream, UpstreamCall } from '../upstream.js';
+import { API_VERSION } from './home-headers.js';
+import { PAGE, askForModels } from './list-home.js';
+
+/** The part of the upstream that writes requests, as those of customers are written. */
+type Writer = Pick<Upstream, 'origin' | 'request'>;
+
+/** Asks in the way that the home offers: by its list, by counting tokens, or with an empty body. */
+export async function checkHome(
+  target: AnthropicTarget,
+  writer: Writer,
+  asking: Asking,
+): Promise<UpstreamCheck> {
+  const { models, lacks = [] } = target;
+  if (!lacks.includes('models')) return checkByList(target, asking);
+  return models === undefined || lacks.includes('count_tokens')
+    ? checkByEmptyBody(models, writer, asking)
+    : checkByCounting(models, writer, asking);
+}
+
+const idsOfPage = z.object({
+  data: z.array(z.object({ id: z.string() })),
+  has_more: z.boolean().optional(),
+});
+
+async function checkByList(target: AnthropicTarget, asking: Asking): Promise<UpstreamCheck> {
+  const { models } = target;
+  const limit = models === undefined ? 1 : PAGE;
+  const answer = await askForModels(target, { limit }, asking);
+  const denied = deniedBy(answer);
+  if (denied !== undefined) return denied;
+  const accepted = { outcome: 'accepted', reason: undefined } as const;
+  const page = idsOfPage.safeParse('text' in answer ? parseJson(answer.text) : undefined);
+  if (models === undefined || !page.success || page.data.has_more === true) return accepted;
+  const listed = new Set(page.data.data.map(({ id }) => id));
+  const missing = Object.entries(models).flatMap(([id, name]) =>
+    listed.has(name) ? [] : [`its list has no model "${name}", which models.${id} names`],
+  );
+  return { ...accepted, found: `its list has ${countOf(listed.size)}`, missing };
+}
+
+async function checkByCounting(
+  models: Readonly<Record<string, string>>,
+  writer: Writer,
+  asking: Asking,
+): Promise<UpstreamCheck> {
+  const answers = await Promise.all(
+    Object.entries(models).map(async ([id, name]) => {
+      const body = { model: id, messages: [{ role: 'user', content: 'Hello' }] };
+      return { id, name, answer: await post(writer, { operation: 'count_tokens', body }, asking) };
+    }),
+  );
+  const missing: string[] = [];
+  for (const { id, name, answer } of answers) {
+    if ('status' in answer && [400, 404].includes(answer.status)) {
+      const status = String(answer.status);
+      missing.push(`it answers with status ${status} for "${name}", which models.${id} names`);
+      continue;
+    }
+    const denied = deniedBy(answer);
+    if (denied !== undefined) return denied;
+  }
+  const counted = countOf(answers.length - missing.length);
+  return {
+    outcome: 'accepted',
+    reason: undefined,
+    found: `it counts tokens for ${counted}`,
+    missing,
+  };
+}
+
+/** A request without messages is refused for what it lacks, if the credential is accepted. */
+async function checkByEmptyBody(
+  models: AnthropicTarget['models'],
+  writer: Writer,
+  asking: Asking,
+): Promise<UpstreamCheck> {
+  const answer = await post(writer, { operation: 'messages', body: { messages: [] } }, asking);
+  if ('status' in answer && [400, 422].includes(answer.status)) {
+    const count = Object.keys(models ?? {}).length;
+    const found = count === 0 ? undefined : `the names of ${countOf(count)} were not tried`;
+    return { outcome: 'accepted', reason: undefined, found };
+  }
+  return deniedBy(answer) ?? { outcome: 'unclear', reason: 'it accepted an empty request' };
+}
+
+function countOf(models: number): string {
+  return `${String(models)} ${models === 1 ? 'model' : 'models'}`;
+}
+
+/** @returns undefined if the answer is a success */
+function deniedBy(answer: Answer): UpstreamCheck | undefined {
+  if ('status' in answer && answer.status === 200) return undefined;
+  const isRefused = 'status' in answer && [401, 403].includes(answer.status);
+  return { outcome: isRefused ? 'refused' : 'unclear', reason: reasonOf(answer) };
+}
+
+/** @param body - If it has a model, it begins with it. */
+async function post(
+  { origin, request }: Writer,
+  { operation, body }: { readonly operation: UpstreamCall['operation']; readonly body: object },
+  asking: Asking,
+): Promise<Answer> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const made = await request({
+    operation,
+    model: 'model' in body ? String(body.model) : '',
+    models: 'model' in body ? undefined : [],
+    query: '',
+    headers: { 'anthropic-version': API_VERSION },
+    body: new RequestBody(bytes, () => undefined),
+    bodyBytes: bytes.length,
+    keyId: '',
+    accountId: '',
+    client: { destroyed: false },
+  });
+  const headers = { ...made.headers, 'content-type': 'application/json' };
+  const address = new URL(origin + made.path);
+  return ask(address, { method: 'POST', headers, body: made.body.take() }, asking);
+}
