@@ -1,11 +1,12 @@
 /** `farthing accounts …` */
 
 import type { Command } from 'commander';
+import { accountId } from '../endpoints/fields.js';
 import { statementCsv } from '../endpoints/statement/statement-lines.js';
 import { statementPage } from '../endpoints/statement/statement-page.js';
 import { addOperation } from './operation-command.js';
 import { withOperations } from './operations-access.js';
-import { show, withFormats } from './output.js';
+import { checkedBy, show, withJson, withWide } from './output.js';
 import type { FormatOptions } from './output.js';
 import {
   printAccount,
@@ -19,6 +20,7 @@ import {
   printTopUp,
   printTransfer,
 } from './print.js';
+import { monthText } from './when.js';
 
 interface StatementOptions extends FormatOptions {
   readonly html?: boolean;
@@ -43,17 +45,15 @@ export function addAccounts(accounts: Command): void {
 }
 
 function addStatement(accounts: Command): void {
-  withFormats(
-    accounts
-      .command('statement')
-      .argument('<account_id>')
-      .argument('<month>', 'such as 2026-11')
-      .description('all credits and charges of a month, with exact amounts'),
-  )
+  withWide(withJson(accounts.command('statement')))
+    .argument('<account_id>', undefined, checkedBy(accountId))
+    .argument('<month>', 'such as 2026-11', monthText)
+    .description('all credits and charges of a month, with exact amounts')
+    .option('--csv', 'print CSV')
     .option('--html', 'print a page for a browser, to be printed or sent')
-    .action(async (accountId: string, month: string, options: StatementOptions) => {
+    .action(async (account_id: string, month: string, options: StatementOptions) => {
       const statement = await withOperations((call) =>
-        call('showStatement', { account_id: accountId, month }),
+        call('showStatement', { account_id, month }),
       );
       const { json, csv, html } = options;
       if (csv === true && json !== true) process.stdout.write(statementCsv(statement));

@@ -22,8 +22,8 @@ import { invalidInput } from '../endpoints/operation-error.js';
 import { openStore } from '../ledger/open-store.js';
 import { show, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
-import { pairs } from './print.js';
-import { showProgress } from './progress.js';
+import { pairs } from './table.js';
+import { showProgress, timed } from './progress.js';
 
 interface ArchiveOptions extends OutputOptions {
   readonly until: Date;
@@ -70,7 +70,13 @@ export function addArchive(ledger: Command): void {
     });
 }
 
-async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>): Promise<Result> {
+function withStore<Result>(work: (store: BalanceStore) => Promise<Result>): Promise<Result> {
+  return timed(() => withOpenStore(work));
+}
+
+async function withOpenStore<Result>(
+  work: (store: BalanceStore) => Promise<Result>,
+): Promise<Result> {
   const config = readConfig(process.env);
   if (config.adminUrl !== undefined) {
     throw new ConfigError([

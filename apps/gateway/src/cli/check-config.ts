@@ -12,10 +12,10 @@ import { ConfigError, readConfig, readEnvironment, readPart } from '../config/co
 import type { Config } from '../config/config.js';
 import { openDataDir } from '../config/data-dir.js';
 import { givenValues, unknownVariables } from '../config/describe-variables.js';
-import { readFiles } from '../config/settings.js';
+import { offeredIds, readFiles } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
-import { describeCheck } from '../upstream/credential-watch.js';
+import { describeCheck, describeMissing } from '../upstream/credential-watch.js';
 import { checkCredentials } from '../upstream/list-models.js';
 import type { CredentialCheck } from '../upstream/list-models.js';
 
@@ -47,14 +47,16 @@ export function checkConfig(): string {
     'Variables that are set:',
     ...givenValues(process.env, environment).map((line) => `  ${line}`),
     ...unknownVariables(environment).map((line) => `Look at ${line}`),
+    ...unserved(files).map((line) => `Look at ${line}`),
   ].join('\n');
 }
 
 /**
- * Asks the upstream for a model with each credential, which costs nothing and takes seconds.
+ * Asks the upstream something with each credential, which costs nothing and takes seconds.
  *
- * @returns a line for each upstream account, and for a refused one a problem in its place. If the
- * upstream cannot be reached, that is no problem of the configuration.
+ * @returns a line for each upstream account, and for a refused one a problem in its place; a
+ * problem for each model that an account does not serve under its configured name. If the upstream
+ * cannot be reached, that is no problem of the configuration.
  */
 export async function tryUpstream(): Promise<{
   readonly lines: readonly string[];
@@ -66,7 +68,7 @@ export async function tryUpstream(): Promise<{
   const isRefused = ({ outcome }: CredentialCheck): boolean => outcome === 'refused';
   return {
     lines: checks.filter((check) => !isRefused(check)).map(describeCheck),
-    problems: checks.filter(isRefused).map(describeCheck),
+    problems: [...checks.filter(isRefused).map(describeCheck), ...checks.flatMap(describeMissing)],
   };
 }
 
@@ -123,6 +125,18 @@ export async function tryLedger(): Promise<readonly string[]> {
 
 function toBeMade(reason: string): string {
   return `There is no ledger of this version yet (${reason}): farthing serve makes it.`;
+}
+
+/** Models that are offered, but that no upstream account serves to most customers. */
+function unserved({ upstream, ...tables }: ReturnType<typeof readFiles>): readonly string[] {
+  if (upstream === undefined || !('accounts' in upstream)) return [];
+  const shared = upstream.accounts.filter(({ onlyFor }) => onlyFor === undefined);
+  const isServed = (id: string): boolean =>
+    shared.some(({ models }) => models === undefined || Object.hasOwn(models, id));
+  const ids = offeredIds(tables).filter((id) => !isServed(id));
+  return ids.length === 0
+    ? []
+    : [`UPSTREAMS: no account without only_for serves ${ids.join(', ')}, which PRICES offers`];
 }
 
 /** Leaves out the path of the address, which may be a secret. */

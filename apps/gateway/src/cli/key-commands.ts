@@ -1,13 +1,16 @@
 /** `farthing keys …` */
 
 import type { Command } from 'commander';
+import { EXIT } from '../base/errors/failures.js';
 import { invalidInput } from '../endpoints/operation-error.js';
+import { clientAddress } from './gateway-settings.js';
 import { addOperation } from './operation-command.js';
 import { integer, run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import {
   printCreatedKey,
   printKey,
+  printKeyLink,
   printKeys,
   printLink,
   printRotatedKey,
@@ -15,7 +18,9 @@ import {
 } from './print.js';
 
 export function addKeys(keys: Command): void {
-  addOperation(keys, 'create', 'createKey', printCreatedKey);
+  addOperation(keys, 'create', 'createKey', printCreatedKey, {
+    onTerminal: async (call) => ({ address: await clientAddress(call) }),
+  });
   addOperation(keys, 'list', 'listKeys', printKeys);
   addOperation(keys, 'show <key_id>', 'showKey', printKey);
   withJson(
@@ -40,6 +45,27 @@ export function addKeys(keys: Command): void {
         options,
         (call) => call('createLink', { key_id: keyId, expires_in_seconds: options.days * 86_400 }),
         printLink,
+      ),
+    );
+  withJson(
+    keys
+      .command('key-link')
+      .argument('<key_id>')
+      .description('make a link that shows a new credential of a key, once'),
+  )
+    .option('--days <n>', 'how many days the link is valid', integer, 14)
+    .option('--mail', 'also send it to the member whose key it is')
+    .action((keyId: string, options: OutputOptions & { days: number; mail?: true }) =>
+      run(
+        options,
+        async (call) => {
+          const { days, mail = false } = options;
+          const input = { key_id: keyId, expires_in_seconds: days * 86_400, mail };
+          const link = await call('createKeyLink', input);
+          if (link.mail_problem !== null) process.exitCode = EXIT.refused;
+          return link;
+        },
+        printKeyLink,
       ),
     );
   addOperation(keys, 'top-up <key_id> <amount_usd>', 'topUp', printTopUp);

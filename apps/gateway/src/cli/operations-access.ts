@@ -19,17 +19,26 @@ import { readCostTable, readFiles, readPriceTables } from '../config/settings.js
 import { readBookkeeping } from '../config/bookkeeping.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
+import { createKeyLinks } from '../ledger/key-links.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { OperationError } from '../endpoints/operation-error.js';
 import { createLocalCaller, createRemoteCaller } from '../operator/operations/callers.js';
 import type { OperationContext } from '../operator/operations/operation.js';
 import type { CallOperation } from '../operator/operations/operations.js';
 import { openPayments } from '../payments/open-payments.js';
+import { keyLinkMailer } from '../process/mail-key-link.js';
 import { listUpstreamModels } from '../upstream/list-models.js';
 import { openProviderReports } from '../upstream/provider-reports/open-provider-reports.js';
-import { showEntries } from './progress.js';
+import { showEntries, timed } from './progress.js';
 
-export async function withOperations<Result>(
+/** With a stopwatch on a terminal, if it takes long. */
+export function withOperations<Result>(
+  operate: (call: CallOperation) => Promise<Result>,
+): Promise<Result> {
+  return timed(() => connected(operate));
+}
+
+async function connected<Result>(
   operate: (call: CallOperation) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(process.env);
@@ -79,6 +88,9 @@ export async function withOperations<Result>(
         sendsEvents: config.webhook !== undefined,
         sendsMail: config.customer.sendsMail,
         readLinks: createReadLinks(peppersOf(config)),
+        keyLinks: createKeyLinks(peppersOf(config)),
+        publicUrl: config.publicUrl,
+        mailKeyLink: keyLinkMailer(config),
         live: undefined,
         settingsDesk: settingsBesideGateway(store),
         now: Date.now,

@@ -4,6 +4,9 @@
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   account_id: 'account',
   key_id: 'key',
+  member_id: 'member',
+  group_id: 'group',
+  parent_id: 'parent',
   cursor: 'after',
   source: 'promotional',
   credit_source: 'promotional',

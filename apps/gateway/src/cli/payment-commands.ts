@@ -38,9 +38,9 @@ export function addPayments(payments: Command): void {
     return run(options, (call) => call(name, { account_id }), printAutoTopUp);
   });
   addOperation(payments, 'book <reference> <usd_rate>', 'bookPayment', printPayment);
-  addOperation(payments, 'reconcile', 'reconcilePayments', printReconciliation, {}, (found) =>
-    found.is_equal ? EXIT.ok : EXIT.refused,
-  );
+  addOperation(payments, 'reconcile', 'reconcilePayments', printReconciliation, {
+    exitCode: ({ is_equal }) => (is_equal ? EXIT.ok : EXIT.refused),
+  });
 }
 
 export function addPromoCodes(codes: Command): void {

@@ -2,7 +2,9 @@
 
 import { bookingLines, chargeLines } from '../endpoints/schemas/entries.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { costColumns, more, pairs, table, tokensOf } from './print.js';
+import { costColumns, tokensOf } from './print.js';
+import type { Screen } from './screen.js';
+import { more, pairs, table } from './table.js';
 
 type Entry = OperationOutput<'showEntry'>;
 
@@ -13,11 +15,10 @@ const ID_WIDTH = 49;
  * Each entry takes several lines, because one line with its id would be too long for a terminal.
  * Notes are wrapped; ids never are.
  */
-export function printLedger({
-  data,
-  next_cursor,
-  archived_until,
-}: OperationOutput<'listLedger'>): string {
+export function printLedger(
+  { data, next_cursor, archived_until }: OperationOutput<'listLedger'>,
+  screen: Screen,
+): string {
   const archived =
     archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
   if (data.length === 0) return `No entries.${archived}`;
@@ -32,7 +33,11 @@ export function printLedger({
       '>balance (USD)': 'balance_after_usd',
       ...costColumns(data),
     },
-    { entry: width },
+    {
+      screen,
+      widths: { entry: width },
+      leave: ['balance (USD)', 'cost (USD)', 'margin (USD)', 'time, key or account'],
+    },
   );
   return entries + more(next_cursor) + archived;
 }

@@ -1,14 +1,20 @@
 /**
- * Overviews as text: what needs attention, spend by a dimension, the figures of today, the books of
- * a month, audits of a running gateway.
+ * Overviews as text: spend by a dimension, the figures of today, the books of a month, audits of a
+ * running gateway.
  */
 
 import { formatUsd, parseUsd } from '@gateway/billing';
+import { spenderDimensionOf } from '../endpoints/spending.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { costColumns, namedId, pairs, table } from './print.js';
-import type { Columns } from './print.js';
+import { BARS, barColumn, costColumns, named } from './print.js';
+import type { Screen } from './screen.js';
+import { shortRange } from './short-texts.js';
+import { pairs, table } from './table.js';
 
-export function printToday({ day, spend, ledger, gateway }: OperationOutput<'showToday'>): string {
+export function printToday(
+  { day, spend, ledger, gateway }: OperationOutput<'showToday'>,
+  screen: Screen,
+): string {
   const sums = [
     { range: 'today', ...spend.today },
     { range: '7 days', ...spend.last_7_days },
@@ -18,13 +24,17 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
     ({ status, requests: count }) => `${String(count)} × ${status}`,
   );
   return [
-    table(sums, {
-      [`${day} (UTC)`]: 'range',
-      '>requests': 'requests',
-      '>charged (USD)': 'charged_usd',
-      '>written off (USD)': 'written_off_usd',
-      ...costColumns(sums),
-    }),
+    table(
+      sums,
+      {
+        [`${day} (UTC)`]: 'range',
+        '>requests': 'requests',
+        '>charged (USD)': 'charged_usd',
+        '>written off (USD)': 'written_off_usd',
+        ...costColumns(sums),
+      },
+      { screen, leave: ['written off (USD)', 'cost (USD)', 'requests'] },
+    ),
     pairs({
       accounts: String(ledger.accounts),
       'unspent (USD)': ledger.unspent_usd,
@@ -48,78 +58,24 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
   ].join('\n');
 }
 
-export function printHome(home: OperationOutput<'showHome'>): string {
-  const { spend, last_hour, running_out, unusual, losing, new_accounts } = home;
-  const sums = Object.entries(spend).map(([range, sum]) => ({
-    range: range.replaceAll('_', ' '),
-    ...sum,
-  }));
-  const nameOf = ({ name, account_id }: { readonly name: string; readonly account_id: string }) =>
-    namedId(name, account_id);
-  return [
-    table(sums, {
-      'days and months in UTC': 'range',
-      '>requests': 'requests',
-      '>charged (USD)': 'charged_usd',
-      ...costColumns(sums),
-    }),
-    `Since ${last_hour.from}: ${countOf(last_hour)}.`,
-    ...last_hour.upstreams.map(
-      (each) =>
-        `  upstream ${each.upstream_account ?? ''}: ${countOf(each)}` +
-        (each.mean_first_byte_ms === null
-          ? ''
-          : `, first byte after ${String(each.mean_first_byte_ms)} ms`),
-    ),
-    ...section('Run out within three days', running_out, {
-      account: nameOf,
-      '>balance (USD)': 'balance_usd',
-      until: 'lasts_until',
-    }),
-    ...section('Unusual', unusual, {
-      account: nameOf,
-      '>last day (USD)': 'charged_usd',
-      '>usual (USD)': 'usual_usd',
-      '>failed in the hour': ({ failed, requests }) => `${String(failed)} of ${String(requests)}`,
-    }),
-    ...section('Sold below cost this month, by account', losing.accounts, {
-      account: nameOf,
-      '>margin (USD)': 'margin_usd',
-    }),
-    ...section('Sold below cost this month, by model', losing.models, {
-      model: 'model',
-      '>margin (USD)': 'margin_usd',
-    }),
-    ...section('New accounts', new_accounts, {
-      account: nameOf,
-      created: 'created_at',
-      '>balance (USD)': 'balance_usd',
-    }),
-    `Version ${home.version}`,
-  ].join('\n');
-}
+/** Groups of which the ledger knows nothing: the record of requests has all of their figures. */
+const ONLY_RECORDED: ReadonlySet<string> = new Set(['client', 'session', 'error']);
 
-function countOf(sum: { readonly requests: number; readonly failed: number }): string {
-  return `${String(sum.requests)} requests, ${String(sum.failed)} failed`;
-}
+const IN_ALL = 'in all';
 
-/** A table with its heading; nothing without rows. */
-function section<Row>(heading: string, rows: readonly Row[], columns: Columns<Row>): string[] {
-  return rows.length === 0 ? [] : [`${heading}:`, table(rows, columns)];
-}
-
-/** What the ledger knows of; the record of requests has the figures of all others. */
-const IN_LEDGER: ReadonlySet<string> = new Set(['model', 'key', 'endpoint', 'account', 'upstream']);
-
-export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string {
-  const { by, from, until, before, groups, total, total_before, recorded_from } = breakdown;
-  const rest = IN_LEDGER.has(by) ? null : breakdown.not_recorded;
-  const isKnownBefore =
-    IN_LEDGER.has(by) || (recorded_from !== null && recorded_from <= before.from);
+export function printBreakdown(breakdown: OperationOutput<'breakDown'>, screen: Screen): string {
+  const { by, from, until, before, groups, total, total_before } = breakdown;
+  const { recorded_from, named_from } = breakdown;
+  const inLedger = !ONLY_RECORDED.has(by);
+  const rest = inLedger ? null : breakdown.not_recorded;
+  const isKnownBefore = inLedger || (recorded_from !== null && recorded_from <= before.from);
   const rows = [
     ...groups.map(({ value, name, others, total: sum, before: earlier }) => ({
       ...sum,
-      group: namedId(name, value) ?? (others > 0 ? `${String(others)} others` : 'none'),
+      group:
+        value === null
+          ? { text: others > 0 ? `${String(others)} others` : 'none' }
+          : named(name, value),
       earlier: isKnownBefore ? earlier.charged_usd : 'not recorded',
     })),
     ...(rest === null
@@ -127,29 +83,60 @@ export function printBreakdown(breakdown: OperationOutput<'breakDown'>): string 
       : [
           {
             ...rest.total,
-            group: 'not recorded',
+            group: { text: 'not recorded' },
             earlier: isKnownBefore ? rest.before.charged_usd : 'not recorded',
           },
         ]),
     {
       ...total,
-      group: 'in all',
+      group: { text: IN_ALL },
       earlier: by === 'error' && !isKnownBefore ? 'not recorded' : total_before.charged_usd,
     },
   ];
-  const made = table(rows, {
-    [by]: 'group',
-    '>charged requests': 'charges',
-    '>failed': (row) =>
-      'failed' in row ? failedText(row.failed, row.requests, row.charges) : undefined,
-    '>mean ms': (row) => ('failed' in row ? row.mean_duration_ms : undefined),
-    '>tokens in/out': (row) => `${String(row.input_tokens)}/${String(row.output_tokens)}`,
-    '>charged (USD)': 'charged_usd',
-    ...costColumns(rows),
-    '>before (USD)': 'earlier',
-  });
-  const range = `From ${from} until ${until}; before: from ${before.from} until ${before.until}`;
-  return [range, ...recordLines(recorded_from, from), made].join('\n');
+  const made = table(
+    rows,
+    {
+      [by]: ({ group }) => group,
+      '>charged requests': 'charges',
+      '>failed': (row) =>
+        'failed' in row ? failedText(row.failed, row.requests, row.charges) : undefined,
+      '>mean ms': (row) => ('failed' in row ? row.mean_duration_ms : undefined),
+      '>tokens in/out': (row) => `${String(row.input_tokens)}/${String(row.output_tokens)}`,
+      '>charged (USD)': 'charged_usd',
+      ...costColumns(rows),
+      '>before (USD)': 'earlier',
+      // Groups are compared with each other, not with their sum.
+      ...barColumn(rows, (row) => (row.group.text === IN_ALL ? '0' : row.charged_usd), screen),
+    },
+    {
+      screen,
+      leave: [
+        'mean ms',
+        'tokens in/out',
+        'cost (USD)',
+        'charged requests',
+        'failed',
+        'before (USD)',
+        BARS,
+        'margin (USD)',
+      ],
+    },
+  );
+  const range =
+    screen.width === undefined
+      ? `From ${from} until ${until}; before: from ${before.from} until ${before.until}`
+      : `${shortRange(from, until)}; before:\n${shortRange(before.from, before.until)}`;
+  const lines =
+    named_from !== null || spenderDimensionOf(by) !== undefined
+      ? nameLines(named_from, from)
+      : recordLines(recorded_from, from);
+  return [range, ...lines, made].join('\n');
+}
+
+/** Says since when charges name members, groups, tags and runs. */
+function nameLines(namedFrom: string | null, from: string): readonly string[] {
+  if (namedFrom === null) return ['No charge names its spender yet.'];
+  return namedFrom <= from ? [] : [`Charges name their spender since ${namedFrom}.`];
 }
 
 /** Says what the record lacks of a time. */
@@ -165,33 +152,48 @@ function failedText(failed: number, requests: number, charges: number): string {
 }
 
 /** One page. The figures in all end the last one. */
-export function printBooks({
-  month,
-  total,
-  data,
-  closing,
-  has_more,
-}: OperationOutput<'showBooks'>): string {
+export function printBooks(
+  { month, total, data, closing, has_more }: OperationOutput<'showBooks'>,
+  screen: Screen,
+): string {
   const rows = data.map((account) => ({
     ...account,
     name: account.external_id ?? (account.name || account.account_id),
   }));
   const shown = has_more ? rows : [...rows, { ...total, name: 'in all' }];
-  const text = table(shown, {
-    [`${month}, in USD`]: 'name',
-    '>opening': 'opening_balance_usd',
-    '>paid': 'paid_usd',
-    '>promotional': 'promotional_usd',
-    '>adjusted': ({ adjusted_usd }) =>
-      formatUsd(Object.values(adjusted_usd).reduce((sum, usd) => sum + parseUsd(usd), 0n)),
-    '>expired': 'expired_usd',
-    '>charged': 'charged_usd',
-    '>closing': 'closing_balance_usd',
-    ...costColumns(shown),
-  });
+  const text = table(
+    shown.map((row) => ({ ...row, adjustments_usd: sumOf(row.adjusted_usd) })),
+    {
+      [`${month}, in USD`]: 'name',
+      '>opening': 'opening_balance_usd',
+      '>paid': 'paid_usd',
+      '>promotional': 'promotional_usd',
+      '>adjusted': 'adjustments_usd',
+      '>expired': 'expired_usd',
+      '>charged': 'charged_usd',
+      '>closing': 'closing_balance_usd',
+      ...costColumns(shown),
+    },
+    {
+      screen,
+      leave: [
+        'cost (USD)',
+        'expired',
+        'adjusted',
+        'promotional',
+        'margin (USD)',
+        'paid',
+        'opening',
+      ],
+    },
+  );
   if (has_more) return text;
   const state = closing === null ? 'not closed' : `closed ${closing.closed_at}`;
   return `${text}\n${month}, in all (${state}):\n${printByKind(total)}`;
+}
+
+function sumOf(amounts: Readonly<Record<string, string>>): string {
+  return formatUsd(Object.values(amounts).reduce((sum, usd) => sum + parseUsd(usd), 0n));
 }
 
 /** What a closing needs: opening to closing, by kind of money. */
@@ -241,14 +243,25 @@ export function printClosedBooks(books: OperationOutput<'closeBooks'>): string {
   ].join('\n');
 }
 
-export function printAudits({ data }: OperationOutput<'listAudits'>): string {
+export function printVerification(of: OperationOutput<'verifyBooks'>): string {
+  const { month, is_as_closed: isAsClosed, closed_digest: closed, found_digest: found } = of;
+  return isAsClosed
+    ? `${month}: each account has the figures with which the month was closed (${closed}).`
+    : `${month}: NOT as closed. Closed with ${closed}, now ${found}. "farthing ledger audit" says more.`;
+}
+
+export function printAudits({ data }: OperationOutput<'listAudits'>, screen: Screen): string {
   if (data.length === 0) return 'No audits since the gateway started.';
-  return table(data, {
-    audit: 'id',
-    started: 'started_at',
-    state: 'state',
-    '>entries': 'entries',
-    outcome: ({ report, reason }) =>
-      report === null ? reason : report.is_sound ? 'sound' : 'NOT sound',
-  });
+  return table(
+    data,
+    {
+      audit: 'id',
+      started: 'started_at',
+      state: 'state',
+      '>entries': 'entries',
+      outcome: ({ report, reason }) =>
+        report === null ? reason : report.is_sound ? 'sound' : 'NOT sound',
+    },
+    { screen, leave: ['entries', 'started'] },
+  );
 }

@@ -2,7 +2,9 @@
 
 import { moneyLines, paymentCells, paymentLines } from '../endpoints/schemas/payments.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { page, pairs, table } from './print.js';
+import type { Screen } from './screen.js';
+import { page, pairs, table } from './table.js';
+import type { Columns } from './table.js';
 
 export function printPayment(payment: OperationOutput<'startPayment'>): string {
   return pairs(paymentLines(payment));
@@ -12,30 +14,34 @@ export function printPaymentMoney(payment: OperationOutput<'showPayment'>): stri
   return `${printPayment(payment)}\n${pairs(moneyLines(payment))}`;
 }
 
-export function printPayments(payments: OperationOutput<'listPayments'>): string {
-  return page(payments, 'No payments.', paymentCells);
+export function printPayments(payments: OperationOutput<'listPayments'>, screen: Screen): string {
+  return page(payments, 'No payments.', paymentCells, screen);
 }
 
-export function printUnbooked(unbooked: OperationOutput<'listUnbookedPayments'>): string {
-  return page(unbooked, 'Nothing is unbooked.', {
+export function printUnbooked(
+  unbooked: OperationOutput<'listUnbookedPayments'>,
+  screen: Screen,
+): string {
+  const columns: Columns<(typeof unbooked.data)[number]> = {
     time: 'created_at',
     what: 'fact',
     id: 'id',
     reason: 'reason',
     account: 'account_id',
     '>smallest units': smallestUnits,
-  });
+  };
+  const leave = ['account', 'what', 'time'];
+  return page(unbooked, 'Nothing is unbooked.', { columns, leave }, screen);
 }
 
 function smallestUnits(of: { readonly amount_cents: number; readonly currency: string }): string {
   return `${String(of.amount_cents)} ${of.currency}`;
 }
 
-export function printReconciliation({
-  compared,
-  missing,
-  cash,
-}: OperationOutput<'reconcilePayments'>): string {
+export function printReconciliation(
+  { compared, missing, cash }: OperationOutput<'reconcilePayments'>,
+  screen: Screen,
+): string {
   const parts = [`${String(compared)} compared, ${String(missing.length)} missing in the ledger.`];
   if (missing.length > 0) {
     const cells = {
@@ -45,7 +51,7 @@ export function printReconciliation({
       '>smallest units': smallestUnits,
       now: 'outcome',
     } as const;
-    parts.unshift(table(missing, cells));
+    parts.unshift(table(missing, cells, { screen, leave: ['account', 'what'] }));
   }
   if (cash.differences.length > 0) {
     const cells = {
@@ -55,7 +61,7 @@ export function printReconciliation({
       '>provider (USD)': (each: CashDifference) => each.provider_usd ?? '',
       '>ledger (USD)': (each: CashDifference) => each.ledger_usd ?? '',
     } as const;
-    parts.push(table(cash.differences, cells));
+    parts.push(table(cash.differences, cells, { screen, leave: ['transaction'] }));
   }
   const { provider_usd: provider, ledger_usd: ledger } = cash;
   parts.push(
@@ -93,11 +99,12 @@ export function printPromoCode(code: OperationOutput<'createPromoCode'>): string
   });
 }
 
-export function printPromoCodes(codes: OperationOutput<'listPromoCodes'>): string {
-  return page(codes, 'No codes.', {
+export function printPromoCodes(codes: OperationOutput<'listPromoCodes'>, screen: Screen): string {
+  const columns: Columns<(typeof codes.data)[number]> = {
     code: 'code',
     '>amount (USD)': 'amount_usd',
     '>redeemed': (code) => `${String(code.redemptions)} of ${String(code.max_redemptions)}`,
     expires: ({ expires_at }) => expires_at ?? 'never',
-  });
+  };
+  return page(codes, 'No codes.', { columns, leave: ['expires', 'redeemed'] }, screen);
 }

@@ -1,12 +1,13 @@
 /** The comparison with the provider's reports as text for a terminal. */
 
 import type { OperationOutput } from '../operator/operations/operations.js';
-import { pairs, table } from './print.js';
+import type { Screen } from './screen.js';
+import { pairs, table } from './table.js';
 
 type Reconciliation = OperationOutput<'reconcileProvider'>;
 type Difference = Reconciliation['differences'][number];
 
-export function printProviderReconciliation(report: Reconciliation): string {
+export function printProviderReconciliation(report: Reconciliation, screen: Screen): string {
   const verdict = report.is_within_tolerance ? 'within the tolerance' : 'NOT within the tolerance';
   const summary = pairs({
     days: `${report.from} until ${report.until}`,
@@ -26,17 +27,26 @@ export function printProviderReconciliation(report: Reconciliation): string {
     'tolerance (USD)': report.tolerance_usd,
     result: report.differences.length === 0 ? 'the same' : verdict,
   });
-  return [...report.differences.map(printDifference), summary].join('\n\n');
+  const differences = report.differences.map((each) => printDifference(each, screen));
+  return [...differences, summary].join('\n\n');
 }
 
-function printDifference({ day, model, items, requests, has_more }: Difference): string {
-  const compared = table(items, {
+function printDifference(
+  { day, model, items, requests, has_more }: Difference,
+  screen: Screen,
+): string {
+  const columnsOfItems = {
     item: 'item',
     '>provider': 'provider_tokens',
     '>ledger': 'ledger_tokens',
     '>provider (USD)': 'provider_usd',
     '>ledger (USD)': 'ledger_usd',
-    '>difference (USD)': ({ difference_usd }) => difference_usd ?? 'no price',
+    '>difference (USD)': ({ difference_usd }: (typeof items)[number]) =>
+      difference_usd ?? 'no price',
+  } as const;
+  const compared = table(items, columnsOfItems, {
+    screen,
+    leave: ['provider', 'ledger', 'provider (USD)', 'ledger (USD)'],
   });
   const lines = [`${day} ${model ?? 'no model'}`, compared];
   if (requests.length === 0) return [...lines, 'No request explains this difference.'].join('\n');
@@ -48,7 +58,7 @@ function printDifference({ day, model, items, requests, has_more }: Difference):
     at: 'at',
     detail: 'detail',
   } as const;
-  lines.push(table(requests, columns));
+  lines.push(table(requests, columns, { screen, leave: ['detail', 'key', 'at'] }));
   if (has_more) lines.push('There are more.');
   return lines.join('\n');
 }

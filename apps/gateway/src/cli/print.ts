@@ -1,8 +1,7 @@
 /** Results for people. Scripts use `--json`. */
 
-import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
-import { formatUsd } from '@gateway/billing';
+import { formatUsd, parseUsd } from '@gateway/billing';
 import { accountCells, accountLines } from '../endpoints/schemas/accounts.js';
 import { eventCells, holdCells } from '../endpoints/schemas/ledger.js';
 import { keyCells, keyLines } from '../endpoints/schemas/keys.js';
@@ -10,14 +9,28 @@ import { originText } from '../endpoints/schemas/basics.js';
 import type { OperationOutput } from '../operator/operations/operations.js';
 import { NO_CHARGE } from '../operator/operations/witness.js';
 import type { WitnessDifference } from '../operator/operations/witness.js';
+import { handOver } from './hand-over.js';
+import { painted } from './screen.js';
+import type { Screen } from './screen.js';
+import { bar, shortRange } from './short-texts.js';
+import { page, pairs, table } from './table.js';
+import type { Columns, RichText } from './table.js';
 import type { Recharged } from './witness-commands.js';
 
-export function printCreatedKey(key: OperationOutput<'createKey'>): string {
-  const credential =
-    key.api_key === null
-      ? 'Created before: nothing changed. For a new credential: keys rotate.'
-      : `API key (shown this once): ${key.api_key}`;
-  return `${printKey(key)}${firstCreditLine(key)}\n\n${credential}`;
+/** @param forPerson - On a terminal: the address that clients use, if it is known. */
+export function printCreatedKey(
+  key: OperationOutput<'createKey'>,
+  screen: Screen,
+  forPerson?: { readonly address: string | undefined },
+): string {
+  const { id, api_key } = key;
+  const facts = `${printKey(key)}${firstCreditLine(key)}`;
+  if (api_key === null) {
+    return `${facts}\n\nCreated before: nothing changed. For a new credential: keys rotate.`;
+  }
+  const next =
+    forPerson === undefined ? '' : `\n\n${handOver({ id, api_key }, forPerson.address, screen)}`;
+  return `${facts}\n\nAPI key (shown this once): ${api_key}${next}`;
 }
 
 export function printCreatedAccount(account: OperationOutput<'createAccount'>): string {
@@ -39,6 +52,16 @@ export function printLink({ path, expires_at }: OperationOutput<'createLink'>): 
   ].join('\n\n');
 }
 
+export function printKeyLink(link: OperationOutput<'createKeyLink'>): string {
+  const { url, path, expires_at, mailed_to, mail_problem } = link;
+  return [
+    url ?? `Put this after the address that clients use:\n\n  ${path}`,
+    `It shows the key once, until ${expires_at}: whoever opens it first has a new credential, and the former one ends.`,
+    ...(mailed_to === null ? [] : [`Sent to ${mailed_to}.`]),
+    ...(mail_problem === null ? [] : [`Not sent by mail: ${mail_problem}.`]),
+  ].join('\n\n');
+}
+
 export function printRotatedKey(key: OperationOutput<'rotateKey'>): string {
   if (key.api_key === null) return `${printKey(key)}\n\nRotated before: nothing changed.`;
   const until = key.previous_credential_until;
@@ -50,12 +73,17 @@ export function printKey(key: OperationOutput<'showKey'>): string {
   return pairs(keyLines(key));
 }
 
-export function printKeys(keys: OperationOutput<'listKeys'>): string {
-  return page(keys, 'No keys found. Create one with: keys create --name <name> --balance 5', {
+export function printKeys(keys: OperationOutput<'listKeys'>, screen: Screen): string {
+  const ifEmpty = 'No keys found. Create one with: keys create --name <name> --balance 5';
+  const columns = {
     // Both in one column, because a line with both would be too long for a terminal.
-    'id, account': ({ id, account_id }) => `${id}\n${account_id}`,
-    ...keyCells,
-  });
+    'id, account': ({ id, account_id }: (typeof keys.data)[number]) => ({
+      text: `${id}\n${account_id}`,
+      short: id,
+    }),
+    ...keyCells.columns,
+  };
+  return page(keys, ifEmpty, { columns, leave: keyCells.leave }, screen);
 }
 
 export function printTopUp(topUp: OperationOutput<'topUp'>): string {
@@ -117,8 +145,8 @@ export function printReversal(reversal: OperationOutput<'reverseEntry'>): string
   })}${whyNoKeyIsActive(reversal)}`;
 }
 
-export function printAccounts(accounts: OperationOutput<'listAccounts'>): string {
-  return page(accounts, 'No accounts.', accountCells);
+export function printAccounts(accounts: OperationOutput<'listAccounts'>, screen: Screen): string {
+  return page(accounts, 'No accounts.', accountCells, screen);
 }
 
 export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
@@ -141,14 +169,21 @@ export function printTransfer(transfer: OperationOutput<'transfer'>): string {
   })}`;
 }
 
-export function printStatement(statement: OperationOutput<'showStatement'>): string {
-  const lines = table(statement.lines, {
-    date: 'date',
-    what: 'text',
-    '>tokens': 'tokens',
-    '>rate (USD/M)': 'rate_usd_per_million',
-    '>amount (USD)': 'amount_usd',
-  });
+export function printStatement(
+  statement: OperationOutput<'showStatement'>,
+  screen: Screen,
+): string {
+  const lines = table(
+    statement.lines,
+    {
+      date: 'date',
+      what: 'text',
+      '>tokens': 'tokens',
+      '>rate (USD/M)': 'rate_usd_per_million',
+      '>amount (USD)': 'amount_usd',
+    },
+    { screen, leave: ['rate (USD/M)', 'tokens'] },
+  );
   return `${pairs({
     statement: statement.number ?? (statement.state === 'draft' ? 'draft' : 'not issued'),
     'credit note': statement.credit_note?.number ?? '',
@@ -160,19 +195,75 @@ export function printStatement(statement: OperationOutput<'showStatement'>): str
   })}`;
 }
 
-export function printUsage({ data, from, until }: OperationOutput<'listUsage'>): string {
-  const range = `From ${from} until before ${until}:`;
+export function printUsage(
+  { data, from, until }: OperationOutput<'listUsage'>,
+  screen: Screen,
+): string {
+  const range =
+    screen.width === undefined
+      ? `From ${from} until before ${until}:`
+      : `${shortRange(from, until)}:`;
   if (data.length === 0) return `${range} nothing was charged.`;
-  return `${range}\n${table(data, {
-    what: ({ day, hour, model, endpoint, upstream_account, ...owner }) =>
-      [day, hour, model, ...ownersOf(owner), endpoint, upstream_account]
-        .filter((part) => part !== undefined && part !== null)
-        .join('  '),
-    '>requests': 'requests',
-    '>tokens in/out/read/write': tokensOf,
-    '>charged (USD)': 'charged_usd',
-    ...costColumns(data),
-  })}`;
+  return `${range}\n${table(
+    data,
+    {
+      what: ({ day, hour, model, endpoint, upstream_account, ...owner }) =>
+        richLine([
+          day,
+          hour,
+          model,
+          ...ownersOf(owner),
+          ...spendersOf(owner),
+          endpoint,
+          upstream_account,
+        ]),
+      '>requests': 'requests',
+      '>tokens in/out/read/write': tokensOf,
+      '>charged (USD)': 'charged_usd',
+      ...barColumn(data, ({ charged_usd }) => charged_usd, screen),
+      ...costColumns(data),
+    },
+    {
+      screen,
+      leave: ['tokens in/out/read/write', 'cost (USD)', 'requests', BARS, 'margin (USD)'],
+    },
+  )}`;
+}
+
+/** The heading of a column of bars. */
+export const BARS = '';
+const BAR_WIDTH = 12;
+
+/** A bar for each row, for the eye: a terminal only. */
+export function barColumn<Row>(
+  rows: readonly Row[],
+  usdOf: (row: Row) => string,
+  screen: Screen,
+): Columns<Row> {
+  if (screen.width === undefined) return {};
+  const most = rows.map((row) => parseUsd(usdOf(row))).reduce((a, b) => (a > b ? a : b), 0n);
+  return {
+    [BARS]: (row) => painted('cyan', bar(parseUsd(usdOf(row)), most, BAR_WIDTH), screen),
+  };
+}
+
+type Spenders = Pick<
+  OperationOutput<'listUsage'>['data'][number],
+  'member_id' | 'member_name' | 'group_id' | 'group_name' | 'tag' | 'run' | 'metadata' | 'others'
+>;
+
+/** Who spent, as far as the sum is of somebody. */
+function spendersOf({ others = 0, ...of }: Spenders): readonly (string | RichText)[] {
+  if (others > 0) return [`${String(others)} others`];
+  const partOf = (what: string, id: string | null | undefined, name?: string | null) =>
+    id === undefined ? [] : [id === null ? `no ${what}` : named(name, id)];
+  return [
+    ...partOf('member', of.member_id, of.member_name),
+    ...partOf('group', of.group_id, of.group_name),
+    ...partOf('tag', of.tag),
+    ...partOf('run', of.run),
+    ...partOf('value', of.metadata),
+  ];
 }
 
 /** A name with the id that it belongs to. */
@@ -183,6 +274,25 @@ export function namedId(name: string | null | undefined, id: string | null) {
   return name == null || name === '' ? id : `${name} (${id})`;
 }
 
+/** A name with its id, and without it where there is no room. */
+export function named(name: string | null | undefined, id: string): RichText {
+  return { text: namedId(name, id), short: name == null || name === '' ? id : name };
+}
+
+/** Parts of one cell. */
+export function richLine(
+  parts: readonly (string | RichText | null | undefined)[],
+): Required<Pick<RichText, 'text' | 'short'>> {
+  const known = parts.filter((part) => part !== undefined && part !== null);
+  const textOf = (part: string | RichText) => (typeof part === 'string' ? part : part.text);
+  return {
+    text: known.map(textOf).join('  '),
+    short: known
+      .map((part) => (typeof part === 'string' ? part : (part.short ?? part.text)))
+      .join('  '),
+  };
+}
+
 interface Owners {
   readonly account_id?: string | null;
   readonly account_name?: string | null;
@@ -191,10 +301,11 @@ interface Owners {
 }
 
 /** The account and the key of a row, as far as it has them. */
-export function ownersOf(row: Owners): readonly (string | undefined)[] {
+export function ownersOf(row: Owners): readonly (RichText | undefined)[] {
+  const { account_id: account = null, key_id: key = null } = row;
   return [
-    namedId(row.account_name, row.account_id ?? null),
-    namedId(row.key_name, row.key_id ?? null),
+    account === null ? undefined : named(row.account_name, account),
+    key === null ? undefined : named(row.key_name, key),
   ];
 }
 
@@ -218,31 +329,37 @@ export function costColumns(rows: readonly object[]): Columns<object> {
   };
 }
 
-export function printEvents(events: OperationOutput<'listEvents'>): string {
-  return page(events, 'No events.', eventCells);
+export function printEvents(events: OperationOutput<'listEvents'>, screen: Screen): string {
+  return page(events, 'No events.', eventCells, screen);
 }
 
-export function printTrail(entries: OperationOutput<'listTrail'>): string {
-  return page(entries, 'Nothing was changed.', {
+/** What was changed may be long: a terminal gets its beginning. */
+const MOST_DETAILS = 40;
+
+export function printTrail(entries: OperationOutput<'listTrail'>, screen: Screen): string {
+  const columns: Columns<(typeof entries.data)[number]> = {
     time: 'created_at',
     who: 'actor',
     did: 'action',
     to: (entry) => ownersOf(entry)[entry.key_id === null ? 0 : 1],
-    what: ({ details }) => JSON.stringify(details),
-  });
+    what({ details }) {
+      const text = JSON.stringify(details);
+      const short = text.length > MOST_DETAILS ? `${text.slice(0, MOST_DETAILS - 1)}…` : text;
+      return { text, short };
+    },
+  };
+  return page(entries, 'Nothing was changed.', { columns, leave: ['what', 'who', 'to'] }, screen);
 }
 
-export function printHolds({ data }: OperationOutput<'listHolds'>): string {
+export function printHolds({ data }: OperationOutput<'listHolds'>, screen: Screen): string {
   // The list has no pages.
-  return page({ data, next_cursor: null }, 'No holds.', holdCells);
+  return page({ data, next_cursor: null }, 'No holds.', holdCells, screen);
 }
 
-export function printRecharge({
-  booked,
-  charged_usd,
-  already_charged,
-  refused,
-}: Recharged): string {
+export function printRecharge(
+  { booked, charged_usd, already_charged, refused }: Recharged,
+  screen: Screen,
+): string {
   const summary = pairs({
     booked: String(booked),
     'charged (USD)': charged_usd,
@@ -250,7 +367,8 @@ export function printRecharge({
     refused: String(refused.length),
   });
   if (refused.length === 0) return summary;
-  const reasons = table(refused, { request: 'request_id', 'why it is not booked': 'reason' });
+  const columns = { request: 'request_id', 'why it is not booked': 'reason' } as const;
+  const reasons = table(refused, columns, { screen });
   return `${summary}\n${reasons}`;
 }
 
@@ -261,6 +379,7 @@ export function printAudit(
       readonly differences: readonly WitnessDifference[];
     } | null;
   },
+  screen: Screen,
 ): string {
   const summary = pairs({
     accounts: String(audit.accounts),
@@ -288,23 +407,27 @@ export function printAudit(
   const witness =
     missed.length === 0
       ? ''
-      : `\n${table(missed, {
-          request: 'request_id',
-          witnessed: 'expected',
-          'in the ledger': 'found',
-        })}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.${
+      : `\n${table(
+          missed,
+          { request: 'request_id', witnessed: 'expected', 'in the ledger': 'found' },
+          { screen },
+        )}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.${
           missed.some(({ found }) => found === NO_CHARGE)
             ? '\nIs request_id the value of the header x-gateway-request-id? The ids in request-id are those of the provider.'
             : ''
         }`;
   if (audit.is_sound) return `${summary}\nThe ledger is sound.${witness}`;
-  const differences = table(audit.differences, {
-    check: 'check',
-    'key / account': ({ key_id, account_id }) => key_id ?? account_id,
-    entry: 'entry_id',
-    expected: 'expected',
-    found: 'found',
-  });
+  const differences = table(
+    audit.differences,
+    {
+      check: 'check',
+      'key / account': ({ key_id, account_id }) => key_id ?? account_id,
+      entry: 'entry_id',
+      expected: 'expected',
+      found: 'found',
+    },
+    { screen },
+  );
   return `${summary}\n${differences}\nThe ledger is NOT sound.${witness}`;
 }
 
@@ -333,15 +456,19 @@ Then audit it with the last anchor from the log. The audit shows whether the res
                                           farthing ledger audit --anchor <block:hash>`;
 }
 
-export function printModels({ data }: OperationOutput<'listModels'>): string {
-  return table(data, {
-    model: 'id',
-    '>in (USD/M tokens)': 'rate_in',
-    '>out (USD/M tokens)': 'rate_out',
-    '>max output': 'max_output_tokens',
-    '>context': 'context_window',
-    retires: ({ retires_at }) => retires_at?.slice(0, 10),
-  });
+export function printModels({ data }: OperationOutput<'listModels'>, screen: Screen): string {
+  return table(
+    data,
+    {
+      model: 'id',
+      '>in (USD/M tokens)': 'rate_in',
+      '>out (USD/M tokens)': 'rate_out',
+      '>max output': 'max_output_tokens',
+      '>context': 'context_window',
+      retires: ({ retires_at }) => retires_at?.slice(0, 10),
+    },
+    { screen, leave: ['max output', 'context', 'retires'] },
+  );
 }
 
 /** The entries as JSON, ready to paste into the price table. */
@@ -369,66 +496,4 @@ export function tokensOf(usage: {
     usage.cache_read_input_tokens,
     usage.cache_creation_input_tokens,
   ].join('/');
-}
-
-type Text = string | number | null | undefined;
-
-/** The members of a row that can be shown as they are. */
-type TextIn<Row> = {
-  [Name in keyof Row]-?: Row[Name] extends Text ? Name : never;
-}[keyof Row];
-
-/**
- * The cells of a table by their headings: members of a row, or what is made from it. A heading that
- * begins with `>` is a column of numbers, aligned at its end.
- */
-export type Columns<Row> = Readonly<Record<string, TextIn<Row> | ((row: Row) => Text)>>;
-
-/** @param widths - The widths of columns in which long texts are wrapped, by their headings. */
-export function table<Row>(
-  rows: readonly Row[],
-  columns: Columns<Row>,
-  widths: Readonly<Record<string, number>> = {},
-): string {
-  const headings = Object.keys(columns);
-  const cellOf = (row: Row, column: Columns<Row>[string]): Text =>
-    typeof column === 'function' ? column(row) : (row[column] as Text);
-  const made = new Table({
-    colWidths: headings.map((heading) => {
-      const width = widths[heading];
-      return width === undefined ? null : width + PADDING;
-    }),
-    wordWrap: true,
-    head: headings.map((heading) => heading.replace(/^>/, '')),
-    colAligns: headings.map((heading) => (heading.startsWith('>') ? 'right' : 'left')),
-    style: { head: [], border: [], compact: true },
-  });
-  made.push(
-    ...rows.map((row) => Object.values(columns).map((column) => String(cellOf(row, column) ?? ''))),
-  );
-  return made.toString();
-}
-
-/** One page of a list, and how to get the next one. */
-export function page<Row>(
-  list: { readonly data: readonly Row[]; readonly next_cursor: string | null },
-  ifEmpty: string,
-  columns: Columns<Row>,
-): string {
-  if (list.data.length === 0) return ifEmpty;
-  return table(list.data, columns) + more(list.next_cursor);
-}
-
-/** The blanks beside the text of a cell. */
-const PADDING = 2;
-
-export function pairs(values: Readonly<Record<string, string>>): string {
-  const width = Math.max(...Object.keys(values).map((name) => name.length));
-  return Object.entries(values)
-    .map(([name, value]) => `${name.padEnd(width)}  ${value}`)
-    .join('\n');
-}
-
-export function more(cursor: string | null): string {
-  return cursor === null ? '' : `\nMore: --after ${cursor}`;
 }

@@ -18,6 +18,7 @@ import { addAccounts } from './account-commands.js';
 import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig, tryLedger, tryMail, tryUpstream } from './check-config.js';
+import { addExamples } from './examples.js';
 import { addExports } from './export-commands.js';
 import { addKeys } from './key-commands.js';
 import { addOperation } from './operation-command.js';
@@ -25,14 +26,15 @@ import { makeConsoleLink, printConsoleLink } from './console-link.js';
 import { run, runPages, show, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
+import { printHome, readPicturedDays } from './print-home.js';
 import { printEntry, printLedger } from './print-ledger.js';
 import {
   printAudits,
   printBooks,
   printBreakdown,
   printClosedBooks,
-  printHome,
   printToday,
+  printVerification,
 } from './print-overview.js';
 import {
   printAudit,
@@ -48,9 +50,12 @@ import {
 } from './print.js';
 import { printRequestSums, printRequests } from './print-requests.js';
 import { printSettings } from './print-settings.js';
-import { showProgress } from './progress.js';
+import { showProgress, timed } from './progress.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
+import { addApply } from './roll-out/apply-command.js';
+import { addBudgets, addGroups, addMembers } from './spender-commands.js';
+import { monthText } from './when.js';
 import { compareWithFiles, rechargeFromFiles } from './witness-commands.js';
 
 export function createProgram(): Command {
@@ -58,10 +63,12 @@ export function createProgram(): Command {
     .description("Farthing, a prepaid gateway to Anthropic's Messages API")
     .version(version)
     .exitOverride()
-    .showHelpAfterError();
+    .showHelpAfterError('(--help says more)');
   program
-    .command('serve', { isDefault: true })
-    .description('run the gateway (configured by environment variables, see .env.example)')
+    .command('serve')
+    .description(
+      'run the gateway, as without any command (configured by environment variables, see .env.example)',
+    )
     .action(async () => {
       // Imported here, so that the other commands need not load the server.
       const { serve } = await import('./serve.js');
@@ -126,6 +133,10 @@ export function createProgram(): Command {
     program.command('accounts').description('balances, and the entries that change them'),
   );
   addKeys(program.command('keys').description('API keys, their limits and caps'));
+  addMembers(program.command('members').description('who spends the money of an account'));
+  addGroups(program.command('groups').description('groups of members, such as courses'));
+  addBudgets(program.command('budgets').description('how much who may spend in which period'));
+  addApply(program);
   addPayments(program.command('payments').description('payments by the payment provider'));
   addPromoCodes(program.command('promo-codes').description('codes for promotional credit'));
   addReports(program);
@@ -141,6 +152,7 @@ export function createProgram(): Command {
       process.stdout.write(`${JSON.stringify(table, undefined, 2)}\n`);
     });
   addOperation(models, 'list', 'listModels', printModels);
+  addExamples(program);
   return program;
 }
 
@@ -149,18 +161,34 @@ function addReports(program: Command): void {
   const books = program.command('books');
   withFormats(
     books
-      .argument('<month>', 'such as 2026-11')
+      .argument('<month>', 'such as 2026-11', monthText)
       .description('credits, adjustments, charges and balances of a month, by account and in all'),
+    'showBooks',
   ).action((month: string, options: FormatOptions) =>
     runPages(options, { name: 'showBooks', input: { month } }, printBooks),
   );
   addOperation(books, 'close <month>', 'closeBooks', printClosedBooks);
+  withJson(
+    books
+      .command('verify <month>')
+      .description('compare a closed month with its digest; exits with 1 if a figure has changed'),
+  ).action((month: string, options: OutputOptions) =>
+    run(
+      options,
+      async (call) => {
+        const found = await call('verifyBooks', { month });
+        if (!found.is_as_closed) process.exitCode = EXIT.refused;
+        return found;
+      },
+      printVerification,
+    ),
+  );
   addExports(program);
-  addOperation(program, 'home', 'showHome', printHome);
+  addOperation(program, 'home', 'showHome', printHome, { onTerminal: readPicturedDays });
   addOperation(program, 'breakdown', 'breakDown', printBreakdown);
   addOperation(program, 'today', 'showToday', printToday);
   addOperation(program, 'audits', 'listAudits', printAudits);
-  addOperation(program, 'requests', 'listRequests', printRequests, { limit: 50 });
+  addOperation(program, 'requests', 'listRequests', printRequests, { defaults: { limit: 50 } });
   addOperation(program, 'requests-summary', 'sumRequests', printRequestSums);
   addOperation(program, 'events', 'listEvents', printEvents);
   addOperation(program, 'trail', 'listTrail', printTrail);
@@ -175,7 +203,7 @@ interface AuditOptions extends OutputOptions {
 
 function addLedger(ledger: Command): void {
   // An entry takes several lines, so a page has fewer of them than one of the API.
-  addOperation(ledger, 'list', 'listLedger', printLedger, { limit: 50 });
+  addOperation(ledger, 'list', 'listLedger', printLedger, { defaults: { limit: 50 } });
   addOperation(ledger, 'show <entry_id>', 'showEntry', printEntry);
   ledger
     .command('audit')
@@ -239,14 +267,14 @@ function addLedger(ledger: Command): void {
         .makeOptionMandatory(),
     )
     .action(async ({ to }: { readonly to: string }) => {
-      process.stdout.write(`${await exportLedger(to)}\n`);
+      process.stdout.write(`${await timed(() => exportLedger(to))}\n`);
     });
   ledger
     .command('backup')
     .description('copy the embedded ledger into one file while it is in use')
     .requiredOption('--to <file>', 'the file to write; it must not exist')
     .action(async ({ to }: { readonly to: string }) => {
-      process.stdout.write(`${await backUpLedger(to)}\n`);
+      process.stdout.write(`${await timed(() => backUpLedger(to))}\n`);
     });
   addArchive(ledger);
   addOperation(ledger, 'holds', 'listHolds', printHolds);

@@ -3,25 +3,25 @@
  * requests that explain the differences.
  */
 
-import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import type { z } from 'zod';
 import { EXIT } from '../base/errors/failures.js';
 import { DAY_MS } from '../base/times.js';
-import { day, toleranceUsd } from '../endpoints/fields.js';
-import { OperationError } from '../endpoints/operation-error.js';
+import { toleranceUsd } from '../endpoints/fields.js';
+import { OperationError, WrongUsageError } from '../endpoints/operation-error.js';
 import type { CallOperation, OperationOutput } from '../operator/operations/operations.js';
 import { IN_FLIGHT_MS } from '../upstream/reconciliation/explain-difference.js';
-import { run, withJson } from './output.js';
+import { checkedBy, run, withJson, withWide } from './output.js';
 import type { OutputOptions } from './output.js';
 import { printProviderReconciliation } from './print-reconciliation.js';
 import { reportFailure } from './report-failure.js';
+import { rangeOptions, readRange } from './ranges.js';
 import { findUncharged } from './uncharged-log.js';
 import type { LoggedRequest } from './uncharged-log.js';
 
 interface ReconcileOptions extends OutputOptions {
-  readonly from: string;
-  readonly until: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly month?: string;
   readonly tolerance: string;
   readonly upstream?: string;
   readonly log?: string;
@@ -31,13 +31,15 @@ type Reconciliation = OperationOutput<'reconcileProvider'>;
 type Difference = Reconciliation['differences'][number];
 
 export function addReconcile(command: Command): void {
-  withJson(
-    command.description(
+  const says = {
+    from: 'from this UTC day on, as the reports have them',
+    until: 'before this UTC day',
+  };
+  for (const option of rangeOptions(NEEDED, says)) command.addOption(option);
+  withWide(withJson(command))
+    .description(
       "compare the ledger with the provider's usage and cost reports; exits with 1 beyond the tolerance",
-    ),
-  )
-    .requiredOption('--from <day>', 'from this UTC day on, such as 2026-11-01', checkedBy(day))
-    .requiredOption('--until <day>', 'before this UTC day', checkedBy(day))
+    )
     .option(
       '--tolerance <usd>',
       'the most that all differences together may be worth',
@@ -57,27 +59,38 @@ export function addReconcile(command: Command): void {
     });
 }
 
+const NEEDED = { from: true, until: true };
+
 async function reconcile(
-  { from, until, tolerance, upstream, log }: ReconcileOptions,
+  { tolerance, upstream, log, ...typed }: ReconcileOptions,
   call: CallOperation,
 ): Promise<Reconciliation> {
+  // Without an end, today is not compared: its reports are not complete.
+  const until = typed.month === undefined ? (typed.until ?? '0d') : undefined;
+  const ends = readRange({ ...typed, until }, NEEDED, { zone: 'UTC', now: Date.now() });
+  const range = { from: dayOf('from', ends), until: dayOf('until', ends) };
   const report = await call('reconcileProvider', {
-    from,
-    until,
+    ...range,
     upstream,
     tolerance_usd: tolerance,
   });
   if (!report.is_within_tolerance) process.exitCode = EXIT.refused;
   if (log === undefined) return report;
-  const range = {
-    from: new Date(from),
-    until: new Date(new Date(until).getTime() + IN_FLIGHT_MS),
+  const searched = {
+    from: new Date(range.from),
+    until: new Date(new Date(range.until).getTime() + IN_FLIGHT_MS),
   };
-  const logged = await findUncharged(log, range, call);
+  const logged = await findUncharged(log, searched, call);
   return {
     ...report,
     differences: report.differences.map((difference) => withLogged(difference, logged)),
   };
+}
+
+function dayOf(end: 'from' | 'until', { [end]: time = '' }: ReturnType<typeof readRange>): string {
+  const [day = '', rest] = time.split('T');
+  if (rest === '00:00:00.000Z') return day;
+  throw new WrongUsageError(`${end}: must be a day, because the reports are of days of UTC`);
 }
 
 /** Adds the requests of the log that the provider may have counted on this day. */
@@ -92,15 +105,6 @@ function withLogged(difference: Difference, logged: readonly LoggedRequest[]): D
     })
     .map(({ model: _model, ...request }) => request);
   return { ...difference, requests: [...difference.requests, ...added] };
-}
-
-/** Checks an argument, and returns its text unchanged. */
-function checkedBy(schema: z.ZodType): (text: string) => string {
-  return (text) => {
-    const parsed = schema.safeParse(text);
-    if (parsed.success) return text;
-    throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? 'cannot be used');
-  };
 }
 
 /**

@@ -20,7 +20,8 @@ export async function runCommandLine(
     if (isTuned && command.name() !== 'serve') keepYoungGenerationOfThreads();
   });
   try {
-    await program.parseAsync(args, { from: 'user' });
+    // Not commander's default command, to which a misspelt command would be an argument.
+    await program.parseAsync(args.length === 0 ? ['serve'] : args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;

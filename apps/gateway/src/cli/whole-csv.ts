@@ -14,11 +14,21 @@ import {
 import type { ListName } from '../operator/operations/list-csv.js';
 import { pagesOf } from '../operator/operations/list-pages.js';
 import type { CallOperation, OperationInput } from '../operator/operations/operations.js';
+import { eraseProgress } from './progress.js';
 
 /** @throws {OperationError} also if the list lacks charges of its range, which are archived */
 export async function printWholeCsv<Name extends ListName>(
   call: CallOperation,
-  { name, input }: { readonly name: Name; readonly input: OperationInput<Name> },
+  {
+    name,
+    input,
+    columns,
+  }: {
+    readonly name: Name;
+    readonly input: OperationInput<Name>;
+    /** The columns to print; absent: all. */
+    readonly columns?: readonly string[] | undefined;
+  },
 ): Promise<void> {
   const pages = () => pagesOf(name, input, (asked) => call(name, asked));
   const more = new Set<string>();
@@ -28,7 +38,7 @@ export async function printWholeCsv<Name extends ListName>(
       for (const column of recordColumns(name, data)) more.add(column);
     }
   }
-  const csvOfPage = csvPages(name, more);
+  const csvOfPage = csvPages(name, more, columns);
   let isFirst = true;
   let rows = 0;
   try {
@@ -72,6 +82,7 @@ interface Beside {
 /** Prints, and waits until it is taken. A reader that left, or a full disk, ends the command. */
 export async function write(text: string): Promise<void> {
   const { stdout } = process;
+  eraseProgress();
   // Otherwise the event would end the process with a stack trace.
   stdout.off('error', ignoreEvent).on('error', ignoreEvent);
   await new Promise<void>((resolve, reject) => {

@@ -146,6 +146,10 @@ const chargedLogLine = loggedCharge.extend({
   endpoint: z.enum(['messages', 'chat.completions', 'responses']),
   streamed: z.boolean(),
   upstream_account: z.string().optional(),
+  member_id: z.string().optional(),
+  groups: z.string().optional(),
+  tag: z.string().optional(),
+  run: z.string().optional(),
   /** Charges of their own, because another model did the work. */
   parts: z.array(loggedCharge).default([]),
 });
@@ -200,6 +204,7 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
   if (!parsed.success) return [];
   const { data } = parsed;
   const { key_id, endpoint, streamed, upstream_account, parts } = data;
+  const { member_id = null, groups, tag, run } = data;
   const request = {
     key_id,
     // The rates of this moment apply. A line is written when its request ends.
@@ -207,6 +212,10 @@ export function chargesOf(json: unknown, place: string): readonly WitnessLine[] 
     endpoint,
     streamed,
     ...(upstream_account === undefined ? {} : { upstream_account }),
+    member_id,
+    ...(groups === undefined ? {} : { groups }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(run === undefined ? {} : { run }),
   };
   return [withoutParts(data, parts), ...parts].map(
     ({ request_id, model, charge_usd, written_off_usd, cost_usd, pricing, ...counts }) => ({

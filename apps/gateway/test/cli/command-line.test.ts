@@ -1,21 +1,26 @@
 /** What the command line prints: lists and their pages, single results, and refusals. */
 
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTableJson } from '@gateway/billing';
 import type { Command } from 'commander';
+import { EXAMPLES } from '../../src/cli/examples.js';
 import { createJsonPages } from '../../src/cli/json-pages.js';
 import { createProgram } from '../../src/cli/program.js';
 import { csvPages, listCsv } from '../../src/operator/operations/list-csv.js';
-import { gatewayCommand } from '../support/gateway-process.js';
+import { INHERITED, MAIN, gatewayCommand } from '../support/gateway-process.js';
 import { postMessages, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
 import { untilSteady } from '../support/steady-time.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
+/** It begins and clears a line. A pattern may not have the character that both begin with. */
+const STOPWATCH = new RegExp(`\r${'\u001b'}\\[K(?:\\d+ s)?`, 'g');
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -79,11 +84,190 @@ describe('an overview of the command line', () => {
   });
 });
 
+describe('a terminal', () => {
+  const onTerminal = async (columns: number, ...args: readonly string[]) => {
+    const { code, out } = await gatewayCommand(
+      args,
+      { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN },
+      columns,
+    );
+    expect(code).toBe(0);
+    return out;
+  };
+
+  it.each([60, 80, 120])('gets lists and overviews that fit %i columns', async (columns) => {
+    for (const command of [
+      ['home'],
+      ['today'],
+      ['keys', 'list'],
+      ['accounts', 'list'],
+      ['requests'],
+      ['usage', '--by', 'day,account'],
+      ['breakdown', '--by', 'key'],
+      ['trail'],
+      ['models', 'list'],
+    ]) {
+      const tooWide = (await onTerminal(columns, ...command))
+        .split('\n')
+        // A terminal wraps the line that names what is left out.
+        .filter((line) => line.length > columns && !line.startsWith('Left out: '));
+      expect([command, tooWide]).toEqual([command, []]);
+    }
+  });
+
+  it('gets all columns and digits with --wide, as a pipe does', async () => {
+    expect(await onTerminal(60, 'keys', 'list', '--wide')).toBe(await printed('keys', 'list'));
+  });
+
+  it('gets a bar beside each day, and home with a line of the last days', async () => {
+    expect(await onTerminal(80, 'usage', '--by', 'day')).toMatch(/^\d{4}-\d\d-\d\d .* █{12} /m);
+    const home = await onTerminal(80, 'home');
+    expect(home).toMatch(/^·{29}█$/m);
+    expect(home).toMatch(/^today +1 +0\.\d+ .* █{12}$/m);
+  });
+
+  it('gets what to hand to the person who gets a new key, a pipe only the key', async () => {
+    const create = ['keys', 'create', '--name', 'colleague'];
+    const text = await onTerminal(80, ...create);
+    const [, key = ''] = /^API key \(shown this once\): (\S+)$/m.exec(text) ?? [];
+    expect(text).toMatch(new RegExp(`ANTHROPIC_BASE_URL=https?://\\S.*TOKEN=${key} claude$`, 'm'));
+    expect(text).toMatch(/^page +https?:\/\/.*\/dashboard\/ /m);
+    expect(text).toMatch(/^as a link +farthing keys key-link key_\w+/m);
+    expect(await printed(...create)).not.toContain('To hand on');
+  });
+});
+
+it('the built program fits a pseudo-terminal, with colours unless NO_COLOR is set', async () => {
+  const command = `stty cols 60 && exec ${process.execPath} ${MAIN} accounts list`;
+  const list = async (env: Readonly<Record<string, string>>) => {
+    const variables = { ...INHERITED, TERM: 'xterm-256color', ...env };
+    const remote = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN };
+    const options = { env: { ...variables, ...remote } };
+    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], options);
+    // On a busy machine, the stopwatch was there before.
+    return stdout.replaceAll('\r\n', '\n').replaceAll(STOPWATCH, '');
+  };
+  const coloured = await list({});
+  expect(coloured).toContain('\u001b[1mid\u001b[22m');
+  const plain = await list({ NO_COLOR: '1' });
+  expect(plain).not.toContain('\u001b[1m');
+  expect(plain).toMatch(/^id +name .*balance \(USD\)/m);
+  expect(Math.max(...plain.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
+});
+
+describe('--columns', () => {
+  it('prints the columns that are asked for, named as in JSON, in their order', async () => {
+    const asked = ['keys', 'list', '--columns', 'caps.day.used_usd,id,metadata.plan'];
+    const { data } = await gateway.call('listKeys', {});
+    const [first] = data;
+    const csv = await printed(...asked.slice(0, 3), 'id,caps.day.used_usd', '--csv');
+    expect(csv.split('\r\n')[0]).toBe('id,caps.day.used_usd');
+    expect(csv.split('\r\n')[1]).toBe(`${first!.id},${first!.caps.day.used_usd}`);
+    const text = await printed(...asked);
+    expect(text).toMatch(/^│ caps\.day\.used_usd │ id +│ metadata\.plan │$/m);
+    expect(text).toContain(`│ ${first!.id} │`);
+  });
+
+  it('refuses columns that the list does not have, and JSON', async () => {
+    const unknown = await cli('keys', 'list', '--columns', 'id,nonsense');
+    expect(unknown).toMatchObject({ code: 2, out: '' });
+    expect(unknown.err).toContain("'--columns <names>'");
+    expect(unknown.err).toContain('There is no nonsense. It must be some of object, id, ');
+    expect(await cli('keys', 'list', '--columns', 'id', '--json')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('wrong usage', () => {
+  it('of a misspelt command is answered with the nearest name', async () => {
+    expect(await cli('acounts', 'list')).toEqual({
+      code: 2,
+      out: '',
+      err: "error: unknown command 'acounts'\n(Did you mean accounts?)\n(--help says more)\n",
+    });
+  });
+
+  it.each([
+    [['usage', '--since', 'yesterday'], '--since, --from <when>'],
+    [['ledger', 'list', '--until', '2026-02-30'], '--until <when>'],
+    [['requests', '--month', '2026-13'], '--month <month>'],
+    [['requests', '--month', '2026-11', '--since', '7d'], '--month <month>'],
+    [['keys', 'create', '--name', 'x', '--expires-at', '7d'], '--expires-at <when>'],
+    [['books', 'November'], "'month'"],
+    [['journal', 'November', '--as', 'datev'], "'month'"],
+    [['accounts', 'statement', 'acct_a', '2026-13'], "'month'"],
+    [['reconcile', '--since', 'soon'], '--since, --from <when>'],
+    [['usage', '--since', '2026-11-01T13:30:00Z'], '--from: must be a whole hour'],
+    [['usage', '--since', '2026-11-02', '--until', '2026-11-01'], '--until: must be after from'],
+  ])('exits with 2 and names the option: %j', async (args, named) => {
+    const { code, out, err } = await cli(...args);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(named) });
+  });
+});
+
+it('ranges are those of BOOKS_TIME_ZONE, which is the one of the gateway', async () => {
+  const zoned = await startTestGateway({
+    env: { ADMIN_TOKEN, BOOKS_TIME_ZONE: 'Europe/Berlin' },
+  });
+  try {
+    const remote = { ADMIN_URL: zoned.adminUrl, ADMIN_TOKEN };
+    const range = async (...args: readonly string[]) => {
+      const { out } = await gatewayCommand(['usage', '--json', ...args], remote);
+      return JSON.parse(out) as object;
+    };
+    expect(await range('--month', '2026-10')).toMatchObject({
+      from: '2026-09-30T22:00:00.000Z',
+      until: '2026-10-31T23:00:00.000Z',
+    });
+    expect(await range('--since', '2026-11-01')).toMatchObject({
+      from: '2026-10-31T23:00:00.000Z',
+    });
+    expect(await range('--from', '2026-11-01T00:00:00Z')).toMatchObject({
+      from: '2026-11-01T00:00:00.000Z',
+    });
+  } finally {
+    await zoned.stop();
+  }
+});
+
+it('a breakdown is printed as CSV too', async () => {
+  const csv = await printed('breakdown', '--by', 'key', '--csv');
+  expect(csv).toMatch(/^[\w,]+charged_usd[\w,]*\r\n/);
+});
+
 describe('the help', () => {
   const programs = (command: Command): readonly Command[] => [
     command,
     ...command.commands.flatMap(programs),
   ];
+
+  it('has an example for each command, which can be typed', async () => {
+    const paths = (command: Command, path: readonly string[]): readonly string[] =>
+      command.commands.flatMap((below) => {
+        const its = [...path, below.name()];
+        return below.commands.length === 0 ? [its.join(' ')] : paths(below, its);
+      });
+    const program = createProgram();
+    for (const command of programs(program)) {
+      command.configureOutput({ writeErr: () => undefined }).action(() => undefined);
+    }
+    expect(paths(program, []).filter((path) => EXAMPLES[path] === undefined)).toEqual([]);
+    const refused: string[] = [];
+    for (const [path, examples] of Object.entries(EXAMPLES)) {
+      for (const example of examples) {
+        const typed = `${path} ${example}`
+          .replace(/ ?> .*/, '')
+          .replaceAll('…', 'a')
+          .trim();
+        await program.parseAsync(typed.split(' '), { from: 'user' }).catch((error: unknown) => {
+          refused.push(`${typed}: ${String(error)}`);
+        });
+      }
+    }
+    expect(refused).toEqual([]);
+    expect(await printed('keys', 'top-up', '--help')).toMatch(
+      /\n\nExamples:\n {2}farthing keys top-up key_… 10 --id invoice-1042\n$/,
+    );
+  });
 
   it('describes each command and each option', () => {
     for (const command of programs(createProgram())) {
@@ -196,6 +380,20 @@ it('an account gets prices, an allowance and notices, and loses them by "none"',
     const terms = ['--prices', prices, '--allowance', allowance, '--notice-shares', shares];
     return printed('accounts', 'update', account.id, ...terms);
   };
+  const seen = (answer: string) =>
+    printed('accounts', 'update', account.id, '--members-see-balance', answer);
+  for (const [answer, shown] of [
+    ['yes', 'yes'],
+    ['no', 'no'],
+    ['none', 'in calls only'],
+  ] as const) {
+    expect(await seen(answer)).toMatch(new RegExp(`^members see the balance +${shown}$`, 'm'));
+  }
+  expect(await cli('accounts', 'create', '--name', 'x', '--members-see-balance', 'maybe')).toEqual({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('It must be one of yes, no.'),
+  });
   expect(await set('0.9', '2.5', '80,50')).toMatch(
     /^prices +0\.9\nallowance of each month \(USD\) +2\.5\nnotices at \(%\) +50, 80$/m,
   );
@@ -264,7 +462,7 @@ describe('a correction', () => {
     const { account } = await gateway.call('createKey', { name: 'signs', balance_usd: '10' });
     const adjust = ['accounts', 'adjust', account.id, '--reason', reason, '--', usd];
     expect(await cli(...adjust)).toMatchObject({
-      code: 1,
+      code: 2,
       out: '',
       err: expect.stringContaining('must be below 0 for a refund or chargeback'),
     });
@@ -317,17 +515,21 @@ describe('a refusal', () => {
     [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
     [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],
     [['trail', '--after', 'nonsense'], '--after: must be the next_cursor of the previous page'],
-    [['keys', 'create', '--name', 'x', '--promotional'], '--promotional: describes a first credit'],
-    [
-      ['accounts', 'create', '--name', 'x', '--credit-expires-at', '2099-12-31'],
-      '--credit-expires-at: describes a first credit',
-    ],
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);
     expect({ code, start: err.slice(0, 'farthing: '.length + start.length) }).toEqual({
-      code: 1,
+      code: 2,
       start: `farthing: ${start}`,
     });
+  });
+
+  it.each([
+    [['keys', 'create', '--promotional'], '--promotional'],
+    [['accounts', 'create', '--credit-expires-at', '2099-12-31'], '--credit-expires-at'],
+  ])('of what describes a credit without an amount names the option: %j', async (args, option) => {
+    const { code, err } = await cli(...args, '--name', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain(`farthing: ${option}: describes a first credit`);
   });
 
   it('names the field if its value was computed from an option', async () => {

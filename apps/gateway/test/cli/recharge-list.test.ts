@@ -76,6 +76,7 @@ async function charged(
     {
       requestId,
       keyId,
+      spender: undefined,
       price: prices.find(model)!,
       prices,
       isModelOpen: of.name.includes('fallback'),

@@ -1,0 +1,116 @@
+/** An example or two for the help of each command. `…` is the rest of an id. */
+
+import type { Command } from 'commander';
+
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  serve: [''],
+  migrate: [''],
+  config: ['> .env'],
+  'check-config': ['', '--ledger'],
+  reload: ['', 'http://10.0.0.1:8081 http://10.0.0.2:8081'],
+  'console-link': [''],
+  openapi: ['client', 'admin'],
+  'accounts create': ['--name Example --external-id chair-7 --balance 100'],
+  'accounts list': ['--order balance --limit 20', '--columns id,name,balance_usd --csv'],
+  'accounts show': ['acct_…'],
+  'accounts update': ['acct_… --prices 0.9 --allowance 5'],
+  'accounts top-up': ['acct_… 100 --id invoice-1042'],
+  'accounts adjust': ['acct_… --reason refund --id refund-7 -- -5'],
+  'accounts reverse': ['acct_… adjustment:refund-7'],
+  'accounts transfer': ['acct_… acct_… 10 --id move-1'],
+  'accounts statement': ['acct_… 2026-11', 'acct_… 2026-11 --html > statement.html'],
+  'accounts suspend': ['acct_…'],
+  'accounts resume': ['acct_…'],
+  'accounts close': ['acct_… --reason left --rest refund --paid-through bank'],
+  'accounts reopen': ['acct_… --reason returned'],
+  'accounts erase': ['acct_…'],
+  'keys create': [
+    '--name alice --balance 20 --cap-month 50',
+    '--name ci --account acct_… --models claude-haiku-4-5',
+  ],
+  'keys list': ['--account acct_…', '--columns id,name,caps.month.used_usd'],
+  'keys show': ['key_…'],
+  'keys find': [''],
+  'keys update': ['key_… --cap-day 5 --expires-at 2026-12-31'],
+  'keys rotate': ['key_… --grace 3600'],
+  'keys link': ['key_… --days 30'],
+  'keys key-link': ['key_… --mail'],
+  'keys top-up': ['key_… 10 --id invoice-1042'],
+  'keys suspend': ['key_…'],
+  'keys resume': ['key_…'],
+  'keys revoke': ['key_…'],
+  'members create': ['--account acct_… --name Ada --group grp_…'],
+  'members list': ['--account acct_…'],
+  'members show': ['mem_…'],
+  'members update': ['mem_… --group grp_…'],
+  'members end': ['mem_…'],
+  'members import': ['people.csv --account acct_… --links links.csv --dry-run'],
+  'groups create': ['--account acct_… --name Databases'],
+  'groups list': ['--account acct_…'],
+  'groups show': ['grp_…'],
+  'groups update': ['grp_… --name Databases'],
+  'budgets create': [
+    '--account acct_… --name students --scope member --within-group grp_… --amount 20 --period month',
+  ],
+  'budgets list': ['--account acct_…'],
+  'budgets show': ['bud_…'],
+  'budgets update': ['bud_… --amount 30'],
+  'budgets raise': ['bud_… 10 --subject mem_… --until 2026-12-31'],
+  'budgets end': ['bud_…'],
+  apply: ['university.json --dry-run'],
+  'payments list': ['--limit 20'],
+  'payments show': ['pay_…'],
+  'payments unbooked': [''],
+  'payments link': ['acct_… 100'],
+  'payments refund': ['pay_… 5'],
+  'payments auto-top-up': ['acct_…', 'acct_… --cancel'],
+  'payments book': ['pi_… 1.08'],
+  'payments reconcile': ['--month 2026-11', '--since 7d --apply'],
+  'promo-codes create': ['WELCOME 5 --times 100'],
+  'promo-codes list': [''],
+  usage: ['--since 7d --by day', '--month 2026-11 --by account --sort charged'],
+  books: ['2026-11 --csv'],
+  'books close': ['2026-11'],
+  'books verify': ['2026-11'],
+  journal: ['2026-11 --as datev > journal.csv'],
+  focus: ['2026-11 > focus.csv'],
+  chargeback: ['--day 2026-11-29 --into chargeback'],
+  'verify-chargeback': ['chargeback'],
+  home: [''],
+  breakdown: ['--by key --since 30d', '--by model --month 2026-11 --sort margin'],
+  today: [''],
+  audits: [''],
+  requests: ['--outcome failed --since 24h', '--key key_… --columns id,model,duration_ms'],
+  'requests-summary': ['--by model --since 7d'],
+  events: ['--limit 20'],
+  trail: ['--account acct_…'],
+  settings: [''],
+  'change-setting': ['PRICES --value list', 'PRICES --value none'],
+  reconcile: ['--month 2026-11 --tolerance 0.01', '--since 7d --log gateway.log'],
+  'ledger list': ['--account acct_… --since 7d', '--month 2026-11 --kind top_up --csv'],
+  'ledger show': ['topup:invoice-1042'],
+  'ledger audit': ['', '--anchor 42:9f86d0…'],
+  'ledger recharge': ['--witness gateway.log'],
+  'ledger export': ['--to postgres://user:password@host:5432/gateway'],
+  'ledger backup': ['--to ledger-1.db'],
+  'ledger archive': ['--until 2026-10-01 --to old.jsonl'],
+  'ledger verify-archive': ['old.jsonl'],
+  'ledger holds': ['--state live'],
+  'models diff': [''],
+  'models table': ['> prices.json'],
+  'models list': [''],
+};
+
+/** Adds examples to the help of each command below this one. */
+export function addExamples(program: Command): void {
+  for (const command of program.commands) addExamplesTo(command, command.name());
+}
+
+function addExamplesTo(command: Command, path: string): void {
+  const examples = EXAMPLES[path] ?? [];
+  if (examples.length > 0) {
+    const lines = examples.map((example) => `  farthing ${path} ${example}`.trimEnd());
+    command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+  }
+  for (const below of command.commands) addExamplesTo(below, `${path} ${below.name()}`);
+}
