@@ -7,7 +7,7 @@
  * All other ids are stored as they were before this rule, so that their repetitions are found.
  */
 
-import type { KeyRecord } from '@gateway/balance-store';
+import type { Actor, KeyRecord } from '@gateway/balance-store';
 
 /** A creation or a rotation that a key requests. Accounts may choose the same id. */
 export function holdersId({ accountId }: Pick<KeyRecord, 'accountId'>, given: string): string {
@@ -19,6 +19,20 @@ const LIKE_HOLDERS = /^acct_[\w-]{1,64}:/;
 /** A creation or a rotation that an operator requests. */
 export function operatorsId(given: string | undefined): string | undefined {
   return given !== undefined && LIKE_HOLDERS.test(given) ? `/${given}` : given;
+}
+
+/** The rotation of a key by the link that shows it. No given id has its form. */
+export function keyLinksId(digest: string): string {
+  return `/key-link/${digest}`;
+}
+
+/** A creation that operators request, and holders of keys for their own account. */
+export function creationIdBy(
+  { holderOf }: Pick<Actor, 'holderOf'>,
+  given: string | undefined,
+): string | undefined {
+  if (holderOf === undefined || given === undefined) return operatorsId(given);
+  return holdersId({ accountId: holderOf }, given);
 }
 
 const OF_OPERATOR = 'operator:';

@@ -49,10 +49,29 @@ export function daysIn(
  * @param month - From 0; 12 is January of the next year.
  */
 export function monthStart(zone: string, year: number, month: number): number {
-  const local = Date.UTC(year, month);
-  let time = local - MOST_AHEAD_MS;
-  while (time + offsetOf(zone, time) < local) time += HOUR_MS;
+  return dayStart(zone, Date.UTC(year, month));
+}
+
+/**
+ * The start of a day in the zone; the first hour of it if its midnight is skipped.
+ *
+ * @param day - The midnight of the same date in UTC, in milliseconds since the epoch.
+ */
+export function dayStart(zone: string, day: number): number {
+  let time = day - MOST_AHEAD_MS;
+  while (time + offsetOf(zone, time) < day) time += HOUR_MS;
   return time;
+}
+
+/** The date that a time has in the zone, as the midnight of that date in UTC. */
+export function dateIn(zone: string, time: number): number {
+  return Math.floor((time + offsetOf(zone, time)) / DAY_MS) * DAY_MS;
+}
+
+/** The time at which clocks in the zone show what clocks in UTC show at `local`. */
+export function timeIn(zone: string, local: number): number {
+  const near = local - offsetOf(zone, local);
+  return local - offsetOf(zone, near);
 }
 
 const MOST_AHEAD_MS = 15 * HOUR_MS;

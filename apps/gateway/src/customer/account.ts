@@ -9,6 +9,7 @@ import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
 import { isUsedUp } from '../exchange/admission.js';
+import { budgetsView, readApplyingBudgets, usedUpBudget } from './budgets.js';
 import { capsView } from './caps.js';
 import type { CustomerParts } from './customer-parts.js';
 import { keyEndpoint } from './key-route.js';
@@ -44,6 +45,11 @@ export const getAccount = keyEndpoint(
     if (key === undefined || account === undefined || unspent === undefined) {
       throw new Error('an authenticated key has no record');
     }
+    const [budgets, member] = await Promise.all([
+      readApplyingBudgets(key, parts),
+      key.memberId === null ? undefined : store.getMember(key.memberId),
+    ]);
+    const isHidden = hidesMoney(account, key);
     const spentOf = (some: typeof sums) =>
       some.reduce((sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff, 0n);
     const spent = spentOf(sums);
@@ -53,7 +59,10 @@ export const getAccount = keyEndpoint(
         object: 'account_overview',
         operator: parts.operator === undefined ? null : knownAs(parts.operator),
         account_name: account.name,
-        balance_usd: formatUsd(account.balance),
+        member: member?.name ?? null,
+        budgets: budgetsView(budgets),
+        balance_usd: isHidden ? null : formatUsd(account.balance),
+        members_see_balance: account.membersSeeBalance,
         is_shared: keys.some((other) => other.id !== id),
         may_see_account: seesAccount,
         key: {
@@ -63,26 +72,35 @@ export const getAccount = keyEndpoint(
           scope: key.scope,
           is_active: key.isActive,
           used_up_cap: usedUpCap(key, new Date(now)),
+          used_up_budget: usedUpBudget(key, budgets),
           caps: capsView(key, new Date(now)),
           expires_at: key.expiresAt?.toISOString() ?? null,
           last_charged_at: key.lastChargedAt?.toISOString() ?? null,
         },
-        allowance: allowanceView(account, unspent),
+        allowance: isHidden ? null : allowanceView(account, unspent),
         expiring: unspent.lots.flatMap(({ expiresAt, remaining }) =>
-          expiresAt === null
+          isHidden || expiresAt === null
             ? []
             : [{ remaining_usd: formatUsd(remaining), expires_at: expiresAt.toISOString() }],
         ),
         pace: {
           days: PACE_DAYS,
-          spent_usd: formatUsd(spent),
+          spent_usd: isHidden ? null : formatUsd(spent),
           spent_by_key_usd: formatUsd(spentOf(sums.filter(({ keyId }) => keyId === id))),
         },
-        lasts_until: end?.toISOString() ?? null,
+        lasts_until: isHidden ? null : (end?.toISOString() ?? null),
       },
     };
   },
 );
+
+/**
+ * Whether the account keeps its money from the holder of the key. A setting for people who spend
+ * within budgets, not a secret: `GET /v1/dashboard/balance` names it to each key.
+ */
+function hidesMoney({ membersSeeBalance: shows }: AccountRecord, of: KeyRecord): boolean {
+  return shows === false && of.memberId !== null && of.scope !== 'manage';
+}
 
 function knownAs({ name, contact }: NonNullable<CustomerParts['operator']>) {
   return { name, contact };
@@ -96,7 +114,7 @@ function usedUpCap({ isActive, caps, used }: KeyRecord, now: Date) {
   if (!isActive) return null;
   const usedUp = CAP_PERIODS.flatMap((period) => {
     const cap = caps[period];
-    if (cap === null || !isUsedUp({ cap, used: used[period] })) return [];
+    if (cap === null || !isUsedUp({ cap, used: used[period] ?? 0n })) return [];
     return [{ period, cap_usd: formatUsd(cap), renewsAt: renewalOf(period, now) }];
   });
   const timeOf = (at: Date | undefined) => at?.getTime() ?? Infinity;

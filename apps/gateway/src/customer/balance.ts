@@ -6,6 +6,7 @@
 import { formatUsd } from '@gateway/billing';
 import { MINUTE_MS } from '../base/times.js';
 import * as schema from '../endpoints/schemas.js';
+import { budgetsView, readApplyingBudgets } from './budgets.js';
 import { capsView } from './caps.js';
 import { keyEndpoint } from './key-route.js';
 
@@ -26,6 +27,7 @@ export const getBalance = keyEndpoint(
     async ({ id }) => {
       const key = await parts.store.getKey(id);
       if (key === undefined) throw new Error('an authenticated key has no record');
+      const budgets = await readApplyingBudgets(key, parts);
       const { expiresAt, lastChargedAt, createdAt } = key;
       // The number is printed from the exact decimal: a float would lose digits.
       return {
@@ -34,7 +36,7 @@ export const getBalance = keyEndpoint(
           expiresAt?.toISOString() ?? null,
         )},"is_active":${String(key.isActive)},"last_synced_at":"${(lastChargedAt ?? createdAt).toISOString()}","caps":${JSON.stringify(
           capsView(key, new Date(parts.now())),
-        )}}`,
+        )},"budgets":${JSON.stringify(budgetsView(budgets))}}`,
       };
     },
 );

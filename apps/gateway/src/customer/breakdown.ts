@@ -6,19 +6,27 @@ import {
   BreakdownError,
   HOLDER_GROUPS,
   HOLDER_SORTS,
+  breakdownCsv,
   breakdownFields,
   breakdownView,
   readBreakdown,
+  withGroupNames,
 } from '../endpoints/breakdown.js';
 import { MUST_BE_AFTER_FROM, isInOrder } from '../endpoints/fields.js';
 import * as schema from '../endpoints/schemas.js';
+import { readNames } from '../endpoints/read-names.js';
+import { spenderFilterOf } from '../endpoints/spending.js';
 import { invalidQuery, refusalOfQuery } from '../http/query-refusal.js';
 import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { refusalOfScope, scopeOf, whose } from './whose.js';
 
 const breakdownQuery = z
-  .strictObject({ ...breakdownFields(HOLDER_GROUPS, HOLDER_SORTS), ...whose })
+  .strictObject({
+    ...breakdownFields(HOLDER_GROUPS, HOLDER_SORTS),
+    ...whose,
+    format: z.enum(['json', 'csv']).default('json'),
+  })
   .refine(isInOrder, MUST_BE_AFTER_FROM);
 
 export const getBreakdown = keyEndpoint(
@@ -30,6 +38,7 @@ export const getBreakdown = keyEndpoint(
     credential: 'link',
     query: breakdownQuery,
     result: schema.breakdown,
+    alsoAs: ['text/csv'],
     name: 'usage',
     limit: { limit: 120, windowMs: MINUTE_MS },
   },
@@ -41,8 +50,15 @@ export const getBreakdown = keyEndpoint(
       if (scope === undefined) return { refusal: refusalOfScope(query.data) };
       try {
         const { store } = parts;
-        const found = await readBreakdown(query.data, scope, { store, now: parts.now() });
-        return { json: breakdownView(found) };
+        const asked = { ...scope, ...spenderFilterOf(query.data) };
+        const found = await readBreakdown(query.data, asked, { store, now: parts.now() });
+        const view = breakdownView(found);
+        const isNamed = ['member', 'group'].includes(query.data.by);
+        const ids = isNamed ? view.groups.map(({ value }) => value) : [];
+        const named = withGroupNames(view, await readNames(ids, store));
+        if (query.data.format === 'json') return { json: named };
+        const text = breakdownCsv(named, Object.keys(schema.brokenDownFigures.shape));
+        return { text, contentType: 'text/csv; charset=utf-8' };
       } catch (error) {
         if (!(error instanceof BreakdownError)) throw error;
         return { refusal: invalidQuery(error.member, error.message) };

@@ -3,12 +3,14 @@
 import { getAccount } from './account.js';
 import { getBalance } from './balance.js';
 import { getBreakdown } from './breakdown.js';
+import { openKeyLink } from './key-link.js';
 import { keyEndpoints } from './keys.js';
 import { createLink } from './links.js';
 import { noticeEndpoints } from './notices.js';
 import { listPrices } from './prices.js';
 import { listRequests, sumRequests } from './requests.js';
 import { sessionEndpoints } from './session.js';
+import { spenderEndpoints } from './spenders.js';
 import { getStatement } from './statement.js';
 import { takeStripeNotification } from './stripe-endpoint.js';
 import { paymentEndpoints, redeemPromoCodeEndpoint } from './top-ups.js';
@@ -27,7 +29,9 @@ export const dashboardEndpoints = [
   listPrices,
   getStatement,
   createLink,
+  openKeyLink,
   ...keyEndpoints,
+  ...spenderEndpoints,
   ...noticeEndpoints,
   redeemPromoCodeEndpoint,
 ] as const;

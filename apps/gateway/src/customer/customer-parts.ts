@@ -24,6 +24,8 @@ export interface CustomerParts
     > {
   /** Sessions of the customer's page. */
   readonly pageSessions: KeyTokens;
+  /** Links that show a key once. */
+  readonly keyLinks: KeyTokens;
   /** Whole lists that are being sent. */
   readonly exports: Exports;
   /** `undefined` unless a provider is configured. */

@@ -25,6 +25,7 @@ import { requestIdHeaders, sendRefusal, storeUnavailable, waitOf } from '../http
 import { newRequestId } from '../http/request-id.js';
 import { reserveAnswer } from '../http/reserve-answer.js';
 import type { Endpoint, FinishedRequest } from '../observe/finished-request.js';
+import { authenticateKeyLink } from './authenticate-key-link.js';
 import type { CustomerParts } from './customer-parts.js';
 import { authenticateHolder } from './page-session.js';
 
@@ -70,6 +71,8 @@ export interface KeyEndpoint extends AnyEndpoint {
    * It changes nothing, whatever its method is, so that links and replaced credentials may use it.
    */
   readonly changesNothing?: true;
+  /** It takes a link that shows a key, in place of a key. */
+  readonly takesKeyLink?: true;
 }
 
 export type Presented = Extract<Authentication, { outcome: 'authenticated' }>['presented'];
@@ -94,7 +97,7 @@ export function holderOf({ id, accountId }: KeyRecord, req: Request) {
 }
 
 function keyRoute(
-  { name, credential, limit: policy, changesNothing }: KeyEndpoint,
+  { name, credential, limit: policy, changesNothing, takesKeyLink }: KeyEndpoint,
   parts: CustomerParts,
   read: Answer,
 ): RequestHandler {
@@ -147,13 +150,16 @@ function keyRoute(
     if (tooMany !== undefined) return { refusal: tooMany };
     const isReading = changesNothing ?? isRead(req);
     const takesLink = credential === 'link' && isReading;
-    const authentication = await authenticateHolder(req, parts, { credential, takesLink });
+    const authentication =
+      takesKeyLink === true
+        ? await authenticateKeyLink(req, parts)
+        : await authenticateHolder(req, parts, { credential, takesLink });
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
     const { key, presented } = authentication;
     const refusal =
       (await refusalOfTooMany('key', key.id)) ?? (await refusalOfTooMany('account', key.accountId));
     if (refusal !== undefined) return { refusal };
-    const mayChange = presented === 'current' || presented === 'session';
+    const mayChange = presented !== 'link' && presented !== 'replaced';
     if (!mayChange && !isReading) return { refusal: onlyReads() };
     const given = await read(key, req, presented);
     if ('refusal' in given) return given;

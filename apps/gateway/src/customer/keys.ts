@@ -5,35 +5,33 @@
 
 import type { Request } from 'express';
 import { z } from 'zod';
-import { OPERATOR_BOUNDS, SetByOperatorError, operatorBoundsOf } from '@gateway/balance-store';
-import type { Actor, BoundField, KeyRecord, StoredDocument } from '@gateway/balance-store';
+import { OPERATOR_BOUNDS, areNetworksWithin, operatorBoundsOf } from '@gateway/balance-store';
+import type { KeyRecord, StoredDocument } from '@gateway/balance-store';
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
-import { holdersId } from '../base/repeat-ids.js';
 import { MINUTE_MS } from '../base/times.js';
-import type { Declared } from '../endpoints/endpoint.js';
 import {
   capsOf,
-  idempotencyId,
   keyId,
   holderRules,
   limitsOf,
+  memberId,
   metadata,
   name,
   time,
   wholeNumber,
 } from '../endpoints/fields.js';
-import { createdOf, rotated } from '../endpoints/key-outcomes.js';
+import { createdOf, rotated, unknownMember } from '../endpoints/key-outcomes.js';
 import { OperationError, invalidInput } from '../endpoints/operation-error.js';
 import * as schema from '../endpoints/schemas.js';
 import { holderKeyView } from '../endpoints/schemas/keys.js';
-import { readJson } from '../http/json-body.js';
+import { withUse } from '../ledger/used-by-keys.js';
 import { refusalOfQuery } from '../http/query-refusal.js';
-import { badRequest } from '../http/refusal.js';
 import type { CustomerParts } from './customer-parts.js';
-import { holderOf, keyEndpoint } from './key-route.js';
-import type { KeyEndpoint, ReadAnswer } from './key-route.js';
-import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+import type { ReadAnswer } from './key-route.js';
+import { managed, repetitionOf } from './managed.js';
+import { assertStillCounted } from './operator-budgets.js';
+import { unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: MINUTE_MS } as const;
 const ROUTE = { name: 'keys', limit: POLICY } as const;
@@ -46,6 +44,7 @@ const MAX_KEYS_PER_ACCOUNT = 100;
 const newKey = z.strictObject({
   name,
   ...holderRules,
+  member_id: memberId.optional(),
   metadata: metadata.optional(),
   expires_at: time.optional(),
 });
@@ -53,6 +52,7 @@ const newKey = z.strictObject({
 export const changedKey = z.strictObject({
   name: name.optional(),
   ...holderRules,
+  member_id: memberId.nullable().optional(),
   metadata: metadata.optional(),
   expires_at: time.nullable().optional(),
 });
@@ -68,14 +68,6 @@ const listQuery = z.strictObject({
   limit: wholeNumber.min(1).max(1000).default(100),
   after: keyId.optional(),
 });
-
-/** A request of a key that may manage keys, and the actor of its changes. */
-interface Managed {
-  readonly parts: CustomerParts;
-  readonly key: KeyRecord;
-  readonly req: Request;
-  readonly by: Actor;
-}
 
 const listKeys = managed(
   {
@@ -123,7 +115,7 @@ const createKey = managed(
     const { accountId } = key;
     const repeated = repetitionOf(req, key);
     if ('refusal' in repeated) return repeated;
-    const { expires_at, models, ...given } = input.data;
+    const { expires_at, models, allowed_networks, ...given } = input.data;
     const created = await parts.store.create({
       creationId: repeated.id,
       account: { id: accountId },
@@ -135,7 +127,10 @@ const createKey = managed(
         expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
         metadata: given.metadata,
         models: modelsWithin(key, models),
+        allowedNetworks: networksWithin(key, allowed_networks),
         caps: capsOf(given),
+        // A budget of its member would otherwise not count what the new key spends.
+        memberId: given.member_id ?? key.memberId ?? undefined,
       },
       by,
     });
@@ -179,13 +174,18 @@ const updateKey = managed(
     const target = await targetOf(parts, key, req);
     if ('refusal' in target) return target;
     if (target.id === key.id) return { refusal: ownKey() };
-    const { expires_at, models, ...given } = input.data;
+    const { expires_at, models, allowed_networks, member_id: memberId, ...given } = input.data;
+    if (memberId !== undefined) await assertNewMember(target, memberId, parts);
     const changed = await parts.store.updateKey(
       target.id,
       {
+        ...(memberId === undefined ? {} : { memberId }),
         limits: limitsBelow(key, limitsOf(given)),
         caps: capsOf(given),
         ...(models === undefined ? {} : { models: modelsWithin(key, models) }),
+        ...(allowed_networks === undefined
+          ? {}
+          : { allowedNetworks: networksWithin(key, allowed_networks) }),
         ...(given.name === undefined ? {} : { name: given.name }),
         ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
         ...(expires_at === undefined ? {} : { expiresAt: earlierOf(expires_at, key.expiresAt) }),
@@ -264,27 +264,21 @@ export const keyEndpoints = [
   ...stateChanges,
 ] as const;
 
-/** Declares an endpoint for keys that may manage keys. */
-function managed<const Declaration extends KeyEndpoint>(
-  endpoint: Declaration,
-  work: (managed: Managed) => Promise<ReadAnswer>,
-): Declared<Declaration, CustomerParts> {
-  return keyEndpoint(endpoint, (parts) => async (key, req): Promise<ReadAnswer> => {
-    if (key.scope !== 'manage') return { refusal: needsManage('keys') };
-    const stopped = await refusalOfStopped('keys', key, parts);
-    if (stopped !== undefined) return { refusal: stopped };
-    const unreadable = req.method === 'GET' ? undefined : await readJson(req);
-    if (unreadable !== undefined) return { refusal: unreadable };
-    try {
-      const by = holderOf(key, req);
-      return await work({ parts, key, req, by });
-    } catch (error) {
-      if (error instanceof SetByOperatorError) return { refusal: setByOperator(error.field) };
-      if (!(error instanceof OperationError)) throw error;
-      const { refusal } = error;
-      return { refusal: { ...refusal, param: refusal.message.split(':')[0] ?? null } };
-    }
-  });
+/** @throws {OperationError} No such member, or the key would leave a budget of the operator. */
+async function assertNewMember(
+  key: KeyRecord,
+  memberId: string | null,
+  parts: CustomerParts,
+): Promise<void> {
+  const { accountId: account_id } = key;
+  const member = memberId === null ? undefined : await parts.store.getMember(memberId);
+  const isPossible = member?.accountId === account_id && member.state === 'active';
+  if (memberId !== null && !isPossible) {
+    throw await unknownMember({ account_id, member_id: memberId }, parts);
+  }
+  const after = { memberId: member?.id, groups: member?.groups };
+  const before = { memberId: key.memberId ?? undefined, groups: key.groups };
+  await assertStillCounted(account_id, { keyId: key.id, before, after }, 'member_id', parts);
 }
 
 /** A key of the same account. Keys of other accounts count as unknown. */
@@ -299,44 +293,12 @@ async function targetOf(
   return { refusal: unknownKeyOfAccount() };
 }
 
-/** The id under which a repeated request changes nothing. Other accounts may choose the same id. */
-function repetitionOf(
-  req: Request,
-  key: KeyRecord,
-): { readonly id: string | undefined } | { readonly refusal: Refusal } {
-  const given = idempotencyId.optional().safeParse(req.headers['idempotency-key']);
-  if (!given.success) {
-    const problem = given.error.issues[0]?.message ?? '';
-    return { refusal: badRequest(`idempotency-key: ${problem}`, 'idempotency-key') };
-  }
-  return { id: given.data === undefined ? undefined : holdersId(key, given.data) };
-}
-
 function ownKey(): Refusal {
   return newRefusal('own_key');
 }
 
 function needsMoreRights(field: ExceededRight): Refusal {
   return newRefusal('exceeds_own_rights', { field });
-}
-
-/** The field of a request that a bound refuses. */
-const BOUND_FIELDS = {
-  models: 'models',
-  expiresAt: 'expires_at',
-  concurrency: 'concurrency',
-  burst: 'burst',
-  requestsPerMinute: 'requests_per_minute',
-  cap_day: 'cap_day_usd',
-  cap_week: 'cap_week_usd',
-  cap_month: 'cap_month_usd',
-  cap_total: 'cap_total_usd',
-} as const satisfies Record<Exclude<BoundField, 'state'>, string>;
-
-function setByOperator(field: BoundField): Refusal {
-  return field === 'state'
-    ? newRefusal('suspended_by_operator')
-    : newRefusal('set_by_operator', { param: BOUND_FIELDS[field] });
 }
 
 async function shown(parts: CustomerParts, key: KeyRecord | undefined): Promise<ReadAnswer> {
@@ -346,7 +308,8 @@ async function shown(parts: CustomerParts, key: KeyRecord | undefined): Promise<
 
 /** A key as its holder may see it. */
 async function holderView({ store }: CustomerParts, key: KeyRecord) {
-  return holderKeyView(key, boundsOf(await store.getDocument(OPERATOR_BOUNDS, key.id)));
+  const bounds = boundsOf(await store.getDocument(OPERATOR_BOUNDS, key.id));
+  return holderKeyView(await withUse(key, store), bounds);
 }
 
 async function holderViews(
@@ -362,7 +325,8 @@ async function holderViews(
     for (const document of found) bounds.set(document.id, boundsOf(document));
     before = found.length < BOUNDS_PER_PAGE ? undefined : found.at(-1)?.seq;
   } while (before !== undefined);
-  return keys.map((key) => holderKeyView(key, bounds.get(key.id)));
+  const shown = await Promise.all(keys.map((key) => withUse(key, store)));
+  return shown.map((key) => holderKeyView(key, bounds.get(key.id)));
 }
 
 const BOUNDS_PER_PAGE = 1_000;
@@ -409,16 +373,40 @@ function modelsWithin(
   return wanted ?? own;
 }
 
-type ExceededRight = 'models' | 'limits' | 'expires_at';
+/**
+ * Only networks in which the key may be used itself.
+ *
+ * @throws {OperationError} names a network in which it may not be used
+ */
+function networksWithin(
+  { allowedNetworks: own }: KeyRecord,
+  wanted: readonly string[] | null | undefined,
+): readonly string[] | null {
+  if (own === null) return wanted ?? null;
+  const other = wanted?.find((network) => !areNetworksWithin([network], own));
+  if (other !== undefined) {
+    const problem = `allowed_networks: this key may not be used from ${other} itself`;
+    throw invalidInput(problem);
+  }
+  return wanted ?? own;
+}
+
+type ExceededRight = 'models' | 'allowed_networks' | 'limits' | 'expires_at';
 
 /**
  * The first right that the target has and the managing key lacks. The credential of such a target
  * would let the managing key exceed its own rights.
  */
 function exceededRight(own: KeyRecord, target: KeyRecord): ExceededRight | undefined {
-  const { models, limits, expiresAt } = own;
+  const { models, allowedNetworks, limits, expiresAt } = own;
   if (models !== null && target.models?.every((model) => models.includes(model)) !== true) {
     return 'models';
+  }
+  if (allowedNetworks !== null) {
+    const networks = target.allowedNetworks;
+    if (networks === null || !areNetworksWithin(networks, allowedNetworks)) {
+      return 'allowed_networks';
+    }
   }
   const isAbove = (limit: keyof KeyRecord['limits']) => target.limits[limit] > limits[limit];
   if (isAbove('concurrency') || isAbove('burst') || isAbove('requestsPerMinute')) return 'limits';

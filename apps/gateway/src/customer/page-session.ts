@@ -52,6 +52,7 @@ export async function authenticateHolder(
     isLink
       ? { kind: 'link', tokens: parts.readLinks }
       : { kind: 'session', tokens: parts.pageSessions },
+    req,
     parts,
   );
   if (found.outcome === 'authenticated' && shown !== ANY && shown !== found.key.id) {

@@ -49,16 +49,18 @@ export const getStatement = keyEndpoint(
 
 /**
  * A statement shows the charges of every key of the account. So a key needs the scope `manage`, or
- * must be the only key of its account that is not revoked.
+ * must be the only key of its account that is not revoked. The key of a member needs the scope even
+ * then: the account is not the member's, and others may join.
  *
  * @param keys - Reads {@link someKeysOf} the account, unless the caller has them.
  */
 export async function maySeeAccount(
-  { accountId, scope }: KeyRecord,
+  { accountId, memberId, scope }: KeyRecord,
   { store }: Pick<CustomerParts, 'store'>,
   keys = () => someKeysOf(accountId, store),
 ): Promise<boolean> {
-  return scope === 'manage' || (await keys()).length === 1;
+  if (scope === 'manage') return true;
+  return memberId === null && (await keys()).length === 1;
 }
 
 /** At most two keys of an account that are not revoked: enough to know if there is only one. */

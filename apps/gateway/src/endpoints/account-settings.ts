@@ -21,6 +21,8 @@ interface Setting {
   readonly shown: z.ZodType;
   /** What people call it, without a unit. */
   readonly label: string;
+  /** What people read instead of null or an empty list; `none` when absent. */
+  readonly ifNull?: string;
 }
 
 export const ACCOUNT_SETTINGS = {
@@ -67,6 +69,18 @@ export const ACCOUNT_SETTINGS = {
     }),
     label: 'notices to',
   },
+  members_see_balance: {
+    of: 'membersSeeBalance',
+    input: z.boolean(),
+    says: 'whether keys of members show its money: yes, also on the page; no, not in calls either',
+    shown: orNull(z.boolean()).meta({
+      description:
+        'whether keys of members show its money: true, in GET /v1/dashboard/account and on the ' +
+        'page; false, in neither; null, in the call only',
+    }),
+    label: 'members see the balance',
+    ifNull: 'in calls only',
+  },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 type Settings = typeof ACCOUNT_SETTINGS;
@@ -95,12 +109,12 @@ const seenBy = membersFrom<AccountRecord>();
 /** Settings as members of an account. */
 export const settingMembers = membersOf<{
   [Of in Name]: Member<AccountRecord, Settings[Of]['shown'], 'operators'>;
-}>(({ of, shown, label }) =>
+}>(({ of, shown, label, ifNull = 'none' }) =>
   seenBy.operators(
     shown,
     ({ [of]: value }) => (typeof value === 'bigint' ? formatUsd(value) : value),
     label,
-    'none',
+    ifNull,
   ),
 );
 

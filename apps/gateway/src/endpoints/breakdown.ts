@@ -1,9 +1,9 @@
 /**
  * Spend, tokens, requests, errors and latency by one dimension and by time, beside the period
- * before. Money and tokens are the ledger's sums of charges; failed requests and times are those of
- * the record of requests, and so are all figures of programs, sessions, tags and errors, which the
- * ledger does not know. The record is kept for some days: the answer says from when on, and what
- * the ledger has that no group has.
+ * before. Money and tokens are the ledger's sums of charges, also those by member, group, tag and
+ * run. Failed requests and times are those of the record of requests, and so are all figures of
+ * programs, sessions and errors, which the ledger does not know. The record is kept for some days:
+ * the answer says from when on, and what the ledger has that no group has.
  */
 
 import { z } from 'zod';
@@ -12,15 +12,28 @@ import type {
   RequestDimension,
   RequestSum,
   RequestSumQuery,
+  SpendingDimension,
+  SpendingSum,
   UsageDimension,
+  UsageFigure,
   UsageQuery,
   UsageSum,
 } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { DAY_MS, HOUR_MS } from '../base/times.js';
+import { csvOf } from './csv.js';
 import { help, hour, rangeOf, wholeNumber } from './fields.js';
 import { factOf, spendOf } from './requests.js';
 import { line } from './storable.js';
+import {
+  ALSO_METADATA,
+  SPENDER_GROUPS,
+  filterFieldOf,
+  metadataGroup,
+  spenderDimensionOf,
+  spenderFields,
+} from './spending.js';
+import type { MetadataGroup, SpenderFilter } from './spending.js';
 import { costFigures } from './views.js';
 import { daysIn, isWholeHours, isZone } from '../base/zones.js';
 
@@ -30,11 +43,12 @@ export const HOLDER_GROUPS = [
   'endpoint',
   'client',
   'session',
-  'tag',
+  ...SPENDER_GROUPS,
   'error',
 ] as const;
 export const OPERATOR_GROUPS = [...HOLDER_GROUPS, 'account', 'upstream'] as const;
-type Group = (typeof OPERATOR_GROUPS)[number];
+type NamedGroup = (typeof OPERATOR_GROUPS)[number];
+type Group = NamedGroup | MetadataGroup;
 
 const range = rangeOf(hour);
 const said = (says: string) => ({ says });
@@ -49,14 +63,16 @@ type Sort = (typeof OPERATOR_SORTS)[number];
  * @param sorts - What the reader may sort by.
  */
 export function breakdownFields<
-  Groups extends readonly [Group, ...Group[]],
+  Groups extends readonly [NamedGroup, ...NamedGroup[]],
   Sorts extends readonly [Sort, ...Sort[]],
 >(groups: Groups, sorts: Sorts) {
   return {
     by: z
-      .enum(groups)
+      .union([z.enum(groups), metadataGroup], {
+        error: `must be one of ${groups.join(', ')}, ${ALSO_METADATA}`,
+      })
       .default('model')
-      .register(help, said(`what to group by: one of ${groups.join(', ')}`)),
+      .register(help, said(`what to group by: one of ${groups.join(', ')}, ${ALSO_METADATA}`)),
     from: range.from,
     until: range.until,
     every: z
@@ -70,6 +86,7 @@ export function breakdownFields<
       .default('UTC')
       .register(help, said('the time zone of the days, such as Europe/Rome')),
     model: line.min(1).max(200).optional().register(help, said('only those of this model')),
+    ...spenderFields,
     sort: z
       .enum(sorts)
       .default('charged')
@@ -108,12 +125,15 @@ export class BreakdownError extends Error {
   }
 }
 
-interface Scope {
+interface Scope extends SpenderFilter {
   readonly accountId?: string | undefined;
   readonly keyId?: string | undefined;
 }
 
-type Store = Pick<BalanceStore, 'readUsage' | 'sumRequests' | 'requestsRecordedFrom'>;
+type Store = Pick<
+  BalanceStore,
+  'readUsage' | 'readSpending' | 'spendingNamedSince' | 'sumRequests' | 'requestsRecordedFrom'
+>;
 
 /** Sums by hour and group are read before they are added up by day. Reading more takes seconds. */
 const MAX_SUMS = 50_000;
@@ -130,47 +150,64 @@ export async function readBreakdown(
   const { by, from, until, every } = query;
   const spans = spansOf(query);
   const before = periodBefore(query, now);
-  const asked = { ...scope, model: query.model, by };
-  const inLedger = LEDGER_GROUPS[by] !== undefined;
+  const source = sourceOf(query, scope);
+  const asked: Asked = { ...scope, model: query.model, by, source, best: bestOf(query, source) };
   const groups = new Map<string, Sums>();
-  const add = (sums: readonly Sum[], to: (group: Sums, start: number) => Figures | undefined) => {
+  const groupOf = ({ group, others }: Sum): Sums => {
+    const name = others > 0 ? REST : (group ?? '');
+    let sums = groups.get(name);
+    if (sums === undefined) {
+      groups.set(name, (sums = newSums(group, spans.starts.length, others)));
+    }
+    return sums;
+  };
+  const addToSpans = (sums: readonly Sum[]) => {
     for (const sum of sums) {
-      const name = sum.group ?? '';
-      let group = groups.get(name);
-      if (group === undefined) groups.set(name, (group = newSums(sum.group, spans.starts.length)));
-      const figures = to(group, sum.start);
-      if (figures !== undefined) addTo(figures, sum.figures);
+      const { spans: kept } = groupOf(sum);
+      const index = spans.indexOf(sum.start);
+      if (index !== undefined) addTo((kept[index] ??= newFigures()), sum.figures);
     }
   };
-  const spanOf = ({ spans: kept }: Sums, start: number): Figures | undefined => {
-    const index = spans.indexOf(start);
-    return index === undefined ? undefined : (kept[index] ??= newFigures());
+  const addToBefore = (sums: readonly Sum[]) => {
+    for (const sum of sums) {
+      // What is not among the first groups is a part of their rest, if there is one.
+      const isNamed = sum.group === undefined || groups.has(sum.group);
+      const group = isNamed ? undefined : groups.get(REST);
+      addTo((group ?? groupOf(sum)).before, sum.figures);
+    }
   };
-  const reads = [
-    readRecorded(asked, { from, until, everyMs: spans.everyMs, inLedger }, store),
-    readRecorded(asked, { ...before, everyMs: undefined, inLedger }, store),
-    readCharged(asked, { from, until, everyMs: spans.everyMs }, store),
-    readCharged(asked, { ...before, everyMs: undefined }, store),
-  ] as const;
-  const recordedFrom = store.requestsRecordedFrom(isRecordedByHour(by) ? 'sums' : 'labels');
-  const [[recorded, recordedBefore, charged, chargedBefore], since] = await Promise.all([
-    Promise.all(reads),
-    recordedFrom,
-  ]).catch((error: unknown) => {
-    if (error instanceof RangeError) throw new BreakdownError('from', TOO_MANY);
-    throw error;
-  });
-  add(recorded, spanOf);
-  if (inLedger) add(charged, spanOf);
+  const [others, recorded, recordedBefore, charged, chargedBefore, since, namedFrom] =
+    await Promise.all([
+      readOthers(asked, { from, until, everyMs: undefined }, store),
+      readRecorded(asked, { from, until, everyMs: spans.everyMs }, store),
+      readRecorded(asked, { ...before, everyMs: undefined }, store),
+      readCharged(asked, { from, until, everyMs: spans.everyMs }, store),
+      readCharged({ ...asked, best: undefined }, { ...before, everyMs: undefined }, store),
+      source === 'spending'
+        ? undefined
+        : store.requestsRecordedFrom(isRecordedByHour(by) ? 'sums' : 'labels'),
+      source === 'spending' ? store.spendingNamedSince(scope.accountId) : undefined,
+    ]).catch((error: unknown) => {
+      if (error instanceof RangeError) throw new BreakdownError('from', TOO_MANY);
+      throw error;
+    });
+  if (others > 0) groups.set(REST, newSums(undefined, spans.starts.length, others));
+  addToSpans(recorded);
+  if (source !== 'record') addToSpans(charged);
   for (const group of groups.values()) {
     for (const span of group.spans) if (span !== undefined) addTo(group.total, span);
   }
-  add(recordedBefore, ({ before: sum }) => sum);
-  if (inLedger) add(chargedBefore, ({ before: sum }) => sum);
+  addToBefore(recordedBefore);
+  if (source !== 'record') addToBefore(chargedBefore);
   const notRecorded = restOf(groups.values(), { charged, chargedBefore, spans });
-  const sorted = sortedGroups([...groups.values()], query);
+  const sorted = sortedGroups(
+    [...groups.values()].filter((group) => group.others === 0),
+    query,
+  );
+  const rest = groups.get(REST);
   const shown = sorted.slice(0, query.top);
-  const others = sorted.slice(query.top);
+  const merged = [...sorted.slice(query.top), ...(rest === undefined ? [] : [rest])];
+  const all = [...groups.values()];
   return {
     by,
     every,
@@ -179,16 +216,54 @@ export async function readBreakdown(
     until,
     before,
     starts: spans.starts,
-    groups: others.length === 0 ? shown : [...shown, mergedOf(others)],
-    total: { ...totalOf(sorted.map(({ total }) => total)), ...inAll(charged, query) },
+    groups: merged.length === 0 ? shown : [...shown, mergedOf(merged)],
+    total: { ...totalOf(all.map(({ total }) => total)), ...inAll(charged, query) },
     totalBefore: {
-      ...totalOf(sorted.map((group) => group.before)),
+      ...totalOf(all.map((group) => group.before)),
       ...inAll(chargedBefore, query),
     },
     // Errors are those of requests that most have no charge.
     notRecorded: by === 'error' ? undefined : notRecorded,
     recordedFrom: since,
+    namedFrom,
   };
+}
+
+/** No name of a group has this character. */
+const REST = '\0';
+
+/** `spending`: the ledger's sums by who spent. `record`: the record of requests. */
+type Source = 'ledger' | 'spending' | 'record';
+
+/** @throws {BreakdownError} The filters or the order do not go with the groups. */
+function sourceOf({ by, sort }: BreakdownQuery, scope: Scope): Source {
+  const filter = filterFieldOf(scope);
+  const isSpending = SPENDING_GROUPS[by] !== undefined || spenderDimensionOf(by) !== undefined;
+  if (filter === undefined && LEDGER_GROUPS[by] !== undefined) return 'ledger';
+  if (!isSpending) {
+    if (filter === undefined) return 'record';
+    throw new BreakdownError(filter, `cannot be combined with by=${by}`);
+  }
+  if (sort === 'requests' || sort === 'failed') {
+    const why = `requests are not recorded by ${filter ?? by}`;
+    throw new BreakdownError('sort', `must be another figure: ${why}`);
+  }
+  return 'spending';
+}
+
+/**
+ * The first groups by this figure, so that the database need not return the others; `undefined` if
+ * it cannot sort by it.
+ */
+function bestOf({ sort, order, top }: BreakdownQuery, source: Source): Asked['best'] {
+  if (source !== 'spending' || order === 'least') return undefined;
+  const figures: Partial<Record<Sort, UsageFigure>> = {
+    charged: 'charged',
+    tokens: 'tokens',
+    charges: 'requests',
+  };
+  const figure = figures[sort];
+  return figure === undefined ? undefined : { sort: figure, top };
 }
 
 /** What the ledger has and no group has, so that all groups and this are the ledger's sums. */
@@ -255,12 +330,19 @@ function sortedGroups(groups: readonly Sums[], query: BreakdownQuery): readonly 
 const TOO_MANY = `covers more than ${String(MAX_SUMS)} sums: ask for fewer days, or for days in UTC`;
 
 /** The dimension of the ledger's sums, if they know it. */
-const LEDGER_GROUPS: Readonly<Partial<Record<Group, UsageDimension>>> = {
+const LEDGER_GROUPS: Readonly<Partial<Record<string, UsageDimension>>> = {
   model: 'model',
   key: 'key',
   endpoint: 'endpoint',
   account: 'account',
   upstream: 'upstream',
+};
+
+/** Those of them that the sums by who spent know, too. */
+const SPENDING_GROUPS: Readonly<Partial<Record<string, SpendingDimension>>> = {
+  model: 'model',
+  key: 'key',
+  account: 'account',
 };
 
 interface Figures {
@@ -292,6 +374,8 @@ interface Sums {
 
 interface Sum {
   readonly group: string | undefined;
+  /** How many groups it stands for, if it is the rest of what the database returned; else 0. */
+  readonly others: number;
   /** Milliseconds since the epoch; 0 without spans. */
   readonly start: number;
   readonly figures: Partial<Figures>;
@@ -340,7 +424,8 @@ function totalOf(all: readonly Figures[]): Figures {
 }
 
 function mergedOf(groups: readonly Sums[]): Sums {
-  const merged = newSums(undefined, groups[0]?.spans.length ?? 0, groups.length);
+  const count = groups.reduce((sum, { others }) => sum + Math.max(1, others), 0);
+  const merged = newSums(undefined, groups[0]?.spans.length ?? 0, count);
   for (const { total, before, spans } of groups) {
     addTo(merged.total, total);
     addTo(merged.before, before);
@@ -396,9 +481,9 @@ function spansOf({ by, from, until, every, zone }: BreakdownQuery): Spans {
   };
 }
 
-/** Sums of programs, sessions and tags are kept by day. */
+/** Sums of programs and sessions are kept by day. */
 function isRecordedByHour(by: Group): boolean {
-  return LEDGER_GROUPS[by] !== undefined || by === 'error';
+  return by !== 'client' && by !== 'session';
 }
 
 /**
@@ -420,6 +505,9 @@ function periodBefore(
 interface Asked extends Scope {
   readonly by: Group;
   readonly model: string | undefined;
+  readonly source: Source;
+  /** Only the first groups, and the rest as one. */
+  readonly best: { readonly sort: UsageFigure; readonly top: number } | undefined;
 }
 
 interface Reading {
@@ -428,17 +516,24 @@ interface Reading {
   readonly everyMs: number | undefined;
 }
 
+/** How many groups are beyond the first ones. */
+async function readOthers(asked: Asked, reading: Reading, store: Store): Promise<number> {
+  if (asked.best === undefined) return 0;
+  const sums = await readSpent(asked, reading, store);
+  return sums.reduce((count, { others }) => count + others, 0);
+}
+
 async function readCharged(
-  { by, model, accountId, keyId }: Asked,
+  asked: Asked,
   { from, until, everyMs }: Reading,
   store: Store,
 ): Promise<readonly Sum[]> {
+  const { by, model, accountId, keyId, source } = asked;
   if (by === 'error') return [];
+  if (source === 'spending') return readSpent(asked, { from, until, everyMs }, store);
   const dimension = LEDGER_GROUPS[by];
-  const span: readonly UsageDimension[] =
-    everyMs === undefined ? [] : [everyMs === DAY_MS ? 'day' : 'hour'];
   const query: UsageQuery = {
-    by: [...span, ...(dimension === undefined ? [] : [dimension])],
+    by: [...spanOf(everyMs), ...(dimension === undefined ? [] : [dimension])],
     from,
     until,
     accountId,
@@ -449,18 +544,82 @@ async function readCharged(
   const sums = await store.readUsage(query);
   return sums.map((sum) => ({
     group: groupOfUsage(sum, by),
+    others: 0,
     start: sum.start?.getTime() ?? 0,
-    figures: {
-      charged: sum.listPrice - sum.writtenOff,
-      cost: sum.cost,
-      costed: sum.costed,
-      charges: sum.requests,
-      input: sum.usage.inputTokens,
-      output: sum.usage.outputTokens,
-      cacheRead: sum.usage.cacheReadInputTokens,
-      cacheWrite: sum.usage.cacheCreationInputTokens,
-    },
+    figures: chargedFigures({ ...sum, charged: sum.listPrice - sum.writtenOff }),
   }));
+}
+
+async function readSpent(
+  { by, source: _source, best, ...filters }: Asked,
+  { from, until, everyMs }: Reading,
+  store: Store,
+): Promise<readonly Sum[]> {
+  const spender = spenderDimensionOf(by);
+  const dimension = spender?.dimension ?? SPENDING_GROUPS[by];
+  if (dimension === undefined) throw new Error(`the ledger does not know ${by}`);
+  const sums = await store.readSpending({
+    ...filters,
+    ...best,
+    by: [...spanOf(everyMs), dimension],
+    metadata: spender?.metadata,
+    from,
+    until,
+    maxSums: MAX_SUMS,
+  });
+  return sums.map((sum) => ({
+    group: groupOfSpending(sum, dimension) ?? undefined,
+    others: sum.others,
+    start: sum.start?.getTime() ?? 0,
+    figures: chargedFigures(sum),
+  }));
+}
+
+function spanOf(everyMs: number | undefined): readonly ('day' | 'hour')[] {
+  return everyMs === undefined ? [] : [everyMs === DAY_MS ? 'day' : 'hour'];
+}
+
+function chargedFigures({
+  charged,
+  cost,
+  costed,
+  requests,
+  usage,
+}: Pick<SpendingSum, 'charged' | 'cost' | 'costed' | 'requests' | 'usage'>): Partial<Figures> {
+  return {
+    charged,
+    cost,
+    costed,
+    charges: requests,
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    cacheRead: usage.cacheReadInputTokens,
+    cacheWrite: usage.cacheCreationInputTokens,
+  };
+}
+
+function groupOfSpending(
+  sum: SpendingSum,
+  dimension: SpendingDimension,
+): string | null | undefined {
+  switch (dimension) {
+    case 'member':
+      return sum.memberId;
+    case 'group':
+      return sum.groupId;
+    case 'tag':
+      return sum.tag;
+    case 'run':
+      return sum.run;
+    case 'metadata':
+      return sum.metadata;
+    case 'account':
+      return sum.accountId;
+    case 'key':
+      return sum.keyId;
+    default:
+      return sum.model;
+  }
 }
 
 function groupOfUsage(sum: UsageSum, by: Group): string | undefined {
@@ -478,13 +637,14 @@ function groupOfUsage(sum: UsageSum, by: Group): string | undefined {
   }
 }
 
-/** @param reading.inLedger - The ledger has the money and the tokens. */
 async function readRecorded(
-  { by, model, accountId, keyId }: Asked,
-  { inLedger, ...reading }: Reading & { readonly inLedger: boolean },
+  { by, model, accountId, keyId, source }: Asked,
+  reading: Reading,
   store: Store,
 ): Promise<readonly Sum[]> {
-  const dimension: RequestDimension = by;
+  if (source === 'spending') return [];
+  const dimension = by as RequestDimension;
+  const inLedger = source === 'ledger';
   const query: RequestSumQuery = {
     ...reading,
     by: [dimension],
@@ -497,7 +657,8 @@ async function readRecorded(
   };
   const sums = await store.sumRequests(query);
   return sums.map((sum) => ({
-    group: factOf(sum, by)?.toString(),
+    group: factOf(sum, dimension)?.toString(),
+    others: 0,
     start: sum.start?.getTime() ?? 0,
     figures: {
       requests: sum.requests,
@@ -528,7 +689,7 @@ type View = (figures: Figures) => ReturnType<typeof figuresView>;
 /** @param view - `figuresView`, or `costedFiguresView` for operators. */
 export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
   const { by, every, zone, from, until, before, starts, groups, total, totalBefore } = breakdown;
-  const { notRecorded, recordedFrom } = breakdown;
+  const { notRecorded, recordedFrom, namedFrom } = breakdown;
   return {
     object: 'breakdown' as const,
     by,
@@ -558,7 +719,59 @@ export function breakdownView(breakdown: Breakdown, view: View = figuresView) {
             ),
           },
     recorded_from: recordedFrom?.toISOString() ?? null,
+    named_from: namedFrom?.toISOString() ?? null,
   };
+}
+
+type Shown = ReturnType<typeof breakdownView>;
+
+/** With the name of each account, key, member or group. */
+export function withGroupNames<Breakdown extends Shown>(
+  breakdown: Breakdown,
+  names: ReadonlyMap<string, string>,
+) {
+  return {
+    ...breakdown,
+    groups: breakdown.groups.map(({ value, ...group }) => ({
+      value,
+      name: names.get(value ?? '') ?? null,
+      ...group,
+    })),
+  };
+}
+
+/** What a table has of a breakdown. */
+interface ShownWithNames {
+  readonly by: string;
+  readonly starts: readonly string[];
+  readonly groups: readonly {
+    readonly value: string | null;
+    readonly name: string | null;
+    readonly others: number;
+    readonly spans: readonly (object | null)[];
+  }[];
+  readonly not_recorded: { readonly spans: readonly (object | null)[] } | null;
+}
+
+/**
+ * A row for each group and span, which together are the total.
+ *
+ * @param figures - The columns.
+ */
+export function breakdownCsv(
+  { by, groups, starts, not_recorded: rest }: ShownWithNames,
+  figures: readonly string[],
+): string {
+  const rows = groups.flatMap(({ value, name, others, spans }) => {
+    const text = others > 0 ? `${String(others)} others` : value === null ? 'none' : name;
+    return spans.flatMap((span, index) =>
+      span === null ? [] : [{ [by]: value, name: text, start: starts[index], ...span }],
+    );
+  });
+  const notRecorded = (rest?.spans ?? []).flatMap((span, index) =>
+    span === null ? [] : [{ name: 'not recorded', start: starts[index], ...span }],
+  );
+  return csvOf([by, 'name', 'start', ...figures], [...rows, ...notRecorded]);
 }
 
 function isNothing({ charged, charges, input, output, cacheRead, cacheWrite }: Figures): boolean {

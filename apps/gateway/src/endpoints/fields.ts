@@ -1,6 +1,8 @@
 /** Fields of operations, with the rules that their values keep. */
 
-import type { KeyCaps, KeyRecord } from '@gateway/balance-store';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { KeyCaps, KeyRecord, Naming } from '@gateway/balance-store';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
 import { reasonOf } from '../base/error-code.js';
@@ -11,7 +13,7 @@ import {
   isMailAddress,
 } from '../base/mail-address.js';
 import { HOUR_MS } from '../base/times.js';
-import { monthStart } from '../base/zones.js';
+import { isZone, monthStart } from '../base/zones.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
 /**
@@ -68,12 +70,28 @@ export const accountId = z
     'must be the id of an account, such as acct_…; to find it, list the accounts with your external_id',
   );
 
+export const groupId = z
+  .string()
+  .regex(/^grp_[\w-]{1,64}$/, 'must be the id of a group, such as grp_…');
+export const memberId = z
+  .string()
+  .regex(/^mem_[\w-]{1,64}$/, 'must be the id of a member, such as mem_…');
+export const budgetId = z
+  .string()
+  .regex(/^bud_[\w-]{1,64}$/, 'must be the id of a budget, such as bud_…');
+
+/** The account of what is created or listed. */
+export const ofOneAccount = accountId.meta({ description: 'whose it is' });
+help.add(ofOneAccount, { says: 'whose it is' });
+
 /** A filter of lists. */
 export const ofAccount = accountId
   .optional()
   .register(help, { says: 'only those of this account' });
 /** A filter of lists. */
 export const ofKey = keyId.optional().register(help, { says: 'only those of this key' });
+/** A filter of lists. */
+export const ofMember = memberId.optional().register(help, { says: 'only those of this member' });
 
 const limit = wholeNumber.min(1);
 export const limits = {
@@ -246,17 +264,58 @@ export const noticeEmail = z
 /** Why an address for notices is refused where nothing is sent by mail. */
 export const NO_MAIL = 'cannot be set, because this gateway sends no mail';
 
+/** Whom a spender is told to ask for more. What looks like an address gets mail. */
+export const contact = line
+  .trim()
+  .min(1)
+  .max(200)
+  .refine((text) => !/^\S+@\S*$/.test(text) || isMailAddress(text), MAIL_ADDRESS_RULE)
+  .register(help, { says: 'whom a spender is told to ask for more; an address also gets notices' });
+
+/** Offsets such as `+01:00` are no names. */
+export const timeZone = line
+  .max(100)
+  .refine(
+    (zone) => /^[A-Za-z]/.test(zone) && isZone(zone),
+    'must be a time zone, such as Europe/Rome',
+  );
+
 /** How long a link with which others may read the dashboard of a key is valid. */
 export const linkSeconds = wholeNumber
   .min(60)
   .max(366 * DAY_SECONDS)
   .default(30 * DAY_SECONDS);
 
+/** How long a link that shows a key is valid. */
+export const keyLinkSeconds = wholeNumber
+  .min(60)
+  .max(366 * DAY_SECONDS)
+  .default(14 * DAY_SECONDS);
+
 const capOf = (period: string) =>
   unsignedAmountUsd
     .nullable()
     .optional()
     .register(help, { says: `the most it may spend ${period}, or none for no cap` });
+
+/** A network, or one address, which stands for the network of itself. */
+const network = line.max(60).transform((text, context) => {
+  const [address = ''] = text.split('/');
+  const version = address.includes('%') ? 0 : isIP(address);
+  const cidr = text.includes('/') ? text : `${text}/${version === 4 ? '32' : '128'}`;
+  const read = version !== 0 && ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined;
+  // A client with an IPv4-mapped address counts as its IPv4 address.
+  if (read === undefined || read[0].range() === 'ipv4Mapped') {
+    context.addIssue('must be a network such as 192.0.2.0/24 or 2001:db8::/32, or an address');
+    return z.NEVER;
+  }
+  const family = version === 4 ? ipaddr.IPv4 : ipaddr.IPv6;
+  const first = family.networkAddressFromCIDR(cidr).toString();
+  const whole = `${first}/${String(read[1])}`;
+  if (first === read[0].toString()) return whole;
+  context.addIssue(`must begin with the first address of its network, as ${whole} does`);
+  return z.NEVER;
+});
 
 /** The rules of a key that its holder may set, when it is created and later. */
 export const holderRules = {
@@ -267,12 +326,27 @@ export const holderRules = {
     .nullable()
     .optional()
     .register(help, { says: 'the models it may use, separated by commas; all for every model' }),
+  allowed_networks: z
+    .array(network)
+    .min(1)
+    .max(100)
+    .nullable()
+    .optional()
+    .register(help, { says: 'networks that it may be used from, such as 192.0.2.0/24; or all' }),
   cap_day_usd: capOf('per UTC day'),
   cap_week_usd: capOf('per week, from Monday'),
   cap_month_usd: capOf('per month'),
   cap_total_usd: capOf('in total'),
   ...limits,
 };
+
+/** Whether a key may name the members that spend, and what becomes of names that are not known. */
+export const namesMembers = z
+  .strictObject({ unknown: z.enum(['refuse', 'create']), group_id: groupId.optional() })
+  .refine(({ unknown, group_id }) => group_id === undefined || unknown === 'create', {
+    path: ['group_id'],
+    error: 'is only for unknown: create',
+  });
 
 /** The rules of a key that an operator may set. */
 export const keyRules = {
@@ -281,6 +355,13 @@ export const keyRules = {
     .optional()
     .register(help, { says: 'manage: also manages the keys of its account' }),
   ...holderRules,
+  member_id: memberId
+    .nullable()
+    .optional()
+    .register(help, { says: 'the member whose key it is, or none' }),
+  names_members: namesMembers.nullable().optional().register(help, {
+    says: 'let it name members: refuse or create unknown ones, create:grp_… in a group; or none',
+  }),
 };
 
 type Given<Value> = Value | undefined;
@@ -291,15 +372,26 @@ export function rulesOf(
     Parameters<typeof capsOf>[0] & {
       readonly scope?: Given<KeyRecord['scope']>;
       readonly models?: Given<KeyRecord['models']>;
+      readonly allowed_networks?: Given<KeyRecord['allowedNetworks']>;
+      readonly member_id?: Given<string | null>;
+      readonly names_members?: Given<z.output<typeof namesMembers> | null>;
     },
 ) {
-  const { scope, models } = input;
+  const { scope, models, allowed_networks: allowedNetworks } = input;
+  const { member_id: memberId, names_members: naming } = input;
   return {
     limits: limitsOf(input),
     caps: capsOf(input),
     ...(scope === undefined ? {} : { scope }),
     ...(models === undefined ? {} : { models }),
+    ...(allowedNetworks === undefined ? {} : { allowedNetworks }),
+    ...(memberId === undefined ? {} : { memberId }),
+    ...(naming === undefined ? {} : { naming: naming === null ? null : namingOf(naming) }),
   };
+}
+
+function namingOf({ unknown, group_id: groupId }: z.output<typeof namesMembers>): Naming {
+  return groupId === undefined ? { unknown } : { unknown, groupId };
 }
 
 export function limitsOf(input: {
@@ -370,19 +462,31 @@ export function monthIn(zone: string, { month: name }: Pick<Month, 'month'>): Mo
   return { month: name, from, until };
 }
 
+/** Further names than those of a list. */
+interface MoreNames<Name extends string> {
+  readonly pattern: string;
+  readonly includes: (name: string) => name is Name;
+  /** For people. */
+  readonly says: string;
+}
+
 /** Some of these dimensions, separated by commas. */
-export function someOf<Name extends string>(names: readonly Name[]) {
-  const one = `(${names.join('|')})`;
+export function someOf<Name extends string, More extends string = never>(
+  names: readonly Name[],
+  more?: MoreNames<More>,
+) {
+  const one = `(${[...names, ...(more === undefined ? [] : [more.pattern])].join('|')})`;
+  const isKnown = (part: string): part is Name | More =>
+    (names as readonly string[]).includes(part) || more?.includes(part) === true;
+  const says = [...names, ...(more === undefined ? [] : [more.says])].join(', ');
   return z
     .string()
     .meta({ pattern: `^${one}(,${one})*$` })
-    .transform((text, context): readonly Name[] => {
+    .transform((text, context): readonly (Name | More)[] => {
       const given = text.split(',').map((part) => part.trim());
-      const known = given.filter((part): part is Name =>
-        (names as readonly string[]).includes(part),
-      );
+      const known = given.filter(isKnown);
       if (known.length !== given.length || new Set(known).size !== known.length) {
-        context.addIssue(`must be some of ${names.join(', ')}, each once`);
+        context.addIssue(`must be some of ${says}, each once`);
         return z.NEVER;
       }
       if (['day', 'hour'].every((each) => (known as readonly string[]).includes(each))) {

@@ -48,6 +48,8 @@ export function createdOf(
       throw notFound('account_id', 'account');
     case 'account_closed':
       throw accountClosed('account_id');
+    case 'unknown_member':
+      throw notFound('member_id', 'member');
     case 'too_many_keys':
       throw new OperationError(newRefusal('too_many_keys'));
     case 'external_id_taken':
@@ -65,6 +67,22 @@ export async function createdAccountView(
   const account = await store.getAccount(id);
   if (account === undefined) throw new Error(`account ${id} was not found after its creation`);
   return accountView(account);
+}
+
+/** Why a key can neither belong to the member nor name members in the group that were given. */
+export async function unknownMember(
+  given: {
+    readonly account_id?: string | undefined;
+    readonly member_id?: string | null | undefined;
+  },
+  { store }: { readonly store: Pick<BalanceStore, 'getMember'> },
+): Promise<OperationError> {
+  const { account_id: accountId, member_id: memberId } = given;
+  const member = memberId == null ? undefined : await store.getMember(memberId);
+  if (memberId != null && member?.accountId !== accountId) return notFound('member_id', 'member');
+  return member?.state === 'ended'
+    ? new OperationError(newRefusal('owner_ended'))
+    : notFound('names_members.group_id', 'group');
 }
 
 export function unknownKey() {

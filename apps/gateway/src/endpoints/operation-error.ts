@@ -1,5 +1,6 @@
 /** The errors of operations: refusals that the command line prints too. */
 
+import { ExternalIdTakenError } from '@gateway/balance-store';
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 
@@ -12,6 +13,13 @@ export class OperationError extends Error {
     super(refusal.message);
     this.refusal = refusal;
     this.status = refusal.status;
+  }
+}
+
+/** What was typed cannot be used, whatever the ledger has: nothing was asked. */
+export class WrongUsageError extends OperationError {
+  constructor(problem: string) {
+    super(newRefusal('invalid_request', { problem }));
   }
 }
 
@@ -29,6 +37,21 @@ export function accountClosed(field: string): OperationError {
   return new OperationError(newRefusal('account_closed', { field }));
 }
 
-export function externalIdTaken(field: string, owner: 'account' | 'key'): OperationError {
+/** What can have an id of the operator's own. */
+export type Owner = 'account' | 'key' | 'group' | 'member';
+
+export function externalIdTaken(field: string, owner: Owner): OperationError {
   return new OperationError(newRefusal('external_id_taken', { field, owner }));
+}
+
+/** @throws {OperationError} The id of the operator's own belongs to another one. */
+export async function refusingTakenIds<Result>(
+  of: Owner,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id', of) : error;
+  }
 }

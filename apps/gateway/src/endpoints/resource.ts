@@ -135,17 +135,33 @@ export function linesOf<Of extends Members, Also = unknown>(
     );
 }
 
-/** Columns of a list for people, by their headings. Numbers have a `>` before them. */
+/** A list for people. */
+export interface Cells<Row> {
+  /** Texts by their headings. Numbers have a `>` before them. */
+  readonly columns: Readonly<Record<string, (row: Row) => string | undefined>>;
+  /** Headings of columns that are left out where there is no room, the first one first. */
+  readonly leave: readonly string[];
+}
+
+/** @param leave - Names of the columns that are left out where there is no room, in this order. */
 export function cellsOf<Of extends Members>(
   members: Of,
   shown: readonly Shown<Of>[],
-): Readonly<Record<string, (record: Sent<Of>) => string | undefined>> {
-  return Object.fromEntries(
-    shown.map((each) => {
-      const { label, textOf, kind } = cellOf(members, each);
-      return [kind === 'usd' || kind === 'count' ? `>${label}` : label, textOf];
-    }),
-  );
+  leave: readonly string[] = [],
+): Cells<Sent<Of>> {
+  const cells = shown.map((each) => ({
+    name: typeof each === 'string' ? each : each[0],
+    ...cellOf(members, each),
+  }));
+  return {
+    columns: Object.fromEntries(
+      cells.map(({ label, textOf, kind }) => [
+        kind === 'usd' || kind === 'count' ? `>${label}` : label,
+        textOf,
+      ]),
+    ),
+    leave: leave.map((name) => cells.find((cell) => cell.name === name)?.label ?? name),
+  };
 }
 
 function cellOf<Of extends Members, Also>(members: Of, shown: Shown<Of, Also>) {
@@ -161,6 +177,7 @@ function cellOf<Of extends Members, Also>(members: Of, shown: Shown<Of, Also>) {
         const value = record[name];
         if (value === null || value === undefined) return ifNull;
         if (Array.isArray(value)) return value.length === 0 ? ifNull : value.join(', ');
+        if (typeof value === 'boolean') return value ? 'yes' : 'no';
         return typeof value === 'string' ? value : JSON.stringify(value);
       }),
   };

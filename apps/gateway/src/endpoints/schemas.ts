@@ -12,6 +12,7 @@ export * from './schemas/models.js';
 export * from './schemas/payments.js';
 export * from './schemas/reconciliations.js';
 export * from './schemas/requests.js';
+export * from './schemas/spenders.js';
 export * from './schemas/statements.js';
 export * from './schemas/today.js';
 export * from './schemas/usage.js';

@@ -10,14 +10,9 @@ import { usageFigures } from './schemas.js';
 /** @param by - The dimensions that were asked for. */
 export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
   const { usage } = sum;
-  const start = sum.start?.toISOString();
   return {
     object: 'usage_sum' as const,
-    ...(start !== undefined && by.includes('day') ? { day: start.slice(0, 10) } : {}),
-    ...(start !== undefined && by.includes('hour') ? { hour: start } : {}),
-    ...(sum.model === undefined ? {} : { model: sum.model }),
-    ...(sum.accountId === undefined ? {} : { account_id: sum.accountId }),
-    ...(sum.keyId === undefined ? {} : { key_id: sum.keyId }),
+    ...timeAndOwner(sum, by),
     ...(sum.endpoint === undefined ? {} : { endpoint: sum.endpoint }),
     ...(sum.upstreamAccount === undefined
       ? {}
@@ -30,6 +25,26 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
     cache_creation_1h_input_tokens: Number(usage.cacheCreation1hInputTokens),
     charged_usd: formatUsd(sum.listPrice - sum.writtenOff),
     written_off_usd: formatUsd(sum.writtenOff),
+  };
+}
+
+/** The dimensions that all sums of charges can have, as far as they were asked for. */
+export function timeAndOwner(
+  {
+    start: time,
+    model,
+    accountId,
+    keyId,
+  }: Pick<UsageSum, 'start' | 'model' | 'accountId' | 'keyId'>,
+  by: readonly string[],
+) {
+  const start = time?.toISOString();
+  return {
+    ...(start !== undefined && by.includes('day') ? { day: start.slice(0, 10) } : {}),
+    ...(start !== undefined && by.includes('hour') ? { hour: start } : {}),
+    ...(model === undefined ? {} : { model }),
+    ...(accountId === undefined ? {} : { account_id: accountId }),
+    ...(keyId === undefined ? {} : { key_id: keyId }),
   };
 }
 

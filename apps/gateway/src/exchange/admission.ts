@@ -11,28 +11,58 @@
  */
 
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
-import type { CapUse, EmptiedBy, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
+import type {
+  BudgetUse,
+  CapUse,
+  EmptiedBy,
+  HoldOutcome,
+  KeyRecord,
+  Spender,
+  Standing,
+} from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Admission, Group, Lease, Policy } from '@gateway/rate-limiter';
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import { storeUnavailable, waitOf } from '../http/refusal.js';
 import type { LimitName } from '../observe/finished-request.js';
+import { checkNetwork } from './allowed-networks.js';
 import { isBookingDue } from './authentication.js';
 import { UNKNOWN_KEY } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 import type { ExchangeRoute } from './route.js';
 import type { NamedModel } from './preparation/native-body-scan.js';
+import {
+  emptyBudget,
+  emptyBudgets,
+  fitsOnceFree,
+  overBudget,
+  usedUpCap,
+} from './spending/budget-refusals.js';
+import type { LackOfRoom } from './spending/hold-line.js';
 
 export interface RefusedAdmission {
   readonly outcome: 'refused';
   readonly refusal: Refusal;
   readonly limit?: LimitName;
+}
+
+export type KeyAdmission =
+  | {
+      readonly outcome: 'admitted';
+      readonly lease: Lease;
+      /** Whether the account has budgets; false when absent. See {@link checkBudgets}. */
+      readonly isBudgeted?: boolean;
+    }
+  | RefusedAdmission;
+
+/** Why a request could not hold what it may cost. */
+export interface FailedHold extends LackOfRoom {
   /** What could be held instead, in units of 10^-14 USD; may be negative. */
   readonly available?: bigint;
+  /** What the client is told. May read what the sentence names. */
+  readonly refuse: () => Promise<RefusedAdmission>;
 }
-export type KeyAdmission =
-  { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
 
 /**
  * Counting tokens has limits of its own: it is free and must not use up the permits of paid
@@ -64,16 +94,18 @@ export async function admitKey(
   parts: AdmissionParts,
 ): Promise<KeyAdmission> {
   const stopped = isStopped(key) ? await checkStanding(key, parts) : undefined;
-  if (stopped !== undefined) return stopped;
+  if (isRefused(stopped)) return stopped;
   const asked = limitsOf(key, work, parts.accountLimits);
   const admission = await admitWithin(asked, parts);
   if (admission.outcome === 'refused') return admission;
   if (admission.outcome === 'denied') return denied(admission, asked);
   try {
-    const refused = await checkStanding(key, parts);
-    if (refused === undefined) return admission;
-    admission.lease.release();
-    return refused;
+    const standing = await checkStanding(key, parts);
+    if (standing === undefined) return admission;
+    const { lease } = admission;
+    if (standing === 'budgeted') return { outcome: 'admitted', lease, isBudgeted: true };
+    lease.release();
+    return standing;
   } catch (error) {
     admission.lease.release();
     throw error;
@@ -118,11 +150,14 @@ export interface EarlyAdmission {
  */
 export function admitEarly(
   credential: string,
+  address: string | undefined,
   work: LimitedWork,
   parts: AdmissionParts & Pick<ExchangeParts, 'now'>,
 ): EarlyAdmission | undefined {
   const recalled = parts.store.recallKey(credential);
   if (recalled === undefined || isStopped(recalled)) return undefined;
+  // A thief elsewhere does not use up the limits of the key.
+  if (checkNetwork(recalled, address) !== undefined) return undefined;
   if (isBookingDue(recalled, parts.now())) return undefined;
   const admission = admitKey(recalled, work, parts);
   return {
@@ -193,6 +228,9 @@ function manyTimes({ concurrency, burst, requestsPerMinute, ...rest }: Policy): 
   };
 }
 
+/** `budgeted`: it may make requests, as far as the budgets of its account allow them. */
+type CheckedStanding = RefusedAdmission | 'budgeted' | undefined;
+
 /**
  * @returns the refusal, if the key may not make requests or the ledger cannot be read; `undefined`
  * if it may
@@ -200,16 +238,45 @@ function manyTimes({ concurrency, burst, requestsPerMinute, ...rest }: Policy): 
 export async function checkStanding(
   key: KeyRecord,
   { store }: Pick<ExchangeParts, 'store'>,
-): Promise<RefusedAdmission | undefined> {
+): Promise<CheckedStanding> {
   try {
     const standing = await store.readStanding(key.id);
     if (standing.standing !== 'active') return refusedAs(inactiveKey(standing, key));
-    const { cap } = standing;
-    if (cap === undefined || !isUsedUp(cap)) return undefined;
-    return { ...refusedAs(cappedKey(cap, new Date())), limit: 'cap' };
+    const { cap, isBudgeted } = standing;
+    if (cap === undefined || !isUsedUp(cap)) return isBudgeted ? 'budgeted' : undefined;
+    const renewsAt = renewalOf(cap.period, new Date()) ?? null;
+    return { ...refusedAs(usedUpCap({ ...cap, renewsAt })), limit: 'cap' };
   } catch (error) {
     return unavailable(error);
   }
+}
+
+export function isRefused(checked: CheckedStanding): checked is RefusedAdmission {
+  return checked !== undefined && checked !== 'budgeted';
+}
+
+/**
+ * Looks whether a budget that counts the request is used up. With `OVERDRAFT=none` the hold of a
+ * paid request decides this instead.
+ *
+ * @returns the refusal, if one is, or if the ledger cannot be read
+ */
+export async function checkBudgets(
+  key: KeyRecord,
+  spender: Spender | undefined,
+  { store }: Pick<ExchangeParts, 'store'>,
+): Promise<RefusedAdmission | undefined> {
+  try {
+    const [empty] = emptyBudgets(await store.readBudgets(key.id, spender));
+    if (empty === undefined) return undefined;
+    return { ...refusedAs(await emptyBudget(empty, store)), limit: limitOf(empty) };
+  } catch (error) {
+    return unavailable(error);
+  }
+}
+
+function limitOf({ budget }: BudgetUse): LimitName {
+  return budget.isCap ? 'cap' : 'budget';
 }
 
 /** Whether every request of the key is refused because of this cap. */
@@ -231,45 +298,92 @@ export function checkCharging({
 }
 
 /**
- * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards
- * the request must be settled, or its hold released.
+ * Holds the most that a request can cost, so that no balance falls below zero and no cap and no
+ * budget is passed. Afterwards the request must be settled, or its hold released.
  *
  * @param hold.amount - in units of 10^-14 USD
  * @param hold.advice - what a client that is refused can do about the limit of its answer
- * @returns the refusal, if the amount cannot be held; `undefined` if it is held
+ * @returns why the amount cannot be held; `undefined` if it is held
  */
 export async function placeHold(
   key: KeyRecord,
   {
     advice,
     ...hold
-  }: { readonly requestId: string; readonly amount: bigint; readonly advice: string },
+  }: RefusedHold & { readonly requestId: string; readonly spender: Spender | undefined },
   { store }: Pick<ExchangeParts, 'store'>,
-): Promise<RefusedAdmission | undefined> {
+): Promise<FailedHold | undefined> {
+  let placed: HoldOutcome;
   try {
-    const placed = await store.placeHold({ ...hold, keyId: key.id });
-    switch (placed.outcome) {
-      case 'held':
-        return undefined;
-      case 'inactive':
-        // The key was active a moment ago. This refusal reports why it no longer is.
-        return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
-      case 'capped':
-        return {
-          ...refusedAs(cappedRequest(placed, { ...hold, advice }, new Date())),
-          limit: 'cap',
-          available: placed.cap.cap - placed.cap.used - placed.held,
-        };
-      case 'short':
-        return {
-          ...refusedAs(shortOf(placed, { ...hold, advice }, await expiredBefore(key, { store }))),
-          limit: 'balance',
-          available: placed.balance - placed.held,
-        };
-    }
+    placed = await store.placeHold({ ...hold, keyId: key.id });
   } catch (error) {
     // The hold may or may not have been placed.
     store.releaseHold(hold.requestId);
+    const refused = unavailable(error);
+    return { outcome: 'failed', refuse: () => Promise.resolve(refused) };
+  }
+  return placed.outcome === 'held'
+    ? undefined
+    : failedHold(placed, key, { ...hold, advice }, { store });
+}
+
+function failedHold(
+  placed: Exclude<HoldOutcome, { readonly outcome: 'held' }>,
+  key: KeyRecord,
+  request: RefusedHold,
+  { store }: Pick<ExchangeParts, 'store'>,
+): FailedHold {
+  const { amount } = request;
+  const failed = (
+    { limit, ...more }: Pick<FailedHold, 'available' | 'waitsFor'> & { readonly limit: LimitName },
+    refusal: () => Promise<Refusal> | Refusal,
+  ): FailedHold => ({
+    outcome: 'failed',
+    ...more,
+    refuse: () => refusing(async () => ({ ...refusedAs(await refusal()), limit })),
+  });
+  switch (placed.outcome) {
+    case 'inactive':
+      return {
+        outcome: 'failed',
+        refuse: () =>
+          refusing(async () => {
+            // The key was active a moment ago. This refusal reports why it no longer is.
+            const checked = await checkStanding(key, { store });
+            return isRefused(checked) ? checked : refusedAs(UNKNOWN_KEY);
+          }),
+      };
+    case 'over_budget': {
+      const { use, chain } = placed;
+      // Other budgets whose chains end with the same one leave other amounts.
+      const ofChain = chain === undefined ? '' : ` with ${String(chain.left)}`;
+      const level = `${use.budget.id} of ${use.subject}${ofChain}`;
+      const waitsFor = fitsOnceFree(placed, amount) ? level : undefined;
+      const available = chain?.room ?? use.amount - use.used - use.held;
+      return failed({ limit: limitOf(use), available, ...waiting(waitsFor) }, () =>
+        overBudget(placed, request, store),
+      );
+    }
+    case 'short': {
+      const { balance, held } = placed;
+      const waitsFor = amount <= balance ? 'balance' : undefined;
+      return failed(
+        { limit: 'balance', available: balance - held, ...waiting(waitsFor) },
+        async () => shortOf(placed, request, await expiredBefore(key, { store })),
+      );
+    }
+  }
+}
+
+function waiting(waitsFor: string | undefined): Pick<FailedHold, 'waitsFor'> {
+  return waitsFor === undefined ? {} : { waitsFor };
+}
+
+/** What a refusal names may be read from a ledger that is unavailable by now. */
+async function refusing(refuse: () => Promise<RefusedAdmission>): Promise<RefusedAdmission> {
+  try {
+    return await refuse();
+  } catch (error) {
     return unavailable(error);
   }
 }
@@ -330,39 +444,6 @@ const EMPTIED_TEXTS: Readonly<Record<EmptiedBy, string>> = {
   goodwill: "the balance of this key's account was corrected",
   write_off: "the balance of this key's account was written off",
 };
-
-/** The cap is used up. */
-function cappedKey(use: CapUse, now: Date): Refusal {
-  return newRefusal('cap_used_up', { cap: capText(use), renewal: renewalText(use, now) });
-}
-
-/** The unused part of the cap, less what is held, is smaller than this request may cost. */
-function cappedRequest(
-  { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
-  { amount, advice }: RefusedHold,
-  now: Date,
-): Refusal {
-  if (isUsedUp(use)) return cappedKey(use, now);
-  // Other requests release the unused part of their holds when they end.
-  const fitsLater = amount <= use.cap - use.used;
-  return newRefusal(fitsLater ? 'over_cap_with_holds' : 'over_cap', {
-    amount: formatUsd(amount),
-    cap: capText(use),
-    held: held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`,
-    advice,
-    renewal: renewalText(use, now),
-  });
-}
-
-function capText({ period, cap, used }: CapUse): string {
-  const per = period === 'total' ? 'in total' : `per ${period}`;
-  return `this key's cap of ${formatUsd(cap)} USD ${per} (${formatUsd(used)} USD used)`;
-}
-
-function renewalText({ period }: CapUse, now: Date): string {
-  const at = renewalOf(period, now);
-  return at === undefined ? '' : `; it renews at ${at.toISOString()}`;
-}
 
 /**
  * The refusal is that of the API for a model without access. A 403 would mean the credential to

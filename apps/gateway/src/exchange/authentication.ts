@@ -17,6 +17,7 @@ import {
   UNKNOWN_KEY,
   readCredential,
 } from './credentials.js';
+import { checkNetwork } from './allowed-networks.js';
 import type { AcceptedCredential } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
 
@@ -24,8 +25,11 @@ export type Authentication =
   | {
       readonly outcome: 'authenticated';
       readonly key: KeyRecord;
-      /** Only the current credential of a key, or a session, may change anything. */
-      readonly presented: 'link' | 'session' | PresentedKey['presented'];
+      /**
+       * Only the current credential of a key, or a session, may change anything. A link that shows
+       * the key is taken by the one endpoint for it.
+       */
+      readonly presented: 'link' | 'session' | 'key-link' | PresentedKey['presented'];
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
@@ -50,7 +54,7 @@ export async function authenticate(
   if (presented.outcome === 'refused') return presented;
   const { credential } = presented;
   return takesLink && isReadLink(credential)
-    ? authenticateToken(credential, { kind: 'link', tokens: parts.readLinks }, parts)
+    ? authenticateToken(credential, { kind: 'link', tokens: parts.readLinks }, req, parts)
     : authenticateKey(credential, req, parts, { isFresh: !isRead(req) });
 }
 
@@ -75,6 +79,8 @@ export async function authenticateKey(
       key = await parts.store.findKeyByCredential(credential, { isFresh: true });
     }
     if (key !== undefined && key.state !== 'revoked') {
+      const elsewhere = checkNetwork(key, req.ip);
+      if (elsewhere !== undefined) return refused(elsewhere);
       return { outcome: 'authenticated', key, presented: key.presented };
     }
     const guesses = await parts.limiter.record(
@@ -114,6 +120,7 @@ export function isRead({ method }: Pick<Request, 'method'>): boolean {
 export async function authenticateToken(
   presented: string,
   { kind, tokens }: { readonly kind: keyof typeof ENDED; readonly tokens: KeyTokens },
+  req: Request,
   { store, now }: Pick<ExchangeParts, 'store' | 'now'>,
 ): Promise<Authentication> {
   const token = tokens.read(presented);
@@ -125,6 +132,8 @@ export async function authenticateToken(
       key = await store.getKey(token.keyId);
     }
     if (key === undefined || !tokens.isGood(token, key, now())) return refused(ENDED[kind]);
+    const elsewhere = checkNetwork(key, req.ip);
+    if (elsewhere !== undefined) return refused(elsewhere);
     return { outcome: 'authenticated', key, presented: kind };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;

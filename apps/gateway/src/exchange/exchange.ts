@@ -5,7 +5,7 @@
  */
 
 import type { RequestHandler } from 'express';
-import type { KeyRecord } from '@gateway/balance-store';
+import type { KeyRecord, Spender } from '@gateway/balance-store';
 import type { ModelPrice } from '@gateway/billing';
 import type { ByteReservation } from '../base/byte-budget.js';
 import type { Refusal } from '../base/errors/refusal.js';
@@ -21,12 +21,14 @@ import type { UpstreamCall } from '../upstream/upstream.js';
 import {
   admitEarly,
   admitKey,
+  checkBudgets,
   checkCharging,
   checkModels,
   checkStanding,
+  isRefused,
   workOf,
 } from './admission.js';
-import type { EarlyAdmission } from './admission.js';
+import type { EarlyAdmission, RefusedAdmission } from './admission.js';
 import { authenticateKey } from './authentication.js';
 import type { Authentication } from './authentication.js';
 import { readCredential } from './credentials.js';
@@ -37,6 +39,9 @@ import { prepareBody } from './prepare-body.js';
 import { relay } from './relay/relay.js';
 import { pricesUnavailable } from './price-book.js';
 import type { Asked, Exchange, ExchangeRoute, Refused, Sendable } from './route.js';
+import { nameMember } from './spending/name-member.js';
+import { checkRunBudgetHeader } from './spending/run-budgets.js';
+import { spenderOfKey, withMember, withTag } from './spending/spender.js';
 
 /**
  * If reading and preparing the body takes longer than this, the key's standing is checked again,
@@ -73,7 +78,8 @@ type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs' | 'h
 async function answer(exchange: Asked): Promise<Result> {
   const { route, parts, req, startedAt } = exchange;
   const { sameKeyInBothHeaders, maxBodyBytes } = parts;
-  const headerRefusal = route.checkHeaders(req) ?? checkLowerLimitHeader(req);
+  const headerRefusal =
+    route.checkHeaders(req) ?? checkLowerLimitHeader(req) ?? checkRunBudgetHeader(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
   const presented = readCredential(req.headers, 'x-api-key', sameKeyInBothHeaders);
   if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
@@ -81,7 +87,7 @@ async function answer(exchange: Asked): Promise<Result> {
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: maxBodyBytes });
   const work = workOf(route);
   const { credential } = presented;
-  const early = bodyRefusal === undefined ? admitEarly(credential, work, parts) : undefined;
+  const early = bodyRefusal === undefined ? admitEarly(credential, req.ip, work, parts) : undefined;
   const authentication = await authenticateBeside(early, credential, exchange);
   if (authentication.outcome === 'refused') return refuse(exchange, authentication.refusal);
   const { key } = authentication;
@@ -89,14 +95,15 @@ async function answer(exchange: Asked): Promise<Result> {
   if (bodyRefusal !== undefined) return { ...of, ...refuse(exchange, bodyRefusal) };
   const admission = await (early?.admission ?? admitKey(key, work, parts));
   if (admission.outcome === 'refused') return { ...of, ...refuseAdmission(exchange, admission) };
-  const { lease } = admission;
+  const { lease, isBudgeted } = admission;
+  parts.networks?.seen(key, req.ip);
   try {
     const reading = parts.bookOf(key.prices, startedAt);
     if ('problem' in reading) {
       return { ...of, ...refuse(exchange, pricesUnavailable(reading.problem)) };
     }
     const { prices, preparer } = reading.book;
-    return { ...of, ...(await serveAdmitted({ ...exchange, prices, preparer }, key)) };
+    return { ...of, ...(await serveAdmitted({ ...exchange, prices, preparer, isBudgeted }, key)) };
   } finally {
     lease.release();
   }
@@ -154,52 +161,103 @@ async function serveTraced(
 }
 
 async function serve(exchange: Exchange, key: KeyRecord, memory: ByteReservation): Promise<Result> {
-  const admittedAt = exchange.parts.now();
+  const { parts, route, req, res, isBudgeted } = exchange;
+  const admittedAt = parts.now();
+  const ofKey = spenderOfKey(key, req.headers);
+  const checksBudgets = isBudgeted === true && !isHeld(exchange);
+  // The body of a request may name another member, if the key may.
+  if (checksBudgets && key.naming === null) {
+    const refused = await checkBudgets(key, ofKey, parts);
+    if (refused !== undefined) return { spender: ofKey, ...refuseAdmission(exchange, refused) };
+  }
   const preparation = await prepareBody(exchange, key, memory);
-  if (preparation.outcome === 'gone') return { status: brokenStatusOn(exchange.req.socket) ?? 499 };
-  if (preparation.outcome === 'refused') return refuseAdmission(exchange, preparation);
+  if (preparation.outcome === 'gone') return { spender: ofKey, ...leave(exchange) };
+  if (preparation.outcome === 'refused') {
+    return { spender: ofKey, ...refuseAdmission(exchange, preparation) };
+  }
   try {
-    const { tag } = preparation;
-    return { tag, ...(await servePrepared(exchange, key, preparation, admittedAt)) };
+    let spender = withTag(ofKey, preparation.tag);
+    if (key.naming !== null) {
+      const { user } = preparation;
+      const named = await nameMember(key, key.naming, { req, user }, parts.members);
+      if (named.outcome === 'refused') return { spender, ...refuseAdmission(exchange, named) };
+      if (named.outcome === 'named') spender = withMember(spender, named.member);
+    }
+    const ofRun =
+      workOf(route) === 'paid' ? await parts.runBudgets.set(key, spender, { req, res }) : undefined;
+    if (ofRun?.outcome === 'refused') return { spender, ...refuseAdmission(exchange, ofRun) };
+    const isNew = key.naming !== null || spender !== ofKey;
+    if ((checksBudgets && isNew) || (ofRun !== undefined && !isHeld(exchange))) {
+      const refused = await checkBudgets(key, spender, parts);
+      if (refused !== undefined) return { spender, ...refuseAdmission(exchange, refused) };
+    }
+    return { spender, ...(await servePrepared(exchange, key, spender, preparation, admittedAt)) };
   } finally {
     preparation.kept.release();
   }
 }
 
+/** Whether the most that the request can cost is held before it is sent. */
+function isHeld({ parts, route }: Exchange): boolean {
+  return parts.overdraft === 'none' && workOf(route) === 'paid';
+}
+
+function leave({ req }: Exchange): Result {
+  return { status: brokenStatusOn(req.socket) ?? 499 };
+}
+
 async function servePrepared(
   exchange: Exchange,
   key: KeyRecord,
+  spender: Spender | undefined,
   preparation: Sendable,
   admittedAt: number,
 ): Promise<Result> {
   const { parts } = exchange;
   const { model, models, chargeBound } = preparation;
-  const forbidden = checkModels(key, models);
+  const { operation } = exchange.route;
+  const { upstream } = exchange;
+  const forbidden =
+    checkModels(key, models) ??
+    upstream.refusalFor?.({ operation, model, models, accountId: key.accountId });
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
   const isLate = parts.now() - admittedAt > RECHECK_AFTER_MS;
   const refused =
     checkCharging(parts) ??
-    (chargeBound === undefined && isLate ? await checkStanding(key, parts) : undefined);
+    (chargeBound === undefined && isLate ? await checkAgain(key, spender, parts) : undefined);
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
   return chargeBound === undefined
-    ? send(exchange, key, preparation)
-    : sendHeld(exchange, key, { ...preparation, chargeBound });
+    ? send(exchange, key, spender, preparation)
+    : sendHeld(exchange, key, spender, { ...preparation, chargeBound });
+}
+
+async function checkAgain(
+  key: KeyRecord,
+  spender: Spender | undefined,
+  parts: ExchangeParts,
+): Promise<RefusedAdmission | undefined> {
+  const checked = await checkStanding(key, parts);
+  if (isRefused(checked)) return checked;
+  return checked === 'budgeted' ? checkBudgets(key, spender, parts) : undefined;
 }
 
 /** {@link send}, if the most that the request can cost can be held meanwhile. */
 async function sendHeld(
   exchange: Exchange,
   key: KeyRecord,
+  spender: Spender | undefined,
   preparation: Sendable & { readonly chargeBound: bigint },
 ): Promise<Result> {
   const { requestId, parts } = exchange;
   const { model } = preparation;
   try {
-    const held = await holdCharge(exchange, key, preparation);
+    const held = await holdCharge(exchange, key, preparation, spender);
+    if (held.outcome === 'gone') return { model, ...leave(exchange) };
     if (held.outcome === 'refused') return { model, ...refuseAdmission(exchange, held) };
-    const result = await send(exchange, key, held);
+    const result = await send(exchange, key, spender, held);
     if (!keepsHold(result.report)) parts.store.releaseHold(requestId);
+    parts.holdLine.onHoldEnd(key.accountId);
     return result;
   } catch (error) {
     // Not released: a charge that was under way may still be recorded.
@@ -211,6 +269,7 @@ async function sendHeld(
 async function send(
   exchange: Exchange,
   key: KeyRecord,
+  spender: Spender | undefined,
   preparation: Sendable,
 ): Promise<Result & { readonly report: ExchangeReport }> {
   const { parts, requestId } = exchange;
@@ -223,6 +282,7 @@ async function send(
     {
       requestId,
       keyId: key.id,
+      spender,
       price: priceOf(exchange, model),
       prices: exchange.prices,
       isModelOpen: models.length > 1,
@@ -243,12 +303,20 @@ async function send(
 function callTo(
   { route, req, res }: Exchange,
   key: KeyRecord,
-  { model, body, bodyBytes, translation }: Sendable,
+  { model, models, members, body, bodyBytes, translation }: Sendable,
 ): UpstreamCall {
-  const { id: keyId, accountId } = key;
-  const call = route.callOf(req, translation);
-  const { operation } = route;
-  return { ...call, operation, model, body, bodyBytes, keyId, accountId, client: res };
+  return {
+    ...route.callOf(req, translation),
+    operation: route.operation,
+    model,
+    models,
+    members,
+    body,
+    bodyBytes,
+    keyId: key.id,
+    accountId: key.accountId,
+    client: res,
+  };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */

@@ -43,6 +43,7 @@ export async function prepareBody(
     format: route.endpoint,
     hasLongContext: hasLongContext(req),
     lowersLimit: lowersLimit(req),
+    readsUser: key.naming !== null,
   };
   const mayRecall = mayRecallFor(route, parts);
   let preparation = await preparer.prepare({ ...job, body: reading.body, mayRecall }, key);

@@ -44,6 +44,8 @@ export interface Asked extends Pick<ExchangeParts, 'upstream'> {
 export interface Exchange extends Asked, Pick<PriceBook, 'prices' | 'preparer'> {
   /** Only while tracing is on, and once the limits of the key have admitted the request. */
   readonly trace?: RequestTrace;
+  /** Whether the account of the key has budgets. */
+  readonly isBudgeted?: boolean | undefined;
 }
 
 export type Refused = Extract<Preparation, { readonly outcome: 'refused' }> & {

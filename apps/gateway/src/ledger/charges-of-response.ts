@@ -3,7 +3,7 @@
  * the counts of the message leave out. Used for live responses, and for records of lost charges.
  */
 
-import type { SettleOutcome, Settlement } from '@gateway/balance-store';
+import type { SettleOutcome, Settlement, Spender } from '@gateway/balance-store';
 import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
 import type { Decline, UncountedUsage, Usage, UsageReading } from '@gateway/translator';
@@ -20,6 +20,8 @@ import type { PricedUsage, UsageToPrice } from './price-usage.js';
 export interface ChargedExchange {
   readonly requestId: string;
   readonly keyId: string;
+  /** As it was when the request was admitted. */
+  readonly spender: Spender | undefined;
   readonly price: ModelPrice;
   /** The table in force when the request was admitted. */
   readonly prices: PriceTable;
@@ -79,6 +81,7 @@ export function chargesOf(
   ): Settlement => ({
     requestId,
     keyId: exchange.keyId,
+    spender: exchange.spender,
     usage: counted,
     amount,
     rates,

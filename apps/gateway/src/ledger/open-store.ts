@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { BalanceStore, ChargingState } from '@gateway/balance-store';
+import type { BalanceStore, Budgets, ChargingState, Members } from '@gateway/balance-store';
 import { MINUTE_MS } from '../base/times.js';
 import { ConfigError } from '../config/config.js';
 import type { Config } from '../config/config.js';
@@ -15,6 +15,11 @@ type LedgerRead =
   | 'findEntry'
   | 'listEntries'
   | 'readUsage'
+  | 'readSpending'
+  | 'spendingNamedSince'
+  | 'getMember'
+  | 'listMembers'
+  | 'getGroup'
   | 'readBalanceAt'
   | 'listClosedMonths'
   | 'listStatements'
@@ -37,6 +42,9 @@ type KeyManagement =
   | 'updateAccount'
   | 'bookDue';
 
+/** What decides who spends, and what is left of the budgets that apply; and how that is managed. */
+type SpenderAccess = keyof Members | keyof Budgets;
+
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
 
@@ -45,6 +53,11 @@ export const FORWARDED = [
   'findEntry',
   'listEntries',
   'readUsage',
+  'readSpending',
+  'spendingNamedSince',
+  'getMember',
+  'listMembers',
+  'getGroup',
   'readBalanceAt',
   'listClosedMonths',
   'listStatements',
@@ -75,6 +88,22 @@ export const FORWARDED = [
   'listRequests',
   'sumRequests',
   'requestsRecordedFrom',
+  'createMember',
+  'updateMember',
+  'endMember',
+  'createGroup',
+  'listGroups',
+  'updateGroup',
+  'createBudget',
+  'getBudget',
+  'listBudgets',
+  'updateBudget',
+  'endBudget',
+  'raiseBudget',
+  'listRaises',
+  'listBudgetUses',
+  'readBudgets',
+  'setRunBudget',
 ] as const satisfies readonly (keyof BalanceStore)[];
 
 /** The part of a balance store that requests need. */
@@ -93,6 +122,7 @@ export type RequestLedger = Pick<
   | LedgerRead
   | KeyManagement
   | RequestAccess
+  | SpenderAccess
   | 'pendingSettlements'
 > & {
   /** Whether charges can be recorded at the moment, as far as this process knows. */

@@ -34,6 +34,11 @@ export interface ExchangeReport {
   readonly loss: LossReason | undefined;
   /** The upstream refuses the operator's credential, bill or account, and not only this request. */
   readonly operatorMustAct: boolean;
+  /**
+   * The limits of the upstream refused this request, and not only because of this customer: for how
+   * long.
+   */
+  readonly limitedForSeconds?: number | undefined;
   /** What the client got instead of a response. */
   readonly error?: ReportedError | undefined;
   /** For the operator: why there was no usable response. Never contains the upstream's message. */

@@ -1,6 +1,7 @@
 /** The facts of a finished request that logs and metrics report. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Spender } from '@gateway/balance-store';
 import type { TraceIds } from '../base/trace-ids.js';
 import type { ExchangeReport, ReportedError } from './exchange-report.js';
 
@@ -26,7 +27,9 @@ export const ENDPOINTS = [
   'requests',
   'statement',
   'keys',
+  'members',
   'links',
+  'key_link',
   'notices',
   'prices',
   'promo_codes',
@@ -45,6 +48,7 @@ export const LIMIT_NAMES = [
   'account_rate',
   'balance',
   'cap',
+  'budget',
 ] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
@@ -57,8 +61,8 @@ export interface FinishedRequest {
   /** The account of the key. */
   readonly accountId?: string;
   readonly model?: string;
-  /** What its `metadata` names to sum by. */
-  readonly tag?: string | undefined;
+  /** Who spends, once that was decided. */
+  readonly spender?: Spender | undefined;
   readonly limited?: LimitName | undefined;
   /** The gateway's own refusal, before anything was sent upstream. */
   readonly error?: ReportedError | undefined;

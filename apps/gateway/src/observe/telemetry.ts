@@ -1,6 +1,7 @@
 /**
  * One log line and a few counters per request. They never contain a credential, a prompt, a
- * completion or a header: every field is listed here.
+ * completion or a header, except the tag and the run that a charge is attributed to: every field is
+ * listed here.
  */
 
 import type { Logger } from 'pino';
@@ -51,6 +52,7 @@ function fieldsOf({
   durationMs,
   keyId,
   model,
+  spender,
   limited,
   fault,
   report,
@@ -65,6 +67,11 @@ function fieldsOf({
     duration_ms: durationMs,
     key_id: keyId,
     model,
+    // A lost charge is booked again for the same spender.
+    member_id: spender?.memberId,
+    groups: spender?.groups,
+    tag: spender?.tag,
+    run: spender?.run,
     limited,
     fault: fault ?? report?.fault,
     ...(report === undefined

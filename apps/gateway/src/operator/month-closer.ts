@@ -3,7 +3,8 @@
 import type { BalanceStore } from '@gateway/balance-store';
 import type { Logger } from 'pino';
 import { reasonOf } from '../base/error-code.js';
-import { DAY_MS, HOUR_MS } from '../base/times.js';
+import { startHourly } from '../base/hourly.js';
+import { DAY_MS } from '../base/times.js';
 import { monthIn } from '../endpoints/fields.js';
 import { closeMonth } from './operations/close-month.js';
 import type { OperationContext } from './operations/operation.js';
@@ -61,20 +62,7 @@ export function startMonthCloser(parts: CloserParts): MonthCloser {
     }
   }
 
-  let running = afterDays === undefined ? Promise.resolve() : look();
-  const timer =
-    afterDays === undefined
-      ? undefined
-      : setInterval(() => {
-          running = running.then(look);
-        }, HOUR_MS).unref();
-  return {
-    look,
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return { look, stop: startHourly(look, afterDays !== undefined) };
 }
 
 /** The month of a time, or some months later, in UTC. */

@@ -51,7 +51,7 @@ export interface AutoTopUpParts {
   readonly book: (fact: PaymentFact) => Promise<FactOutcome>;
   /** The smallest and the largest payment. */
   readonly limits: { readonly minCents: number; readonly maxCents: number };
-  /** How payments are taxed. A charge without a page has the tax that the provider states of it. */
+  /** How charges are taxed that begin from now on. */
   readonly tax: TaxMode;
   readonly log: Logger;
   readonly now: () => number;
@@ -161,6 +161,7 @@ export class AutoTopUp {
   #startSetup(accountId: string, paymentId: string, returnUrl: string) {
     return this.#provider.startMethodSetup({
       origin: { paymentId, accountId },
+      tax: this.#tax,
       ...returnUrls(returnUrl, 'auto_top_up'),
     });
   }
@@ -307,7 +308,7 @@ export class AutoTopUp {
     }
     const origin = { paymentId: attempt.payment_id, accountId: known.accountId };
     const asked = await this.#provider.findCharge(
-      { ...method, origin, amountCents: payment?.data.amount_cents ?? amountOf(attempt, known) },
+      { ...method, origin, ...this.#chargeOf(payment, attempt, known) },
       new Date(attempt.started_at),
     );
     if (asked !== undefined) await this.#settle(known, attempt, asked);
@@ -351,13 +352,22 @@ export class AutoTopUp {
     const id = attempt.payment_id;
     await this.#ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
     const started = await findDocument(this.#ledger, 'payment', id);
-    const amountCents = started?.data.amount_cents ?? amountOf(attempt, known);
+    const charge = this.#chargeOf(started, attempt, known);
     const origin = { paymentId: id, accountId };
     await this.#settle(
       known,
       attempt,
-      await this.#provider.chargeSavedMethod({ ...method, origin, amountCents }),
+      await this.#provider.chargeSavedMethod({ ...method, origin, ...charge }),
     );
+  }
+
+  /** A repetition has the amount and the tax mode of the first attempt. */
+  #chargeOf(payment: Known<'payment'> | undefined, attempt: Attempt, known: Order) {
+    const { amount_cents, tax } = payment?.data ?? {
+      amount_cents: amountOf(attempt, known),
+      tax: this.#tax,
+    };
+    return { amountCents: amount_cents, tax: tax ?? 'off' };
   }
 
   async #settle(known: Order, attempt: Attempt, outcome: ChargeOutcome): Promise<void> {

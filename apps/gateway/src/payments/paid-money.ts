@@ -40,8 +40,7 @@ export async function paidMoneyOf(
     return 'other_amount';
   }
   if (isUsd) {
-    const isAdded = started.tax === 'added' && started.by !== 'auto_top_up';
-    const asked = isAdded ? fact.amountCents - tax.amountCents : fact.amountCents;
+    const asked = started.tax === 'added' ? fact.amountCents - tax.amountCents : fact.amountCents;
     if (asked !== started.amount_cents) return 'other_amount';
     return moneyOf(fact, { tax, gross: unitsFromCents(fact.amountCents), rate: null });
   }

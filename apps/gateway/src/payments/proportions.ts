@@ -41,10 +41,10 @@ export function nextPart(whole: Whole, taken: readonly Part[], amountCents: numb
   const taxLeft = whole.tax - sum.tax;
   if (after >= total) return partOf(partGross, taxLeft);
   const due = (((whole.tax / whole.grain) * after) / total) * whole.grain - sum.tax;
-  // A part changes the balance, and leaves something of the credit to the last one. A cent that is
-  // paid back might be tax alone otherwise. The ledger's smallest unit is enough.
+  // Each part changes the balance. A cent that is paid back might be tax alone otherwise. The
+  // ledger's smallest unit is enough, so one stays for each cent that may be a part of its own.
   const creditLeft = gross - sum.gross - taxLeft;
-  const least = partGross - (creditLeft - 1n);
+  const least = partGross - (creditLeft - (total - after));
   const most = partGross - 1n < taxLeft ? partGross - 1n : taxLeft;
   const tax = due < least ? least : due;
   return partOf(partGross, tax < 0n ? 0n : tax > most ? most : tax);

@@ -23,6 +23,7 @@ import { loadPage } from '../http/pages/page-files.js';
 import type { PageFiles } from '../http/pages/page-files.js';
 import type { LedgerUpkeep } from '../ledger/ledger-upkeep.js';
 import { peppersOf } from '../ledger/open-store.js';
+import { createKeyLinks } from '../ledger/key-links.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { openMetricsOf } from '../observe/open-metrics.js';
 import { addOperationMetrics } from '../observe/operation-metrics.js';
@@ -43,6 +44,7 @@ import { openProviderReports } from '../upstream/provider-reports/open-provider-
 import { createAdminApp } from './admin-app.js';
 import type { AdminParts } from './admin-app.js';
 import type { ClientProcesses } from './client-processes.js';
+import { keyLinkMailer } from './mail-key-link.js';
 
 export interface AdminServerParts {
   readonly store: BalanceStore;
@@ -215,6 +217,9 @@ export class AdminServer {
       sendsMail: config.customer.sendsMail,
       settings,
       readLinks: createReadLinks(peppersOf(config)),
+      keyLinks: createKeyLinks(peppersOf(config)),
+      publicUrl: config.publicUrl,
+      mailKeyLink: keyLinkMailer(config),
       get adminTokens() {
         return settings().adminTokens;
       },

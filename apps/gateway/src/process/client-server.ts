@@ -5,8 +5,12 @@ import { createActivity } from '../base/activity.js';
 import { createByteBudget } from '../base/byte-budget.js';
 import { enableMinorCollections, freeMemoryWhenIdle } from '../base/heap-tuning.js';
 import type { Config } from '../config/config.js';
+import { offeredIds } from '../config/settings.js';
 import type { Settings } from '../config/settings.js';
 import { RELAY_PATIENCE } from '../exchange/relay/relay.js';
+import { createHoldLine } from '../exchange/spending/hold-line.js';
+import { createMemberNames } from '../exchange/spending/member-names.js';
+import { createRunBudgets } from '../exchange/spending/run-budgets.js';
 import { createExports } from '../http/exports.js';
 import {
   connectionLimitsOf,
@@ -20,10 +24,12 @@ import { loadPage } from '../http/pages/page-files.js';
 import { peppersOf } from '../ledger/open-store.js';
 import type { RequestLedger } from '../ledger/open-store.js';
 import { createPageSessions } from '../ledger/page-sessions.js';
+import { createKeyLinks } from '../ledger/key-links.js';
 import { createReadLinks } from '../ledger/read-links.js';
 import { createAccountMetrics } from '../observe/account-metrics.js';
 import { createMetrics } from '../observe/metrics.js';
 import type { Metrics } from '../observe/metrics.js';
+import { startNetworkWatch } from '../observe/leaks/network-watch.js';
 import { withRefusalEvents } from '../observe/notifications/upstream-refused.js';
 import { createRequestRecorder } from '../observe/requests/request-recorder.js';
 import type { RequestRecorder } from '../observe/requests/request-recorder.js';
@@ -35,7 +41,7 @@ import { createRefusalWitness } from '../upstream/refusal-witness.js';
 import { createApp } from './app.js';
 import type { AppParts } from './app.js';
 import type { SharedWithClients } from './gateway.js';
-import { SettingsInForce, offeredIds } from './settings-in-force.js';
+import { SettingsInForce } from './settings-in-force.js';
 import type { SettingsParts } from './settings-in-force.js';
 
 export interface ClientServer {
@@ -108,7 +114,14 @@ export async function startClientServer(
     config.requestRecord.days === 0
       ? undefined
       : createRequestRecorder({ store, registry, log, now: Date.now });
-  const opened = { activity, memory, limiter, tracing };
+  const networks = startNetworkWatch({
+    store,
+    mode: config.leakEvents,
+    pepper: peppersOf(config).pepper,
+    log,
+    now: Date.now,
+  });
+  const opened = { activity, memory, limiter, tracing, networks };
   const appParts: AppParts = Object.assign(
     inForce.parts,
     lastingParts(config, parts, opened, {
@@ -153,6 +166,7 @@ export async function startClientServer(
         isWorking,
       });
       await recorder?.stop();
+      await networks?.stop();
       return { abandoned: activity.running };
     },
     close: closeAll,
@@ -172,7 +186,7 @@ function openTelemetry(
 function lastingParts(
   config: Config,
   { store, log, responses, payments }: ClientServerParts,
-  opened: Pick<AppParts, 'activity' | 'memory' | 'limiter' | 'tracing'>,
+  opened: Pick<AppParts, 'activity' | 'memory' | 'limiter' | 'tracing' | 'networks'>,
   { telemetry, chargedTo }: Pick<AppParts, 'telemetry' | 'chargedTo'>,
 ): Omit<AppParts, keyof SettingsParts> {
   return {
@@ -182,6 +196,7 @@ function lastingParts(
     ...opened,
     store,
     refusals: createRefusalWitness(Date.now),
+    limits: createRefusalWitness(Date.now),
     patience: RELAY_PATIENCE,
     telemetry,
     log,
@@ -194,7 +209,11 @@ function lastingParts(
     chargedTo,
     payments,
     readLinks: createReadLinks(peppersOf(config)),
+    members: createMemberNames(store),
+    runBudgets: createRunBudgets(store),
+    holdLine: createHoldLine(),
     pageSessions: createPageSessions(peppersOf(config)),
+    keyLinks: createKeyLinks(peppersOf(config)),
     exports: createExports(),
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,

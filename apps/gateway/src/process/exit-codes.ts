@@ -17,7 +17,7 @@ import {
 import { EXIT, FAILURES } from '../base/errors/failures.js';
 import type { FailureName } from '../base/errors/failures.js';
 import { ConfigError } from '../config/config.js';
-import { OperationError } from '../endpoints/operation-error.js';
+import { OperationError, WrongUsageError } from '../endpoints/operation-error.js';
 import { WorkerStartError } from './workers/worker-process.js';
 
 type ErrorClass = abstract new (...args: never) => Error;
@@ -41,6 +41,7 @@ const NAMES = Object.keys(CLASSES) as FailureName[];
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WorkerStartError) return error.exitCode;
+  if (error instanceof WrongUsageError) return EXIT.usage;
   if (error instanceof OperationError) {
     return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
   }

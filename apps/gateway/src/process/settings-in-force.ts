@@ -8,6 +8,7 @@ import type { Config } from '../config/config.js';
 import { createLivePrices } from '../config/live-prices.js';
 import { readSchedules } from '../config/price-schedules.js';
 import type { PriceSchedules } from '../config/price-schedules.js';
+import { offeredIds } from '../config/settings.js';
 import type { Settings } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import type { UpstreamTarget } from '../config/upstream-target.js';
@@ -133,6 +134,9 @@ export class SettingsInForce {
       proxies: this.#config.proxies,
       processes: this.#config.replicas * this.#config.workers,
       onAnswer: accountMetrics.onAnswer,
+      onCredentialProblem: (account, reason) => {
+        this.#options.log.error({ account, reason }, 'the credential file cannot be used');
+      },
       onState: (account, state) => {
         // Requests that began before a reload still use the accounts of then.
         if (this.#target === target) this.#reportState(account, state);
@@ -157,10 +161,4 @@ interface KeptBook {
 function costsOf({ costTable }: Settings): PriceTable | undefined {
   if (costTable === undefined) return undefined;
   return createLivePrices({ priceTable: costTable, customerTables: {} });
-}
-
-/** The ids of all models that a customer may be offered. */
-export function offeredIds({ priceTable, customerTables }: Settings): string[] {
-  const tables = [priceTable, ...Object.values(customerTables)];
-  return [...new Set(tables.flatMap(({ models }) => models.map(({ id }) => id)))];
 }

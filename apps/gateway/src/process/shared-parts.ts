@@ -22,10 +22,12 @@ import type { Settings, SettingsDefaults } from '../config/settings.js';
 import { isSimulated } from '../config/upstream-target.js';
 import { forgettingWithKeys } from '../exchange/response-memory/forget-with-keys.js';
 import type { ResponseMemory } from '../exchange/response-memory/response-memory.js';
+import { chargebackPlaces, startChargebackWriter } from '../operator/chargeback-writer.js';
 import { startMonthCloser } from '../operator/month-closer.js';
 import { startLedgerUpkeep } from '../ledger/ledger-upkeep.js';
 import { openStoreWhenReachable, peppersOf } from '../ledger/open-store.js';
 import { addLedgerMetrics } from '../observe/ledger-metrics.js';
+import { startLeakWatch } from '../observe/leaks/leak-watch.js';
 import { startMarginWatch } from '../observe/notifications/margin-watch.js';
 import { startRetirementWatch } from '../observe/notifications/model-retirement.js';
 import { startNotifications } from '../observe/notifications/notifications.js';
@@ -115,12 +117,20 @@ async function openPartsOf(
   });
   const retirements = startRetirementWatch({ prices, store, log, now: Date.now });
   const margins = startMarginWatch({ store, log, now: Date.now });
+  const leaks = startLeakWatch({ store, mode: config.leakEvents, log, now: Date.now });
   const months = startMonthCloser({
     store,
     log,
     booksZone: config.customer.booksZone,
     operator: config.customer.operator,
     afterDays: config.books.closeAfterDays,
+    now: Date.now,
+  });
+  const chargebacks = startChargebackWriter({
+    store,
+    log,
+    places: await chargebackPlaces(config.books),
+    operator: config.customer.operator,
     now: Date.now,
   });
   const notifications = await startNotifications(config, { store, registry, log, summary });
@@ -145,7 +155,9 @@ async function openPartsOf(
       await notifications.stop();
       await retirements.stop();
       await margins.stop();
+      await leaks.stop();
       await months.stop();
+      await chargebacks.stop();
       await upkeep.stop();
       await store.close();
     },

@@ -11,8 +11,10 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-store';
 import type { ChargeEntry } from '@gateway/balance-store';
+import { parseUsd } from '@gateway/billing';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { StripeSimulator } from '@gateway/payments/testing';
+import { createRunBudgets } from '../../src/exchange/spending/run-budgets.js';
 import { CATALOGUE, SECTIONS } from '../../src/base/errors/catalogue.js';
 import type { ErrorName } from '../../src/base/errors/catalogue.js';
 import type { ErrorEntry } from '../../src/base/errors/entry.js';
@@ -21,11 +23,17 @@ import { ConfigError } from '../../src/config/config.js';
 import { ConcurrentChangeError } from '../../src/config/reloader.js';
 import { OperationError } from '../../src/endpoints/operation-error.js';
 import { denied } from '../../src/exchange/admission.js';
+import { createHoldLine } from '../../src/exchange/spending/hold-line.js';
 import { createRemoteCaller } from '../../src/operator/operations/callers.js';
 import { usedId } from '../../src/operator/operations/keys.js';
 import type { OperationContext } from '../../src/operator/operations/operation.js';
 import { runOperation } from '../../src/operator/operations/operations.js';
-import { ClientGoneError, refusalOfConnectionError } from '../../src/upstream/client.js';
+import { anthropicUpstream } from '../../src/upstream/anthropic.js';
+import {
+  ClientGoneError,
+  UpstreamBusyError,
+  refusalOfConnectionError,
+} from '../../src/upstream/client.js';
 import { gatewayCommand } from '../support/gateway-process.js';
 import { MODEL, POSTS, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
@@ -104,6 +112,12 @@ function ask(
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   return fetch(url, { method, headers: { ...type, ...headers }, ...json });
 }
+/** A link that shows a key, which then ends. */
+async function keyLink(key_id: string, end: 'revokeKey' | 'rotateKey') {
+  const link = await gateway.call('createKeyLink', { key_id });
+  await gateway.call(end, { key_id });
+  return link;
+}
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const dashboard = (
   path: string,
@@ -159,6 +173,14 @@ async function twoKeys(input: Parameters<TestGateway['createKey']>[0] = {}) {
   const { account_id } = await gateway.call('showKey', { key_id: first.id });
   const other = await gateway.createKey({ balance_usd: undefined, account_id, ...input });
   return { first, other };
+}
+/** A key with the scope `manage` of a member. */
+async function leader() {
+  const key = await managed();
+  const { account_id } = await gateway.call('showKey', { key_id: key.id });
+  const { id: member_id } = await gateway.call('createMember', { account_id, name: 'Lead' });
+  await gateway.call('updateKey', { key_id: key.id, member_id });
+  return { ...key, account_id, member_id };
 }
 async function sessionOf(key: string): Promise<string> {
   const response = await dashboard('session', {
@@ -254,10 +276,13 @@ async function alone<Result>(
 const UNREACHABLE = { UPSTREAM_URL: 'http://127.0.0.1:1' };
 /** The answer to a request while another holds what it needs. */
 async function besideHold(input: Parameters<TestGateway['createKey']>[0]) {
-  const { apiKey: key } = await strict.createKey(input);
+  return besideHoldOf(await strict.createKey(input));
+}
+async function besideHoldOf({ apiKey: key }: { readonly apiKey: string }) {
   const body = { ...HELLO, max_tokens: 500 };
   return eachFormat(async (post) => {
     strict.simulator.script({ delayMs: 1_000 });
+    Object.assign(strict.running.appParts, { holdLine: createHoldLine({ waitMs: 50 }) });
     const first = post(strict, key, body);
     const holds = async () => (await strict.call('listHolds', { state: 'live' })).data;
     await until(async () => (await holds()).length > 0);
@@ -266,6 +291,22 @@ async function besideHold(input: Parameters<TestGateway['createKey']>[0]) {
     await until(async () => (await holds()).length === 0);
     return second;
   });
+}
+const TESTS = { name: 'tests' };
+async function keyUnderBudget(of: TestGateway, amountUsd: string) {
+  const key = await of.createKey();
+  const { store } = of.running;
+  const { accountId } = (await store.getKey(key.id))!;
+  await store.createBudget(
+    { accountId, name: 'Course', scope: 'account', period: 'month', amount: parseUsd(amountUsd) },
+    { by: TESTS },
+  );
+  return key;
+}
+async function keyThatNames(unknown: 'refuse' | 'create' = 'refuse') {
+  const key = await gateway.createKey();
+  const { accountId } = (await gateway.running.store.updateKey(key.id, { naming: { unknown } }))!;
+  return { ...key, accountId };
 }
 const said = (content: unknown) => ({ ...HELLO, messages: [{ role: 'user', content }] });
 const imageAt = (url: string) => said([{ type: 'image_url', image_url: { url } }]);
@@ -363,6 +404,20 @@ function onClosing() {
       await of.close();
       return refusedOf(of.topUp());
     },
+    owner_ended: async () => {
+      const { account_id } = await ownAccount();
+      const { id: member_id } = await strict.call('createMember', { account_id, name: 'Ada' });
+      await strict.call('endMember', { member_id });
+      return refusedOf(strict.call('createKey', { name: 'late', account_id, member_id }));
+    },
+    budget_ended: async () => {
+      const { account_id } = await ownAccount();
+      const terms = { name: 'all', scope: 'account', amount_usd: '1', period: 'month' } as const;
+      const { id: budget_id } = await strict.call('createBudget', { account_id, ...terms });
+      await strict.call('endBudget', { budget_id });
+      const raise = { budget_id, amount_usd: '1', until: '2099-01-01T00:00:00Z' };
+      return refusedOf(strict.call('raiseBudget', raise));
+    },
     account_not_closed: async () => {
       const { account_id } = await ownAccount();
       return refusedOf(strict.call('eraseAccount', { account_id }));
@@ -392,6 +447,16 @@ function onClosing() {
     entry_not_reversible: async () => refusedOf((await ownAccount()).reverse('adjustment:none')),
     entry_of_payment: async () => refusedOf((await ownAccount()).reverse('topup:stripe:pi_1')),
   };
+}
+
+/** Of a home that serves one model, and does not count its tokens. */
+function homeRefusal(operation: 'messages' | 'count_tokens'): Refusal {
+  const home = { models: { [MODEL]: 'its-model' }, lacks: ['count_tokens'] as const };
+  const upstream = anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k', ...home });
+  const model = operation === 'messages' ? 'claude-opus-5' : MODEL;
+  const refusal = upstream.refusalFor?.({ operation, model, accountId: 'acct_1' });
+  if (refusal === undefined) throw new Error('the home serves it');
+  return refusal;
 }
 
 const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocation> = {
@@ -495,6 +560,14 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     await gateway.call('revokeKey', { key_id: key.id });
     return dashboard('usage', { key: link });
   },
+  key_link_ended: async () => {
+    const { link } = await keyLink((await gateway.createKey()).id, 'revokeKey');
+    return dashboard('key-link', { method: 'POST', key: link });
+  },
+  key_link_opened: async () => {
+    const { link } = await keyLink((await gateway.createKey()).id, 'rotateKey');
+    return dashboard('key-link', { method: 'POST', key: link });
+  },
   session_ended: async () => {
     const key = await gateway.createKey();
     const cookie = await sessionOf(key.apiKey);
@@ -545,6 +618,25 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     const body = { cap_day_usd: '2' };
     return dashboard(`keys/${other.id}`, { method: 'PATCH', key: first.apiKey, body });
   },
+  budget_of_operator: async () => {
+    const { apiKey: key, account_id } = await leader();
+    const terms = { name: 'all', scope: 'account', amount_usd: '1', period: 'month' } as const;
+    const { id: budget } = await gateway.call('createBudget', { account_id, ...terms });
+    return dashboard(`budgets/${budget}/end`, { method: 'POST', key });
+  },
+  leaves_budget: async () => {
+    const { apiKey: key, account_id, member_id } = await leader();
+    const terms = { name: 'each', scope: 'member', amount_usd: '1', period: 'month' } as const;
+    const { id: group_id } = await gateway.call('createGroup', { account_id, name: 'Course' });
+    await gateway.call('updateMember', { member_id, group_id });
+    await gateway.call('createBudget', { account_id, ...terms, within_group: group_id });
+    const body = { group_id: null };
+    return dashboard(`members/${member_id}`, { method: 'PATCH', key, body });
+  },
+  own_member: async () => {
+    const { apiKey: key, member_id } = await leader();
+    return dashboard(`members/${member_id}/end`, { method: 'POST', key });
+  },
   own_key: async () => {
     const key = await managed();
     return dashboard(`keys/${key.id}/suspend`, { method: 'POST', key: key.apiKey });
@@ -557,6 +649,7 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
   session_header_missing: async () => pageWith(await sessionOf(apiKey), {}),
   other_session: async () =>
     pageWith(await sessionOf(apiKey), { 'x-gateway-session': 'key_of_another_tab' }),
+  network_not_allowed: () => withKey({ allowed_networks: ['192.0.2.0/24'] }),
   model_not_allowed: () => withKey({ models: ['claude-haiku-4-5'] }),
   concurrency_limit: () => deniedBy('concurrency'),
   rate_limit: async () => {
@@ -596,6 +689,48 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
   },
   over_cap_with_holds: () => besideHold({ cap_total_usd: '0.02' }),
   over_balance_with_holds: () => besideHold({ balance_usd: '0.02' }),
+  budget_used_up: async () => {
+    const { apiKey: key } = await keyUnderBudget(gateway, '0');
+    return posted(HELLO, {}, key);
+  },
+  over_budget: async () => {
+    const { apiKey: key } = await keyUnderBudget(strict, '0.0001');
+    return eachFormat((post) => post(strict, key, HELLO));
+  },
+  over_budget_with_holds: async () => besideHoldOf(await keyUnderBudget(strict, '0.02')),
+  unknown_member: async () => {
+    const { apiKey: key } = await keyThatNames();
+    return posted(HELLO, { 'x-gateway-member': 'nobody' }, key);
+  },
+  ambiguous_member: async () => {
+    const { apiKey: key, accountId } = await keyThatNames();
+    const email = 'both@example.com';
+    for (const name of ['one', 'other']) {
+      await gateway.running.store.createMember({ accountId, name, email }, { by: TESTS });
+    }
+    return posted(HELLO, { 'x-gateway-member': email }, key);
+  },
+  member_ended: async () => {
+    const { apiKey: key, accountId } = await keyThatNames();
+    const { store } = gateway.running;
+    const member = { accountId, name: 'Ada', externalId: 'ada' };
+    const created = await store.createMember(member, { by: TESTS });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    await store.endMember(created.record.id, TESTS);
+    return posted(HELLO, { 'x-gateway-member': 'ada' }, key);
+  },
+  too_many_members: async () => {
+    const { apiKey: key } = await keyThatNames('create');
+    const members = { find: () => Promise.resolve(undefined), create: async () => 'too_many' };
+    return withParts({ members }, () => posted(HELLO, { 'x-gateway-member': 'one more' }, key));
+  },
+  too_many_run_budgets: () => {
+    const runBudgets = createRunBudgets({
+      setRunBudget: () => Promise.resolve({ outcome: 'too_many' }),
+    });
+    const headers = { 'x-gateway-run': 'run-0001', 'x-gateway-run-budget': '1' };
+    return withParts({ runBudgets }, () => posted(HELLO, headers));
+  },
   over_balance: async () => {
     const { apiKey: key } = await strict.createKey({ balance_usd: '0.0001' });
     return eachFormat((post) => post(strict, key, HELLO));
@@ -623,9 +758,12 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
   upstream_refused_credential: () => scripted({ error: { type: 'authentication_error' } }),
   upstream_model_not_granted: () =>
     scripted({ error: { type: 'permission_error', message: 'no access grant for this model' } }),
+  upstream_lacks_model: () => homeRefusal('messages'),
+  upstream_lacks_token_counting: () => homeRefusal('count_tokens'),
   upstream_out_of_service: () => scripted({ status: 503, error: { type: 'billing_error' } }),
   upstream_out_of_service_for_long: () => scripted({ error: { type: 'billing_error' } }),
-  upstream_overloaded: () => scripted({ error: { type: 'rate_limit_error' } }),
+  upstream_overloaded: () => refusalOfConnectionError(new UpstreamBusyError(1_000, 'busy')),
+  upstream_rate_limited: () => scripted({ error: { type: 'rate_limit_error' } }),
   upstream_body_too_large: () => scripted({ error: { type: 'request_too_large' } }),
   upstream_unreadable: () => scripted({ status: 500, body: '<html>' }),
   upstream_not_chargeable: () => scripted({ withoutUsage: true }),
@@ -852,6 +990,16 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     const audits = { start: () => Promise.resolve(undefined) };
     return refusedOf(runOperation('startAudit', {}, contextWith({ live: { audits } })));
   },
+  account_full: () => {
+    const store = { createMember: () => Promise.resolve({ outcome: 'too_many' }) };
+    const input = { account_id: 'acct_full', name: 'one more' };
+    return refusedOf(runOperation('createMember', input, contextWith({ store, by: TESTS })));
+  },
+  unfit_reserve: () => {
+    const updateBudget = () => Promise.resolve('unfit_next');
+    const input = { budget_id: 'bud_1', then: 'bud_1' };
+    return refusedOf(runOperation('updateBudget', input, contextWith({ store: { updateBudget } })));
+  },
   settings_changed_meanwhile: () => {
     const change = () => Promise.reject(new ConcurrentChangeError());
     const context = contextWith({ settingsDesk: { change } });
@@ -885,6 +1033,12 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
   admin_port_unreachable: () =>
     refusedOf(createRemoteCaller({ url: 'http://127.0.0.1:1', token: 'x' })('listKeys', {})),
 };
+
+// Two parts of the catalogue had an entry of one name, and one replaced the other without a word.
+it('each name of the catalogue is in one of its sections only', () => {
+  const names = Object.values(SECTIONS).flatMap((section) => Object.keys(section));
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
 
 describe('an error of the catalogue has the status, type, code, sentence and headers of its entry', () => {
   it.each(Object.entries(PROVOKED))('%s', async (name, provoke) => {

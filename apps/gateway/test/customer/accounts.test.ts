@@ -374,7 +374,7 @@ describe('a statement', () => {
     const { balance_usd: balance } = await gateway.call('showAccount', { account_id });
     expect(out).toMatch(new RegExp(`Closing balance .* ${balance.replace('.', '\\.')}\\b`));
     const bad = await gatewayCommand(['accounts', 'statement', account_id, '2026-13'], admin);
-    expect(bad).toMatchObject({ code: 1, out: '', err: expect.stringContaining('month') });
+    expect(bad).toMatchObject({ code: 2, out: '', err: expect.stringContaining('month') });
   });
 
   it('of a shared account is shown only to a key that may manage it', async () => {
@@ -510,8 +510,8 @@ describe('the charges of all keys', () => {
       expect(formatUsd(before + change)).toBe(balance_after_usd);
     });
     const csv = await dashboard(manager.apiKey, `${path}&format=csv`);
-    expect(csv.text.split('\r\n')[0]).toMatch(/,key_id,terms,fees_usd$/);
-    expect(csv.text).toContain(`,${manager.id},,\r\n`);
+    expect(csv.text.split('\r\n')[0]).toMatch(/,key_id,terms,fees_usd,member_id,groups,tag,run$/);
+    expect(csv.text).toContain(`,${manager.id},,,,,,\r\n`);
   });
 });
 
@@ -644,6 +644,7 @@ describe('a key that may manage its account', () => {
     const accountId = await newAccount('10');
     const own = {
       models: ['claude-haiku-4-5'],
+      allowed_networks: ['127.0.0.0/8', '::1'],
       concurrency: 3,
       expires_at: new Date(Date.now() + 3_600_000),
     };
@@ -653,6 +654,8 @@ describe('a key that may manage its account', () => {
     for (const [right, more] of [
       ['models', { models: null }],
       ['models', { models: ['claude-haiku-4-5', 'claude-opus-5'] }],
+      ['allowed_networks', { allowed_networks: undefined }],
+      ['allowed_networks', { allowed_networks: ['127.0.0.0/8', '10.0.0.0/8'] }],
       ['limits', { concurrency: 4 }],
       ['expires_at', { expires_at: undefined }],
       ['expires_at', { expires_at: new Date(Date.now() + 7_200_000) }],

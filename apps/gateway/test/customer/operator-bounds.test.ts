@@ -66,6 +66,7 @@ describePayments((bench) => {
     cap_day_usd: '5',
     cap_total_usd: '50',
     models: ['claude-sonnet-4-6', 'claude-haiku-4-5'],
+    allowed_networks: ['10.0.0.0/8', '2001:db8::/32'],
     expires_at: '2040-01-01T00:00:00.000Z',
   };
   const LOOSER: readonly object[] = [
@@ -75,11 +76,16 @@ describePayments((bench) => {
     { name: 'renamed', cap_week_usd: '1', cap_total_usd: '51' },
     { models: null },
     { models: ['claude-sonnet-4-6', 'claude-opus-4-6'] },
+    { allowed_networks: null },
+    { allowed_networks: ['10.0.0.0/7'] },
+    { allowed_networks: ['10.0.0.0/8', '192.0.2.1'] },
+    { allowed_networks: ['2001:db8::/31'] },
     { expires_at: null },
     { expires_at: '2040-01-01T00:00:00.001Z' },
   ];
   const STRICTER: readonly object[] = [
     { cap_day_usd: '4', cap_week_usd: '3', cap_month_usd: '2', cap_total_usd: '0' },
+    { allowed_networks: ['10.20.0.0/16', '10.0.0.1', '2001:db8:7::/48'] },
     { models: ['claude-haiku-4-5'], expires_at: '2039-01-01T00:00:00.000Z' },
     // Back to the operator's values, and without those that the holder added.
     { ...SET, cap_week_usd: null, cap_month_usd: null },
@@ -87,7 +93,7 @@ describePayments((bench) => {
 
   // F150
   it.each(['at the creation', 'later'])(
-    'caps, models and an expiry that an operator sets %s are bounds for the holder',
+    'caps, models, networks and an expiry that an operator sets %s are bounds for the holder',
     async (when) => {
       const { call } = bench.gateway;
       const member = await newAccount(when === 'later' ? {} : SET);
@@ -107,7 +113,13 @@ describePayments((bench) => {
       }
       expect((await member.read()).json).toEqual(before);
       // An operator can take it all back.
-      const cleared = { cap_day_usd: null, cap_total_usd: null, models: null, expires_at: null };
+      const cleared = {
+        cap_day_usd: null,
+        cap_total_usd: null,
+        models: null,
+        expires_at: null,
+        allowed_networks: null,
+      };
       await call('updateKey', { key_id: member.id, ...cleared });
       for (const change of LOOSER) expect((await member.change(change)).status).toBe(200);
     },

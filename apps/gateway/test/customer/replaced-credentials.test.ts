@@ -13,8 +13,8 @@ const SERVES = new Set<string>([
 ]);
 /** It only removes the browser's cookie. */
 const SIGN_OUT = 'DELETE /v1/dashboard/session';
-/** An endpoint that takes no credential of a key. */
-const NOT_FOR_KEYS = new Set(['/webhooks/stripe']);
+/** Endpoints that take no credential of a key. */
+const NOT_FOR_KEYS = new Set(['/webhooks/stripe', '/v1/dashboard/key-link']);
 
 interface Layer {
   readonly route?: {

@@ -125,7 +125,7 @@ async function fill(store: BalanceStore) {
   return { accountId, keyIds, charged };
 }
 
-/** Asks for all dimensions and filters, and returns the rests by tag of the whole account. */
+/** Asks for all dimensions and filters, of the whole account. */
 async function expectAllParts(
   store: BalanceStore,
   { accountId, keyIds }: { readonly accountId: string; readonly keyIds: readonly string[] },
@@ -191,7 +191,8 @@ describe.each([
     const query = { sort: 'charged', top: 4, every: 'day', zone: 'UTC', ...range } as const;
     const { accountId } = shop;
     const parts = { store, now: today };
-    const found = breakdownView(await readBreakdown({ by: 'tag', ...query }, { accountId }, parts));
+    const asked = { by: 'session', ...query } as const;
+    const found = breakdownView(await readBreakdown(asked, { accountId }, parts));
     expect(found.groups).toEqual([]);
     expect(parseUsd(found.not_recorded?.total.charged_usd ?? '')).toBe(shop.charged);
     await store.close();

@@ -40,6 +40,7 @@ afterAll(() => gateway.stop());
 
 const today = () => Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const iso = (ms: number) => new Date(ms).toISOString();
+const range = () => ({ from: new Date(today()), until: new Date(today() + DAY_MS) });
 const week = () => `from=${iso(today() - 6 * DAY_MS)}&until=${iso(today() + DAY_MS)}`;
 
 interface Shown {
@@ -99,6 +100,28 @@ it('has programs, sessions and errors, which only the record knows', async () =>
   expect(await by('error')).toEqual([['invalid_request_error', 1]]);
 });
 
+it('has the tags and runs that clients name, also after the record of requests has ended', async () => {
+  const named = { 'x-gateway-tag': 'customer 17', 'x-session-id': 'session-two' };
+  const response = await postMessages(gateway, manager.apiKey, userMessage('Hello'), named);
+  await response.text();
+  const { store } = gateway.running;
+  const spent = () => store.readSpending({ ...range(), by: ['tag'], accountId });
+  await until(async () => (await spent()).some(({ tag }) => tag === 'customer 17'));
+  await store.pruneRequests({ before: new Date(today() + DAY_MS), maxKept: 0 });
+  const by = async (name: string) =>
+    (await read(manager.apiKey, `by=${name}&of=account&sort=charges&${week()}`)).groups.map(
+      ({ value, total }) => [value, total['charges']],
+    );
+  expect(await by('tag')).toEqual([
+    [null, 3],
+    ['customer 17', 1],
+  ]);
+  expect(await by('run')).toEqual([
+    ['session-one', 3],
+    ['session-two', 1],
+  ]);
+});
+
 it('names the member that it refuses', async () => {
   for (const [query, message] of [
     [`by=account&${week()}`, /^by: /],
@@ -146,6 +169,8 @@ function storeWith(hours: readonly number[]) {
         })),
       );
     },
+    readSpending: () => Promise.reject(new Error('is not asked')),
+    spendingNamedSince: () => Promise.resolve(undefined),
     sumRequests: () => Promise.resolve([]),
     requestsRecordedFrom: () => Promise.resolve(undefined),
   };

@@ -66,6 +66,7 @@ it('a key reads what is used and left of each of its caps, and when they renew',
     'is_active',
     'last_synced_at',
     'caps',
+    'budgets',
   ]);
   expect(balance['caps']).toEqual(caps);
 });

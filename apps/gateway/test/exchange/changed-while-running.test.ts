@@ -32,6 +32,8 @@ const VALUES: readonly (readonly [member: string, value: unknown])[] = [
   ),
   ['models', OTHER_MODELS],
   ['models', null],
+  ['allowed_networks', ['192.0.2.0/24']],
+  ['allowed_networks', null],
   ['concurrency', 1],
   ['burst', 1],
   ['requests_per_minute', 1],
@@ -39,12 +41,16 @@ const VALUES: readonly (readonly [member: string, value: unknown])[] = [
   ['expires_at', null],
   ['name', 'another'],
   ['metadata', { team: 'another' }],
+  ['member_id', 'a member'],
+  ['member_id', null],
 ];
 const OF_OPERATORS: typeof VALUES = [
   ...VALUES,
   ['scope', 'use'],
   ['scope', 'manage'],
   ['external_id', null],
+  ['names_members', { unknown: 'create' }],
+  ['names_members', null],
 ];
 const ACTS = ['suspend', 'resume', 'revoke', 'rotate'] as const;
 
@@ -147,10 +153,19 @@ describe.each([
     };
   }
 
+  /** Of the account of a key. */
+  async function newMember(key_id: string): Promise<string> {
+    const { account_id } = await gateway.call('showKey', { key_id });
+    return (await gateway.call('createMember', { account_id, name: 'm' })).id;
+  }
+
   /** One case for each change, in turns with and without a stream, caps and much money. */
   async function allCases(turn: number): Promise<Case[]> {
     const makers: ((index: number) => Promise<Case>)[] = [];
-    const valueOf = (value: unknown) => (value === 'now' ? new Date().toISOString() : value);
+    const valueOf = async (value: unknown, keyId: string) => {
+      if (value === 'a member') return newMember(keyId);
+      return value === 'now' ? new Date().toISOString() : value;
+    };
     const kindOf = (index: number) => ({
       stream: (index + turn) % 2 === 0,
       balance: (index + turn) % 3 === 0 ? '0.02' : '10',
@@ -158,15 +173,18 @@ describe.each([
     });
     for (const [member, value] of VALUES) {
       makers.push((index) =>
-        newCase('holder', `${member} ${String(value)}`, kindOf(index), (key) =>
-          asHolder(key.manager, 'PATCH', key.id, { [member]: valueOf(value) }),
+        newCase('holder', `${member} ${String(value)}`, kindOf(index), async (key) =>
+          asHolder(key.manager, 'PATCH', key.id, { [member]: await valueOf(value, key.id) }),
         ),
       );
     }
     for (const [member, value] of OF_OPERATORS) {
       makers.push((index) =>
-        newCase('operator', `${member} ${String(value)}`, kindOf(index), (key) =>
-          gateway.call('updateKey', { key_id: key.id, [member]: valueOf(value) }),
+        newCase('operator', `${member} ${String(value)}`, kindOf(index), async (key) =>
+          gateway.call('updateKey', {
+            key_id: key.id,
+            [member]: await valueOf(value, key.id),
+          }),
         ),
       );
     }

@@ -270,7 +270,7 @@ describe('a native response', () => {
     ...ACCOUNT_SENTENCES.map(
       (message) => [400, 'invalid_request_error', message, 503, 'api_error', 'false'] as const,
     ),
-    [429, 'rate_limit_error', 'org-secret: 50 requests per minute', 529, 'overloaded_error', null],
+    [429, 'rate_limit_error', 'org-secret: 50 per minute', 429, 'rate_limit_error', 'false'],
   ])(
     "with status %i that is about the operator's account is replaced by an error that does not mention it",
     async (status, type, message, shownStatus, shownType, shouldRetry) => {
@@ -284,7 +284,32 @@ describe('a native response', () => {
       const text = await response.text();
       expect(JSON.parse(text).error.type).toBe(shownType);
       expect(text).not.toContain(message);
-      if (status === 429) expect(response.headers.get('retry-after')).toBe('60');
+      if (status === 429) expect(response.headers.get('retry-after')).toBe('3600');
+    },
+  );
+
+  it.each([
+    [undefined, '5', null],
+    ['600', '600', null],
+    ['601', '601', 'false'],
+    ['259200', '259200', 'false'],
+  ])(
+    'with a 429 that lasts %s seconds names that time, and after ten minutes asks not to try again',
+    async (wait, shown, shouldRetry) => {
+      answer = (res) => {
+        const headers = wait === undefined ? {} : { 'retry-after': wait };
+        res.writeHead(429, { 'content-type': 'application/json', ...headers });
+        const error = { type: 'rate_limit_error', message: 'org-secret' };
+        res.end(JSON.stringify({ type: 'error', error }));
+      };
+      const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+      const { status, headers } = response;
+      expect([status, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
+        429,
+        shown,
+        shouldRetry,
+      ]);
+      expect((await response.json()).error.message).toContain(`${shown} seconds`);
     },
   );
 

@@ -138,7 +138,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
       price: prices.find('claude-opus-5')!,
       upstream: {
         send: (...args: never[]) => void send(...(args as [never, never])),
-        openStream: () => same,
+        answersTo: () => ({ openStream: () => ({ push: same }), requestIdOf: () => undefined }),
       },
       call: { accountId: 'a', operation: 'messages' },
       res: client as unknown as ExpressResponse,
@@ -146,6 +146,7 @@ async function relayed(format: ResponseFormat, { pieces, settleMs }: Course): Pr
     {
       store: { settleTogether: () => passed(settleMs).then(() => [settled]) },
       refusals: { answered: () => undefined },
+      limits: { answered: () => undefined },
       memory: { open: () => ({ release: () => undefined, resize: () => 'reserved' }) },
       overdraft: 'bounded',
       now: Date.now,

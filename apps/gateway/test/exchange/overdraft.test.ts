@@ -13,6 +13,7 @@ import {
 } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import OpenAI from 'openai';
+import { createHoldLine } from '../../src/exchange/spending/hold-line.js';
 import { anthropicUpstream } from '../../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../../src/upstream/client.js';
 import { startGatedUpstream } from '../support/gated-upstream.js';
@@ -29,6 +30,8 @@ import type { TestGateway } from '../support/gateway.js';
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({ env: { OVERDRAFT: 'none', ALLOW_FEATURES: 'compaction' } });
+  // Many tests have a request refused that waits for others.
+  Object.assign(gateway.running.appParts, { holdLine: createHoldLine({ waitMs: 50 }) });
 });
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {

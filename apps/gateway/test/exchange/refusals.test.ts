@@ -97,8 +97,8 @@ const PASSING: [
     },
   ],
   [
-    'an overloaded upstream',
-    529,
+    'a rate limit of the upstream',
+    429,
     expect.stringMatching(/^\d+$/) as never,
     (post) => {
       gateway.simulator.script({ error: { type: 'rate_limit_error' } });

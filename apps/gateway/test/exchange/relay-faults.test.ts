@@ -139,7 +139,7 @@ describe.each([
     ['authentication_error', 'api_error', 1],
     ['billing_error', 'api_error', 1],
     ['permission_error', 'api_error', 0],
-    ['rate_limit_error', 'overloaded_error', 0],
+    ['rate_limit_error', 'rate_limit_error', 0],
   ])(
     "with the %s of the operator's account ends with an %s that does not mention it",
     async (type, shown, alerts) => {
@@ -373,7 +373,7 @@ describe('a plain response', () => {
       502,
     ],
     ['that redirects', { status: 302, body: '', headers: { location: 'http://127.0.0.1/' } }, 502],
-    ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
+    ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 429],
     ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],
     ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
     ['that arrives after the timeout', { delayMs: 6_000 }, 504],

@@ -49,6 +49,7 @@ function charge() {
   const exchange = {
     requestId: 'req_1',
     keyId: 'key_1',
+    spender: undefined,
     price,
     prices,
     isModelOpen: false,

@@ -47,7 +47,9 @@ function answerTo(text: string, leave: Leave, format: PreparationJob['format'] =
     const { status, message } = preparation.refusal;
     return { status, message };
   }
-  const { models, chargeBound, unknownMembers } = preparation;
+  const { chargeBound, unknownMembers } = preparation;
+  // Where each is named depends on the writing.
+  const models = preparation.models.map(({ path, model }) => ({ path, model }));
   const isUnchanged = preparation.body === body;
   return { status: 200, models, chargeBound, unknownMembers, isUnchanged };
 }

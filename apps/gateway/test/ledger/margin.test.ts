@@ -278,6 +278,16 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
       { request_id: string },
     ];
     const read = dashboardEndpoints.filter(({ method }) => method === 'get');
+    const { account_id } = await gateway.call('showKey', { key_id: id });
+    const of = { account_id, name: 'one' } as const;
+    const terms = { scope: 'account', amount_usd: '90', period: 'month' } as const;
+    const ids: Readonly<Record<string, string>> = {
+      request_id: charge.request_id,
+      key_id: id,
+      member_id: (await gateway.call('createMember', of)).id,
+      group_id: (await gateway.call('createGroup', of)).id,
+      budget_id: (await gateway.call('createBudget', { ...of, ...terms })).id,
+    };
     expect(read.length).toBeGreaterThan(8);
     for (const { path, alsoAs = [] } of read as readonly {
       readonly path: string;
@@ -288,10 +298,10 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the margin on %s', (ledger
         : path.endsWith('breakdown')
           ? `from=${RANGE.from}&until=${RANGE.until}&`
           : '';
-      const of = /usage|breakdown/.test(path) ? 'of=account&' : '';
-      const address = path.replace(':request_id', charge.request_id).replace(':key_id', id);
+      const whose = /usage|breakdown/.test(path) ? 'of=account&' : '';
+      const address = path.replace(/:(\w+)/, (_, name: string) => ids[name] ?? '');
       for (const format of ['', ...alsoAs.map((type) => `format=${type.replace('text/', '')}`)]) {
-        await answered(`${address}?${query}${of}${format}`);
+        await answered(`${address}?${query}${whose}${format}`);
       }
     }
     for (const post of [postMessages, postChat]) {

@@ -213,7 +213,17 @@ describe("an upstream that refuses the operator's key", () => {
     telemetry.requestFinished(refused);
     await Promise.all(writes);
     expect(await eventsIn('pending')).toEqual([EVENT, EVENT]);
-    expect(seen).toHaveLength(13);
+    // Limits are another event, with an hour of its own.
+    const limited = { ...request, report: { limitedForSeconds: 700, fault: 'all' } };
+    for (let n = 0; n < 3; n += 1) telemetry.requestFinished(limited as FinishedRequest);
+    await Promise.all(writes);
+    const data = { fault: 'all', retry_after_seconds: '700' };
+    expect(await eventsIn('pending')).toEqual([
+      EVENT,
+      EVENT,
+      { ...EVENT, type: 'upstream.limited', data },
+    ]);
+    expect(seen).toHaveLength(16);
   });
 
   it('causes an event at the next refusal if the ledger could not record the first event', async () => {

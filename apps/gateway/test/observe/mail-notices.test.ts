@@ -477,6 +477,27 @@ it.each([
   expect(mail.text).not.toMatch(/\bused\b/);
 });
 
+it.each([
+  ['key.new_model', { model: 'claude-x' }, 'A key uses a new model', 'Model: claude-x'],
+  ['key.new_network', {}, 'A key is used from a new network', 'Key: key_1'],
+  [
+    'key.pace',
+    { charged_usd: '7', usual_usd: '0.1' },
+    'A key spends faster than usual',
+    'Charged within one hour: 7 USD',
+  ],
+] as const)(
+  'a mail about %s says which key it is, and whether it is suspended',
+  (type, data, subject, line) => {
+    for (const action of ['notify', 'suspend']) {
+      const mail = mailOf({ ...EVENT, type, keyId: 'key_1', data: { ...data, action } }, ORIGIN);
+      expect(mail.subject).toBe(subject);
+      expect(mail.text.split('\n')).toEqual(expect.arrayContaining([line, 'Key: key_1']));
+      expect(mail.text.includes('The key is suspended.')).toBe(action === 'suspend');
+    }
+  },
+);
+
 describe('the client of the mail server', () => {
   const urlOf = (server: MailServer, { user, pass } = LOGIN) =>
     `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@localhost:${String(server.port)}`;

@@ -321,6 +321,10 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     });
     if (created.outcome !== 'created' || created.key === undefined) throw new Error('not created');
     const { account, key } = created;
+    const { id: accountId } = account;
+    const terms = { accountId, scope: 'key', period: 'once', amount: 4n * USD } as const;
+    const each = await store.createBudget({ ...terms, name: 'a budget', shares: [50] }, { by: BY });
+    if (each.outcome !== 'created') throw new Error('not created');
     const credit = { to: { accountId: account.id }, by: BY } as const;
     await store.topUp({ ...credit, topUpId: 'invoice-1', amount: 5n * USD });
     // 1,000,000 input tokens cost 3 USD.
@@ -350,18 +354,32 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
       const { account_id: accountId, key_id: keyId, ...details } = data;
       expect(accountId).toBe(account.id);
       expect(keyId).toBe(KEY_EVENTS.has(type) ? key.id : null);
-      return [type, details];
+      if (!type.startsWith('budget.')) return [type, details];
+      expect(details).toMatchObject({ budget: each.record.id, subject: key.id });
+      return [type, { ...details, budget: 'bud_…', subject: 'key_…' }];
     });
     expect(told).toEqual(STORY);
     expect(JSON.stringify(to.received)).not.toContain('a customer');
   });
 });
 
-const KEY_EVENTS = new Set(['cap.reached', 'key.rotated', 'key.suspended', 'key.resumed']);
+const KEY_EVENTS = new Set([
+  'cap.reached',
+  'budget.reached',
+  'budget.share',
+  'key.rotated',
+  'key.suspended',
+  'key.resumed',
+]);
 const STORY = [
   ['credit.added', { entry: 'topup:invoice-1', amount_usd: '5', source: 'paid', balance_usd: '5' }],
   ['balance.low', { balance_usd: '2', threshold_usd: '2' }],
+  [
+    'budget.share',
+    { budget: 'bud_…', subject: 'key_…', amount_usd: '4', used_usd: '3', share: '50' },
+  ],
   ['cap.reached', { period: 'total', cap_usd: '4', used_usd: '4.500003' }],
+  ['budget.reached', { budget: 'bud_…', subject: 'key_…', amount_usd: '4', used_usd: '4.500003' }],
   ['balance.exhausted', { balance_usd: '-0.400003' }],
   ['key.rotated', { by: 'tests', previous_until: null }],
   ['key.suspended', { by: 'tests' }],

@@ -541,3 +541,14 @@ it('reads a program, a session and a trace from headers of their form only', () 
     }),
   ).toEqual({ client: undefined, sessionId: undefined, tag: undefined, traceId: undefined });
 });
+
+// F524: a tag outside of ASCII in a header was another tag than the same one in a body: the bytes
+// of UTF-8 were read as Latin-1, so its budget did not count it.
+it.each([
+  ['in UTF-8', Buffer.from('Müller 日本').toString('latin1'), 'Müller 日本'],
+  ['in Latin-1', 'Müller', 'Müller'],
+  ['in ASCII', 'Mueller', 'Mueller'],
+  ['with a line break of Unicode', Buffer.from('a\u2028b').toString('latin1'), undefined],
+])('reads a tag %s', (_name, header, tag) => {
+  expect(readClientHeaders({ 'x-gateway-tag': header }).tag).toBe(tag);
+});

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { settlement } from '@gateway/balance-store/testing';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { StripeSimulator } from '@gateway/payments/testing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
@@ -22,6 +23,12 @@ import { eventMembers } from '../../src/endpoints/schemas/ledger.js';
 import { priceMembers } from '../../src/endpoints/schemas/models.js';
 import { moneyMembers } from '../../src/endpoints/schemas/payments.js';
 import { requestMembers } from '../../src/endpoints/schemas/requests.js';
+import {
+  budgetMembers,
+  groupMembers,
+  memberMembers,
+  raiseMembers,
+} from '../../src/endpoints/schemas/spenders.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { ENDPOINTS } from '../../src/openapi/endpoints.js';
 import { operations } from '../../src/operator/operations/operations.js';
@@ -207,12 +214,16 @@ const OF_OPERATORS = new Map<string, string[]>();
 for (const members of [
   accountMembers,
   bookingMembers,
+  budgetMembers,
   chargeMembers,
   creditMembers,
   eventMembers,
+  groupMembers,
   keyMembers,
+  memberMembers,
   moneyMembers,
   priceMembers,
+  raiseMembers,
   requestMembers,
   usageMembers,
 ]) {
@@ -340,6 +351,7 @@ describe('what the gateway answers', () => {
     await call('findKey', { api_key: key.api_key ?? '' });
     await call('updateKey', { key_id, scope: 'manage' });
     await call('createLink', { key_id });
+    await call('createKeyLink', { key_id });
     await call('rotateKey', { key_id, grace_seconds: 60 });
     await call('suspendKey', { key_id });
     await call('resumeKey', { key_id });
@@ -383,6 +395,32 @@ describe('what the gateway answers', () => {
     gateway.running.store.releaseHold('req_held');
     await call('listEvents', {});
     await call('listTrail', {});
+    const { id: group_id } = await call('createGroup', { account_id, name: 'course' });
+    await call('listGroups', { account_id });
+    await call('showGroup', { group_id });
+    await call('updateGroup', { group_id, metadata: { cost_centre: '17' } });
+    const ofGroup = { account_id, group_id };
+    const { id: member_id } = await call('createMember', { ...ofGroup, name: 'Ada' });
+    await call('listMembers', ofGroup);
+    await call('showMember', { member_id });
+    await call('updateMember', { member_id, email: 'ada@example.com' });
+    const names_members = { unknown: 'create', group_id } as const;
+    await call('updateKey', { key_id, member_id, names_members });
+    const terms = { scope: 'member', period: 'month', amount_usd: '20' } as const;
+    const { id: budget_id } = await call('createBudget', { account_id, name: 'each', ...terms });
+    const spender = { memberId: member_id, groups: `/${group_id}/`, tag: 'build', run: '1' };
+    await gateway.running.store.settle(
+      { ...settlement(key_id, { requestId: 'req_spent' }), spender },
+      { deadlineMs: 20_000 },
+    );
+    expect(await call('showEntry', { entry_id: 'req_spent' })).toMatchObject({ member_id });
+    await call('raiseBudget', { budget_id, amount_usd: '5', until: '2099-01-01T00:00:00Z' });
+    expect((await call('showBudget', { budget_id })).uses).toHaveLength(1);
+    await call('listBudgets', { account_id });
+    await call('updateBudget', { budget_id, action: 'notify' });
+    await call('endBudget', { budget_id });
+    await call('updateKey', { key_id, member_id: null, names_members: null });
+    await call('endMember', { member_id });
     await call('listModels', {});
     await call('compareModels', {});
     const started = await call('startPayment', { account_id, amount_usd: '20', request_id: 'o-5' });
@@ -446,7 +484,9 @@ describe('what the gateway answers', () => {
     const ofToday = { month: days.from.slice(0, 7) };
     expect((await call('showJournal', ofToday)).lines).not.toEqual([]);
     expect((await call('showFocus', ofToday)).rows).not.toEqual([]);
+    expect((await call('showChargeback', { day: '2020-01-01' })).rows).toEqual([]);
     await call('closeBooks', { month: '2020-01' });
+    expect(await call('verifyBooks', { month: '2020-01' })).toMatchObject({ is_as_closed: true });
     const { differences } = await call('reconcileProvider', days);
     expect(differences).not.toEqual([]);
     expect([...seen].sort()).toEqual(Object.keys(operations).sort());
@@ -541,6 +581,13 @@ describe('what the gateway answers', () => {
     const month = new Date().toISOString().slice(0, 7);
     await call('getStatement', `/v1/dashboard/statement?month=${month}`);
     await call('createLink', '/v1/dashboard/links', { body: {} });
+    const shown = await gateway.createKey();
+    const { link } = await gateway.call('createKeyLink', { key_id: shown.id });
+    const authorization = `Bearer ${link}`;
+    await call('openKeyLink', '/v1/dashboard/key-link', {
+      method: 'POST',
+      headers: { authorization },
+    });
     const { id } = await call('createKey', '/v1/dashboard/keys', { body: { name: 'member' } });
     const path = `/v1/dashboard/keys/${id ?? ''}`;
     await call('listKeys', '/v1/dashboard/keys');
@@ -549,6 +596,36 @@ describe('what the gateway answers', () => {
     for (const act of ['rotate', 'suspend', 'resume', 'revoke']) {
       await call(`${act}Key`, `${path}/${act}`, { body: {} });
     }
+    const { id: group_id } = await call('createGroup', '/v1/dashboard/groups', {
+      body: { name: 'course' },
+    });
+    const { id: memberId } = await call('createMember', '/v1/dashboard/members', {
+      body: { name: 'Ada', group_id },
+    });
+    const { id: budgetId } = await call('createBudget', '/v1/dashboard/budgets', {
+      body: {
+        name: 'each',
+        scope: 'member',
+        within_group: group_id,
+        period: 'day',
+        amount_usd: '5',
+      },
+    });
+    for (const [what, ofOne, change] of [
+      ['Group', `/v1/dashboard/groups/${group_id ?? ''}`, { name: 'other' }],
+      ['Member', `/v1/dashboard/members/${memberId ?? ''}`, { email: 'ada@example.com' }],
+      ['Budget', `/v1/dashboard/budgets/${budgetId ?? ''}`, { amount_usd: '6' }],
+    ] as const) {
+      const list = ofOne.slice(0, ofOne.lastIndexOf('/'));
+      await call(`list${what}s`, what === 'Budget' ? list : `${list}?with=budgets`);
+      await call(`get${what}`, ofOne);
+      await call(`update${what}`, ofOne, { method: 'PATCH', body: change });
+    }
+    const raise = { amount_usd: '5', until: '2099-01-01T00:00:00Z' };
+    const ofBudget = `/v1/dashboard/budgets/${budgetId ?? ''}`;
+    await call('raiseBudget', `${ofBudget}/raises`, { body: raise });
+    await call('endBudget', `${ofBudget}/end`, { body: {} });
+    await call('endMember', `/v1/dashboard/members/${memberId ?? ''}/end`, { body: {} });
     const topUps = '/v1/dashboard/top-ups';
     const started = await call('startTopUp', topUps, {
       body: { amount_usd: '20' },

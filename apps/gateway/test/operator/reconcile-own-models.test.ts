@@ -14,6 +14,7 @@ import { usePostgresServer } from '../../../../packages/balance-store/test/postg
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import { findPrice } from '../../src/base/pricing.js';
 import { printProviderReconciliation } from '../../src/cli/print-reconciliation.js';
+import { PLAIN } from '../../src/cli/screen.js';
 import { createLivePrices } from '../../src/config/live-prices.js';
 import { createLocalCaller } from '../../src/operator/operations/callers.js';
 import type { OperationContext } from '../../src/operator/operations/operation.js';
@@ -167,7 +168,7 @@ describe.each(['embedded', 'PostgreSQL'])('on the %s ledger', (ledger) => {
     });
     expect([report.unknown_models, report.days_without_costs]).toEqual([[UNKNOWN], 1]);
     expect(report.is_within_tolerance).toBe(false);
-    expect(printProviderReconciliation(report)).toContain(UNKNOWN);
+    expect(printProviderReconciliation(report, PLAIN)).toContain(UNKNOWN);
     // The customers' prices are compared with the bill then, and the markup is the difference.
     expect(report.differences.map(({ model }) => model)).toEqual([UNKNOWN, LISTED].sort());
   });

@@ -527,7 +527,7 @@ describe.each([
     ['--log', [...RANGE, '--log', '/does/not/exist'], /\/does\/not\/exist: ENOENT/],
     ['--log', [...RANGE, '--log', '/'], /\/: EISDIR/],
     ['--log', [...RANGE, '--log', __filename], /has no line of the gateway's log/],
-    ['--until', ['--from', '2026-11-02'], /--until/],
+    ['a part of a day', ['--from', '24h'], /--from: must be a day/],
   ])(
     'exits with status 2 and names the argument that cannot be used: %s',
     async (_what, args, message) => {

@@ -23,10 +23,33 @@ function ofBench(bench: PaymentBench) {
   return { entriesOf, paymentOf, compare };
 }
 
+/** A customer whose balance of 1 USD orders charges of 20 below 5. */
+async function orderAutoTopUp(bench: PaymentBench, { apiKey }: { readonly apiKey: string }) {
+  const rules = { threshold_usd: '5', amount_usd: '20', max_per_day: 2, max_per_month_usd: '100' };
+  const ordered = await bench.dashboard(apiKey, 'auto-top-up', {
+    method: 'PUT',
+    body: JSON.stringify(rules),
+  });
+  const page = new URL(ordered.json.setup_url).pathname.split('/').at(-1) ?? '';
+  await bench.deliverAll(bench.eventsOf(() => bench.stripe.saveMethod(page)));
+  return ordered;
+}
+
+/** A customer who was charged without a page. */
+async function newAutoPayer(bench: PaymentBench) {
+  const customer = await bench.newCustomer('1');
+  await orderAutoTopUp(bench, customer);
+  await bench.payments().autoTopUp.runDue();
+  const { json } = await bench.dashboard(customer.apiKey, 'top-ups');
+  const payment = await bench.gateway.call('showPayment', { payment_id: json.data[0].id });
+  const [, ...entries] = await ofBench(bench).entriesOf(customer.accountId);
+  return { ...customer, payment, entries };
+}
+
 describePayments(
   (bench) => {
     const { newCustomer, newPayer, deliverAll, deliver, eventsOf, balanceOf, dashboard } = bench;
-    const { entriesOf, paymentOf } = ofBench(bench);
+    const { entriesOf, paymentOf, compare } = ofBench(bench);
     afterEach(() => {
       bench.stripe.setTaxes([]);
     });
@@ -222,24 +245,48 @@ describePayments(
       expect(await balanceOf(accountId)).toBe('15');
     });
 
-    it('an automatic charge has the tax that the provider states of it: none', async () => {
-      const customer = await newCustomer('1');
-      const ordered = await dashboard(customer.apiKey, 'auto-top-up', {
-        method: 'PUT',
-        body: JSON.stringify({
-          threshold_usd: '5',
-          amount_usd: '20',
-          max_per_day: 2,
-          max_per_month_usd: '100',
-        }),
-      });
-      const page = new URL(ordered.json.setup_url).pathname.split('/').at(-1) ?? '';
-      await deliverAll(eventsOf(() => bench.stripe.saveMethod(page)));
+    // F526: an automatic charge was credited whole, although its page would have been taxed.
+    it('an automatic charge pays the tax beyond its amount, and refunds take it back', async () => {
       bench.stripe.setTaxes(GERMAN);
+      const { accountId, payment, entries } = await newAutoPayer(bench);
+      expect(await balanceOf(accountId)).toBe('21');
+      expect(payment).toMatchObject({
+        by: 'auto_top_up',
+        state: 'paid',
+        amount_usd: '20',
+        paid_amount: '23.8',
+        net_usd: '20',
+        tax_usd: '3.8',
+        tax_percent: '19',
+        tax_country: 'DE',
+      });
+      expect(entries).toMatchObject([{ amount_usd: '20', tax_usd: '3.8', counter: 'cash:stripe' }]);
+      const refund = (refund_id: string, amount_usd: string) =>
+        bench.gateway.call('refundPayment', { payment_id: payment.id, refund_id, amount_usd });
+      expect((await refund('r1', '11.9')).payment).toMatchObject({
+        taken_back_usd: '10',
+        tax_taken_back_usd: '1.9',
+        refundable_usd: '11.9',
+      });
+      await refund('r2', '11.9');
+      expect(await balanceOf(accountId)).toBe('1');
+      const own = ({ account_id: of }: { readonly account_id: string | null }) => of === accountId;
+      expect((await compare(true)).cash.differences.filter(own)).toEqual([]);
+    });
+
+    it('an automatic charge whose tax cannot be computed is not made, and stops the order', async () => {
+      const customer = await newCustomer('1');
+      const known = await orderAutoTopUp(bench, customer);
+      bench.stripe.setTaxes(GERMAN);
+      bench.stripe.forgetAddresses();
       await bench.payments().autoTopUp.runDue();
-      expect(await balanceOf(customer.accountId)).toBe('21');
-      const { json } = await dashboard(customer.apiKey, 'top-ups');
-      expect(json.data).toMatchObject([{ by: 'auto_top_up', net_usd: '20', tax_usd: '0' }]);
+      expect(await balanceOf(customer.accountId)).toBe('1');
+      const { json } = await dashboard(customer.apiKey, 'auto-top-up');
+      expect([known.json.state, json.state, json.stopped_code]).toEqual([
+        'needs_method',
+        'stopped',
+        'customer_tax_location_invalid',
+      ]);
     });
   },
   { TOP_UP_TAX: 'added' },
@@ -256,6 +303,14 @@ describePayments(
       expect(await balanceOf(payer.accountId)).toBe('84.03');
       const shown = await ofBench(bench).paymentOf(payer.paymentId);
       expect(shown).toMatchObject({ amount_usd: '100', paid_amount: '100', tax_usd: '15.97' });
+    });
+
+    it('an automatic charge has its tax within the amount', async () => {
+      bench.stripe.setTaxes(GERMAN);
+      const { accountId, payment, entries } = await newAutoPayer(bench);
+      expect(await balanceOf(accountId)).toBe('17.81');
+      expect(payment).toMatchObject({ paid_amount: '20', net_usd: '16.81', tax_percent: '19' });
+      expect(entries).toMatchObject([{ amount_usd: '16.81', tax_usd: '3.19' }]);
     });
   },
   { STRIPE_AUTOMATIC_TAX: 'on' },

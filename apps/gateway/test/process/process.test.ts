@@ -460,19 +460,23 @@ describe('the command line', () => {
     expect((await cli(['keys', 'show', key.id])).out).toContain('1.50000000000001');
 
     const update = ['keys', 'update', key.id];
-    const rules = ['--cap-day', '1', '--cap-total', '2', '--models', MODEL];
+    const networks = ['--allowed-networks', '192.0.2.0/24, 2001:db8::1'];
+    const rules = ['--cap-day', '1', '--cap-total', '2', '--models', MODEL, ...networks];
     const more = ['--expires-at', '2099-01-01', '--external-id', 'crm-1'];
     expect(await json([...update, ...rules, ...more])).toMatchObject({
       caps: { day: { cap_usd: '1' }, total: { cap_usd: '2' } },
       models: [MODEL],
+      allowed_networks: ['192.0.2.0/24', '2001:db8::1/128'],
       expires_at: '2099-01-01T00:00:00.000Z',
       external_id: 'crm-1',
     });
-    const noRules = ['--cap-day', 'none', '--cap-total', 'none', '--models', 'all'];
+    const all = ['--models', 'all', '--allowed-networks', 'all'];
+    const noRules = ['--cap-day', 'none', '--cap-total', 'none', ...all];
     const noMore = ['--expires-at', 'none', '--external-id', 'none'];
     expect(await json([...update, ...noRules, ...noMore])).toMatchObject({
       caps: { day: { cap_usd: null }, total: { cap_usd: null } },
       models: null,
+      allowed_networks: null,
       expires_at: null,
       external_id: null,
     });

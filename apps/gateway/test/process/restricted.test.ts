@@ -12,6 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { usePostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import { ageLedger } from '../../../../packages/balance-store/test/rewrite-ledger.js';
+import { isLong } from '../../../../scripts/runs.cjs';
 import { createRemoteCaller } from '../../src/operator/operations/callers.js';
 import { INHERITED, spawnGateway } from '../support/gateway-process.js';
 import type { GatewayProcess } from '../support/gateway-process.js';
@@ -100,9 +101,12 @@ async function failuresOf({ adminUrl }: GatewayProcess): Promise<readonly string
   return series.filter(([, , count]) => count !== '0').map(([, name]) => name!);
 }
 
+// A low priority takes no right away: the long form is enough for it.
+const TRIED = RESTRICTIONS.filter((restriction) => isLong || restriction !== 'nice');
+
 // F426: hardening that the program was never run under: an audit, the books and the console's home
 // page fail as if the ledger were gone, while readiness is green.
-describe.each(RESTRICTIONS)('the gateway, restricted as by %s', (restriction) => {
+describe.each(TRIED)('the gateway, restricted as by %s', (restriction) => {
   const reason = missingFor(restriction);
   if (reason !== undefined) {
     process.stderr.write(`NOT TESTED: the gateway, restricted as by ${restriction}: ${reason}\n`);

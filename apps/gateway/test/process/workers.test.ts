@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
 import { usePostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import { startRedisServer } from '../../../../packages/rate-limiter/test/redis-server.js';
@@ -46,6 +47,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   upstream.open();
+  youngUpstream.open();
 });
 afterAll(async () => {
   await killAll();
@@ -393,6 +395,52 @@ function describeWorkers(gatewayWith: ReturnType<typeof gatewaysOf>): void {
     const { balance_usd } = await gateway.call('showKey', { key_id: key.id });
     expect(Number(balance_usd)).toBeGreaterThanOrEqual(0);
     expect(Number(balance_usd)).toBeLessThan(1);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+
+  it('let requests of a named member wait for room in his budget, and none pass it', async () => {
+    const gateway = await gatewayWith(noOverdraft());
+    const key = await newKey(gateway, { names_members: { unknown: 'create' } });
+    const { account_id } = await gateway.call('showKey', { key_id: key.id });
+    const each = { account_id, name: 'each', scope: 'member', period: 'month' } as const;
+    const { id: budget_id } = await gateway.call('createBudget', { ...each, amount_usd: '0.0001' });
+    const ask = async (member: string) => {
+      const headers = { 'x-gateway-member': member };
+      const response = await postMessages(gateway, key.api_key, BODY, headers);
+      const retry = response.headers.get('x-should-retry');
+      return { status: response.status, retry, text: await response.text() };
+    };
+    const { status, text } = await ask('nobody');
+    const [, hold = ''] = /this request may cost up to ([\d.]+) USD/.exec(text) ?? [];
+    expect([status, text]).toEqual([402, expect.stringContaining('may cost up to')]);
+    const amount = (parseUsd(hold) * 3n) / 2n;
+    await gateway.call('updateBudget', { budget_id, amount_usd: formatUsd(amount) });
+    const servedByEach = await growthOf(gateway, answered(200));
+    let members = 0;
+    // Repeats until both workers have served some.
+    for (let served: readonly number[] = []; served.length < 2; members += 2) {
+      const names = ['ada', 'bob'].map((name) => `${name}-${String(members)}`);
+      youngUpstream.shut();
+      const asked = Array.from({ length: 12 }, async (_, n) => {
+        for (;;) {
+          const answer = await ask(names[n % 2] ?? '');
+          if (answer.status === 200) return;
+          // On a busy machine, it may have waited as long as it may.
+          expect([answer.text, answer.retry]).toEqual([expect.stringContaining('wait'), 'true']);
+        }
+      });
+      // One of each member: a second hold does not fit.
+      await until(() => youngUpstream.waiting() === 2);
+      youngUpstream.open();
+      await Promise.all(asked);
+      served = await servedByEach();
+    }
+    const { uses } = await gateway.call('showBudget', { budget_id });
+    expect(uses.filter(({ used_usd: used }) => used !== '0')).toHaveLength(members);
+    const used = uses.map(({ used_usd: usd }) => parseUsd(usd));
+    expect(used.filter((units) => units > amount)).toEqual([]);
+    const { spent_usd: spent } = await gateway.call('showKey', { key_id: key.id });
+    expect(formatUsd(used.reduce((sum, units) => sum + units, 0n))).toBe(spent);
     expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 

@@ -60,7 +60,8 @@ describe('the package of the server', () => {
 
   it('has nothing that is only read in a clone', () => {
     const others = paths.filter(
-      (path) => !/^(dist\/.*\.(js|html|css|svg|txt|br|gz)|[A-Z]+(\.md)?|package\.json)$/.test(path),
+      (path) =>
+        !/^(dist\/.*\.(m?js|html|css|svg|txt|br|gz)|[A-Z]+(\.md)?|package\.json)$/.test(path),
     );
     expect(others).toEqual([]);
   });

@@ -15,6 +15,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Documents whose blocks are all run, and the test that runs them. */
 const RUN_BY: Readonly<Record<string, string>> = {
+  'docs/budgets.md': 'apps/gateway/test/repository/budgets-page.test.ts',
   'docs/operating.md': 'apps/gateway/test/repository/handbook.test.ts',
   'docs/cli.md': 'apps/gateway/test/repository/typed-commands.test.ts',
   'docs/payments.md': 'apps/gateway/test/repository/typed-commands.test.ts',
@@ -27,6 +28,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     NEWEST_CLIENTS,
   'docs/clients.md: CHAT_JSON_SCHEMA=native CHAT_REASONING=reasoning_content ALLOW_FEATURES=web_search':
     NEWEST_CLIENTS,
+  'docs/clients.md: curl -fsS "$ANTHROPIC_BASE_URL/dashboard/status-line.mjs" -o ~/.claude/status-line.mjs':
+    '`status-line.test.ts` runs it',
   'docs/clients.md: llm keys set openai     # the API key': NEWEST_CLIENTS,
   'docs/clients.md: export ANTHROPIC_BASE_URL=http://127.0.0.1:8080': NEWEST_CLIENTS,
   'docs/clients.md: export OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=<API_KEY>':

@@ -78,6 +78,13 @@ describe('a customer', () => {
     words['pi_…'] = await payInEuros(key.api_key ?? '');
     const usage = await ask(key.api_key ?? '');
     await ageLedger({ dataDir: join(folder, 'data') }, 100);
+    const owner = { account_id: key.account_id, name: 'typed' };
+    const budget = { scope: 'member', amount_usd: '1', period: 'month' } as const;
+    words['grp_…'] = (await call('createGroup', owner)).id;
+    words['mem_…'] = (await call('createMember', owner)).id;
+    const reserve = { scope: 'reserve', amount_usd: '1', period: 'month' } as const;
+    words['--then bud_…'] = `--then ${(await call('createBudget', { ...owner, ...reserve })).id}`;
+    words['bud_…'] = (await call('createBudget', { ...owner, ...budget })).id;
     words['2026-10-01'] = dayBefore(50);
     words['2026-12-31'] = dayBefore(-30);
     // The provider has the request today, the ledger 100 days ago.
@@ -90,6 +97,12 @@ describe('a customer', () => {
     for (const name of ['usages.jsonl', 'gateway.log', 'ledger-1.db', 'old.jsonl']) {
       words[name] = join(folder, name);
     }
+    words['--into chargeback'] = `--into ${join(folder, 'chargeback')}`;
+    for (const name of ['people.csv', 'links.csv', 'university.json']) {
+      words[name] = join(folder, name);
+    }
+    writeFileSync(words['people.csv']!, 'name,external_id,group,key\nAda,ada,Databases,yes\n');
+    writeFileSync(words['university.json']!, exampleOf('docs/cli.md', 'json'));
     writeFileSync(words['usages.jsonl']!, `${JSON.stringify(usage)}\n`);
     writeFileSync(words['gateway.log']!, gateway.output());
   });
@@ -110,6 +123,11 @@ describe('a customer', () => {
     expect({ typed, code, err }).toEqual({ typed, code: 0, err: '' });
   });
 });
+
+/** The block of a document in this language. */
+function exampleOf(path: string, language: string): string {
+  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(read(path))?.[1] ?? '';
+}
 
 /** The commands of the document's blocks, without comments and redirections. */
 function commandsOf(file: string): readonly string[] {

@@ -81,12 +81,16 @@ export interface CommandResult {
  * Runs a command to its end in this process, such as `['keys', 'list']`. That costs a tenth of the
  * CPU time of {@link commandProcess}. One at a time: it replaces the environment and the output of
  * this process meanwhile.
+ *
+ * @param columns - The width of the terminal that the output goes to; absent: it is a pipe.
  */
 export async function gatewayCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  columns?: number,
 ): Promise<CommandResult> {
   const { stdout, stderr } = process;
+  const terminal = { isTTY: stdout.isTTY, columns: stdout.columns };
   const before = { env: process.env, exitCode: process.exitCode };
   const text = { out: '', err: '' };
   const collect = (name: keyof typeof text) => {
@@ -103,11 +107,13 @@ export async function gatewayCommand(
   ];
   process.env = { ...INHERITED, ...env };
   process.exitCode = undefined;
+  Object.assign(stdout, { isTTY: columns !== undefined, columns });
   try {
     await runCommandLine(args);
     return { code: Number(process.exitCode ?? 0), ...text };
   } finally {
     Object.assign(process, before);
+    Object.assign(stdout, terminal);
     for (const write of writes) write.mockRestore();
   }
 }

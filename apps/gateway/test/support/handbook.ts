@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const HANDBOOK = join(__dirname, '../../../../docs/operating.md');
+const ROOT = join(__dirname, '../../../..');
 
 export interface Block {
   /** The nearest heading above. */
   readonly heading: string;
   /** Commands of a shell, variables of the file that `ENV_FILE` names, or a language. */
-  readonly kind: 'commands' | 'variables' | 'sql' | 'json';
+  readonly kind: 'commands' | 'variables' | 'sql' | 'json' | 'csv';
   readonly code: string;
 }
 
@@ -21,8 +21,9 @@ export interface Handbook {
   untaken(): readonly Block[];
 }
 
-export function readHandbook(): Handbook {
-  const blocks = blocksOf(readFileSync(HANDBOOK, 'utf8'));
+/** @param page - Another page than the handbook. */
+export function readHandbook(page = 'docs/operating.md'): Handbook {
+  const blocks = blocksOf(readFileSync(join(ROOT, page), 'utf8'));
   const taken = new Set<Block>();
   return {
     blocks,
@@ -52,7 +53,7 @@ function blocksOf(text: string): readonly Block[] {
 }
 
 function kindOf(language: string, code: string): Block['kind'] {
-  if (language === 'sql' || language === 'json') return language;
+  if (language === 'sql' || language === 'json' || language === 'csv') return language;
   if (language !== '') throw new Error(`the handbook has a block of ${language}`);
   return /^(?:[A-Z_]+=.*\n?)+$/.test(code) ? 'variables' : 'commands';
 }

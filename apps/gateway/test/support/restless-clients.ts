@@ -11,12 +11,15 @@ import { userMessage } from './gateway.js';
  *
  * A server that stops closes connections that are idle for {@link CLOSED_AFTER_MS}. If this process
  * gets no CPU for that long, its next request meets a closed connection through no fault of the
- * server. Such a request is not counted as lost, but sent again, as SDKs do.
+ * server. Such a request is not counted as lost, but sent again, as SDKs do. The same holds for a
+ * new connection on which this process sent nothing for {@link SILENT_MS}.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
 
 /** `IDLE_MS` of `http-server.ts`. */
 const CLOSED_AFTER_MS = 250;
+/** As in `http-server.ts`: a server that stops closes a connection that sends nothing so long. */
+const SILENT_MS = 2_000;
 const LOOK_EVERY_MS = 10;
 /** A longer time between two looks is a stall. Timers are a little late on any machine. */
 const STALL_MS = 30;
@@ -54,6 +57,7 @@ export function startClients(
       stalledBefore = stalled;
       const { outcome, body } = await ask(url, apiKey, agent);
       if (outcome === 'lost' && idleMs >= CLOSED_AFTER_MS) continue;
+      if (outcome === 'refused' && stalls.total() - stalled >= SILENT_MS) continue;
       if (typeof outcome === 'number' && outcome !== 200 && refusals.length < 10) {
         refusals.push(body);
       }

@@ -10,6 +10,8 @@ const LIMITED = {
   code: 'rate_limit_exceeded',
   retry: 'wait',
 } as const;
+/** The member that a request names cannot spend. */
+const UNNAMED = { status: 400, type: 'invalid_request_error', retry: 'no' } as const;
 const UNPAID = { status: 402, type: 'billing_error', code: 'insufficient_quota' } as const;
 /** How soon a request may fit that only the holds of other requests keep out. */
 const HOLDS_END_SECONDS = 2;
@@ -44,6 +46,21 @@ export const KEY_ERRORS = {
     sentence: 'this link is no longer valid: ask the person who sent it for a new one',
     cause: 'it expired, or its key was rotated or revoked',
     cure: 'make another with `farthing keys link`',
+  },
+  key_link_ended: {
+    ...UNAUTHORIZED,
+    code: 'link_ended',
+    sentence: 'this link shows no key any more: ask the person who sent it for a new one',
+    cause: 'it expired, or its key was revoked',
+    cure: 'make another with `farthing keys key-link`',
+  },
+  key_link_opened: {
+    ...UNAUTHORIZED,
+    code: 'link_opened',
+    sentence:
+      'this link was opened before, or its key got a new credential since: if that was not you, say so to the person who sent it',
+    cause: 'a link shows a key once',
+    cure: 'make another with `farthing keys key-link`: opening it ends the credential that the first one showed',
   },
   session_ended: {
     ...UNAUTHORIZED,
@@ -140,6 +157,29 @@ export const KEY_ERRORS = {
     cause: 'a holder cannot undo what the operator decided',
     cure: 'choose a stricter value, or ask your operator',
   },
+  budget_of_operator: {
+    ...FORBIDDEN,
+    code: 'set_by_operator',
+    sentence: '{param}: your operator set this budget, and only your operator can use or change it',
+    cause: 'a holder changes, and names as reserves, only budgets that a holder created',
+    cure: 'create a stricter budget beside it, or ask your operator',
+  },
+  leaves_budget: {
+    ...FORBIDDEN,
+    code: 'set_by_operator',
+    sentence: '{param}: a budget that your operator set would no longer count what is spent here',
+    cause: 'a holder cannot move spending out of a budget of the operator',
+    cure: 'choose a group or a member that the budget counts, too, or ask your operator',
+  },
+  own_member: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'member_id',
+    sentence: 'member_id: this key belongs to the member, and would end itself: use another one',
+    cause: 'ending a member revokes its keys',
+    cure: 'use a key of another member, or ask your operator',
+    retry: 'no',
+  },
   own_key: {
     status: 400,
     type: 'invalid_request_error',
@@ -169,6 +209,47 @@ export const KEY_ERRORS = {
     sentence: '{param}: this key may not use {model}, only {models}',
     cause: "the key's list of models",
     cure: 'name one of those; operators: `farthing keys update key_… --models claude-haiku-4-5`',
+    retry: 'no',
+  },
+  network_not_allowed: {
+    ...FORBIDDEN,
+    code: 'network_not_allowed',
+    sentence: 'this API key may not be used from {address}',
+    cause: "the key's `allowed_networks` do not have that address",
+    cure: 'use it from one of its networks; operators: `farthing keys update key_… --allowed-networks all`, and behind a proxy `TRUST_PROXY`',
+  },
+  unknown_member: {
+    ...UNNAMED,
+    sentence: '{param}: the account has no member {member}',
+    cause: 'the request names who spends, and the key makes no members of unknown names',
+    cure: 'name a member by its id, external id or mail address, or create it first',
+  },
+  ambiguous_member: {
+    ...UNNAMED,
+    sentence: '{param}: several members have the address {member}; name one by its id',
+    cause: 'a mail address need not be that of one member only',
+    cure: 'as the sentence says',
+  },
+  member_ended: {
+    ...UNNAMED,
+    sentence: '{param}: the member {member} has ended',
+    cause: 'an ended member spends nothing any more',
+    cure: 'name another member',
+  },
+  too_many_members: {
+    ...UNNAMED,
+    sentence:
+      '{param}: the account already has {most} members, as many as it may have, so {member} was not made one',
+    cause: 'the key makes members of unknown names, and there were too many',
+    cure: 'name members that exist; look for a client that names a new one each time',
+  },
+  too_many_run_budgets: {
+    ...LIMITED,
+    code: 'too_many_run_budgets',
+    sentence:
+      'x-gateway-run-budget: this key or member has {most} runs with budgets, or the account {of_account}; each of them ends after some days',
+    cause: 'the header `x-gateway-run-budget` gives each run a budget',
+    cure: 'send it only for runs that need one; look for a client that names a new run each time',
     retry: 'no',
   },
   concurrency_limit: {
@@ -231,7 +312,32 @@ export const KEY_ERRORS = {
     ...UNPAID,
     sentence:
       'this request may cost up to {amount} USD, more than {cap} leaves{held}: wait for them to end, {advice} or shorten the prompt{renewal}',
-    cause: 'as `over_cap`, but it fits once other requests have ended',
+    cause:
+      'as `over_cap`, but it fits once other requests have ended, for which it waited some seconds',
+    cure: 'send fewer at once',
+    retry: HOLDS_END_SECONDS,
+  },
+  budget_used_up: {
+    ...UNPAID,
+    sentence: '{budget} is used up{renewal}{contact}',
+    cause: 'a budget of the account, or of a group, member, key, tag or run of it',
+    cure: 'wait for its renewal, or have it raised',
+    retry: 'no',
+  },
+  over_budget: {
+    ...UNPAID,
+    sentence:
+      'this request may cost up to {amount} USD, more than {budget} leaves{held}: {advice} or shorten the prompt{renewal}{contact}',
+    cause: '`OVERDRAFT=none`, and a request that may cost more than a budget leaves',
+    cure: 'as the sentence says',
+    retry: 'no',
+  },
+  over_budget_with_holds: {
+    ...UNPAID,
+    sentence:
+      'this request may cost up to {amount} USD, more than {budget} leaves{held}: wait for them to end, {advice} or shorten the prompt{renewal}{contact}',
+    cause:
+      'as `over_budget`, but it fits once other requests have ended, for which it waited some seconds',
     cure: 'send fewer at once',
     retry: HOLDS_END_SECONDS,
   },
@@ -247,7 +353,8 @@ export const KEY_ERRORS = {
     ...UNPAID,
     sentence:
       'this request may cost up to {amount} USD, and the balance is {balance}{held}: {shortfall} USD short; wait for them to end, {advice}, shorten the prompt or add credit',
-    cause: 'as `over_balance`, but it fits once other requests have ended',
+    cause:
+      'as `over_balance`, but it fits once other requests have ended, for which it waited some seconds',
     cure: 'send fewer at once',
     retry: HOLDS_END_SECONDS,
   },

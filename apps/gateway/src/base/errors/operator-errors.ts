@@ -235,9 +235,39 @@ export const OPERATOR_ERRORS = {
   },
   account_closed: {
     ...CONFLICT,
-    sentence: '{field}: this account is closed: it gets no money, no keys and no allowance',
+    sentence:
+      '{field}: this account is closed: it gets no money, keys, members, budgets or allowance',
     cause: '`farthing accounts close`',
     cure: '`farthing accounts reopen`, if it was closed by mistake',
+  },
+  account_full: {
+    ...BAD_REQUEST,
+    param: 'account_id',
+    sentence: 'account_id: this account has {most} {what}, and can have no more',
+    cause: 'members, groups, budgets and raises are bounded per account',
+    cure: 'use those that there are; what has ended counts, too',
+  },
+  owner_ended: {
+    ...CONFLICT,
+    param: 'member_id',
+    sentence: 'member_id: this member has ended, and gets no keys',
+    cause: '`farthing members end`, which cannot be undone',
+    cure: 'create another member',
+  },
+  unfit_reserve: {
+    ...BAD_REQUEST,
+    param: 'then',
+    sentence:
+      'then: must be a reserve of the same account that has not ended; a chain has at most 4 budgets, none of them twice',
+    cause: 'only a budget with the scope reserve pays for others',
+    cure: 'create a budget with the scope reserve, and name its id',
+  },
+  budget_ended: {
+    ...CONFLICT,
+    param: 'budget_id',
+    sentence: 'budget_id: this budget has ended, and cannot be raised',
+    cause: '`farthing budgets end`',
+    cure: 'create another budget',
   },
   account_not_closed: {
     ...CONFLICT,

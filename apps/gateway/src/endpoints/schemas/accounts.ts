@@ -1,7 +1,7 @@
 /** Accounts and what their holders see of them. */
 
 import { z } from 'zod';
-import { CAP_PERIODS } from '@gateway/balance-store';
+import { BUDGET_SCOPES, CAP_PERIODS } from '@gateway/balance-store';
 import type { AccountRecord, UnspentCredit } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { SETTING_NAMES, settingMembers } from '../account-settings.js';
@@ -115,15 +115,11 @@ export const accountLines = linesOf<
 ]);
 
 /** A list of accounts in the command line. */
-export const accountCells = cellsOf(accountMembers, [
-  'id',
-  'name',
-  'external_id',
-  'state',
-  'usable_keys',
-  'balance_usd',
-  'spent_usd',
-]);
+export const accountCells = cellsOf(
+  accountMembers,
+  ['id', 'name', 'external_id', 'state', 'usable_keys', 'balance_usd', 'spent_usd'],
+  ['external_id', 'usable_keys', 'spent_usd', 'state', 'id'],
+);
 
 /** A list of accounts in the console. */
 export const accountColumns = pageColumnsOf(accountMembers, [
@@ -148,6 +144,38 @@ const caps = z
   )
   .meta({ description: 'the caps of the key, the one with the least left first' });
 
+/** The budgets that count the requests of a key. */
+const budgets = z
+  .array(
+    z.strictObject({
+      name: text,
+      scope: z.enum(BUDGET_SCOPES),
+      group_name: orNull(text).meta({ description: 'null unless a group shares the budget' }),
+      amount_usd: usd.meta({ description: 'with raises' }),
+      raises: z
+        .array(z.strictObject({ amount_usd: usd, until: time }))
+        .meta({ description: 'those that are part of amount_usd, and when each ends' }),
+      used_usd: usd,
+      held_usd: usd.meta({ description: 'the part of left_usd held for requests in flight' }),
+      left_usd: usd,
+      action: z.enum(['refuse', 'notify']),
+      then_name: orNull(text).meta({ description: 'the reserve that pays when it is empty' }),
+      starts_at: orNull(time),
+      renews_at: orNull(time).meta({ description: 'when it begins anew or ends; null: never' }),
+      contact: orNull(text).meta({ description: 'whom to ask for more' }),
+    }),
+  )
+  .meta({
+    description:
+      'the budgets that count requests of the key, in their current period: those that refuse ' +
+      'requests, then those that only notify, each with the least left first; one that is used ' +
+      'up comes after the reserve that pays for it',
+  });
+
+/** What the key of a member is not sent if `members_see_balance` is false. */
+const ofOwner = (amount: typeof usd) =>
+  orNull(amount).meta({ description: 'null: the account hides its money from this key' });
+
 export const accountOverview = z
   .strictObject({
     object: z.literal('account_overview'),
@@ -155,7 +183,10 @@ export const accountOverview = z
       description: 'contact: an address of mail, or one that begins with https:// or http://',
     }),
     account_name: text,
-    balance_usd: usd,
+    member: orNull(text).meta({ description: 'the name of the member whose key it is' }),
+    budgets,
+    balance_usd: ofOwner(usd),
+    members_see_balance: settingMembers.members_see_balance.schema,
     is_shared: z.boolean().meta({ description: 'other keys spend the same balance' }),
     may_see_account: z.boolean().meta({
       description: 'the key may read the charges of all keys, and the statement',
@@ -173,6 +204,14 @@ export const accountOverview = z
           renews_at: orNull(time).meta({ description: 'null for the period total' }),
         }),
       ).meta({ description: 'the cap for which each request of an active key is refused' }),
+      used_up_budget: orNull(
+        z.strictObject({
+          name: text,
+          amount_usd: usd,
+          renews_at: orNull(time).meta({ description: 'null: never' }),
+          contact: orNull(text),
+        }),
+      ).meta({ description: 'the budget for which each request of an active key is refused' }),
       caps,
       expires_at: orNull(time),
       last_charged_at: orNull(time),
@@ -184,7 +223,7 @@ export const accountOverview = z
       description: 'the unspent part of each credit that expires, the next one first',
     }),
     pace: z
-      .strictObject({ days: count, spent_usd: usd, spent_by_key_usd: usd })
+      .strictObject({ days: count, spent_usd: ofOwner(usd), spent_by_key_usd: usd })
       .meta({ description: 'what all keys of the account spent in these days, today included' }),
     lasts_until: orNull(time).meta({
       description:
@@ -206,6 +245,7 @@ export const balance = z
     is_active: z.boolean(),
     last_synced_at: time,
     caps,
+    budgets,
   })
   .meta({ id: 'Balance' });
 

@@ -19,6 +19,11 @@ export const text = z.string();
 export const count = z.int().min(0).register(kinds, { kind: 'count' });
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
 
+/** The groups of a path such as `/grp_1/grp_2/`, from the top. */
+export function groupsIn(path: string): readonly string[] {
+  return path.split('/').filter((id) => id !== '');
+}
+
 /** The name of an account or a key, which operations add to the views of some records. */
 export const addedName = orNull(text).exactOptional();
 

@@ -6,10 +6,12 @@ import { formatUsd } from '@gateway/billing';
 import { TERMS, pricingView } from '../../base/pricing.js';
 import { readDelivery, sentTokens } from '../../ledger/delivery.js';
 import type { csvOf } from '../csv.js';
+import type { ResultOf } from '../endpoint.js';
 import { linesOf, membersFrom, viewFor } from '../resource.js';
 import {
   costMembers,
   count,
+  groupsIn,
   isoOf,
   orNull,
   rates,
@@ -37,6 +39,20 @@ const pricing = z
     fees: z.array(z.strictObject({ what: text, units: count, unit_usd: usd, amount_usd: usd })),
   })
   .meta({ id: 'Pricing', description: 'absent if the charge is tokens at the usual rates' });
+
+/** Who spent it, besides the key. A member is absent where the request named nobody. */
+const spenderDetails = {
+  member_id: ofCharge.everyone(text.exactOptional(), ({ spender }) => spender?.memberId, 'member'),
+  groups: ofCharge.everyone(
+    z.array(text).exactOptional().meta({
+      description: "the member's group at that time, last, after the groups above it",
+    }),
+    ({ spender }) => (spender?.groups === undefined ? undefined : groupsIn(spender.groups)),
+    'groups',
+  ),
+  tag: ofCharge.everyone(text.exactOptional(), ({ spender }) => spender?.tag, 'tag'),
+  run: ofCharge.everyone(text.exactOptional(), ({ spender }) => spender?.run, 'run'),
+};
 
 /** The request, its usage and its price. */
 const chargeDetails = {
@@ -75,6 +91,7 @@ const chargeDetails = {
     deliveredView,
     'sent before the client left',
   ),
+  ...spenderDetails,
 };
 
 /** What a client that left before the end of its response got of it. */
@@ -86,6 +103,33 @@ function deliveredView({ remarks, usage }: ChargeEntry) {
     of_bytes: delivery.bytes,
     output_tokens: sentTokens(delivery, usage.outputTokens),
   };
+}
+
+const paidBy = z
+  .array(z.strictObject({ budget_id: text, counted_by: text, amount_usd: usd }))
+  .meta({
+    description:
+      'of each budget that counted the charge but had too little left: what it paid itself, and ' +
+      'what the reserves of its chain paid; absent if no reserve paid',
+  });
+
+function paidText(paid: ResultOf<typeof paidBy>): string {
+  return paid.map(({ budget_id: id, amount_usd: amount }) => `${id} ${amount} USD`).join(', ');
+}
+
+function paidByView({ parts, delta, writtenOff }: ChargeEntry) {
+  if (parts.length === 0) return undefined;
+  return [...new Set(parts.map(({ budgetId }) => budgetId))].flatMap((counted) => {
+    const paid = parts.filter(({ budgetId }) => budgetId === counted);
+    const own = paid.reduce((rest, { amount }) => rest - amount, writtenOff - delta);
+    return [{ paidBy: counted, amount: own }, ...paid]
+      .filter(({ amount }) => amount !== 0n)
+      .map(({ paidBy: budget, amount }) => ({
+        budget_id: budget,
+        counted_by: counted,
+        amount_usd: formatUsd(amount),
+      }));
+  });
 }
 
 const entryMembers = {
@@ -128,6 +172,7 @@ export const chargeMembers = {
     'upstream account',
     'none',
   ),
+  paid_by: ofCharge.operators(paidBy.exactOptional(), paidByView, 'paid by'),
   over_cap_usd: ofCharge.operators(usd, ({ overCap }) => formatUsd(overCap)),
   remarks: ofCharge.operators(orNull(text), ({ remarks }) => remarks ?? null, 'remarks', 'none'),
 };
@@ -289,6 +334,10 @@ const COMMON_LINES = [
 export const chargeLines = linesOf(chargeMembers, [
   ...COMMON_LINES,
   'key_id',
+  'member_id',
+  'groups',
+  'tag',
+  'run',
   'model',
   ['endpoint', ({ endpoint, streamed }) => endpoint + (streamed ? ', streamed' : '')],
   ['input tokens', ({ usage: of, rates: at }) => priced(of.input_tokens, at.input)],
@@ -307,6 +356,7 @@ export const chargeLines = linesOf(chargeMembers, [
     ({ usage: of, rates: at }) => priced(of.cache_creation_1h_input_tokens, at.cache_write_1h),
   ],
   'written_off_usd',
+  ['paid_by', ({ paid_by: paid }) => (paid === undefined ? undefined : paidText(paid))],
   'cost_usd',
   'margin_usd',
   'upstream_id',
@@ -365,6 +415,7 @@ const CSV_COLUMNS = [
   'key_id',
   'terms',
   'fees_usd',
+  ...Object.keys(spenderDetails),
 ];
 
 /**
@@ -378,9 +429,10 @@ export function entriesCsv(entries: readonly LedgerEntry[], write: typeof csvOf)
 }
 
 function chargeRow(of: ChargeEntry) {
-  const { usage: counts, rates: at, pricing: by, delivered, ...details } = usageView(of);
+  const { usage: counts, rates: at, pricing: by, delivered, groups, ...details } = usageView(of);
   return {
     ...details,
+    groups: groups?.join(' '),
     id: of.id,
     amount_usd: formatUsd(of.delta),
     ...counts,

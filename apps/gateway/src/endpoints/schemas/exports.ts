@@ -1,7 +1,7 @@
 /** Exports of a month for bookkeeping and controlling. */
 
 import { z } from 'zod';
-import { count, orNull, text, time } from './basics.js';
+import { count, orNull, text, time, usd } from './basics.js';
 
 export const journal = z
   .strictObject({
@@ -32,13 +32,26 @@ export const journal = z
   })
   .meta({ id: 'Journal' });
 
+const rows = z
+  .array(z.record(z.string(), z.union([text, count])))
+  .meta({ description: 'by the names of the columns; those without a value are left out' });
+
 export const focus = z
   .strictObject({
     object: z.literal('focus'),
     month: text,
     zone: text,
-    rows: z
-      .array(z.record(z.string(), z.union([text, count])))
-      .meta({ description: 'by the names of the columns; those without a value are left out' }),
+    rows,
   })
   .meta({ id: 'Focus' });
+
+export const chargeback = z
+  .strictObject({
+    object: z.literal('chargeback'),
+    day: text,
+    from: time,
+    until: time.meta({ description: 'not included' }),
+    charged_usd: usd.meta({ description: 'in all' }),
+    rows,
+  })
+  .meta({ id: 'Chargeback' });

@@ -1,14 +1,15 @@
 /** Keys, links to them and sessions. */
 
 import { z } from 'zod';
-import type { CapPeriod, KeyRecord, OperatorBounds } from '@gateway/balance-store';
+import type { CapPeriod, Naming, OperatorBounds } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import type { KeyWithUse } from '../../ledger/used-by-keys.js';
 import { cellsOf, linesOf, membersFrom, pageColumnsOf, viewFor } from '../resource.js';
 import { account } from './accounts.js';
 import { count, firstCredit, isoOf, metadataText, orNull, text, time, usd } from './basics.js';
 
 const capUse = z.strictObject({ cap_usd: orNull(usd), used_usd: usd });
-const seenBy = membersFrom<KeyRecord>();
+const seenBy = membersFrom<KeyWithUse>();
 
 export const keyMembers = {
   object: seenBy.everyone(z.literal('api_key'), () => 'api_key' as const),
@@ -37,10 +38,32 @@ export const keyMembers = {
     ({ isActive }) => isActive,
   ),
   scope: seenBy.everyone(z.enum(['use', 'manage']), ({ scope }) => scope, 'scope'),
+  member_id: seenBy.everyone(
+    orNull(text).meta({ description: 'whose key it is' }),
+    ({ memberId }) => memberId,
+    'member',
+  ),
+  names_members: seenBy.operators(
+    orNull(
+      z.strictObject({ unknown: z.enum(['refuse', 'create']), group_id: text.exactOptional() }),
+    ).meta({
+      description:
+        'whether its requests may name the members that spend, and what becomes of an unknown ' +
+        'name: it is refused, or a member is created, in the group if there is one',
+    }),
+    ({ naming }) => (naming === null ? null : namingView(naming)),
+    'names members',
+  ),
   models: seenBy.everyone(
     orNull(z.array(text)).meta({ description: 'null: all' }),
     ({ models }) => models,
     'models',
+  ),
+  allowed_networks: seenBy.everyone(
+    orNull(z.array(text)).meta({ description: 'null: all' }),
+    ({ allowedNetworks }) => allowedNetworks,
+    'networks',
+    'all',
   ),
   /** The balance of its account, which other keys may share. */
   balance_usd: seenBy.everyone(usd, ({ balance }) => formatUsd(balance), 'balance'),
@@ -85,8 +108,12 @@ export const keyMembers = {
   external_id: seenBy.operators(orNull(text), ({ externalId }) => externalId, 'external id'),
 } as const;
 
+function namingView({ unknown, groupId }: Naming) {
+  return groupId === undefined ? { unknown } : { unknown, group_id: groupId };
+}
+
 /** The amount used is reported even if there is no cap. */
-function capView({ caps, used }: KeyRecord, period: CapPeriod) {
+function capView({ caps, used }: KeyWithUse, period: CapPeriod) {
   const cap = caps[period];
   return { cap_usd: cap === null ? null : formatUsd(cap), used_usd: formatUsd(used[period]) };
 }
@@ -111,7 +138,16 @@ export const keyLines = linesOf(keyMembers, [
   ],
   ['caps', ({ caps }) => capsText(caps)],
   ['models', ({ models }) => models?.join(', ') ?? 'all'],
+  'allowed_networks',
   'scope',
+  'member_id',
+  [
+    'names_members',
+    ({ names_members: naming }) =>
+      naming === null
+        ? undefined
+        : [naming.unknown, ...(naming.group_id === undefined ? [] : [naming.group_id])].join(':'),
+  ],
   'external_id',
   ['metadata', metadataText],
   'expires_at',
@@ -120,13 +156,11 @@ export const keyLines = linesOf(keyMembers, [
 ]);
 
 /** A list of keys in the command line. */
-export const keyCells = cellsOf(keyMembers, [
-  'name',
-  'hint',
-  ['state', stateText],
-  'balance_usd',
-  'spent_usd',
-]);
+export const keyCells = cellsOf(
+  keyMembers,
+  ['name', 'hint', ['state', stateText], 'balance_usd', 'spent_usd'],
+  ['hint', 'spent_usd', 'state', 'id, account'],
+);
 
 /** A list of keys on the pages. */
 export const keyColumns = pageColumnsOf(keyMembers, [
@@ -169,6 +203,7 @@ const operatorBounds = z.strictObject({
   requests_per_minute: orNull(count),
   expires_at: orNull(time),
   models: orNull(z.array(text)),
+  allowed_networks: orNull(z.array(text)),
 });
 
 const ofHolder = viewFor('holders', keyMembers, { id: 'OwnKey' });
@@ -184,14 +219,15 @@ export const holderKey = ofHolder.schema
   .meta({ id: 'HolderKey' });
 
 /** @param bounds - `undefined` if no operator decided anything about the key. */
-export function holderKeyView(key: KeyRecord, bounds: OperatorBounds | undefined) {
+export function holderKeyView(key: KeyWithUse, bounds: OperatorBounds | undefined) {
   return {
     ...ofHolder.view(key),
     operator_bounds: bounds === undefined ? null : boundsView(bounds),
   };
 }
 
-function boundsView({ isSuspended, caps, limits, expiresAt, models }: OperatorBounds) {
+function boundsView(bounds: OperatorBounds) {
+  const { isSuspended, caps, limits, expiresAt, models, allowedNetworks } = bounds;
   const capOf = (cap: bigint | undefined) => (cap === undefined ? null : formatUsd(cap));
   return {
     suspended: isSuspended,
@@ -204,6 +240,7 @@ function boundsView({ isSuspended, caps, limits, expiresAt, models }: OperatorBo
     requests_per_minute: limits.requestsPerMinute ?? null,
     expires_at: isoOf(expiresAt),
     models,
+    allowed_networks: allowedNetworks,
   };
 }
 
@@ -243,6 +280,30 @@ export const link = z
     expires_at: time,
   })
   .meta({ id: 'Link' });
+
+export const keyLink = z
+  .strictObject({
+    object: z.literal('key_link'),
+    key_id: text,
+    link: text,
+    path: text.meta({ description: 'below the address that clients use' }),
+    url: orNull(text).meta({ description: 'null if PUBLIC_URL is not set' }),
+    expires_at: time,
+    mailed_to: orNull(text).meta({ description: 'the member who was sent the link' }),
+    mail_problem: orNull(text).meta({
+      description: 'why the mail that was asked for was not sent',
+    }),
+  })
+  .meta({ id: 'KeyLink' });
+
+export const openedKeyLink = z
+  .strictObject({
+    object: z.literal('opened_key_link'),
+    key_id: text,
+    name: text,
+    api_key: text.meta({ description: 'shown here and never again' }),
+  })
+  .meta({ id: 'OpenedKeyLink' });
 
 export const pageSession = z
   .strictObject({

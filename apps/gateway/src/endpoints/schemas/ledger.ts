@@ -110,7 +110,15 @@ export const audit = z
         check: z.enum([
           ...(['amount', 'sequence', 'running_balance', 'balance', 'account_totals'] as const),
           ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'archive'] as const),
-          ...(['cap_window', 'rights', 'sides', 'closing', 'statement'] as const),
+          ...([
+            'rights',
+            'sides',
+            'closing',
+            'statement',
+            'budget',
+            'spender',
+            'spender_usage',
+          ] as const),
           ...(['origin', 'seal', 'block', 'time'] as const),
         ]),
         account_id: orNull(text),
@@ -152,13 +160,11 @@ const holdMembers = {
 export const { schema: hold, view: holdView } = viewFor('operators', holdMembers, { id: 'Hold' });
 
 /** A list of holds in the command line. */
-export const holdCells = cellsOf(holdMembers, [
-  'created_at',
-  'request_id',
-  'key_id',
-  'amount_usd',
-  'orphaned_at',
-]);
+export const holdCells = cellsOf(
+  holdMembers,
+  ['created_at', 'request_id', 'key_id', 'amount_usd', 'orphaned_at'],
+  ['orphaned_at', 'created_at', 'key_id'],
+);
 
 const ofEvent = membersFrom<StoredEvent>();
 
@@ -196,16 +202,20 @@ export const { schema: event, view: eventView } = viewFor('operators', eventMemb
 });
 
 /** A list of events in the command line. */
-export const eventCells = cellsOf(eventMembers, [
-  'created_at',
-  'type',
-  'account_id',
+export const eventCells = cellsOf(
+  eventMembers,
   [
-    'attempts',
-    ({ delivered_at, attempts }) => (delivered_at === null ? String(attempts) : 'delivered'),
+    'created_at',
+    'type',
+    'account_id',
+    [
+      'attempts',
+      ({ delivered_at, attempts }) => (delivered_at === null ? String(attempts) : 'delivered'),
+    ],
+    'last_error',
   ],
-  'last_error',
-]);
+  ['last_error', 'attempts', 'account_id'],
+);
 
 /** A list of events in the console. */
 export const eventColumns = pageColumnsOf(eventMembers, [

@@ -161,15 +161,19 @@ export const moneyLines = linesOf(moneyMembers, [
 ]);
 
 /** A list of payments in the command line. */
-export const paymentCells = cellsOf(paymentMembers, [
-  'created_at',
-  ['payment', ({ id }) => id],
-  'account_id',
-  'state',
-  'by',
-  'amount_usd',
-  'reference',
-]);
+export const paymentCells = cellsOf(
+  paymentMembers,
+  [
+    'created_at',
+    ['payment', ({ id }) => id],
+    'account_id',
+    'state',
+    'by',
+    'amount_usd',
+    'reference',
+  ],
+  ['reference', 'by', 'created_at', 'account_id'],
+);
 
 /** A list of payments on the pages. */
 export const paymentColumns = pageColumnsOf(paymentMembers, [

@@ -92,6 +92,20 @@ export const closedBooks = z
   })
   .meta({ id: 'ClosedBooks' });
 
+export const booksVerification = z
+  .strictObject({
+    object: z.literal('books_verification'),
+    month: text,
+    is_as_closed: z.boolean().meta({
+      description:
+        'whether all figures of each account and in all, read again, are those of the closing; ' +
+        'audits also compare them with each charge',
+    }),
+    closed_digest: text.meta({ description: 'SHA-256 of the figures of each account, as closed' }),
+    found_digest: text,
+  })
+  .meta({ id: 'BooksVerification' });
+
 export const books = z
   .strictObject({
     object: z.literal('books'),
@@ -214,6 +228,10 @@ export const statement = z
     closing_balance_usd: usd,
     by_model: z.array(z.strictObject({ model: text, ...statementTotal })),
     by_key: z.array(z.strictObject({ key_id: text, name: text, ...statementTotal })),
+    by_member: z
+      .array(z.strictObject({ member_id: orNull(text), name: orNull(text), ...statementTotal }))
+      .exactOptional()
+      .meta({ description: 'null: charges that name no member. Absent if none names one' }),
     credit_note: orNull(creditNote).meta({
       description: 'for what was taken back of earlier months, such as refunds and reversals',
     }),

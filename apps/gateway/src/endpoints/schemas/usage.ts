@@ -37,15 +37,38 @@ const names = {
   key_name: orNull(text).exactOptional(),
 } as const;
 
+/** Of sums by who spent. */
+const spender = {
+  member_id: orNull(text).exactOptional(),
+  member_name: orNull(text).exactOptional(),
+  group_id: orNull(text).exactOptional(),
+  group_name: orNull(text).exactOptional(),
+  tag: orNull(text).exactOptional(),
+  run: orNull(text).exactOptional(),
+  metadata: orNull(text)
+    .exactOptional()
+    .meta({ description: 'the value of the metadata to sum by; null: none' }),
+  others: count.exactOptional().meta({
+    description: 'how many members, groups, tags or runs beyond `top` it stands for',
+  }),
+} as const;
+
 export const costedUsageSum = usageSum
-  .extend({ ...names, ...costFigures })
+  .extend({
+    cache_creation_1h_input_tokens: count
+      .exactOptional()
+      .meta({ description: 'absent in sums by who spent' }),
+    ...names,
+    ...spender,
+    ...costFigures,
+  })
   .meta({ id: 'CostedUsageSum' });
 
 export const costedUsageSums = listOf(costedUsageSum).extend(
   usageSums.pick({ from: true, until: true }).shape,
 );
 
-const brokenDownFigures = z.strictObject({
+export const brokenDownFigures = z.strictObject({
   charged_usd: usd,
   charges: count,
   input_tokens: count,
@@ -57,6 +80,8 @@ const brokenDownFigures = z.strictObject({
   mean_duration_ms: orNull(count),
   mean_first_byte_ms: orNull(count),
 });
+/** With what the charges cost the operator, if that is known of all of them. */
+export const costedBrokenDownFigures = brokenDownFigures.extend(costFigures);
 
 const signed = z.int();
 /** What the groups lack; below zero where they have more. */
@@ -109,23 +134,30 @@ function breakdownOf<Figures extends z.ZodType, Group extends z.ZodRawShape>(
       }),
     ).meta({
       description:
-        "the ledger's sums without those of all groups: zero unless groups are programs, sessions " +
-        'or tags and the record of requests lacks some. Below zero where a charge was made before ' +
+        "the ledger's sums without those of all groups: zero unless groups are programs or " +
+        'sessions and the record of requests lacks some. Below zero where a charge was made before ' +
         'the range and its request ended in it. null: groups are errors',
     }),
     recorded_from: orNull(time).meta({
       description:
         'where the record of requests begins: failed requests, times, and all figures of ' +
-        'programs, sessions, tags and errors are not known before',
+        'programs, sessions and errors are not known before. null: it is empty, or has nothing of ' +
+        'such groups',
+    }),
+    named_from: orNull(time).meta({
+      description:
+        'since when charges name members, groups, tags and runs: earlier ones name none. null: ' +
+        'none does yet, or groups and filters are others',
     }),
   });
 }
 
-export const breakdown = breakdownOf(brokenDownFigures, {}).meta({ id: 'Breakdown' });
+export const breakdown = breakdownOf(brokenDownFigures, {
+  name: orNull(text).meta({ description: 'of the member or the group' }),
+}).meta({ id: 'Breakdown' });
 
-/** With what the charges cost the operator, if that is known of all of them. */
-export const costedBreakdown = breakdownOf(brokenDownFigures.extend(costFigures), {
-  name: orNull(text).meta({ description: 'of the account or the key' }),
+export const costedBreakdown = breakdownOf(costedBrokenDownFigures, {
+  name: orNull(text).meta({ description: 'of the account, the key, the member or the group' }),
 }).meta({
   id: 'CostedBreakdown',
 });

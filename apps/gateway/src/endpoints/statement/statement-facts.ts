@@ -22,7 +22,14 @@ type Booking = Exclude<LedgerEntry, ChargeEntry>;
 
 export type StatementStore = Pick<
   BalanceStore,
-  'readBalanceAt' | 'readUsage' | 'listEntries' | 'getAccount' | 'listKeys' | 'listDocuments'
+  | 'readBalanceAt'
+  | 'readUsage'
+  | 'readSpending'
+  | 'listEntries'
+  | 'getAccount'
+  | 'listKeys'
+  | 'listMembers'
+  | 'listDocuments'
 >;
 /** Who issues statements. */
 export interface Issuer {
@@ -48,12 +55,13 @@ export async function readFacts(
   { month, zone, issuer }: StatementOf,
 ) {
   const { from, until } = month;
-  const [account, opening, entries, charges, totals] = await Promise.all([
+  const [account, opening, entries, charges, totals, byMember] = await Promise.all([
     store.getAccount(accountId),
     store.readBalanceAt(accountId, from),
     readEntries(store, { accountId, withoutCharges: true, withoutFees: true, from, until }),
     store.readUsage({ by: ['day', 'model'], byRates: true, from, until, accountId }),
     store.readUsage({ by: ['key', 'model'], from, until, accountId }),
+    readByMember(store, accountId, month),
   ]);
   const bookings = entries.filter((entry) => entry.kind !== 'charge').toReversed();
   const booked = bookings.reduce((sum, { delta }) => sum + delta, 0n);
@@ -61,7 +69,10 @@ export async function readFacts(
     (sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff,
     0n,
   );
-  const names = totals.length === 0 ? undefined : await keyNames(store, accountId);
+  const names =
+    totals.length === 0
+      ? undefined
+      : await namesOf((after) => store.listKeys({ accountId, limit: NAMES_PER_PAGE, after }));
   return {
     object: 'statement' as const,
     ...partiesOf(accountId, account, issuer),
@@ -87,6 +98,7 @@ export async function readFacts(
     tax_usd: formatUsd(bookings.reduce((sum, { tax }) => sum + tax, 0n)),
     charged_usd: formatUsd(charged),
     closing_balance_usd: formatUsd(opening + booked - charged),
+    ...(byMember === undefined ? {} : { by_member: byMember }),
     by_model: totalsBy(totals, ({ model = '' }) => model).map(([model, total]) => ({
       model,
       ...total,
@@ -97,6 +109,31 @@ export async function readFacts(
       ...total,
     })),
   };
+}
+
+/** @returns `undefined` if no charge names a member */
+async function readByMember(
+  store: Pick<StatementStore, 'readSpending' | 'listMembers'>,
+  accountId: string,
+  { from, until }: Month,
+) {
+  const sums = await store.readSpending({
+    by: ['member'],
+    from,
+    until,
+    accountId,
+    sort: 'charged',
+  });
+  if (sums.every(({ memberId }) => memberId == null)) return undefined;
+  const names = await namesOf((after) =>
+    store.listMembers({ accountId, limit: NAMES_PER_PAGE, after }),
+  );
+  return sums.map(({ memberId = null, requests, charged }) => ({
+    member_id: memberId,
+    name: memberId === null ? null : (names.get(memberId) ?? memberId),
+    requests,
+    amount_usd: formatUsd(-charged),
+  }));
 }
 
 /** With the rate and the country of a tax, which the document of the payment has. */
@@ -158,19 +195,20 @@ function totalsBy(sums: readonly UsageSum[], nameOf: (sum: UsageSum) => string) 
     );
 }
 
-const KEYS_PER_PAGE = 1_000;
+const NAMES_PER_PAGE = 1_000;
 
-/** The names of all keys of an account, also of the revoked ones. */
-async function keyNames(
-  store: Pick<BalanceStore, 'listKeys'>,
-  accountId: string,
+/** The names of all keys or members of an account, also of revoked and ended ones, by ids. */
+async function namesOf(
+  readPage: (
+    after: string | undefined,
+  ) => Promise<readonly { readonly id: string; readonly name: string }[]>,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
   let after: string | undefined;
   do {
-    const keys = await store.listKeys({ accountId, limit: KEYS_PER_PAGE, after });
-    for (const { id, name } of keys) names.set(id, name);
-    after = keys.length < KEYS_PER_PAGE ? undefined : keys.at(-1)?.id;
+    const found = await readPage(after);
+    for (const { id, name } of found) names.set(id, name);
+    after = found.length < NAMES_PER_PAGE ? undefined : found.at(-1)?.id;
   } while (after !== undefined);
   return names;
 }

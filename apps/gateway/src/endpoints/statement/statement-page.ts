@@ -5,7 +5,8 @@ import type { Statement } from './statement.js';
 const STYLE =
   'body{font:14px/1.4 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;' +
   'color:#111;background:#fff}table{border-collapse:collapse;width:100%}' +
-  'th,td{padding:.25rem .5rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}' +
+  'th,td{padding:.25rem .5rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top;' +
+  'overflow-wrap:anywhere}td.d{white-space:nowrap}' +
   'td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}' +
   'h2{font-size:1rem;margin:1.5rem 0 .25rem}tr.b td{font-weight:600}p.note{white-space:pre-wrap}' +
   'p.draft{font-weight:700;letter-spacing:.1em}' +
@@ -26,7 +27,7 @@ export function statementPage(statement: Statement): string {
   const rows = statement.lines.map((line) => {
     const isBalance = line.line.endsWith('balance');
     const cells = [
-      `<td>${escape(line.date.slice(0, 10))}</td>`,
+      dayCell(line.date),
       `<td>${escape(line.text)}</td>`,
       numberCell(line.tokens),
       numberCell(line.rate_usd_per_million),
@@ -68,7 +69,7 @@ function creditNote({ credit_note: note }: Statement): string {
   if (note === null) return '';
   const rows = note.lines.map(({ date, text, statement, amount_usd: amount, tax_usd: tax }) => {
     const of = statement === null ? '' : `, of statement ${statement}`;
-    const what = `<td>${escape(date.slice(0, 10))}</td><td>${escape(`${text}${of}`)}</td>`;
+    const what = `${dayCell(date)}<td>${escape(`${text}${of}`)}</td>`;
     return `<tr>${what}${numberCell(tax)}${numberCell(amount)}</tr>`;
   });
   return (
@@ -100,7 +101,8 @@ function summary(statement: Statement): string {
   return (
     `<table><tbody>${totals.map(([name, usd]) => `<tr><td>${name}</td>${numberCell(usd)}</tr>`).join('')}` +
     `</tbody></table>${totalsTable('Model', statement.by_model, ({ model }) => model)}` +
-    totalsTable('Key', statement.by_key, ({ name }) => name)
+    totalsTable('Key', statement.by_key, ({ name }) => name) +
+    totalsTable('Member', statement.by_member ?? [], ({ name }) => name ?? 'no member')
   );
 }
 
@@ -120,6 +122,11 @@ function totalsTable<Total extends { readonly requests: number; readonly amount_
     `<th class="n">Requests</th><th class="n">Amount</th></tr></thead>` +
     `<tbody>${rows.join('')}</tbody></table>`
   );
+}
+
+/** Dates break at their hyphens unless they must not: each line would take two. */
+function dayCell(date: string): string {
+  return `<td class="d">${escape(date.slice(0, 10))}</td>`;
 }
 
 function numberCell(value: string | number | undefined): string {

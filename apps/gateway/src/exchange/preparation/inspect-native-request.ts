@@ -40,6 +40,8 @@ export type NativeInspection =
       /** Some members of the root that this version does not know. Clients choose these names. */
       readonly unknownMembers: readonly string[];
       readonly metadata: FoundMember | undefined;
+      /** The members of the root, in {@link body}. */
+      readonly members: ReadonlyMap<string, JsonSpan>;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The body has more values than may be scanned here. */
@@ -123,13 +125,42 @@ function inspect(
     .filter((name) => !KNOWN_MEMBERS.has(name))
     .slice(0, MAX_UNKNOWN_MEMBERS);
   const metadata = find('metadata');
-  const read = { model, models, maxTokens, findings, unknownMembers, metadata };
+  const { members } = scan;
+  const read = { model, models, maxTokens, findings, unknownMembers, metadata, members };
   const accepted = { outcome: 'accepted', ...read } as const;
   const toolChoice = find('tool_choice');
   if (!isGiven(toolChoice)) return { ...accepted, body };
   const native = withNativeToolChoice(toolChoice);
-  return native.outcome === 'refused' ? native : { ...accepted, body: native.body };
+  if (native.outcome === 'refused') return native;
+  if (native.body === body) return { ...accepted, body };
+  const by = native.body.length - body.length;
+  return { ...accepted, body: native.body, ...movedSpans(accepted, toolChoice.span, by) };
 }
+
+/**
+ * The places of models and members after a member was replaced whose length has changed. The new
+ * value names no model.
+ */
+function movedSpans(
+  { models, members }: Pick<Accepted, 'models' | 'members'>,
+  replaced: JsonSpan,
+  by: number,
+): Pick<Accepted, 'models' | 'members'> {
+  const moved = (span: JsonSpan): JsonSpan => ({
+    start: span.start < replaced.end ? span.start : span.start + by,
+    end: span.end < replaced.end ? span.end : span.end + by,
+  });
+  const isReplaced = (span: JsonSpan | undefined): boolean =>
+    span !== undefined && span.start > replaced.start && span.end < replaced.end;
+  return {
+    models: models
+      .filter(({ span }) => !isReplaced(span))
+      .map((each) => ({ ...each, span: each.span && moved(each.span) })),
+    members: new Map([...members].map(([name, span]) => [name, moved(span)])),
+  };
+}
+
+type Accepted = Extract<NativeInspection, { readonly outcome: 'accepted' }>;
 
 /** @returns the problem of the root's members, if there is one */
 function findRootProblem(

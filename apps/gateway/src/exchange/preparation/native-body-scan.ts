@@ -13,6 +13,7 @@ import type { ChargeFindings } from './charge-bound.js';
 import { DECIDING_MEMBERS, MAX_ITEMS } from './deciding-members.js';
 import type { JudgedMember, MemberOf } from './deciding-members.js';
 import { SHARED_ACCOUNT, findMemberProblem } from './judged-members.js';
+import type { NamedSpan } from '../../upstream/upstream.js';
 import { COUNT_RULE, isCount, isEmptyList, isGiven, readScalar } from './native-fields.js';
 import {
   SKIPPED,
@@ -22,16 +23,11 @@ import {
 } from './shared-account-rules.js';
 import type { Path, Place } from './shared-account-rules.js';
 
-/** A model that may write a part of the response. */
-export interface NamedModel {
-  /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
-  readonly path: string;
-  /**
-   * `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`), or if
-   * it cannot be read.
-   */
-  readonly model: string | undefined;
-}
+/**
+ * A model that may write a part of the response. `model` is `undefined` if the request leaves the
+ * choice to the provider (`"fallbacks": "default"`), or if it cannot be read.
+ */
+export type NamedModel = NamedSpan;
 
 export interface ScannedBody {
   readonly scan: JsonScan;
@@ -100,11 +96,11 @@ export class NativeBodyScan {
   }
 
   #nameModel(span: JsonSpan, path: Path): void {
-    this.#addModel(String(this.#read(span)), path);
+    this.#addModel(String(this.#read(span)), path, span);
   }
 
-  #addModel(model: string | undefined, path: Path): void {
-    if (this.#models.length < MAX_MODELS) this.#models.push({ path: shortened(path), model });
+  #addModel(model: string | undefined, path: Path, span?: JsonSpan): void {
+    if (this.#models.length < MAX_MODELS) this.#models.push({ path: shortened(path), model, span });
     else this.#complain(path, `a request may name at most ${String(MAX_MODELS)} models`);
   }
 

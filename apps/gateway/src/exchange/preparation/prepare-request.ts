@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Fees, ModelPrice } from '@gateway/billing';
 import type { Encoding } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
+import type { JsonSpan } from '@gateway/translator/native';
 import { newRefusal } from '../../base/errors/refusal.js';
 import type { Refusal } from '../../base/errors/refusal.js';
 import type { ChatConfig, Config } from '../../config/config.js';
@@ -25,7 +26,7 @@ import { leastTokens, statedLimit } from './lowerable-limit.js';
 import type { LowerableLimit } from './lowerable-limit.js';
 import type { NamedModel } from './native-body-scan.js';
 import { encodeParts, writeJson } from './long-strings.js';
-import { isGiven } from './native-fields.js';
+import { isGiven, readScalar } from './native-fields.js';
 import { readTag } from './read-tag.js';
 import { createUsageFinder } from './translated-findings.js';
 import { usageBoundOf } from './token-bound.js';
@@ -56,6 +57,8 @@ export interface PreparationJob {
   readonly hasLongContext: boolean;
   /** Whether the client allows a lower limit than it stated, as its headers say. */
   readonly lowersLimit?: boolean;
+  /** Whether to read the `user` of a request that is translated. */
+  readonly readsUser?: boolean;
 }
 
 export type Preparation =
@@ -65,10 +68,14 @@ export type Preparation =
       readonly model: string;
       /** Every model that the request names, each by the id of its price. */
       readonly models: readonly NamedModel[];
+      /** Where the members of a native body are; `undefined` of a translation. */
+      readonly members: ReadonlyMap<string, JsonSpan> | undefined;
       /** Members of a native request that this version does not know, named by the client. */
       readonly unknownMembers: readonly string[];
       /** What its `metadata` names to sum by. */
       readonly tag: string | undefined;
+      /** The text of its `user`, if the job asks for it. */
+      readonly user: string | undefined;
       /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
       /**
@@ -167,10 +174,10 @@ class Preparer {
   #priceModels(named: readonly NamedModel[]) {
     const models: NamedModel[] = [];
     const found: ModelPrice[] = [];
-    for (const { path, model } of named) {
+    for (const { path, model, span } of named) {
       const price = model === undefined ? undefined : this.#prices.get(model);
       if (model !== undefined && price === undefined) return refuse(modelNotFound(model, path));
-      models.push({ path, model: price?.id });
+      models.push({ path, model: price?.id, span });
       if (price !== undefined) found.push(price);
     }
     return { outcome: 'priced', models, found } as const;
@@ -185,7 +192,7 @@ class Preparer {
     const inspection = inspect(job.body, nativeValues);
     if (inspection.outcome === 'too_many_values') return { outcome: 'too_large' };
     if (inspection.outcome === 'refused') return inspection;
-    const { model, maxTokens, body, findings, unknownMembers } = inspection;
+    const { model, maxTokens, body, findings, unknownMembers, members } = inspection;
     const price = this.#prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
     const priced = this.#priceModels(inspection.models);
@@ -202,8 +209,10 @@ class Preparer {
       outcome: 'prepared',
       model: price.id,
       models,
+      members,
       unknownMembers,
       tag: readTag(inspection.metadata, this.#tagMember),
+      user: undefined,
       body,
       translation: undefined,
       conversation: undefined,
@@ -259,6 +268,8 @@ class Preparer {
     });
     const metadata = scan.members.get('metadata');
     const tag = readTag(metadata && { body: job.body, span: metadata }, this.#tagMember);
+    const userSpan = job.readsUser === true ? scan.members.get('user') : undefined;
+    const user = userSpan && readScalar({ body: job.body, span: userSpan });
     const isLarge = bytes > LARGE_BYTES;
     // What the job before left would otherwise be in memory together with the parsed body.
     if (isLarge) this.#collectGarbage();
@@ -271,8 +282,10 @@ class Preparer {
       model: price.id,
       // A translation writes no other model into its body.
       models: [{ path: 'model', model: price.id }],
+      members: undefined,
       unknownMembers: [],
       tag,
+      user: typeof user === 'string' ? user : undefined,
       body,
       translation: translation.context,
       conversation: translation.conversation,

@@ -17,6 +17,8 @@ export interface SettleParts {
 export interface RelayParts extends SettleParts {
   /** Refusals of all customers by the upstream. */
   readonly refusals: RefusalWitness;
+  /** Limits (429) of the upstream that requests of all customers met. */
+  readonly limits: RefusalWitness;
   readonly patience: RelayPatience;
   /** The memory for request bodies and unread responses. */
   readonly memory: ByteBudget;

@@ -20,9 +20,10 @@ import { HOUR_MS } from '../../base/times.js';
 import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { ResponseFormat, ResponseReading, StreamOutput } from '../../http/response-format.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
-import { refusalOfConnectionError } from '../../upstream/client.js';
+import { UpstreamBusyError, refusalOfConnectionError } from '../../upstream/client.js';
 import type { UpstreamClient } from '../../upstream/client.js';
-import type { RefusalCause, UpstreamCall } from '../../upstream/upstream.js';
+import { isLongWait } from '../../upstream/upstream-limit.js';
+import type { UpstreamAnswers, UpstreamCall, UpstreamFailure } from '../../upstream/upstream.js';
 import { ClientResponse } from './client-response.js';
 import type { RelayParts, RelayPatience } from './relay-parts.js';
 import { RESPONSE_UNUSABLE, quarantine, settleCharge } from './settle-charge.js';
@@ -96,7 +97,7 @@ class Relay implements UpstreamListener {
     const openMemory = () => memory.open(call.accountId);
     const memoryWaitMs = patience.clientPausesMs;
     this.#upstream = new UpstreamResponse(
-      { upstream, format, openMemory, memoryWaitMs, now },
+      { upstream, call, format, openMemory, memoryWaitMs, now },
       this,
     );
     this.#client = new ClientResponse(res, {
@@ -170,8 +171,23 @@ class Relay implements UpstreamListener {
       case 'too_large':
         return this.#finishTooLarge(outcome.message);
       case 'failed':
-        return this.#refuse(refusalOfConnectionError(outcome.error), { loss: this.#lossOfBody() });
+        return this.#refuseAfter(outcome.error);
     }
+  }
+
+  #refuseAfter(error: Error): void {
+    const refusal = refusalOfConnectionError(error);
+    const isLimit = error instanceof UpstreamBusyError && error.isLimit;
+    this.#refuse(refusal, {
+      loss: this.#lossOfBody(),
+      limitedForSeconds: isLimit ? this.#limitToReport(refusal) : undefined,
+    });
+  }
+
+  /** How the account that answered writes its answers. */
+  get #answers(): UpstreamAnswers {
+    const { upstream, call } = this.#exchange;
+    return upstream.answersTo(call);
   }
 
   get #isPaid(): boolean {
@@ -217,29 +233,29 @@ class Relay implements UpstreamListener {
       this.#closeStream(tail, { loss: cause });
       return;
     }
-    const { upstream, format, requestId } = this.#exchange;
+    const { format, requestId } = this.#exchange;
     const body = Buffer.from(JSON.stringify({ error }));
-    const failure = upstream.readFailure(200, this.#upstream.headers, body);
+    const failure = this.#answers.readFailure(200, this.#upstream.headers, body);
     this.#fault = failure.fault;
     if (failure.outcome === 'relay') {
       this.#closeStream(tail, { loss: cause });
       return;
     }
-    const operatorMustAct = this.#mustOperatorAct(failure.cause);
     const event = format.errorEvent(failure.refusal, requestId);
-    this.#closeStream([event], { loss: cause, operatorMustAct });
+    this.#closeStream([event], { loss: cause, ...this.#factsForOperator(failure) });
   }
 
   /**
    * A client can make the upstream's response large, by the documents that it asks for. So the
    * usage of a response that is too large to pass on is charged all the same.
    */
-  async #finishTooLarge(message: SkimmedMessage | undefined): Promise<void> {
+  async #finishTooLarge(skimmed: SkimmedMessage | undefined): Promise<void> {
     this.#fault = TOO_LARGE;
-    if (message === undefined || !this.#isPaid) {
+    if (skimmed === undefined || !this.#isPaid) {
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       return;
     }
+    const message = this.#answers.readSkimmed?.(skimmed) ?? skimmed;
     const settled = await this.#settle(message.usage, message, undefined);
     if (settled.outcome === 'lost') this.#refuse(settled.refusal, { loss: settled.loss });
     else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
@@ -250,7 +266,7 @@ class Relay implements UpstreamListener {
    * be in memory beside its translation until the charge is durable.
    */
   #finishBody(body: Buffer): Promise<void> {
-    const reading = this.#exchange.format.readResponse(body);
+    const reading = this.#exchange.format.readResponse(this.#answers.readBody?.(body) ?? body);
     if (reading.outcome !== 'malformed') {
       this.#upstream.memory?.resize(Buffer.byteLength(reading.body));
     }
@@ -289,11 +305,12 @@ class Relay implements UpstreamListener {
   }
 
   /** A response that is not a success. Nothing is charged. */
-  #relayFailure(status: number, body: Buffer): void {
-    const failure = this.#exchange.upstream.readFailure(status, this.#upstream.headers, body);
+  #relayFailure(status: number, received: Buffer): void {
+    const body = this.#answers.readBody?.(received) ?? received;
+    const failure = this.#answers.readFailure(status, this.#upstream.headers, body);
     this.#fault = failure.fault;
     if (failure.outcome === 'replace') {
-      this.#refuse(failure.refusal, { operatorMustAct: this.#mustOperatorAct(failure.cause) });
+      this.#refuse(failure.refusal, this.#factsForOperator(failure));
       return;
     }
     if (this.#exchange.format.dialect !== 'messages') {
@@ -305,8 +322,23 @@ class Relay implements UpstreamListener {
     this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status, error });
   }
 
+  #factsForOperator({ refusal, cause }: UpstreamFailure): Partial<ExchangeReport> {
+    return cause === 'limit'
+      ? { limitedForSeconds: this.#limitToReport(refusal) }
+      : { operatorMustAct: this.#mustOperatorAct(cause) };
+  }
+
+  /**
+   * One customer alone must not cause the event that the operator's limits are reached: a request
+   * that is too large meets them alone. But no such limit lasts long.
+   */
+  #limitToReport({ retryAfterSeconds = 0 }: Refusal): number | undefined {
+    const isMetByOthers = this.#parts.limits.refused(this.#exchange.call.accountId);
+    return isMetByOthers || isLongWait(retryAfterSeconds) ? retryAfterSeconds : undefined;
+  }
+
   /** One customer alone must not cause the alert that the operator's account is refused. */
-  #mustOperatorAct(cause: RefusalCause): boolean {
+  #mustOperatorAct(cause: UpstreamFailure['cause']): boolean {
     if (cause === 'account') return true;
     const { accountId } = this.#exchange.call;
     return cause === 'permission' && this.#parts.refusals.refused(accountId);
@@ -378,7 +410,10 @@ class Relay implements UpstreamListener {
 
   #report(facts: Partial<ExchangeReport>): void {
     const { status, isStream, firstByteAt } = this.#upstream;
-    if (status === 200) this.#parts.refusals.answered(this.#sentAt);
+    if (status === 200) {
+      this.#parts.refusals.answered(this.#sentAt);
+      this.#parts.limits.answered(this.#sentAt);
+    }
     this.#completion.resolve({
       status: 200,
       streamed: isStream,
@@ -399,7 +434,7 @@ class Relay implements UpstreamListener {
   }
 
   #upstreamRequestId(): string | undefined {
-    const id = this.#upstream.headers['request-id'];
+    const id = this.#answers.requestIdOf(this.#upstream.headers);
     return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
   }
 }

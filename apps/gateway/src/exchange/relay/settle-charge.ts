@@ -59,11 +59,13 @@ export async function settleCharge(
 /** Sets aside, for the operator, usage that cannot be charged. */
 export async function quarantine(
   reason: string,
-  { requestId, keyId, price }: Pick<ChargedExchange, 'requestId' | 'keyId' | 'price'>,
+  exchange: Pick<ChargedExchange, 'requestId' | 'keyId' | 'price' | 'spender'>,
   { store }: Pick<SettleParts, 'store'>,
 ): Promise<void> {
+  const { requestId, keyId, price, spender } = exchange;
+  const by = spender?.memberId === undefined ? '' : `; spent by ${spender.memberId}`;
   try {
-    await store.quarantine({ requestId, keyId, model: price.id, reason });
+    await store.quarantine({ requestId, keyId, model: price.id, reason: reason + by });
   } catch (error) {
     // The loss is counted and logged in any case. The row only makes it easier to find for the
     // operator.

@@ -15,6 +15,7 @@ import type { ByteReservation } from '../../base/byte-budget.js';
 import { countBodyBytes } from '../../base/heap-tuning.js';
 import type { ResponseFormat, StreamOutput } from '../../http/response-format.js';
 import type { UpstreamClient } from '../../upstream/client.js';
+import type { StreamFraming, UpstreamCall } from '../../upstream/upstream.js';
 
 export type UpstreamOutcome =
   | { readonly outcome: 'stream'; readonly end: StreamEnd<StreamOutput> }
@@ -39,7 +40,8 @@ export interface UpstreamListener {
 }
 
 interface ResponseReader {
-  readonly upstream: Pick<UpstreamClient, 'openStream'>;
+  readonly upstream: Pick<UpstreamClient, 'answersTo'>;
+  readonly call: UpstreamCall;
   readonly format: Pick<ResponseFormat, 'createPipe'>;
   readonly openMemory: () => ByteReservation;
   /** How long, in total, a response is paused because there is no memory for it. */
@@ -67,7 +69,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #status: number | undefined;
   #headers: IncomingHttpHeaders = {};
   #firstByteAt: number | undefined;
-  #unframe: ((chunk: Uint8Array) => Uint8Array) | undefined;
+  #framing: StreamFraming | undefined;
   #pipe: StreamPipe<Uint8Array, StreamOutput> | undefined;
   #chunks: Buffer[] = [];
   #memory: ByteReservation | undefined;
@@ -161,8 +163,9 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     if (status !== 200) return;
-    this.#unframe = this.#reader.upstream.openStream(headers);
-    if (this.#unframe === undefined) return;
+    const { upstream, call } = this.#reader;
+    this.#framing = upstream.answersTo(call).openStream(headers);
+    if (this.#framing === undefined) return;
     this.#pipe = this.#reader.format.createPipe();
     this.#listener.onStream();
   }
@@ -175,14 +178,18 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     }
     countBodyBytes(chunk.length * GC_WEIGHT);
     this.#firstByteAt ??= this.#reader.now();
-    if (this.#pipe === undefined || this.#unframe === undefined) {
+    if (this.#pipe === undefined || this.#framing === undefined) {
       this.#collect(chunk);
       return;
     }
-    const output = this.#pipe.push(this.#unframe(chunk));
-    if (output.length > 0) this.#listener.onOutput(output);
+    this.#pass(this.#pipe, this.#framing.push(chunk));
     if (this.#pipe.isFinished) this.#finish();
     else this.#reserveHeld(this.#pipe);
+  }
+
+  #pass(pipe: StreamPipe<Uint8Array, StreamOutput>, bytes: Uint8Array): void {
+    const output = pipe.push(bytes);
+    if (output.length > 0) this.#listener.onOutput(output);
   }
 
   onResponseEnd(): void {
@@ -284,10 +291,17 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#pipe !== undefined) this.#end({ outcome: 'stream', end: this.#pipe.end() });
+    if (this.#pipe !== undefined) this.#endStream(this.#pipe);
     else if (this.#skimmer !== undefined) {
       this.#end({ outcome: 'too_large', message: this.#skimmer.end() });
     } else this.#end({ outcome: 'body', status: this.#status ?? 502, body: this.#collected() });
+  }
+
+  #endStream(pipe: StreamPipe<Uint8Array, StreamOutput>): void {
+    // After the end of the message, nothing that the framing keeps back matters.
+    const rest = pipe.isFinished ? undefined : this.#framing?.end?.();
+    if (rest !== undefined && rest.length > 0) this.#pass(pipe, rest);
+    this.#end({ outcome: 'stream', end: pipe.end() });
   }
 
   /** The chunks are dropped, because the response may wait long for its charge. */

@@ -10,7 +10,9 @@ const AMOUNTS = new Set(['amount', 'balance', 'cap', 'full', 'gap', 'tax', 'thre
 export function eventDetails(data: StoredEvent['data']): Readonly<Record<string, string | null>> {
   const details: Record<string, string | null> = {};
   for (const [name, value] of Object.entries(data)) {
-    if (AMOUNTS.has(name) && value !== null) details[`${name}_usd`] = formatUsd(parseUsd(value));
+    if (name === 'subject') details[name] = value === '' ? null : value;
+    else if (AMOUNTS.has(name) && value !== null)
+      details[`${name}_usd`] = formatUsd(parseUsd(value));
     else details[name] = value;
   }
   return details;

@@ -1,10 +1,13 @@
 /**
  * An event as its customer gets it by mail: a short plain text. It contains no text that another
- * customer or a holder of a key chose, so that nobody can use the gateway to write to strangers.
+ * customer or a holder of a key chose, so that nobody can use the gateway to write to strangers:
+ * of a budget neither its name nor a contact that is not an address.
  */
 
 import type { EmptiedBy, StoredEvent } from '@gateway/balance-store';
 import type { MailSender } from '../../config/mail-config.js';
+import { budgetNotice } from './budget-notice.js';
+import type { AboutBudget, Notice } from './budget-notice.js';
 import { eventDetails } from './event-details.js';
 
 export interface Mail {
@@ -23,27 +26,36 @@ export interface MailOrigin {
   readonly operator: string | undefined;
 }
 
-/** @throws {Error} if events of this type are not sent by mail */
-export function mailOf(event: StoredEvent, { from, publicUrl, operator }: MailOrigin): Mail {
-  const { subject, lines } = noticeOf(event);
+/**
+ * @param about - What a notice of a budget says besides the event, and to whom.
+ * @throws {Error} if events of this type are not sent by mail
+ */
+export function mailOf(event: StoredEvent, origin: MailOrigin, about?: AboutBudget): Mail {
+  const { subject, lines } = about === undefined ? noticeOf(event) : budgetNotice(event, about);
+  const { id, createdAt: date } = event;
+  return letter({ id, date, subject, lines: [...lines, `Account: ${event.accountId}`] }, origin);
+}
+
+/**
+ * @param of.id - The same at each attempt.
+ */
+export function letter(
+  {
+    id,
+    date,
+    subject,
+    lines,
+  }: { readonly id: string; readonly date: Date; readonly subject: string } & Pick<Notice, 'lines'>,
+  { from, publicUrl, operator }: MailOrigin,
+): Mail {
   const text = [
     ...lines,
-    `Account: ${event.accountId}`,
     ...(publicUrl === undefined ? [] : ['', `Your page: ${publicUrl}/dashboard/`]),
     ...(operator === undefined ? [] : ['', operator]),
   ];
   const domain = from.address.slice(from.address.indexOf('@') + 1);
-  return {
-    subject,
-    text: `${text.join('\n')}\n`,
-    messageId: `<${event.id.replace(/[^\w.-]/g, '-')}@${domain}>`,
-    date: event.createdAt,
-  };
-}
-
-interface Notice {
-  readonly subject: string;
-  readonly lines: readonly string[];
+  const messageId = `<${id.replace(/[^\w.-]/g, '-')}@${domain}>`;
+  return { subject, text: `${text.join('\n')}\n`, messageId, date };
 }
 
 function noticeOf({ type, keyId, data }: StoredEvent): Notice {
@@ -104,9 +116,43 @@ function noticeOf({ type, keyId, data }: StoredEvent): Notice {
           `Reason: ${of('code')}`,
         ],
       };
+    case 'key.new_model':
+      return noticeOfKey('uses a new model', keyId, [`Model: ${of('model')}`], details);
+    case 'key.new_network':
+      return noticeOfKey('is used from a new network', keyId, [], details);
+    case 'key.pace':
+      return noticeOfKey(
+        'spends faster than usual',
+        keyId,
+        [
+          `Charged within one hour: ${of('charged_usd')} USD`,
+          `Usual in one hour: ${of('usual_usd')} USD`,
+        ],
+        details,
+      );
     default:
       throw new Error(`events of type ${type} are not sent by mail`);
   }
+}
+
+/** What may mean that a key has leaked. */
+function noticeOfKey(
+  what: string,
+  keyId: string | undefined,
+  figures: readonly string[],
+  { action }: Readonly<Record<string, string | null>>,
+): Notice {
+  const isSuspended = action === 'suspend';
+  return {
+    subject: `A key ${what}`,
+    lines: [
+      `A key ${what}. If you do not know why, its credential may have leaked: give it a new one.`,
+      ...(isSuspended ? ['The key is suspended. Your operator can resume it.'] : []),
+      '',
+      `Key: ${keyId ?? 'unknown'}`,
+      ...figures,
+    ],
+  };
 }
 
 const PERIODS: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { headerText } from '../../http/header-text.js';
 
 export interface ClientHeaders {
   /** Name and version of the program, such as `claude-cli/2.1.0`. */
@@ -13,8 +14,9 @@ export interface ClientHeaders {
   readonly traceId: string | undefined;
 }
 
-/** Claude Code, Codex (both forms), opencode, and what others use. The first one counts. */
+/** Our own, those of Claude Code, Codex (both forms), opencode, and others. The first counts. */
 const SESSION_HEADERS = [
+  'x-gateway-run',
   'x-claude-code-session-id',
   'session_id',
   'session-id',
@@ -31,8 +33,17 @@ const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
 
 export function readClientHeaders(headers: IncomingHttpHeaders): ClientHeaders {
   const [client] = PRODUCT.exec(headers['user-agent'] ?? '') ?? [];
-  const tag = tagOf(headers[TAG_HEADER]);
-  return { client, sessionId: sessionOf(headers), tag, traceId: traceOf(headers) };
+  return {
+    client,
+    sessionId: sessionOf(headers),
+    tag: tagIn(headers),
+    traceId: traceOf(headers),
+  };
+}
+
+export function tagIn(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers[TAG_HEADER];
+  return typeof value === 'string' ? tagOf(headerText(value)) : undefined;
 }
 
 /** What a client names to sum by, in a header or in `metadata`. Another form is left out. */
@@ -40,7 +51,7 @@ export function tagOf(given: unknown): string | undefined {
   return typeof given === 'string' && TAG.test(given) ? given : undefined;
 }
 
-function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+export function sessionOf(headers: IncomingHttpHeaders): string | undefined {
   for (const name of SESSION_HEADERS) {
     const value = headers[name];
     if (typeof value === 'string' && ID.test(value)) return value;

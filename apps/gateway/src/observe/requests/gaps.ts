@@ -52,6 +52,7 @@ function gapOf(request: RequestRecord): RequestRecord {
     client: undefined,
     sessionId: undefined,
     tag: undefined,
+    memberId: undefined,
   };
 }
 

@@ -38,7 +38,7 @@ const LOSSES = {
 } as const;
 
 function recordOf(request: FinishedRequest, endedAt: number): RequestRecord {
-  const { report, status, trace } = request;
+  const { report, status, trace, spender } = request;
   const charged = report?.charged;
   const { client, sessionId, tag, traceId } = readClientHeaders(request.headers ?? {});
   return {
@@ -63,7 +63,8 @@ function recordOf(request: FinishedRequest, endedAt: number): RequestRecord {
     traceId: trace?.traceId ?? traceId,
     client,
     sessionId,
-    tag: tag ?? request.tag,
+    tag: spender?.tag ?? tag,
+    memberId: spender?.memberId,
     count: 1,
     since: undefined,
   };

@@ -1,7 +1,7 @@
 /** Operations on accounts and their money. */
 
 import { z } from 'zod';
-import type { ReversalOutcome } from '@gateway/balance-store';
+import type { AdjustmentOutcome, ReversalOutcome } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { operatorsId } from '../../base/repeat-ids.js';
@@ -28,11 +28,13 @@ import {
 } from '../../endpoints/fields.js';
 import { changedSettings, newSettings, settingsIn } from '../../endpoints/account-settings.js';
 import { createdAccountView, createdOf } from '../../endpoints/key-outcomes.js';
+import { cursorAfter } from '../../endpoints/list.js';
 import {
   OperationError,
   accountClosed,
   invalidInput,
   notFound,
+  refusingTakenIds,
 } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { STATEMENT_FORMATS, statementFormat } from '../../endpoints/statement/statement-formats.js';
@@ -40,9 +42,9 @@ import { readStatement } from '../../endpoints/statement/statement.js';
 import { accountView, unspentView } from '../../endpoints/schemas/accounts.js';
 import { paymentCreditedBy } from '../../payments/implied-entries.js';
 import { cancelAutoTopUp, stopBeforeDebit } from '../../payments/stop-auto-top-up.js';
-import { closeAccount, found, reopenAccount, unknownAccount } from './closings.js';
+import { closeAccount, found, reopenAccount, unknownAccount } from './close-account.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
-import { counterOf, cursorAfter, refusingTakenIds, usedId } from './keys.js';
+import { counterOf, usedId } from './keys.js';
 import { scheduleOf } from './models.js';
 import { list, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -203,26 +205,14 @@ export const accountOperations = {
         reference: input.reference,
         by,
       });
-      switch (result.outcome) {
-        case 'unknown_account':
-          throw unknownAccount();
-        case 'account_closed':
-          throw accountClosed('account_id');
-        case 'conflict':
-          throw await usedId('adjustment_id', `adjustment:${input.adjustment_id}`, store);
-        case 'adjusted':
-        case 'replayed':
-          return {
-            object: 'adjustment' as const,
-            adjustment_id: input.adjustment_id,
-            account_id: input.account_id,
-            amount_usd: formatUsd(input.amount_usd),
-            reason: input.reason,
-            replayed: result.outcome === 'replayed',
-            balance_usd: formatUsd(result.balance),
-            active_keys: result.activeKeys,
-          };
-      }
+      return {
+        object: 'adjustment' as const,
+        adjustment_id: input.adjustment_id,
+        account_id: input.account_id,
+        amount_usd: formatUsd(input.amount_usd),
+        reason: input.reason,
+        ...(await bookedView(result, ['adjustment_id', input.adjustment_id], store)),
+      };
     },
   }),
 
@@ -258,29 +248,17 @@ export const accountOperations = {
         reference,
         by,
       });
-      switch (result.outcome) {
-        case 'unknown_account':
-          throw unknownAccount();
-        case 'account_closed':
-          throw accountClosed('account_id');
-        case 'conflict':
-          throw await usedId('reversal_id', `adjustment:${reversal_id}`, store);
-        case 'not_reversible':
-          throw new OperationError(
-            newRefusal('entry_not_reversible', { why: NOT_REVERSIBLE[result.why] }),
-          );
-        case 'adjusted':
-        case 'replayed':
-          return {
-            object: 'reversal' as const,
-            reversal_id,
-            account_id,
-            reverses,
-            replayed: result.outcome === 'replayed',
-            balance_usd: formatUsd(result.balance),
-            active_keys: result.activeKeys,
-          };
+      if (result.outcome === 'not_reversible') {
+        const why = NOT_REVERSIBLE[result.why];
+        throw new OperationError(newRefusal('entry_not_reversible', { why }));
       }
+      return {
+        object: 'reversal' as const,
+        reversal_id,
+        account_id,
+        reverses,
+        ...(await bookedView(result, ['reversal_id', reversal_id], store)),
+      };
     },
   }),
 
@@ -399,6 +377,29 @@ export const accountOperations = {
     formats: STATEMENT_FORMATS,
   }),
 } as const;
+
+/** @throws {OperationError} Nothing was booked. */
+async function bookedView(
+  result: AdjustmentOutcome,
+  [field, id]: readonly [string, string],
+  store: OperationContext['store'],
+) {
+  switch (result.outcome) {
+    case 'unknown_account':
+      throw unknownAccount();
+    case 'account_closed':
+      throw accountClosed('account_id');
+    case 'conflict':
+      throw await usedId(field, `adjustment:${id}`, store);
+    case 'adjusted':
+    case 'replayed':
+      return {
+        replayed: result.outcome === 'replayed',
+        balance_usd: formatUsd(result.balance),
+        active_keys: result.activeKeys,
+      };
+  }
+}
 
 const NOT_REVERSIBLE: Readonly<
   Record<Extract<ReversalOutcome, { readonly outcome: 'not_reversible' }>['why'], string>

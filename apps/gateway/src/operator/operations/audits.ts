@@ -10,6 +10,7 @@ import { chargeLines } from '../../endpoints/statement/statement-facts.js';
 import { line } from '../../endpoints/storable.js';
 import { entryView } from '../../endpoints/schemas/entries.js';
 import { keyView } from '../../endpoints/schemas/keys.js';
+import { withUse } from '../../ledger/used-by-keys.js';
 import { accountView } from '../../endpoints/schemas/accounts.js';
 import { holdView } from '../../endpoints/schemas/ledger.js';
 import { auditView } from '../../endpoints/views.js';
@@ -107,7 +108,7 @@ export const auditOperations = {
         lines: charge === undefined ? [] : chargeLines(charge),
         list_price_usd: charge === undefined ? null : formatUsd(charge.writtenOff - charge.delta),
         hold: hold === undefined ? null : holdView(hold),
-        key: keyView(key),
+        key: keyView(await withUse(key, store)),
         account: account === undefined ? null : accountView(account),
       };
     },

@@ -9,6 +9,7 @@
  */
 
 import { z } from 'zod';
+import { compareWithClosing } from '@gateway/balance-store';
 import type {
   BookPage,
   BookSum,
@@ -20,6 +21,7 @@ import type {
 import { formatUsd } from '@gateway/billing';
 import { after, month, monthIn, pagedFormat, wholeNumber } from '../../endpoints/fields.js';
 import type { Month } from '../../endpoints/fields.js';
+import { invalidInput } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { costFigures } from '../../endpoints/views.js';
 import { closeMonth } from './close-month.js';
@@ -46,13 +48,34 @@ export const booksOperations = {
     }),
     output: schema.books,
     async run({ month: { month: name }, limit, cursor }, { store, booksZone }) {
-      const closed = (await store.listClosedMonths()).find((known) => known.month === name);
+      const closed = await closedMonth(name, store);
       const of = closed ?? { ...monthIn(booksZone, { month: name }), zone: booksZone };
       const { from, until } = of;
       const page = await store.readBooks({ from, until, after: cursor, limit });
       return booksView(of, closed, page);
     },
     isAlsoCsv: true,
+  }),
+
+  verifyBooks: operation({
+    method: 'get',
+    path: '/admin/books/:month/verification',
+    summary: 'Whether the books of a closed month still have the figures with which it was closed',
+    right: 'read',
+    input: z.strictObject({ month }),
+    output: schema.booksVerification,
+    async run({ month: { month: name } }, { store }) {
+      const closed = await closedMonth(name, store);
+      if (closed === undefined) throw invalidInput(`month: ${name} is not closed`);
+      const found = await compareWithClosing((query) => store.readBooks(query), closed);
+      return {
+        object: 'books_verification' as const,
+        month: name,
+        is_as_closed: found.isAsClosed,
+        closed_digest: closed.digest,
+        found_digest: found.digest,
+      };
+    },
   }),
 
   closeBooks: operation({
@@ -226,6 +249,13 @@ function totalOf({ totals, sideTotals, unopenedTotal }: ClosingFigures) {
   const unopened = unopenedTotal === undefined ? [] : [unopenedTotal];
   const [total] = booksOf(totals, sideTotals, unopened).values();
   return figuresOf(total ?? emptyBooks());
+}
+
+async function closedMonth(
+  name: string,
+  store: OperationContext['store'],
+): Promise<ClosedMonth | undefined> {
+  return (await store.listClosedMonths()).find((known) => known.month === name);
 }
 
 function closingView({ closedAt, closedBy, hash, previousHash, head }: ClosedMonth) {

@@ -1,9 +1,11 @@
 /** Exports of a month for bookkeeping and controlling. */
 
 import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
 import type { Bookkeeping } from '../../config/bookkeeping.js';
-import { accountId, month, monthIn } from '../../endpoints/fields.js';
+import { accountId, day, help, month, monthIn, ofAccount } from '../../endpoints/fields.js';
 import * as schema from '../../endpoints/schemas.js';
+import { chargebackCsv, readChargeback } from '../exports/chargeback.js';
 import { focusCsv, readFocusRows } from '../exports/focus.js';
 import { readJournal } from '../exports/journal.js';
 import type { JournalLine } from '../exports/journal.js';
@@ -59,9 +61,41 @@ export const exportOperations = {
         accountId: account_id,
         provider,
       });
-      return { object: 'focus' as const, month: name, zone: of.zone, rows };
+      return { object: 'focus' as const, month: name, zone: of.zone, rows: [...rows] };
     },
     formats: { csv: { mediaType: 'text/csv', write: focusCsv } },
+  }),
+
+  showChargeback: operation({
+    method: 'get',
+    path: '/admin/chargeback',
+    summary:
+      'What a day cost each member, group and tag, in the columns of FOCUS, as JSON or CSV. The day ' +
+      'is final: it ended at least an hour ago',
+    right: 'read',
+    input: z.strictObject({
+      day: day.register(help, { says: 'in UTC, such as 2026-11-29' }),
+      account_id: ofAccount,
+      format: z.enum(['json', 'csv']).optional(),
+    }),
+    output: schema.chargeback,
+    async run({ day: of, account_id: accountId }, { store, operator, now }) {
+      const found = await readChargeback(store, {
+        day: of,
+        accountId,
+        provider: operator?.name ?? 'Farthing',
+        now: now(),
+      });
+      return {
+        object: 'chargeback' as const,
+        day: of.toISOString().slice(0, 10),
+        from: found.from.toISOString(),
+        until: found.until.toISOString(),
+        charged_usd: formatUsd(found.charged),
+        rows: [...found.rows],
+      };
+    },
+    formats: { csv: { mediaType: 'text/csv', write: chargebackCsv } },
   }),
 } as const;
 

@@ -1,8 +1,8 @@
 /** Operations on keys. */
 
 import { z } from 'zod';
-import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
-import type { KeyRecord, ListOrder } from '@gateway/balance-store';
+import { UnknownMemberError } from '@gateway/balance-store';
+import type { KeyRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { PaymentProvider } from '@gateway/payments';
 import { newRefusal } from '../../base/errors/refusal.js';
@@ -23,6 +23,7 @@ import {
   name,
   note,
   ofAccount,
+  ofMember,
   pageSize,
   paidThrough,
   partOfName,
@@ -38,16 +39,19 @@ import {
   createdOf,
   rotated,
   unknownKey,
+  unknownMember,
 } from '../../endpoints/key-outcomes.js';
+import { cursorAfter } from '../../endpoints/list.js';
 import {
   accountClosed,
-  externalIdTaken,
   invalidInput,
   notFound,
   OperationError,
+  refusingTakenIds,
 } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { keyView } from '../../endpoints/schemas/keys.js';
+import { withUse } from '../../ledger/used-by-keys.js';
 import { linkView } from '../../ledger/read-links.js';
 import {
   creditExpiry,
@@ -112,7 +116,12 @@ export const keyOperations = {
         idempotency_key: idempotencyId.optional(),
       })
       .superRefine((input, context) => {
-        if (input.account_id === undefined) return;
+        if (input.account_id === undefined) {
+          if (input.member_id == null) return;
+          const message = 'needs account_id, because a new account has no members';
+          context.addIssue({ code: 'custom', path: ['member_id'], message });
+          return;
+        }
         for (const field of OF_NEW_ACCOUNT) {
           if (input[field] === undefined) continue;
           const message = 'is only for a new account, and account_id names an existing one';
@@ -145,10 +154,11 @@ export const keyOperations = {
         credit,
         by,
       });
+      if (created.outcome === 'unknown_member') throw await unknownMember(input, { store });
       const { account, key } = createdOf(created, 'account_external_id');
       if (key === undefined) throw new Error('the key was not created');
       return {
-        ...keyView(key),
+        ...keyView(await withUse(key, store)),
         account: await createdAccountView(account, store),
         first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
@@ -168,6 +178,7 @@ export const keyOperations = {
       order: listOrder,
       after: after.optional(),
       account_id: ofAccount,
+      member_id: ofMember,
       name: partOfName,
       external_id: withExternalId,
       metadata: metadataQuery.optional(),
@@ -181,17 +192,19 @@ export const keyOperations = {
         .register(help, { says: 'only keys that need KEY_PEPPER_PREVIOUS' }),
     }),
     output: schema.listOf(schema.key),
-    async run({ account_id, name: part, external_id, ...input }, { store }) {
+    async run({ account_id, member_id, name: part, external_id, ...input }, { store }) {
       const { metadata: pairs, pepper, ...page } = input;
       const keys = await store.listKeys({
         ...page,
         accountId: account_id,
+        memberId: member_id,
         name: part,
         externalId: external_id,
         metadata: pairs,
         pepper,
       });
-      return list(keys.map(keyView), cursorAfter(keys, page));
+      const shown = await Promise.all(keys.map((key) => withUse(key, store)));
+      return list(shown.map(keyView), cursorAfter(keys, page));
     },
   }),
 
@@ -202,7 +215,7 @@ export const keyOperations = {
     right: 'read',
     input: oneKey,
     output: schema.key,
-    run: async ({ key_id }, { store }) => keyView(await found(store.getKey(key_id))),
+    run: ({ key_id }, { store }) => viewOf(found(store.getKey(key_id)), store),
   }),
 
   findKey: operation({
@@ -216,7 +229,7 @@ export const keyOperations = {
     async run({ api_key }, { store }) {
       const key = await store.findKeyByCredential(api_key.trim());
       if (key === undefined) throw notFound('api_key', 'credential');
-      return keyView(key);
+      return keyView(await withUse(key, store));
     },
   }),
 
@@ -248,9 +261,14 @@ export const keyOperations = {
         ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
         ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
       };
-      return keyView(
-        await found(refusingTakenIds('key', () => store.updateKey(input.key_id, change, by))),
-      );
+      const changed = refusingTakenIds('key', () => store.updateKey(input.key_id, change, by));
+      try {
+        return await viewOf(found(changed), store);
+      } catch (error) {
+        if (!(error instanceof UnknownMemberError)) throw error;
+        const { accountId: account_id } = await found(store.getKey(input.key_id));
+        throw await unknownMember({ ...input, account_id }, { store });
+      }
     },
   }),
 
@@ -276,7 +294,7 @@ export const keyOperations = {
         { graceMs: grace_seconds * 1_000, rotationId: operatorsId(idempotency_key) },
         context,
       );
-      return { ...keyView(key), ...rotation };
+      return { ...keyView(await withUse(key, context.store)), ...rotation };
     },
   }),
 
@@ -287,7 +305,7 @@ export const keyOperations = {
     right: 'change',
     input: oneKey,
     output: schema.key,
-    run: async ({ key_id }, { store, by }) => keyView(await found(store.suspendKey(key_id, by))),
+    run: ({ key_id }, { store, by }) => viewOf(found(store.suspendKey(key_id, by)), store),
   }),
 
   resumeKey: operation({
@@ -300,7 +318,7 @@ export const keyOperations = {
     async run({ key_id }, { store, by }) {
       const key = await found(store.resumeKey(key_id, by));
       if (key.state === 'revoked') throw new OperationError(newRefusal('key_revoked'));
-      return keyView(key);
+      return keyView(await withUse(key, store));
     },
   }),
 
@@ -311,7 +329,7 @@ export const keyOperations = {
     right: 'change',
     input: oneKey,
     output: schema.key,
-    run: async ({ key_id }, { store, by }) => keyView(await found(store.revokeKey(key_id, by))),
+    run: ({ key_id }, { store, by }) => viewOf(found(store.revokeKey(key_id, by)), store),
   }),
 
   createLink: operation({
@@ -468,28 +486,8 @@ export async function usedId(
   );
 }
 
-export async function refusingTakenIds<Result>(
-  of: 'account' | 'key',
-  change: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await change();
-  } catch (error) {
-    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id', of) : error;
-  }
-}
-
-/**
- * The cursor of the page after these records.
- *
- * @returns `undefined` if the page is not full, so that no other can follow
- */
-export function cursorAfter(
-  records: readonly Parameters<typeof listCursorOf>[1][],
-  { limit, order }: { readonly limit: number; readonly order: ListOrder },
-): string | undefined {
-  const last = records.at(-1);
-  return last === undefined || records.length < limit ? undefined : listCursorOf(order, last);
+async function viewOf(key: Promise<KeyRecord>, store: Parameters<typeof withUse>[1]) {
+  return keyView(await withUse(await key, store));
 }
 
 export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRecord> {

@@ -1,8 +1,13 @@
 /** Operations on the ledger: entries, sums, audit, holds, events and the trail. */
 
 import { z } from 'zod';
-import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
-import type { BalanceStore, UsageQuery, UsageSum } from '@gateway/balance-store';
+import { EVENT_TYPES, SPENDING_DIMENSIONS, USAGE_DIMENSIONS } from '@gateway/balance-store';
+import type {
+  BalanceStore,
+  SpendingDimension,
+  SpendingQuery,
+  UsageQuery,
+} from '@gateway/balance-store';
 import { newRefusal } from '../../base/errors/refusal.js';
 import { HOUR_MS } from '../../base/times.js';
 import {
@@ -25,13 +30,24 @@ import {
 import { OperationError, invalidInput, notFound } from '../../endpoints/operation-error.js';
 import * as schema from '../../endpoints/schemas.js';
 import { entryView } from '../../endpoints/schemas/entries.js';
+import {
+  ALSO_METADATA,
+  SPENDER_GROUPS,
+  filterFieldOf,
+  metadataGroups,
+  spenderDimensionOf,
+  spenderFields,
+  spenderFilterOf,
+  spendingSumView,
+} from '../../endpoints/spending.js';
+import type { MetadataGroup } from '../../endpoints/spending.js';
 import { line } from '../../endpoints/storable.js';
 import { eventView, holdView, trailView } from '../../endpoints/schemas/ledger.js';
 import { auditView, costedUsageSumView } from '../../endpoints/views.js';
 import { chargesOf, findCharge } from '../../ledger/find-charge.js';
 import type { ChargeEntry } from '../../ledger/find-charge.js';
 import { auditWithEvent } from '../../observe/notifications/ledger-unsound.js';
-import { withNames } from '../read-names.js';
+import { withNames } from '../../endpoints/read-names.js';
 import { list, operation } from './operation.js';
 import { lostCharge, recharge } from './recharge.js';
 import { compareWithWitness, witnessedUsage } from './witness.js';
@@ -57,6 +73,8 @@ const usageRange = rangeOf(hour);
 function endOfThisHour(): Date {
   return new Date((Math.floor(Date.now() / HOUR_MS) + 1) * HOUR_MS);
 }
+
+const USAGE_GROUPS = [...USAGE_DIMENSIONS, ...SPENDER_GROUPS] as const;
 
 /** The most sums of one response. Writing them takes a part of a second of the event loop. */
 const MAX_SUMS = 10_000;
@@ -132,9 +150,11 @@ export const ledgerOperations = {
     right: 'read',
     input: z
       .strictObject({
-        by: someOf(USAGE_DIMENSIONS)
+        by: someOf(USAGE_GROUPS, metadataGroups)
           .default(['day', 'model'])
-          .register(help, { says: `what to group by: some of ${USAGE_DIMENSIONS.join(', ')}` }),
+          .register(help, {
+            says: `what to group by: some of ${USAGE_GROUPS.join(', ')}, ${ALSO_METADATA}`,
+          }),
         from: usageRange.from,
         until: usageRange.until
           .optional()
@@ -142,16 +162,15 @@ export const ledgerOperations = {
         account_id: ofAccount,
         key_id: ofKey,
         model: ofModel,
+        ...spenderFields,
         /** The sums with the largest value come first. If absent, they are in the order of `by`. */
         sort: z
           .enum(['charged', 'requests', 'tokens'])
           .optional()
           .register(help, { says: 'largest first' }),
-        top: wholeNumber
-          .min(1)
-          .max(10_000)
-          .optional()
-          .register(help, { says: 'at most this many' }),
+        top: wholeNumber.min(1).max(10_000).optional().register(help, {
+          says: 'at most this many sums; or members, groups, tags or runs, and the rest as one',
+        }),
         format: z.enum(['json', 'csv']).optional(),
       })
       .refine(
@@ -161,8 +180,7 @@ export const ledgerOperations = {
     output: schema.costedUsageSums,
     async run(input, { store }) {
       const { sort, top, until = endOfThisHour() } = input;
-      const sums = await readSums(store, {
-        by: input.by,
+      const query = {
         from: input.from,
         until,
         accountId: input.account_id,
@@ -171,15 +189,15 @@ export const ledgerOperations = {
         sort,
         top,
         maxSums: top === undefined ? MAX_SUMS : undefined,
-      });
+      };
+      const filter = spenderFilterOf(input);
+      const isBySpender = input.by.some((each) => spenderDimensionOf(each) !== undefined);
+      const sums =
+        isBySpender || filterFieldOf(filter) !== undefined
+          ? await readSpendingViews(store, input.by, { ...query, ...filter })
+          : await readUsageViews(store, input.by, query);
       return {
-        ...list(
-          await withNames(
-            sums.map((sum) => costedUsageSumView(sum, input.by)),
-            store,
-          ),
-          undefined,
-        ),
+        ...list(await withNames<(typeof sums)[number]>(sums, store), undefined),
         from: input.from.toISOString(),
         until: until.toISOString(),
       };
@@ -294,12 +312,43 @@ export const ledgerOperations = {
   }),
 } as const;
 
-async function readSums(
+type UsageGroup = (typeof USAGE_GROUPS)[number] | MetadataGroup;
+
+async function readUsageViews(
   store: Pick<BalanceStore, 'readUsage'>,
-  query: UsageQuery,
-): Promise<readonly UsageSum[]> {
+  groups: readonly UsageGroup[],
+  query: Omit<UsageQuery, 'by'>,
+) {
+  const by = groups.filter((group) => isOneOf(USAGE_DIMENSIONS, group));
+  const sums = await unlessTooMany(() => store.readUsage({ ...query, by }));
+  return sums.map((sum) => costedUsageSumView(sum, by));
+}
+
+async function readSpendingViews(
+  store: Pick<BalanceStore, 'readSpending'>,
+  groups: readonly UsageGroup[],
+  query: Omit<SpendingQuery, 'by'>,
+) {
+  const metadata = groups.flatMap((group) => spenderDimensionOf(group)?.metadata ?? []);
+  if (metadata.length > 1) throw invalidInput('by: must not have metadata of several names');
+  const by = groups.map((group): SpendingDimension => {
+    const dimension = spenderDimensionOf(group)?.dimension ?? group;
+    if (isOneOf(SPENDING_DIMENSIONS, dimension)) return dimension;
+    throw invalidInput(`by: ${group} cannot be combined with members, groups, tags and runs`);
+  });
+  const sums = await unlessTooMany(() =>
+    store.readSpending({ ...query, by, metadata: metadata[0] }),
+  );
+  return sums.map((sum) => spendingSumView(sum, by));
+}
+
+function isOneOf<Name extends string>(names: readonly Name[], name: string): name is Name {
+  return (names as readonly string[]).includes(name);
+}
+
+async function unlessTooMany<Sum>(read: () => Promise<readonly Sum[]>): Promise<readonly Sum[]> {
   try {
-    return await store.readUsage(query);
+    return await read();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw invalidInput(`from: ${error.message}`);

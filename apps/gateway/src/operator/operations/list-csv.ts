@@ -18,21 +18,24 @@ export type ListName = {
 }[OperationName];
 
 /** The items of a list, with a column for each member, nested ones included. */
-export function listCsv(name: ListName, data: readonly object[]): string {
-  return csvPages(name, recordColumns(name, data))(data);
+export function listCsv(name: ListName, data: readonly object[], only?: readonly string[]): string {
+  return csvPages(name, recordColumns(name, data), only)(data);
 }
 
 /**
  * @param more - Columns for the names in records that the schema does not name: see
  * {@link recordColumns}.
+ * @param only - The columns to write, in this order, instead of all.
  * @returns a function that writes page after page; the first has the header
  */
 export function csvPages(
   name: ListName,
   more: Iterable<string> = [],
+  only?: readonly string[],
 ): (data: readonly object[]) => string {
-  const columns = [...schemaColumns(name), ...more];
-  const known = new Set(columns);
+  const all = [...schemaColumns(name), ...more];
+  const known = new Set(all);
+  const columns = only ?? all;
   let write = csvOf;
   return (data) => {
     const rows = data.map((item) => flatten(item));
@@ -55,7 +58,7 @@ export class MissingColumnError extends Error {
 
 /** Whether rows of the list can have columns that only the rows themselves name. */
 export function hasRecords(name: ListName): boolean {
-  return isRecordIn(elementOf(name));
+  return recordsIn(elementOf(name)).length > 0;
 }
 
 /** The columns of these items that the schema does not name: those of metadata, for example. */
@@ -63,6 +66,22 @@ export function recordColumns(name: ListName, data: readonly object[]): Readonly
   const known = new Set(schemaColumns(name));
   const used = data.flatMap((item) => Object.keys(flatten(item)));
   return new Set(used.filter((column) => !known.has(column)));
+}
+
+/** The columns that a list has, without those for names in records. */
+export function listColumns(name: ListName): readonly string[] {
+  return [...schemaColumns(name)];
+}
+
+/** Whether a list may have this column: one of its schema, or one for a name in its records. */
+export function mayHaveColumn(name: ListName, column: string): boolean {
+  if (schemaColumns(name).has(column)) return true;
+  return recordsIn(elementOf(name)).some((record) => column.startsWith(`${record}.`));
+}
+
+/** The columns of an item, nested ones included. */
+export function flatItem(item: object): Readonly<Record<string, unknown>> {
+  return flatten(item);
 }
 
 function elementOf(name: ListName): z.ZodType {
@@ -91,13 +110,20 @@ function columnsOf(schema: unknown, name = ''): readonly string[] {
   return [name];
 }
 
-function isRecordIn(schema: unknown): boolean {
-  if (schema instanceof z.ZodObject) return Object.values(schema.shape).some(isRecordIn);
-  if (schema instanceof z.ZodUnion) return schema.options.some(isRecordIn);
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodExactOptional) {
-    return isRecordIn(schema.unwrap());
+/** The records in a schema whose names only the rows have, as columns begin with them. */
+function recordsIn(schema: unknown, name = ''): readonly string[] {
+  if (schema instanceof z.ZodObject) {
+    return Object.entries(schema.shape).flatMap(([member, value]) =>
+      recordsIn(value, name === '' ? member : `${name}.${member}`),
+    );
   }
-  return schema instanceof z.ZodRecord && !recordNames.has(schema);
+  if (schema instanceof z.ZodUnion) {
+    return schema.options.flatMap((option) => recordsIn(option, name));
+  }
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodExactOptional) {
+    return recordsIn(schema.unwrap(), name);
+  }
+  return schema instanceof z.ZodRecord && !recordNames.has(schema) ? [name] : [];
 }
 
 /** @returns the values by column, nested ones included, in `into` */

@@ -37,6 +37,15 @@ export interface OperationContext {
    */
   readonly lowBalance: bigint | undefined;
   readonly readLinks: KeyTokens;
+  /** Links that show a key once. */
+  readonly keyLinks: KeyTokens;
+  /** The address at which browsers reach the gateway, if it is known. */
+  readonly publicUrl: string | undefined;
+  /**
+   * Sends such a link to the member whose key it is, and returns why that failed; `undefined` if no
+   * mail can be sent.
+   */
+  readonly mailKeyLink: MailKeyLink | undefined;
   /** Who runs the gateway, for its customers. */
   readonly operator: Issuer | undefined;
   /** The time zone in which months begin and end. */
@@ -61,6 +70,14 @@ export interface OperationContext {
   /** The operator or program that asks, for the trail. */
   readonly by: Actor;
 }
+
+export type MailKeyLink = (link: {
+  readonly to: string;
+  readonly url: string;
+  /** For the id of the mail. */
+  readonly link: string;
+  readonly expiresAt: Date;
+}) => Promise<string | undefined>;
 
 type Way = Extract<Method, 'get' | 'post' | 'patch'>;
 
@@ -94,11 +111,4 @@ export function operation<
   return definition;
 }
 
-export function list<Item>(data: readonly Item[], next: string | undefined) {
-  return {
-    object: 'list' as const,
-    data,
-    has_more: next !== undefined,
-    next_cursor: next ?? null,
-  };
-}
+export { list } from '../../endpoints/list.js';

@@ -6,12 +6,15 @@
 import type { z } from 'zod';
 import type { ResultOf } from '../../endpoints/endpoint.js';
 import { invalidInput } from '../../endpoints/operation-error.js';
+import { budgetOperations } from '../../endpoints/spenders/budgets.js';
+import { memberOperations } from '../../endpoints/spenders/members.js';
 import type { TextFormat } from '../../endpoints/text-format.js';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
 import { booksOperations } from './books.js';
 import { exportOperations } from './exports.js';
 import { homeOperations } from './home.js';
+import { keyLinkOperations } from './key-links.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
@@ -24,7 +27,10 @@ import { todayOperations } from './today.js';
 
 export const operations = {
   ...keyOperations,
+  ...keyLinkOperations,
   ...accountOperations,
+  ...memberOperations,
+  ...budgetOperations,
   ...ledgerOperations,
   ...requestOperations,
   ...auditOperations,
@@ -81,15 +87,22 @@ export async function runOperation(
   // express.
   const chosen = operations[name] as Operation<z.ZodType, z.ZodType>;
   const parsed = chosen.input.safeParse(input);
-  if (parsed.success) {
-    const running = chosen.run(parsed.data, context);
-    const cursor = cursorFieldOf(parsed.data);
-    return cursor === undefined ? running : running.catch(refusingCursor(cursor));
-  }
-  const [issue] = parsed.error.issues;
+  if (!parsed.success) throw invalidInput(problemOf(parsed.error));
+  const running = chosen.run(parsed.data, context);
+  const cursor = cursorFieldOf(parsed.data);
+  return cursor === undefined ? running : running.catch(refusingCursor(cursor));
+}
+
+/** What is wrong with an input by itself, beginning with the field; `undefined` if nothing is. */
+export function problemOfInput(name: OperationName, input: unknown): string | undefined {
+  const parsed = (operations[name].input as z.ZodType).safeParse(input);
+  return parsed.success ? undefined : problemOf(parsed.error);
+}
+
+function problemOf({ issues: [issue] }: z.ZodError): string {
   const field =
     issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : (issue?.path.join('.') ?? '');
-  throw invalidInput(`${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`);
+  return `${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`;
 }
 
 function cursorFieldOf(input: unknown): string | undefined {

@@ -4,7 +4,13 @@
  */
 
 import { z } from 'zod';
-import type { LedgerEntry, SettledUsage, Settlement } from '@gateway/balance-store';
+import type {
+  KeyRecord,
+  LedgerEntry,
+  SettledUsage,
+  Settlement,
+  Spender,
+} from '@gateway/balance-store';
 import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gateway/billing';
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
 import { readMessage } from '@gateway/translator/native';
@@ -16,6 +22,8 @@ import { boundOfModel, withinBound } from '../../ledger/usage-bound.js';
 import type { OperationContext } from './operation.js';
 
 const count = z.int().min(0);
+/** Of a tag or a run, in the ledger. */
+const MAX_LABEL = 200;
 
 /**
  * The form of the gateway's request ids; charges of the parts of one request end in `.2`, `.3` and
@@ -42,6 +50,15 @@ export const lostCharge = z.strictObject({
   streamed: z.boolean().default(false),
   /** The upstream account that answered, if there are several. */
   upstream_account: line.min(1).max(100).optional(),
+  /** Who spent it, as the log has it; null: nobody but the key. Absent: the key's member. */
+  member_id: line.min(1).max(200).nullable().optional(),
+  /** The ids of the member's groups at that time, from the top down: `/grp_1/grp_2/`. */
+  groups: line
+    .max(1_000)
+    .regex(/^(?:\/grp_\w+)+\/$/, 'must be a path of groups such as /grp_…/')
+    .optional(),
+  tag: line.min(1).max(MAX_LABEL).optional(),
+  run: line.min(1).max(MAX_LABEL).optional(),
   /**
    * As the gateway's log has it. Absent, as in usage that clients recorded: the counts decide the
    * band of the prompt, and there are no fees.
@@ -161,7 +178,7 @@ async function book(
   const { store, overdraft, by } = context;
   const read = await readRecord(lost, context);
   if ('problem' in read) return read;
-  const { charges } = read;
+  const { charges, spender } = read;
   // A record with `native_usage` may have several charges, of which the ledger may have some.
   const had =
     lost.native_usage === undefined
@@ -189,6 +206,7 @@ async function book(
   const settlements = missing.map(({ remarks, ...charge }) => ({
     ...charge,
     keyId: lost.key_id,
+    spender,
     overdraft,
     endpoint: lost.endpoint,
     streamed: lost.streamed,
@@ -217,7 +235,10 @@ async function book(
 async function readRecord(
   lost: LostCharge,
   { store, prices, costsAt }: OperationContext,
-): Promise<{ readonly charges: readonly RecordedCharge[] } | { readonly problem: string }> {
+): Promise<
+  | { readonly charges: readonly RecordedCharge[]; readonly spender: Spender }
+  | { readonly problem: string }
+> {
   const usage = usageOf(lost);
   const problem = usageProblem(usage);
   if (problem !== undefined) return { problem };
@@ -227,6 +248,8 @@ async function readRecord(
       problem: 'key_id: the ledger has no such key; it may have been created after the backup',
     };
   }
+  const spender = await spenderOfRecord(lost, key, { store });
+  if ('problem' in spender) return spender;
   const reading = prices.of(key.prices);
   if ('problem' in reading) return { problem: `key_id: ${reading.problem}` };
   const at = lost.at?.getTime() ?? Date.now();
@@ -234,7 +257,24 @@ async function readRecord(
   const price = findPrice(table, lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
   const charges = chargesOfRecord(lost, usage, { price, table, costs: costsAt(at) });
-  return 'problem' in charges ? charges : { charges };
+  return 'problem' in charges ? charges : { charges, spender };
+}
+
+/** A record that does not say who spent is one of usage: the key's member has it now. */
+async function spenderOfRecord(
+  { member_id: named, groups, tag, run }: LostCharge,
+  key: KeyRecord,
+  { store }: Pick<OperationContext, 'store'>,
+): Promise<Spender | { readonly problem: string }> {
+  if (named === undefined) {
+    return { memberId: key.memberId ?? undefined, groups: groups ?? key.groups, tag, run };
+  }
+  if (named === null) return { groups, tag, run };
+  const member = await store.getMember(named);
+  if (member?.accountId !== key.accountId) {
+    return { problem: 'member_id: is not a member of the account of the key' };
+  }
+  return { memberId: named, groups, tag, run };
 }
 
 type RecordedCharge = Pick<
@@ -299,6 +339,8 @@ function chargesOfUsage(
     {
       requestId: lost.request_id,
       keyId: lost.key_id,
+      // It is added to all charges of the record.
+      spender: undefined,
       price,
       prices: table,
       // A model without a price is refused below, never charged at the price of another.

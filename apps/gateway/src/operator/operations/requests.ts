@@ -14,10 +14,12 @@ import {
   BreakdownError,
   OPERATOR_GROUPS,
   OPERATOR_SORTS,
+  breakdownCsv,
   breakdownFields,
   breakdownView,
   costedFiguresView,
   readBreakdown,
+  withGroupNames,
 } from '../../endpoints/breakdown.js';
 import { invalidInput } from '../../endpoints/operation-error.js';
 import {
@@ -30,8 +32,9 @@ import {
 } from '../../endpoints/requests.js';
 import * as schema from '../../endpoints/schemas.js';
 import { operatorRequestView } from '../../endpoints/schemas/requests.js';
+import { spenderFilterOf } from '../../endpoints/spending.js';
 import { line } from '../../endpoints/storable.js';
-import { readNames, withNames } from '../read-names.js';
+import { readNames, withNames } from '../../endpoints/read-names.js';
 import { list, operation } from './operation.js';
 
 const whose = {
@@ -109,32 +112,39 @@ export const requestOperations = {
         ...breakdownFields(OPERATOR_GROUPS, OPERATOR_SORTS),
         account_id: ofAccount,
         key_id: ofKey,
+        format: z.enum(['json', 'csv']).optional(),
       })
       .refine(isInOrder, MUST_BE_AFTER_FROM),
     output: schema.costedBreakdown,
     async run(input, { store, now }) {
-      const scope = { accountId: input.account_id, keyId: input.key_id };
+      const scope = {
+        accountId: input.account_id,
+        keyId: input.key_id,
+        ...spenderFilterOf(input),
+      };
       try {
         const found = await readBreakdown(input, scope, { store, now: now() });
         const view = breakdownView(found, costedFiguresView);
-        const isNamed = input.by === 'account' || input.by === 'key';
+        const isNamed = NAMED_GROUPS.has(input.by);
         const ids = isNamed ? view.groups.map(({ value }) => value) : [];
-        const names = await readNames(ids, store);
-        return {
-          ...view,
-          groups: view.groups.map(({ value, ...group }) => ({
-            value,
-            name: names.get(value ?? '') ?? null,
-            ...group,
-          })),
-        };
+        return withGroupNames(view, await readNames(ids, store));
       } catch (error) {
         if (error instanceof BreakdownError) refuse(`${error.member}: ${error.message}`);
         throw error;
       }
     },
+    formats: {
+      csv: {
+        mediaType: 'text/csv',
+        write: (breakdown) =>
+          breakdownCsv(breakdown, Object.keys(schema.costedBrokenDownFigures.shape)),
+      },
+    },
   }),
 };
+
+/** Their values are ids. */
+const NAMED_GROUPS: ReadonlySet<string> = new Set(['account', 'key', 'member', 'group']);
 
 function refuse(message: string): never {
   throw invalidInput(message);
